@@ -1,0 +1,1 @@
+"""The words and the mathematics of placement; imports nothing else of ours."""

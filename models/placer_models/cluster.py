@@ -1,0 +1,88 @@
+"""What is given: machines, the nodes made of them, what runs there, what waits."""
+
+from dataclasses import dataclass
+
+from placer_models.cpuset import CpuSet
+from placer_models.device import Device, LinkMatrix
+from placer_models.placement import PodPlacement
+from placer_models.pod import Gang, GangGroup, Pod
+from placer_models.policy import AlignmentPolicy
+from placer_models.topology import Topology
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """A kind of machine; many nodes may be of one kind.
+
+    Attributes:
+        name: Its name in the catalogue or in the file that defines it.
+        title: One line for people.
+        devices: Ascending by (type, minor).
+        gpu_links: None where nothing is known about links between its GPUs.
+        sources: Where the facts come from.
+
+    """
+
+    name: str
+    title: str
+    topology: Topology
+    devices: tuple[Device, ...] = ()
+    gpu_links: LinkMatrix | None = None
+    sources: tuple[str, ...] = ()
+    notes: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """One node of the cluster.
+
+    Attributes:
+        labels: Ascending by key.
+        reserved_cpus: CPUs kept for the system: never given to a pod by id, and
+            no part of the capacity that requests are counted against.
+        alignment: The node's NUMA alignment policy (C12).
+        unhealthy: (type, minor) of devices that are broken on this node, besides
+            those that its machine calls unhealthy (D6).
+        cordoned: No new pod is placed here.
+
+    """
+
+    name: str
+    machine: Machine
+    labels: tuple[tuple[str, str], ...] = ()
+    reserved_cpus: CpuSet = frozenset()
+    alignment: AlignmentPolicy = AlignmentPolicy.NONE
+    unhealthy: frozenset[tuple[str, int]] = frozenset()
+    cordoned: bool = False
+
+    def is_healthy(self, device: Device) -> bool:
+        """Return whether the device may be given out on this node (D6)."""
+        return device.healthy and (device.type, device.minor) not in self.unhealthy
+
+
+@dataclass(frozen=True, slots=True)
+class RunningPod:
+    """A pod that holds its place already, and keeps it (G5)."""
+
+    pod: Pod
+    placement: PodPlacement
+
+
+@dataclass(frozen=True, slots=True)
+class Instance:
+    """One placement problem, complete: the solver asks nothing else.
+
+    Attributes:
+        nodes: Names are unique.
+        gangs: All that waits; a pod without a gang stands in a gang of its own
+            (``lone``). Keys of gangs and of pods are unique.
+        groups: Gang groups; each names gangs of this instance.
+        running: Pods in place; their keys differ from those that wait.
+
+    """
+
+    nodes: tuple[Node, ...]
+    gangs: tuple[Gang, ...]
+    groups: tuple[GangGroup, ...] = ()
+    running: tuple[RunningPod, ...] = ()
+    name: str = ""

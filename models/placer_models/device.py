@@ -1,0 +1,82 @@
+"""Devices of a machine and the links between them."""
+
+from dataclasses import dataclass
+
+GPU = "gpu"
+"""The device type that has links."""
+
+
+@dataclass(frozen=True, slots=True)
+class VirtualFunction:
+    """One virtual function of a device (D1)."""
+
+    minor: int
+    bus_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Device:
+    """One device (D1). Types are plain names: ``gpu``, ``rdma``, or any other.
+
+    Attributes:
+        minor: The number that names the device among those of its type on its node.
+        id: What the vendor calls it, such as a UUID; empty if unknown.
+        memory_bytes: Memory of the device itself; 0 if unknown or none.
+        numa_node: None where it is unknown, as in many virtual machines.
+        pcie_switch: Key of the nearest PCIe switch; devices of one key share it.
+
+    """
+
+    type: str
+    minor: int
+    id: str = ""
+    model: str = ""
+    memory_bytes: int = 0
+    healthy: bool = True
+    numa_node: int | None = None
+    package: int | None = None
+    pcie_root: str | None = None
+    pcie_switch: str | None = None
+    bus_id: str = ""
+    virtual_functions: tuple[VirtualFunction, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class LinkMatrix:
+    """Bandwidth between every two GPUs of a machine, nominal and per direction.
+
+    Attributes:
+        minors: GPU minors, ascending; row and column i belong to ``minors[i]``.
+        centi_gb_per_s: 0.01 GB/s per direction, as integers; symmetric, diagonal 0.
+        kinds: The link's name, such as ``NV12`` or ``SYS``, for people; never ranked by.
+        shared_egress: Whether pairs share each GPU's egress (NVSwitch), so that pair
+            values do not add up.
+
+    Raises:
+        ValueError: The matrix is not square, not symmetric or negative.
+
+    """
+
+    minors: tuple[int, ...]
+    centi_gb_per_s: tuple[tuple[int, ...], ...]
+    kinds: tuple[tuple[str, ...], ...]
+    shared_egress: bool = False
+
+    def __post_init__(self) -> None:
+        n = len(self.minors)
+        for name, matrix in (("bandwidths", self.centi_gb_per_s), ("kinds", self.kinds)):
+            if [len(row) for row in matrix] != [n] * n:
+                raise ValueError(f"link {name}: expected {n} rows of {n} cells")
+        for i, row in enumerate(self.centi_gb_per_s):
+            for j, value in enumerate(row):
+                a, b = self.minors[i], self.minors[j]
+                if i != j and value < 0:
+                    raise ValueError(f"link GPU {a} to GPU {b}: {value / 100} GB/s is negative")
+                back = self.centi_gb_per_s[j][i]
+                if value != back:
+                    raise ValueError(
+                        f"link GPU {a} to GPU {b} has {value / 100} GB/s, "
+                        f"but GPU {b} to GPU {a} has {back / 100}: links are symmetric"
+                    )
+                if i == j and value:
+                    raise ValueError(f"GPU {a} has a link to itself")

@@ -1,0 +1,82 @@
+"""What a placement should be good at: the tiers, most important first (DESIGN 5)."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Sense(StrEnum):
+    """Which direction is better."""
+
+    MAXIMISE = "maximise"
+    MINIMISE = "minimise"
+
+
+@dataclass(frozen=True, slots=True)
+class Tier:
+    """One goal. Tiers are compared in order: a later one never outweighs an earlier."""
+
+    name: str
+    unit: str
+    sense: Sense
+
+    def better(self, a: int, b: int) -> bool:
+        """Return whether value a is strictly better than value b."""
+        return a > b if self.sense is Sense.MAXIMISE else a < b
+
+
+MEMBER_OF_MINIMUM_POINTS = 2
+"""Points of each pod of a gang's minimum, given once the minimum is reached."""
+
+MEMBER_ABOVE_POINTS = 1
+"""Points of each member above the minimum: another gang's minimum counts for more."""
+
+WHOLE_CORE_POINTS = 1
+"""Points in ``usable`` of a core of which every thread is free."""
+
+GPU_POINTS = 16
+"""Points in ``usable`` of one GPU in one free set; sets of 1, 2, 4 and 8 add up."""
+
+USABLE_SET_SIZES = (1, 2, 4, 8)
+"""Sizes of GPU sets that jobs ask for; ``usable`` counts how many are left."""
+
+ALIGNMENT = Tier("alignment", "NUMA nodes beyond the fewest", Sense.MINIMISE)
+"""Over pods under BestEffort: NUMA nodes used beyond the fewest that an empty node needs."""
+
+BIND = Tier("bind", "CPUs against the policy", Sense.MINIMISE)
+"""Over pods that own CPUs with a preferred bind policy: CPUs on cores taken against it,
+beyond the remainder that the empty node cannot avoid."""
+
+POD_PAIR_MINIMUM = Tier("links.pod-minimum", "0.01 GB/s", Sense.MINIMISE)
+"""Tier 4a. Over pods with two or more GPUs: how far the slowest pair of the pod's GPUs
+falls short of that of the best equal-sized set on the empty machine best for it."""
+
+POD_PAIR_SUM = Tier("links.pod-sum", "0.01 GB/s", Sense.MINIMISE)
+"""Tier 4b. The same for the sum over the pairs, against the best equal-sized set of the
+pod's own machine: an NVSwitch shares its egress, so sums of two machine kinds differ."""
+
+GANG_PAIR_SUM = Tier("links.gang-sum", "0.01 GB/s", Sense.MINIMISE)
+"""Tier 4c. Tier 4b over the GPUs of all placed members of each gang gathered on one node."""
+
+USABLE = Tier("usable", "points", Sense.MAXIMISE)
+"""Tier 5. What later pods can still have: over nodes, GPU_POINTS for each GPU of the
+disjoint free sets of each of USABLE_SET_SIZES whose slowest pair is as fast as the best
+set of that size on the empty machine, and WHOLE_CORE_POINTS for each wholly free core."""
+
+
+def placed_tier(priority: int) -> Tier:
+    """Return the sub-tier of tier 1 for one priority level."""
+    return Tier(f"placed.priority-{priority}", "points", Sense.MAXIMISE)
+
+
+def tiers_for(priorities: Iterable[int]) -> tuple[Tier, ...]:
+    """Return all tiers, most important first; each distinct priority has its own."""
+    return (
+        *(placed_tier(p) for p in sorted(set(priorities), reverse=True)),
+        ALIGNMENT,
+        BIND,
+        POD_PAIR_MINIMUM,
+        POD_PAIR_SUM,
+        GANG_PAIR_SUM,
+        USABLE,
+    )

@@ -1,0 +1,134 @@
+"""What is answered: who runs where, how good that is, and why the rest does not."""
+
+from dataclasses import dataclass
+
+from placer_models.cpuset import CpuSet
+from placer_models.goals import Tier
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceGrant:
+    """A whole device that a pod holds."""
+
+    type: str
+    minor: int
+    id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ContainerPlacement:
+    """The CPUs that one container may run on."""
+
+    name: str
+    cpuset: CpuSet
+
+
+@dataclass(frozen=True, slots=True)
+class PodPlacement:
+    """Where one pod runs, to the last CPU, byte and device.
+
+    Attributes:
+        gang: Name of the pod's gang; None for a lone pod.
+        cpuset: LSE and LSR: the pod's own CPUs. LS and BE: the pool they run in.
+        memory_bytes: (NUMA node, bytes), ascending, no zeros; sums to the request.
+        hugepages: (NUMA node, page size in bytes, pages), ascending, no zeros.
+        devices: Ascending by (type, minor).
+        env: Environment of the pod's containers, ascending by name.
+
+    """
+
+    name: str
+    namespace: str
+    gang: str | None
+    node: str
+    cpuset: CpuSet
+    containers: tuple[ContainerPlacement, ...] = ()
+    memory_bytes: tuple[tuple[int, int], ...] = ()
+    hugepages: tuple[tuple[int, int, int], ...] = ()
+    devices: tuple[DeviceGrant, ...] = ()
+    env: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """Namespace and name."""
+        return self.namespace, self.name
+
+    def minors(self, device_type: str) -> tuple[int, ...]:
+        """Return the minors of the pod's devices of the type, ascending."""
+        return tuple(d.minor for d in self.devices if d.type == device_type)
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """A place for some of the pods that wait; running pods are not repeated."""
+
+    pods: tuple[PodPlacement, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TierValue:
+    """What a placement is worth in one tier, and how much better any could be.
+
+    Attributes:
+        bound: No placement that is at least as good in every tier before this
+            one has a better value; None where no bound is known.
+        proven: value equals bound, and so in every tier before this one.
+
+    """
+
+    tier: Tier
+    value: int
+    bound: int | None
+    proven: bool
+
+    @property
+    def gap(self) -> float | None:
+        """|bound - value| / max(1, |bound|); None without a bound."""
+        if self.bound is None:
+            return None
+        return abs(self.bound - self.value) / max(1, abs(self.bound))
+
+
+@dataclass(frozen=True, slots=True)
+class Unplaced:
+    """A pod without a place, and why."""
+
+    name: str
+    namespace: str
+    gang: str | None
+    reasons: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """Every pod has a place."""
+
+    placement: Placement
+    tiers: tuple[TierValue, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PartlyPlaced:
+    """Some pods have a place; the rest is listed with reasons."""
+
+    placement: Placement
+    tiers: tuple[TierValue, ...]
+    unplaced: tuple[Unplaced, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Infeasible:
+    """Proven: not one gang that waits can have a place."""
+
+    unplaced: tuple[Unplaced, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class GaveUp:
+    """The time ran out before any placement was found, or ruled out."""
+
+    after_s: float
+    unplaced: tuple[Unplaced, ...]
+
+
+Answer = Placed | PartlyPlaced | Infeasible | GaveUp

@@ -1,0 +1,189 @@
+"""What wants a place: containers, pods, gangs and gang groups."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+from placer_models.policy import AlignmentPolicy, BindPolicy, GatherLevel, QosClass, Strength
+from placer_models.topology import Hugepages
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceRequest:
+    """Whole devices of one type, on one node."""
+
+    type: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Resources:
+    """Amounts of everything that can be asked for.
+
+    Attributes:
+        devices: At most one request a type, ascending by type; no count of 0.
+
+    """
+
+    cpu_milli: int = 0
+    memory_bytes: int = 0
+    hugepages: tuple[Hugepages, ...] = ()
+    devices: tuple[DeviceRequest, ...] = ()
+
+    def count_of(self, device_type: str) -> int:
+        """Return how many devices of the type are asked for."""
+        return sum(d.count for d in self.devices if d.type == device_type)
+
+
+class ContainerRole(StrEnum):
+    """When a container runs."""
+
+    APP = "app"
+    INIT = "init"
+    """Runs to its end before the app containers start; what it holds is used again."""
+    RESTARTABLE_INIT = "restartable-init"
+    """A sidecar: starts among the init containers and stays."""
+
+
+@dataclass(frozen=True, slots=True)
+class Container:
+    """One container of a pod."""
+
+    name: str
+    requests: Resources
+    role: ContainerRole = ContainerRole.APP
+
+
+@dataclass(frozen=True, slots=True)
+class PodSpec:
+    """All that decides where a pod can go: pods of equal spec are interchangeable.
+
+    Attributes:
+        alignment: The pod's own policy; ``None`` counts as not set: the node's holds.
+        node_selector: Labels, each of which the node must have; ascending by key.
+
+    """
+
+    containers: tuple[Container, ...]
+    qos: QosClass = QosClass.LS
+    bind: BindPolicy = BindPolicy.DEFAULT
+    bind_strength: Strength = Strength.PREFERRED
+    alignment: AlignmentPolicy = AlignmentPolicy.NONE
+    node_selector: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def requests(self) -> Resources:
+        """What the pod holds: the larger of its app phase and its init phases.
+
+        As in Kubernetes: restartable init containers count from their start on.
+        """
+        return _phases(self.containers)
+
+
+@dataclass(frozen=True, slots=True)
+class Pod:
+    """One pod. Its key (namespace, name) is unique in an instance."""
+
+    name: str
+    namespace: str
+    spec: PodSpec
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """Namespace and name."""
+        return self.namespace, self.name
+
+    @property
+    def title(self) -> str:
+        """The name for people: ``default`` is left out."""
+        return self.name if self.namespace == "default" else f"{self.namespace}/{self.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class Gang:
+    """Pods that run together: at least the minimum of them, or none (G1).
+
+    Attributes:
+        weight: How much the gang counts inside its priority level.
+        gather: Where the members must come together; None: anywhere.
+        lone: The gang stands for one pod that belongs to no gang.
+
+    """
+
+    name: str
+    namespace: str
+    pods: tuple[Pod, ...]
+    minimum: int
+    priority: int = 0
+    weight: int = 1
+    gather: GatherLevel | None = None
+    lone: bool = False
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """Namespace and name; a lone pod's gang has the pod's key."""
+        return self.namespace, self.name
+
+
+@dataclass(frozen=True, slots=True)
+class GangGroup:
+    """Gangs that reach their minimum all together, or none does (G1).
+
+    Attributes:
+        gangs: Keys of the gangs.
+
+    """
+
+    name: str
+    namespace: str
+    gangs: tuple[tuple[str, str], ...]
+
+
+def _phases(containers: tuple[Container, ...]) -> Resources:
+    """Return the largest need over the phases of a pod's life, amount by amount."""
+    sidecars: list[Resources] = []
+    phases: list[list[Resources]] = []
+    for container in containers:
+        if container.role is ContainerRole.RESTARTABLE_INIT:
+            sidecars.append(container.requests)
+        elif container.role is ContainerRole.INIT:
+            phases.append([*sidecars, container.requests])
+    phases.append(sidecars + [c.requests for c in containers if c.role is ContainerRole.APP])
+    sums = [_sum(phase) for phase in phases]
+    return Resources(
+        cpu_milli=max(s.cpu_milli for s in sums),
+        memory_bytes=max(s.memory_bytes for s in sums),
+        hugepages=tuple(
+            Hugepages(size, max(_pages(s, size) for s in sums))
+            for size in sorted({h.page_bytes for s in sums for h in s.hugepages})
+        ),
+        devices=tuple(
+            DeviceRequest(kind, max(s.count_of(kind) for s in sums))
+            for kind in sorted({d.type for s in sums for d in s.devices})
+        ),
+    )
+
+
+def _sum(parts: list[Resources]) -> Resources:
+    return Resources(
+        cpu_milli=sum(p.cpu_milli for p in parts),
+        memory_bytes=sum(p.memory_bytes for p in parts),
+        hugepages=tuple(
+            Hugepages(size, sum(_pages(p, size) for p in parts))
+            for size in sorted({h.page_bytes for p in parts for h in p.hugepages})
+        ),
+        devices=tuple(
+            DeviceRequest(kind, sum(p.count_of(kind) for p in parts))
+            for kind in sorted({d.type for p in parts for d in p.devices})
+        ),
+    )
+
+
+def _pages(resources: Resources, page_bytes: int) -> int:
+    return sum(h.count for h in resources.hugepages if h.page_bytes == page_bytes)
+
+
+def pods_of(gangs: tuple[Gang, ...]) -> Iterator[Pod]:
+    """Yield the pods of the gangs, in order."""
+    for gang in gangs:
+        yield from gang.pods

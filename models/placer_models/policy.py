@@ -1,0 +1,74 @@
+"""The policies a pod or a node may ask for; each value is the word in files."""
+
+from enum import StrEnum
+
+
+class QosClass(StrEnum):
+    """How a pod shares CPUs with others (C2 to C6)."""
+
+    LSE = "LSE"
+    """Latency sensitive, exclusive: its CPUs are shared with nobody."""
+
+    LSR = "LSR"
+    """Latency sensitive, reserved: its CPUs are shared with BE pods only."""
+
+    LS = "LS"
+    """Latency sensitive: runs in the shared pool, with other LS pods."""
+
+    BE = "BE"
+    """Best effort: runs on every CPU that no LSE pod holds."""
+
+    @property
+    def owns_cpus(self) -> bool:
+        """Whether pods of this class get CPUs of their own, by id."""
+        return self in (QosClass.LSE, QosClass.LSR)
+
+
+class BindPolicy(StrEnum):
+    """Which threads of a core a pod wants (C8)."""
+
+    DEFAULT = "Default"
+    """FullPCPUs, preferred."""
+
+    FULL_PCPUS = "FullPCPUs"
+    """Whole cores: all online threads of a core, so that no neighbour shares it."""
+
+    SPREAD_BY_PCPUS = "SpreadByPCPUs"
+    """One thread per core first, for pods limited by what a core shares."""
+
+
+class Strength(StrEnum):
+    """Whether a wish may be broken at a price, or not at all."""
+
+    PREFERRED = "preferred"
+    REQUIRED = "required"
+
+
+class AlignmentPolicy(StrEnum):
+    """How a pod's CPUs, memory and devices keep to NUMA nodes (C12)."""
+
+    NONE = "None"
+    """Anywhere on the node."""
+
+    BEST_EFFORT = "BestEffort"
+    """On as few NUMA nodes as can be; never a reason to refuse."""
+
+    RESTRICTED = "Restricted"
+    """On one set of NUMA nodes of the fewest that each resource asked for needs."""
+
+    SINGLE_NUMA_NODE = "SingleNUMANode"
+    """On one NUMA node, or not on this node at all."""
+
+
+class GatherLevel(StrEnum):
+    """Where the members of a gang come together (G4, D8)."""
+
+    NODE = "node"
+    """All members on one node."""
+
+
+class CoreKind(StrEnum):
+    """The kind of a core on machines that mix them (C1)."""
+
+    PERFORMANCE = "performance"
+    EFFICIENCY = "efficiency"

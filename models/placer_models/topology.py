@@ -1,0 +1,126 @@
+"""The inside of a machine: packages, NUMA nodes, LLCs, cores and logical CPUs."""
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from itertools import pairwise
+from types import MappingProxyType
+
+from placer_models.cpuset import CpuSet, format_cpu_list
+from placer_models.policy import CoreKind
+
+
+@dataclass(frozen=True, slots=True)
+class Cpu:
+    """One logical CPU, that is one hardware thread.
+
+    Attributes:
+        core: A key that the threads of one core share and no other core of the
+            machine has. It is not the kernel's ``core_id``, which repeats.
+        numa_node: None where the kernel lists the CPU under no NUMA node.
+        llc: Key of the last-level cache, unique in the machine; None if unknown.
+
+    """
+
+    id: int
+    core: int
+    package: int
+    numa_node: int | None
+    llc: int | None = None
+    kind: CoreKind = CoreKind.PERFORMANCE
+    online: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Hugepages:
+    """Pages of one size."""
+
+    page_bytes: int
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class NumaNode:
+    """One NUMA node; it may have no CPU, or no memory that pods can have."""
+
+    id: int
+    memory_bytes: int
+    hugepages: tuple[Hugepages, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Topology:
+    """The CPUs and the memory of one machine (C1).
+
+    Attributes:
+        architecture: As ``uname -m`` says it: ``x86_64``, ``aarch64``, ``ppc64le``.
+        cpus: Every present CPU, ascending by id; offline ones included.
+        numa_nodes: Ascending by id; never empty.
+        numa_distances: Row i, column j: distance from the i-th to the j-th NUMA
+            node in the kernel's units (10 is local); empty if unknown.
+        cores: Core key -> ids of its ONLINE threads; a core with none is left out.
+        cpu: CPU id -> the CPU.
+        online: Ids of the online CPUs.
+
+    Raises:
+        ValueError: The parts contradict each other; the message names them.
+
+    """
+
+    architecture: str
+    cpus: tuple[Cpu, ...]
+    numa_nodes: tuple[NumaNode, ...]
+    numa_distances: tuple[tuple[int, ...], ...] = ()
+    cores: Mapping[int, CpuSet] = field(init=False, repr=False, compare=False)
+    cpu: Mapping[int, Cpu] = field(init=False, repr=False, compare=False)
+    online: CpuSet = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        _check_ids("CPU", [cpu.id for cpu in self.cpus])
+        _check_ids("NUMA node", [node.id for node in self.numa_nodes])
+        if not self.numa_nodes:
+            raise ValueError("a machine has at least one NUMA node; got none")
+        known = {node.id for node in self.numa_nodes}
+        for cpu in self.cpus:
+            if cpu.numa_node is not None and cpu.numa_node not in known:
+                raise ValueError(
+                    f"CPU {cpu.id} is on NUMA node {cpu.numa_node}; "
+                    f"the machine has {format_cpu_list(known)}"
+                )
+        _check_cores(self.cpus)
+        n = len(self.numa_nodes)
+        if self.numa_distances and [len(row) for row in self.numa_distances] != [n] * n:
+            raise ValueError(f"NUMA distances: expected {n} rows of {n} numbers")
+        cores: dict[int, set[int]] = defaultdict(set)
+        for cpu in self.cpus:
+            if cpu.online:
+                cores[cpu.core].add(cpu.id)
+        put = object.__setattr__
+        put(self, "cores", MappingProxyType({k: frozenset(v) for k, v in cores.items()}))
+        put(self, "cpu", MappingProxyType({cpu.id: cpu for cpu in self.cpus}))
+        put(self, "online", frozenset(cpu.id for cpu in self.cpus if cpu.online))
+
+    @property
+    def memory_bytes(self) -> int:
+        """Memory of all NUMA nodes together."""
+        return sum(node.memory_bytes for node in self.numa_nodes)
+
+
+def _check_ids(what: str, ids: list[int]) -> None:
+    for a, b in pairwise(ids):
+        if a == b:
+            raise ValueError(f"two {what}s have the id {a}")
+        if a > b:
+            raise ValueError(f"{what}s must ascend by id; {b} comes after {a}")
+
+
+def _check_cores(cpus: tuple[Cpu, ...]) -> None:
+    first: dict[int, Cpu] = {}
+    for cpu in cpus:
+        other = first.setdefault(cpu.core, cpu)
+        for what in ("package", "numa_node", "llc", "kind"):
+            if getattr(cpu, what) != getattr(other, what):
+                raise ValueError(
+                    f"CPUs {other.id} and {cpu.id} are threads of one core, but their "
+                    f"{what} differs: {getattr(other, what)} and {getattr(cpu, what)}"
+                )
