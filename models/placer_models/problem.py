@@ -1,0 +1,238 @@
+"""What a solver sees: one batch, all in integers, counts instead of ids.
+
+Names, ids and units stay outside: `placer.state` builds a Problem from an instance,
+`placer.realise` turns the counts of an answer back into CPU ids and device minors.
+"""
+
+from dataclasses import dataclass, field
+
+from placer_models.links import Board
+from placer_models.policy import AlignmentPolicy, BindPolicy
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A NUMA node of a node, or the place of the CPUs that belong to none.
+
+    Attributes:
+        numa_node: Its id; None for the place of CPUs without a NUMA node.
+        memory: Free memory, in the Problem's memory units.
+
+    """
+
+    numa_node: int | None
+    memory: int
+
+
+@dataclass(frozen=True, slots=True)
+class CoreClass:
+    """Cores of a node that are equal to a solver.
+
+    Attributes:
+        cell: Index of the cell the cores belong to.
+        cores: How many cores the class has.
+        threads: Online threads of each core.
+        free: Threads of each core that a pod may still own; at least 1.
+
+    """
+
+    cell: int
+    cores: int
+    threads: int
+    free: int
+
+    @property
+    def whole(self) -> bool:
+        """Whether cores of the class can be taken whole."""
+        return self.free == self.threads
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceBank:
+    """The healthy devices of one type on a node.
+
+    Attributes:
+        free: Free devices of each twin class of the board.
+        cells: Index of the cell of each twin class; None where it has no NUMA node.
+
+    """
+
+    type: str
+    board: Board
+    free: tuple[int, ...]
+    cells: tuple[int | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NodeState:
+    """What is left on one node. Equal states are interchangeable nodes.
+
+    Attributes:
+        kind: Index of the node's kind; a shape's Fit is looked up by it.
+        pool_milli: What LS requests and 1000 x newly owned CPUs may sum to.
+        best_effort_milli: What BE requests and 1000 x CPUs newly owned by LSE pods
+            may sum to.
+        pool_cpus: CPUs of the shared pool, reserved ones included.
+        best_effort_cpus: CPUs of the BE pool, reserved ones included.
+        has_shared: An LS pod runs here already, so the shared pool must not empty.
+        has_best_effort: The same for a BE pod and the BE pool.
+
+    """
+
+    name: str = field(compare=False)
+    kind: int
+    cells: tuple[Cell, ...]
+    cores: tuple[CoreClass, ...]
+    banks: tuple[DeviceBank, ...]
+    pool_milli: int
+    best_effort_milli: int
+    pool_cpus: int
+    best_effort_cpus: int
+    has_shared: bool
+    has_best_effort: bool
+
+    def bank(self, device_type: str) -> DeviceBank | None:
+        """Return the bank of the type, if the node has such devices."""
+        return next((bank for bank in self.banks if bank.type == device_type), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What pods of one spec ask for.
+
+    Attributes:
+        owned_cpus: CPUs that the pod gets by id (LSE, LSR).
+        exclusive: The owned CPUs are shared with nobody, not even BE pods (LSE).
+        shared_milli: CPU request of an LS pod.
+        best_effort_milli: CPU request of a BE pod.
+        shared: The pod runs in the shared pool (LS).
+        best_effort: The pod runs in the BE pool.
+        memory: In the Problem's memory units.
+        devices: (type, count), ascending by type, no zeros.
+        bind: FULL_PCPUS or SPREAD_BY_PCPUS; matters where owned_cpus is not 0.
+        best_pair_minimum: Of any equal-sized GPU set on any empty node the pod may go
+            to, in 0.01 GB/s; 0 for fewer than two GPUs.
+
+    """
+
+    owned_cpus: int
+    exclusive: bool
+    shared_milli: int
+    best_effort_milli: int
+    shared: bool
+    best_effort: bool
+    memory: int
+    devices: tuple[tuple[str, int], ...]
+    bind: BindPolicy
+    bind_required: bool
+    best_pair_minimum: int
+
+    def count_of(self, device_type: str) -> int:
+        """Return how many devices of the type the shape asks for."""
+        return sum(count for kind, count in self.devices if kind == device_type)
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """What a shape means on a kind of node; there is none where it can never run.
+
+    Attributes:
+        alignment: The policy that holds.
+        cell_limit: Most cells the pod may use, all of them NUMA nodes; None: any.
+        fewest_cells: What BestEffort is measured against.
+        bind_remainder: CPUs that the empty node must place against the bind policy.
+        best_pair_sum: Largest pair sum of an equal-sized GPU set of the empty node.
+
+    """
+
+    alignment: AlignmentPolicy
+    cell_limit: int | None
+    fewest_cells: int
+    bind_remainder: int
+    best_pair_sum: int
+
+
+@dataclass(frozen=True, slots=True)
+class GangTask:
+    """One gang: its pods by index, and what it is worth.
+
+    Attributes:
+        pods: Indices into the Problem's pods, consecutive.
+        level: Index of its priority in the Problem's priorities.
+        group: Index of its gang group; None if it is in none.
+        gathered: All placed members must be on one node.
+
+    """
+
+    pods: tuple[int, ...]
+    minimum: int
+    weight: int
+    level: int
+    group: int | None
+    gathered: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """A batch of gangs and the nodes that could host them.
+
+    Attributes:
+        pods: The shape index of every pod, gang by gang in the instance's order.
+        fits: fits[shape][kind]; None where pods of the shape never run on the kind.
+        priorities: Distinct priorities, highest first.
+        memory_unit_bytes: Bytes of one memory unit; divides every amount exactly.
+
+    """
+
+    nodes: tuple[NodeState, ...]
+    shapes: tuple[Shape, ...]
+    pods: tuple[int, ...]
+    gangs: tuple[GangTask, ...]
+    fits: tuple[tuple[Fit | None, ...], ...]
+    priorities: tuple[int, ...]
+    memory_unit_bytes: int
+
+    def fit(self, pod: int, node: int) -> Fit | None:
+        """Return what the pod's shape means on the node; None: it never runs there."""
+        return self.fits[self.pods[pod]][self.nodes[node].kind]
+
+    def shape_of(self, pod: int) -> Shape:
+        """Return the shape of a pod."""
+        return self.shapes[self.pods[pod]]
+
+
+@dataclass(frozen=True, slots=True)
+class CoreTake:
+    """What a pod takes of one core class.
+
+    Attributes:
+        whole: Whole cores.
+        threads: Single threads besides.
+        touched: Cores over which the single threads are spread, at least.
+
+    """
+
+    whole: int = 0
+    threads: int = 0
+    touched: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A place for one pod, in counts.
+
+    Attributes:
+        cores: One a core class of the node.
+        memory: Units from each cell of the node; None: it may come from anywhere.
+        devices: For each bank of the node, devices from each twin class.
+
+    """
+
+    node: int
+    cores: tuple[CoreTake, ...]
+    memory: tuple[int, ...] | None
+    devices: tuple[tuple[int, ...], ...]
+
+
+Choices = dict[int, Choice]
+"""Pod index -> its place; a pod that is left out has none."""

@@ -1,0 +1,1 @@
+"""What is free: accounts of nodes, and the Problem of a batch."""

@@ -1,0 +1,73 @@
+"""What the running pods of a node leave to others, by id."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from placer_models.cluster import Node, RunningPod
+from placer_models.cpuset import CpuSet
+from placer_models.device import Device
+from placer_models.policy import QosClass
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """What is left on one node.
+
+    Attributes:
+        free_cpus: CPUs that a pod may own: allocatable, owned by nobody.
+        pool: The shared pool: online CPUs that no LSE or LSR pod owns.
+        best_effort_pool: Online CPUs that no LSE pod owns.
+        shared_milli: CPU requests of the LS pods that run here.
+        best_effort_milli: CPU requests of the BE pods that run here.
+        memory_bytes: NUMA node -> free bytes.
+        devices: Healthy devices, ascending by (type, minor).
+        free_devices: (type, minor) of those that nobody holds.
+
+    """
+
+    free_cpus: CpuSet
+    pool: CpuSet
+    best_effort_pool: CpuSet
+    shared_milli: int
+    best_effort_milli: int
+    has_shared: bool
+    has_best_effort: bool
+    memory_bytes: Mapping[int, int]
+    devices: tuple[Device, ...]
+    free_devices: frozenset[tuple[str, int]]
+
+
+def account_of(node: Node, running: Iterable[RunningPod]) -> Account:
+    """Count what the pods that run on the node leave."""
+    pods = list(running)
+    qos = [pod.pod.spec.qos for pod in pods]
+    owned_by = {
+        wanted: frozenset[int]().union(
+            *(p.placement.cpuset for p, q in zip(pods, qos, strict=True) if q is wanted)
+        )
+        for wanted in (QosClass.LSE, QosClass.LSR)
+    }
+    owned = owned_by[QosClass.LSE] | owned_by[QosClass.LSR]
+    memory = {numa.id: numa.memory_bytes for numa in node.machine.topology.numa_nodes}
+    for pod in pods:
+        for numa_node, taken in pod.placement.memory_bytes:
+            memory[numa_node] -= taken
+    healthy = tuple(d for d in node.machine.devices if node.is_healthy(d))
+    held = {(d.type, d.minor) for pod in pods for d in pod.placement.devices}
+    online = node.machine.topology.online
+    return Account(
+        free_cpus=online - node.reserved_cpus - owned,
+        pool=online - owned,
+        best_effort_pool=online - owned_by[QosClass.LSE],
+        shared_milli=_requests(pods, QosClass.LS),
+        best_effort_milli=_requests(pods, QosClass.BE),
+        has_shared=QosClass.LS in qos,
+        has_best_effort=QosClass.BE in qos,
+        memory_bytes=memory,
+        devices=healthy,
+        free_devices=frozenset((d.type, d.minor) for d in healthy) - held,
+    )
+
+
+def _requests(pods: list[RunningPod], qos: QosClass) -> int:
+    return sum(p.pod.spec.requests.cpu_milli for p in pods if p.pod.spec.qos is qos)

@@ -1,0 +1,161 @@
+"""The Problem of a batch: an instance in integers."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from math import gcd
+
+from placer_models.links import board_of, counts_of
+
+from placer.state.account import Account, account_of
+from placer.state.core_classes import core_classes
+from placer.state.fits import best_pair_minimum_of, bind_of, fit_of, healthy
+from placer_models.cluster import Instance, Node, RunningPod
+from placer_models.pod import PodSpec, pods_of
+from placer_models.policy import GatherLevel, QosClass, Strength
+from placer_models.problem import Cell, DeviceBank, GangTask, NodeState, Problem, Shape
+
+
+def accounts_of(instance: Instance) -> tuple[Account, ...]:
+    """Count what is left on every node, in the instance's order."""
+    running: defaultdict[str, list[RunningPod]] = defaultdict(list)
+    for pod in instance.running:
+        running[pod.placement.node].append(pod)
+    return tuple(account_of(node, running[node.name]) for node in instance.nodes)
+
+
+def build_problem(instance: Instance, accounts: Sequence[Account] | None = None) -> Problem:
+    """Write the instance as a Problem; accounts as `accounts_of` returns them."""
+    accounts = accounts_of(instance) if accounts is None else accounts
+    specs: dict[PodSpec, int] = {}
+    pods = tuple(specs.setdefault(pod.spec, len(specs)) for pod in pods_of(instance.gangs))
+    kinds: dict[Node, int] = {}
+    kind_of = [kinds.setdefault(_kind(node), len(kinds)) for node in instance.nodes]
+    unit = _memory_unit(specs, accounts)
+    boards = {kind: _boards(kind) for kind in kinds}
+    priorities = tuple(sorted({gang.priority for gang in instance.gangs}, reverse=True))
+    return Problem(
+        nodes=tuple(
+            _node_state(node, kind, boards[_kind(node)], account, unit)
+            for node, kind, account in zip(instance.nodes, kind_of, accounts, strict=True)
+        ),
+        shapes=tuple(_shape(spec, kinds, unit) for spec in specs),
+        pods=pods,
+        gangs=_gangs(instance, priorities),
+        fits=tuple(tuple(fit_of(spec, kind) for kind in kinds) for spec in specs),
+        priorities=priorities,
+        memory_unit_bytes=unit,
+    )
+
+
+def cells_of(node: Node, account: Account, unit_bytes: int) -> tuple[Cell, ...]:
+    """Return the node's NUMA nodes, and a last cell if a CPU belongs to none."""
+    cells = [
+        Cell(numa.id, account.memory_bytes[numa.id] // unit_bytes)
+        for numa in node.machine.topology.numa_nodes
+    ]
+    if any(cpu.numa_node is None for cpu in node.machine.topology.cpus):
+        cells.append(Cell(None, 0))
+    return tuple(cells)
+
+
+def _kind(node: Node) -> Node:
+    """Return the node without its name: nodes of one kind are equal when empty."""
+    return Node(
+        name="",
+        machine=node.machine,
+        labels=node.labels,
+        reserved_cpus=node.reserved_cpus,
+        alignment=node.alignment,
+        unhealthy=node.unhealthy,
+        cordoned=node.cordoned,
+    )
+
+
+def _boards(node: Node) -> tuple[DeviceBank, ...]:
+    """Return the banks of an empty node."""
+    cell_of = {numa.id: index for index, numa in enumerate(node.machine.topology.numa_nodes)}
+    banks = []
+    for device_type in sorted({d.type for d in node.machine.devices}):
+        board = board_of(healthy(node, device_type), node.machine.gpu_links)
+        banks.append(
+            DeviceBank(
+                type=device_type,
+                board=board,
+                free=board.sizes,
+                cells=tuple(None if n is None else cell_of[n] for n in board.numa_nodes),
+            )
+        )
+    return tuple(banks)
+
+
+def _node_state(
+    node: Node, kind: int, banks: tuple[DeviceBank, ...], account: Account, unit: int
+) -> NodeState:
+    cells = cells_of(node, account, unit)
+    return NodeState(
+        name=node.name,
+        kind=kind,
+        cells=cells,
+        cores=tuple(found for found, _ in core_classes(node, account.free_cpus, cells)),
+        banks=tuple(
+            DeviceBank(
+                bank.type,
+                bank.board,
+                counts_of(bank.board, [m for t, m in account.free_devices if t == bank.type]),
+                bank.cells,
+            )
+            for bank in banks
+        ),
+        pool_milli=1000 * len(account.free_cpus) - account.shared_milli,
+        best_effort_milli=1000 * len(account.best_effort_pool - node.reserved_cpus)
+        - account.best_effort_milli,
+        pool_cpus=len(account.pool),
+        best_effort_cpus=len(account.best_effort_pool),
+        has_shared=account.has_shared,
+        has_best_effort=account.has_best_effort,
+    )
+
+
+def _shape(spec: PodSpec, nodes: dict[Node, int], unit: int) -> Shape:
+    requests = spec.requests
+    qos = spec.qos
+    return Shape(
+        owned_cpus=requests.cpu_milli // 1000 if qos.owns_cpus else 0,
+        exclusive=qos is QosClass.LSE,
+        shared_milli=requests.cpu_milli if qos is QosClass.LS else 0,
+        best_effort_milli=requests.cpu_milli if qos is QosClass.BE else 0,
+        shared=qos is QosClass.LS,
+        best_effort=qos is QosClass.BE,
+        memory=requests.memory_bytes // unit,
+        devices=tuple((d.type, d.count) for d in requests.devices if d.count),
+        bind=bind_of(spec),
+        bind_required=spec.bind_strength is Strength.REQUIRED,
+        best_pair_minimum=best_pair_minimum_of(spec, nodes),
+    )
+
+
+def _gangs(instance: Instance, priorities: tuple[int, ...]) -> tuple[GangTask, ...]:
+    group_of = {key: i for i, group in enumerate(instance.groups) for key in group.gangs}
+    tasks = []
+    first = 0
+    for gang in instance.gangs:
+        tasks.append(
+            GangTask(
+                pods=tuple(range(first, first + len(gang.pods))),
+                minimum=gang.minimum,
+                weight=gang.weight,
+                level=priorities.index(gang.priority),
+                # A lone pod can share its key with a gang, and is in no group.
+                group=None if gang.lone else group_of.get(gang.key),
+                gathered=gang.gather is GatherLevel.NODE,
+            )
+        )
+        first += len(gang.pods)
+    return tuple(tasks)
+
+
+def _memory_unit(specs: dict[PodSpec, int], accounts: Sequence[Account]) -> int:
+    """Return the largest unit that divides every amount, so that nothing is rounded."""
+    amounts = [spec.requests.memory_bytes for spec in specs]
+    amounts += [left for account in accounts for left in account.memory_bytes.values()]
+    return gcd(*amounts) or 1

@@ -1,0 +1,118 @@
+"""What the specs of pods mean on the kinds of nodes: the constants of a Problem."""
+
+from collections.abc import Iterable
+
+from placer_models.links import Board, best_pair_minimum, best_pair_sum, board_of
+
+from placer_models.alignment import (
+    Amounts,
+    effective_policy,
+    fewest_cells,
+    restricted_width,
+)
+from placer_models.cluster import Node
+from placer_models.device import GPU, Device
+from placer_models.pod import PodSpec
+from placer_models.policy import AlignmentPolicy, BindPolicy, Strength
+from placer_models.problem import Fit
+
+
+def healthy(node: Node, device_type: str) -> tuple[Device, ...]:
+    """Return the devices of the type that may be given out on the node."""
+    return tuple(d for d in node.machine.devices if d.type == device_type and node.is_healthy(d))
+
+
+def gpu_board(node: Node) -> Board:
+    """Return the links between the healthy GPUs of the node."""
+    return board_of(healthy(node, GPU), node.machine.gpu_links)
+
+
+def admits(node: Node, spec: PodSpec) -> bool:
+    """Return whether new pods of the spec may go to the node at all."""
+    labels = dict(node.labels)
+    return not node.cordoned and all(labels.get(k) == v for k, v in spec.node_selector)
+
+
+def best_pair_minimum_of(spec: PodSpec, nodes: Iterable[Node]) -> int:
+    """Return the best slowest pair of the spec's GPUs on any empty node that admits it."""
+    gpus = spec.requests.count_of(GPU)
+    if gpus < 2:
+        return 0
+    found = (best_pair_minimum(gpu_board(node), gpus) for node in nodes if admits(node, spec))
+    return max((value for value in found if value is not None), default=0)
+
+
+def fit_of(spec: PodSpec, node: Node) -> Fit | None:
+    """Return what the spec means on the node; None: it can never run there."""
+    policy = effective_policy(spec.alignment, node.alignment)
+    if policy is None or not admits(node, spec):
+        return None
+    needs, cells, real = _aligned(spec, node)
+    if any(sum(c[i] for c in cells) < need for i, need in enumerate(needs)):
+        return None
+    limit: int | None = None
+    if policy is AlignmentPolicy.SINGLE_NUMA_NODE:
+        limit = 1
+    elif policy is AlignmentPolicy.RESTRICTED:
+        limit = restricted_width(real, needs)
+        if limit is None:
+            return None
+    least = 0
+    if policy is AlignmentPolicy.BEST_EFFORT:
+        least = fewest_cells(cells, needs) or 0
+    gpus = spec.requests.count_of(GPU)
+    return Fit(
+        alignment=policy,
+        cell_limit=limit,
+        fewest_cells=least,
+        bind_remainder=_bind_remainder(spec, node),
+        best_pair_sum=(best_pair_sum(gpu_board(node), gpus) or 0) if gpus > 1 else 0,
+    )
+
+
+def bind_of(spec: PodSpec) -> BindPolicy:
+    """Return the bind policy that Default stands for."""
+    return BindPolicy.FULL_PCPUS if spec.bind is BindPolicy.DEFAULT else spec.bind
+
+
+def _aligned(spec: PodSpec, node: Node) -> tuple[Amounts, list[Amounts], list[Amounts]]:
+    """Return the need of every aligned resource, and each cell's allocatable amounts.
+
+    The second list has a cell for CPUs without a NUMA node, the third has not.
+    """
+    topology = node.machine.topology
+    allocatable = topology.online - node.reserved_cpus
+    owned = spec.requests.cpu_milli // 1000 if spec.qos.owns_cpus else 0
+    kinds = []
+    for request in spec.requests.devices:
+        devices = healthy(node, request.type)
+        if all(d.numa_node is not None for d in devices):
+            kinds.append((request.count, [d.numa_node for d in devices]))
+    needs = (owned, spec.requests.memory_bytes, *(count for count, _ in kinds))
+    where = [topology.cpu[cpu].numa_node for cpu in allocatable]
+
+    def amounts(numa_node: int | None, memory_bytes: int) -> Amounts:
+        return (
+            where.count(numa_node),
+            memory_bytes,
+            *(places.count(numa_node) for _, places in kinds),
+        )
+
+    real = [amounts(numa.id, numa.memory_bytes) for numa in topology.numa_nodes]
+    return needs, [*real, amounts(None, 0)], real
+
+
+def _bind_remainder(spec: PodSpec, node: Node) -> int:
+    """Return how many CPUs even the empty node must place against the bind policy."""
+    if not spec.qos.owns_cpus or spec.bind_strength is Strength.REQUIRED:
+        return 0
+    want = spec.requests.cpu_milli // 1000
+    topology = node.machine.topology
+    if bind_of(spec) is BindPolicy.SPREAD_BY_PCPUS:
+        usable = sum(1 for threads in topology.cores.values() if threads - node.reserved_cpus)
+        return max(0, want - usable)
+    reached = 1  # bit i: some whole cores have exactly i threads
+    for threads in topology.cores.values():
+        if not threads & node.reserved_cpus:
+            reached |= reached << len(threads)
+    return want - (reached & ((2 << want) - 1)).bit_length() + 1
