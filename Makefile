@@ -1,0 +1,90 @@
+# `make` says what there is. PYTHON chooses the interpreter of a new environment,
+# ARGS goes to pytest: make test ARGS="-n 2 -k cpuset"
+PYTHON ?= python3
+VENV ?= .venv
+CONSTRAINTS ?= constraints.txt
+ARGS ?=
+
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+WHEEL_VENV := build/wheel-venv
+
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.PHONY: help setup demo test slow bench lint hooks wheel constraints clean
+.DELETE_ON_ERROR:
+
+help:
+	@echo 'make demo         solve a small cluster, check the answer, draw it'
+	@echo 'make test         the tests of the gate, on a pinned environment in $(VENV)'
+	@echo 'make slow         the tests that run for minutes'
+	@echo 'make bench        every benchmark; figures on stdout'
+	@echo 'make lint         ruff, mypy --strict, import contracts'
+	@echo 'make hooks        run make lint before each commit'
+	@echo 'make wheel        sdist, wheel from it, its contents, the tests against it'
+	@echo 'make constraints  renew constraints.txt'
+	@echo 'make clean        remove what was built, and the environment'
+
+# pip comes from the interpreter's own pip, so ensurepip is not needed.
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; v = sys.version_info[:2]; sys.exit(v < (3, 11) and f"Placer needs Python 3.11 or later, $(PYTHON) is {v[0]}.{v[1]}; try: make PYTHON=python3.11")'
+	$(PYTHON) -m venv --without-pip $(VENV)
+	$(PYTHON) -m pip --python $(BIN)/python install -q -c $(CONSTRAINTS) pip
+
+$(READY): pyproject.toml $(CONSTRAINTS) | $(BIN)/python
+	$(BIN)/python -m pip install -q -c $(CONSTRAINTS) --build-constraint $(CONSTRAINTS) --group dev -e .
+	@touch $@
+
+setup: $(READY)
+
+test: $(READY)
+	$(BIN)/pytest -m "not slow" $(ARGS)
+
+slow: $(READY)
+	$(BIN)/pytest -m slow $(ARGS)
+
+bench: $(READY)
+	@set -e; for file in $(filter-out benchmarks/_%,$(sort $(wildcard benchmarks/*.py))); do \
+		echo "== $$file"; $(BIN)/python $$file; \
+	done
+
+lint: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
+
+hooks: $(READY)
+	$(BIN)/pre-commit install
+
+DEMO := build/demo.json
+
+demo: $(READY)
+	@mkdir -p build
+	@echo; echo 'Who runs where? Ten seconds for an answer, with a bound that says how good it is.'
+	$(BIN)/placer solve instances/demo.yaml --time-limit 10 --format json --output $(DEMO)
+	@echo; echo 'Does the answer keep every rule? The judge is separate code and knows no solver.'
+	$(BIN)/placer verify instances/demo.yaml $(DEMO)
+	@echo; echo 'What does it look like inside the machines?'
+	$(BIN)/placer show instances/demo.yaml --placement $(DEMO)
+
+# PYTHONSAFEPATH keeps the checkout's own packages off sys.path, so that only the
+# installed wheel can answer an import; tests/house checks that it does.
+wheel: $(READY)
+	rm -rf dist $(WHEEL_VENV)
+	PIP_CONSTRAINT=$(CONSTRAINTS) $(BIN)/python -m build
+	$(BIN)/check-wheel-contents dist/*.whl
+	$(BIN)/python -m venv --without-pip $(WHEEL_VENV)
+	$(BIN)/python -m pip --python $(WHEEL_VENV)/bin/python install -q -c $(CONSTRAINTS) --group test dist/*.whl
+	PYTHONSAFEPATH=1 $(WHEEL_VENV)/bin/pytest -m "not slow" $(ARGS)
+
+constraints:
+	rm -rf build/resolve
+	$(PYTHON) -m venv build/resolve
+	build/resolve/bin/python -m pip install -q --upgrade pip
+	build/resolve/bin/python -m pip install -q --group dev hatchling editables .
+	( echo '# Exact versions of everything that is installed, tools too; make constraints renews them.'; \
+	  build/resolve/bin/python -m pip freeze --all --exclude placer ) > constraints.txt
+
+clean:
+	rm -rf build dist $(VENV) .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
