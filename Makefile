@@ -84,7 +84,7 @@ constraints:
 	build/resolve/bin/python -m pip install -q --upgrade pip
 	build/resolve/bin/python -m pip install -q --group dev hatchling editables .
 	( echo '# Exact versions of everything that is installed, tools too; make constraints renews them.'; \
-	  build/resolve/bin/python -m pip freeze --all --exclude placer ) > constraints.txt
+	  build/resolve/bin/python -m pip freeze --all --exclude placer --exclude setuptools ) > constraints.txt
 
 clean:
 	rm -rf build dist $(VENV) .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
