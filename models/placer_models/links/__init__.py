@@ -1,0 +1,41 @@
+"""The mathematics of links: which sets of GPUs are good, and what they leave.
+
+Two devices are twins when swapping them changes nothing. Twins form classes, a set is
+described by its count per class, and sets of equal counts are equivalent; so sixteen
+GPUs behind one switch are two classes with a handful of sets, not 12,870.
+
+* ``board``: the classes of a node's devices, and what a set of them is worth.
+* ``best``: the best set there is, on the empty node and among what is free.
+* ``usable``: how much a node's free devices are still good for.
+"""
+
+from placer_models.links.best import best_pair_minimum, best_pair_sum, best_selection
+from placer_models.links.board import (
+    Board,
+    Selection,
+    board_of,
+    counts_of,
+    minors_of,
+    pair_minimum,
+    pair_sum,
+    selection_count,
+    selections,
+)
+from placer_models.links.usable import disjoint_sets, usable_points
+
+__all__ = [
+    "Board",
+    "Selection",
+    "best_pair_minimum",
+    "best_pair_sum",
+    "best_selection",
+    "board_of",
+    "counts_of",
+    "disjoint_sets",
+    "minors_of",
+    "pair_minimum",
+    "pair_sum",
+    "selection_count",
+    "selections",
+    "usable_points",
+]

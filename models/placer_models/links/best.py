@@ -1,0 +1,144 @@
+"""The best set of devices there is, on the empty board and among what is free."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from placer_models.goals import USABLE_SET_SIZES
+from placer_models.links.board import Board, Selection
+from placer_models.links.cliques import best_minimum
+from placer_models.links.heaviest import best_sum, heaviest_sets
+from placer_models.links.merged import Merged, by_bandwidth
+from placer_models.links.usable import disjoint_sets
+
+
+def best_pair_minimum(board: Board, size: int) -> int | None:
+    """Return the best slowest pair of a set of the size on the empty board.
+
+    In centi GB/s; 0 for fewer than two devices, None where the board has too few.
+    """
+    merged = by_bandwidth(board)
+    return best_minimum(merged, merged.counts(board.sizes), size)
+
+
+def best_pair_sum(board: Board, size: int) -> int | None:
+    """Return the largest pair sum of a set of the size on the empty board.
+
+    It may belong to another set than the best slowest pair. In centi GB/s; 0 for fewer
+    than two devices, None where the board has too few.
+    """
+    if size > sum(board.sizes):
+        return None
+    merged = by_bandwidth(board)
+    return best_sum(merged, merged.counts(board.sizes), size) if size > 1 else 0
+
+
+@lru_cache(maxsize=65536)
+def best_selection(board: Board, size: int, free: tuple[int, ...]) -> Selection | None:
+    """Return the best set of the size among what is free; None: too few are free.
+
+    Best is, in this order: the fastest slowest pair, the largest pair sum, the fewest
+    NUMA nodes, packages and PCIe switches, the most usable points left, the lowest
+    devices. What is unknown counts as no NUMA node, package or switch.
+    """
+    merged = by_bandwidth(board)
+    group_free = merged.counts(free)
+    least = best_minimum(merged, group_free, size)
+    if least is None:
+        return None
+    nearest = _Nearest(board, free, size)
+    for group_counts in sorted(heaviest_sets(merged, group_free, size, least), reverse=True):
+        nearest.search(merged, group_counts)
+    return Selection(nearest.counts, least, best_sum(merged, group_free, size, least))
+
+
+@dataclass(slots=True)
+class _Nearest:
+    """The nearest set so far, of those that no link tells apart.
+
+    Attributes:
+        places: Per kind of place (NUMA node, package, switch), that of each class.
+        spread: How many places of each kind the best set has.
+        points: Usable points that the best set leaves.
+        counts: The best set; empty before the first.
+
+    """
+
+    board: Board
+    free: tuple[int, ...]
+    size: int
+    places: tuple[Sequence[int | str | None], ...] = field(init=False)
+    spread: tuple[int, ...] = ()
+    points: int = 0
+    counts: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        self.places = (self.board.numa_nodes, self.board.packages, self.board.switches)
+
+    def search(self, merged: Merged, group_counts: tuple[int, ...]) -> None:
+        """Try each set with so many devices in each group of classes."""
+        group_of = {i: g for g, group in enumerate(merged.groups) for i in group}
+        self._grow((), [group_of[i] for i in range(len(self.free))], list(group_counts))
+
+    def _grow(self, chosen: tuple[int, ...], group_of: list[int], left: list[int]) -> None:
+        here = len(chosen)
+        if not self._promises(chosen, [left[g] for g in group_of]):
+            return
+        if here == len(self.free):
+            self.counts = chosen
+            self.spread = tuple(self._fewest(kind, chosen, [0] * here) for kind in self.places)
+            self.points = self._points_left(chosen)
+            return
+        group = group_of[here]
+        later = sum(self.free[i] for i in range(here + 1, len(self.free)) if group_of[i] == group)
+        most, need = self.free[here], left[group]
+        for count in range(min(most, need), max(0, need - later) - 1, -1):
+            left[group] = need - count
+            self._grow((*chosen, count), group_of, left)
+        left[group] = need
+
+    def _promises(self, chosen: tuple[int, ...], left: list[int]) -> bool:
+        """Return whether a set that begins so could be better than the best so far."""
+        if not self.counts:
+            return True
+        room = [min(count, left[i]) if i >= len(chosen) else 0 for i, count in enumerate(self.free)]
+        spread = tuple(self._fewest(kind, chosen, room) for kind in self.places)
+        if spread != self.spread:
+            return spread < self.spread
+        points = self._points_left(chosen)
+        if points != self.points:
+            return points > self.points
+        return chosen >= self.counts[: len(chosen)]
+
+    def _fewest(
+        self, place_of: Sequence[int | str | None], chosen: tuple[int, ...], room: list[int]
+    ) -> int:
+        """Return the fewest places of a kind that a set that begins so can have."""
+        used = {place_of[i] for i, count in enumerate(chosen) if count} - {None}
+        missing = self.size - sum(chosen)
+        rooms: dict[int | str, int] = {}
+        for place, count in zip(place_of, room, strict=True):
+            if place is None or place in used:
+                missing -= count
+            else:
+                rooms[place] = rooms.get(place, 0) + count
+        fewest = len(used)
+        for count in sorted(rooms.values(), reverse=True):
+            if missing <= 0:
+                break
+            missing -= count
+            fewest += 1
+        return fewest
+
+    def _points_left(self, chosen: tuple[int, ...]) -> int:
+        """Return at most the usable points that a set that begins so leaves.
+
+        Exact for a whole set; what is not decided counts as free, but for the number.
+        """
+        taken = (*chosen, *(0 for _ in range(len(self.free) - len(chosen))))
+        free = tuple(a - b for a, b in zip(self.free, taken, strict=True))
+        left = sum(self.free) - self.size
+        return sum(
+            size * min(disjoint_sets(self.board, size, free), left // size)
+            for size in USABLE_SET_SIZES
+        )

@@ -1,0 +1,217 @@
+"""A node's devices as classes of twins, and what a set of them is worth."""
+
+from collections.abc import Container, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from placer_models.cpuset import format_cpu_list
+from placer_models.device import GPU, Device, LinkMatrix
+
+
+@dataclass(frozen=True, slots=True)
+class Board:
+    """The healthy devices of one type on a node, in classes of twins.
+
+    Twins have equal links to every other device of the board, and are alike in NUMA
+    node, package, PCIe root and switch, model and memory.
+
+    Attributes:
+        classes: Minors of each class, ascending; classes ordered by their first minor.
+        numa_nodes: The NUMA node of each class; None where unknown.
+        packages: The package of each class; None where unknown.
+        switches: The PCIe switch of each class; None where unknown.
+        inner: Centi GB/s between two devices of one class; 0 for a class of one.
+        across: Centi GB/s between devices of two classes; the diagonal is ``inner``.
+
+    """
+
+    classes: tuple[tuple[int, ...], ...]
+    numa_nodes: tuple[int | None, ...]
+    packages: tuple[int | None, ...]
+    switches: tuple[str | None, ...]
+    inner: tuple[int, ...]
+    across: tuple[tuple[int, ...], ...]
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Devices in each class: the counts of the empty board."""
+        return tuple(len(minors) for minors in self.classes)
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """A set of devices, up to swapping twins.
+
+    Attributes:
+        counts: Devices taken from each class.
+        pair_minimum: Centi GB/s of the slowest pair; 0 for fewer than two devices.
+        pair_sum: Centi GB/s of all pairs together.
+
+    """
+
+    counts: tuple[int, ...]
+    pair_minimum: int
+    pair_sum: int
+
+
+@lru_cache(maxsize=4096)
+def board_of(devices: tuple[Device, ...], links: LinkMatrix | None) -> Board:
+    """Return the board of a node's healthy devices of one type.
+
+    Only GPUs have links; a pair that the matrix does not know has 0 GB/s.
+    """
+    ordered = sorted(devices, key=lambda device: device.minor)
+    rows = _bandwidths(ordered, links)
+    facts = [
+        (d.numa_node, d.package, d.pcie_root, d.pcie_switch, d.model, d.memory_bytes)
+        for d in ordered
+    ]
+    groups = twins(rows, facts)
+    first = [ordered[group[0]] for group in groups]
+    inner = tuple(rows[group[0]][group[1]] if len(group) > 1 else 0 for group in groups)
+    return Board(
+        classes=tuple(tuple(ordered[i].minor for i in group) for group in groups),
+        numa_nodes=tuple(d.numa_node for d in first),
+        packages=tuple(d.package for d in first),
+        switches=tuple(d.pcie_switch for d in first),
+        inner=inner,
+        across=tuple(
+            tuple(inner[a] if a == b else rows[g[0]][h[0]] for b, h in enumerate(groups))
+            for a, g in enumerate(groups)
+        ),
+    )
+
+
+def twins(rows: Sequence[Sequence[int]], facts: Sequence[object]) -> list[list[int]]:
+    """Return the classes of twins of a symmetric matrix, ordered by first member.
+
+    Being twins is transitive (of three, all pairs are then equal), so one member
+    stands for its class.
+    """
+    groups: list[list[int]] = []
+    for i, row in enumerate(rows):
+        for group in groups:
+            j = group[0]
+            if facts[i] == facts[j] and all(
+                a == b for k, (a, b) in enumerate(zip(row, rows[j], strict=True)) if k not in (i, j)
+            ):
+                group.append(i)
+                break
+        else:
+            groups.append([i])
+    return groups
+
+
+def counts_of(board: Board, minors: Iterable[int]) -> tuple[int, ...]:
+    """Return how many of the devices each class has.
+
+    Raises:
+        ValueError: A minor is not on the board.
+
+    """
+    wanted = set(minors)
+    counts = tuple(sum(minor in wanted for minor in members) for members in board.classes)
+    if sum(counts) < len(wanted):
+        known = {minor for members in board.classes for minor in members}
+        raise ValueError(
+            f"devices {format_cpu_list(wanted - known)} are not on the board, "
+            f"which has {format_cpu_list(known) or 'none'}"
+        )
+    return counts
+
+
+def minors_of(board: Board, counts: Sequence[int], free: Container[int]) -> tuple[int, ...]:
+    """Return the lowest free minors of each class, as many as counted, ascending.
+
+    Raises:
+        ValueError: A class has fewer free devices than are counted.
+
+    """
+    chosen: list[int] = []
+    for members, count in zip(board.classes, counts, strict=True):
+        ready = [minor for minor in members if minor in free]
+        if len(ready) < count:
+            raise ValueError(
+                f"{count} of the devices {format_cpu_list(members)} are wanted, "
+                f"{len(ready)} are free"
+            )
+        chosen += ready[:count]
+    return tuple(sorted(chosen))
+
+
+def pair_minimum(board: Board, counts: Sequence[int]) -> int:
+    """Return the centi GB/s of the slowest pair; 0 for fewer than two devices."""
+    used = [i for i, count in enumerate(counts) if count]
+    return min(
+        (
+            board.across[a][b]
+            for position, a in enumerate(used)
+            for b in used[position:]
+            if a != b or counts[a] > 1
+        ),
+        default=0,
+    )
+
+
+def pair_sum(board: Board, counts: Sequence[int]) -> int:
+    """Return the centi GB/s of all pairs together; 0 for fewer than two devices."""
+    used = [i for i, count in enumerate(counts) if count]
+    return sum(
+        board.across[a][b] * (counts[a] * counts[b] if a != b else pairs(counts[a]))
+        for position, a in enumerate(used)
+        for b in used[position:]
+    )
+
+
+def pairs(count: int) -> int:
+    """Return the number of pairs among so many devices."""
+    return count * (count - 1) // 2
+
+
+def selection_count(board: Board, size: int, free: tuple[int, ...]) -> int:
+    """Return how many selections there are, without listing them."""
+    if size < 0:
+        return 0
+    ways = [1] + [0] * size
+    for most, _ in zip(free, board.classes, strict=True):
+        ways = [sum(ways[max(0, n - most) : n + 1]) for n in range(size + 1)]
+    return ways[size]
+
+
+def selections(board: Board, size: int, free: tuple[int, ...]) -> tuple[Selection, ...]:
+    """Return every inequivalent set of the size within the free counts, best first.
+
+    Best is the fastest slowest pair, then the largest pair sum, then the lowest
+    devices. There may be very many: ask ``selection_count`` first.
+    """
+    found = [
+        Selection(counts, pair_minimum(board, counts), pair_sum(board, counts))
+        for counts in splits(size, free)
+    ]
+    # Counts come with the lowest devices first, and sorting keeps that order.
+    return tuple(sorted(found, key=lambda s: (-s.pair_minimum, -s.pair_sum)))
+
+
+def splits(size: int, limits: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+    """Yield each way to take ``size`` in all within the limits, highest counts first."""
+    if not limits:
+        if size == 0:
+            yield ()
+        return
+    later = sum(limits[1:])
+    for count in range(min(size, limits[0]), max(0, size - later) - 1, -1):
+        for rest in splits(size - count, limits[1:]):
+            yield (count, *rest)
+
+
+def _bandwidths(devices: Sequence[Device], links: LinkMatrix | None) -> list[list[int]]:
+    """Return the centi GB/s between every two of the devices."""
+    row_of = {minor: i for i, minor in enumerate(links.minors)} if links else {}
+    places = [row_of.get(device.minor) if device.type == GPU else None for device in devices]
+    return [
+        [
+            links.centi_gb_per_s[a][b] if links and a is not None and b is not None else 0
+            for b in places
+        ]
+        for a in places
+    ]

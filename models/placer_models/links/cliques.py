@@ -1,0 +1,84 @@
+"""The fastest slowest pair that sets of a size can have: cliques in threshold graphs.
+
+A set has no pair slower than a threshold exactly if it is a clique in the graph of the
+pairs at least that fast. So the best slowest pair is the highest threshold whose graph
+still has a clique of the size, and no set is ever listed.
+"""
+
+from functools import lru_cache
+
+from placer_models.links.merged import Merged
+
+
+@lru_cache(maxsize=65536)
+def best_minimum(merged: Merged, counts: tuple[int, ...], size: int) -> int | None:
+    """Return the best slowest pair of ``size`` of the devices; None: there are too few."""
+    if size > sum(counts):
+        return None
+    if size < 2:
+        return 0
+    present = [i for i, count in enumerate(counts) if count]
+    speeds = sorted(
+        {
+            merged.weights[a][b]
+            for position, a in enumerate(present)
+            for b in present[position:]
+            if a != b or counts[a] > 1
+        }
+    )
+    low, high = 0, len(speeds) - 1
+    while low < high:
+        middle = (low + high + 1) // 2
+        if largest_clique(merged, counts, speeds[middle]) >= size:
+            low = middle
+        else:
+            high = middle - 1
+    return speeds[low]
+
+
+def neighbours(merged: Merged, counts: tuple[int, ...], least: int) -> list[int]:
+    """Return, as a bit mask per group, the other groups with devices and fast pairs."""
+    return [
+        sum(
+            1 << b
+            for b, weight in enumerate(row)
+            if b != a and weight >= least and counts[a] and counts[b]
+        )
+        for a, row in enumerate(merged.weights)
+    ]
+
+
+def together(merged: Merged, counts: tuple[int, ...], least: int) -> tuple[int, ...]:
+    """Return how many devices of each group one clique can have."""
+    return tuple(
+        count if merged.weights[i][i] >= least else min(count, 1) for i, count in enumerate(counts)
+    )
+
+
+def largest_clique(merged: Merged, counts: tuple[int, ...], least: int) -> int:
+    """Return the most devices of which no pair is slower than ``least``.
+
+    Bron and Kerbosch with a pivot: at most 3 ** (groups / 3) leaves.
+    """
+    near = neighbours(merged, counts, least)
+    worth = together(merged, counts, least)
+    best = 0
+
+    def grow(total: int, open_mask: int, done: int) -> None:
+        nonlocal best
+        best = max(best, total)
+        if total + sum(worth[i] for i in bits(open_mask)) <= best:
+            return
+        pivot = max(bits(open_mask | done), key=lambda i: (near[i] & open_mask).bit_count())
+        for i in bits(open_mask & ~near[pivot]):
+            grow(total + worth[i], open_mask & near[i], done & near[i])
+            open_mask &= ~(1 << i)
+            done |= 1 << i
+
+    grow(0, sum(1 << i for i, count in enumerate(counts) if count), 0)
+    return best
+
+
+def bits(mask: int) -> list[int]:
+    """Return the places of the ones in a bit mask, ascending."""
+    return [i for i in range(mask.bit_length()) if mask >> i & 1]

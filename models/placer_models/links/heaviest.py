@@ -1,0 +1,119 @@
+"""The largest pair sum that sets of a size can have, by branch and bound over counts."""
+
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from placer_models.links.board import pairs
+from placer_models.links.cliques import neighbours, together
+from placer_models.links.merged import Merged
+
+
+@lru_cache(maxsize=65536)
+def best_sum(merged: Merged, counts: tuple[int, ...], size: int, least: int = 0) -> int:
+    """Return the largest pair sum of ``size`` of the devices with no pair below ``least``.
+
+    Such a set must exist: ``least`` is at most what ``best_minimum`` says.
+    """
+    search = _Search(merged, counts, least)
+    search.grow(size, 0, list(range(len(counts))), [0] * len(counts))
+    return search.best
+
+
+@lru_cache(maxsize=65536)
+def heaviest_sets(
+    merged: Merged, counts: tuple[int, ...], size: int, least: int
+) -> tuple[tuple[int, ...], ...]:
+    """Return every set of the largest pair sum, as counts per group."""
+    search = _Search(merged, counts, least, ties=True)
+    search.best = best_sum(merged, counts, size, least)
+    search.grow(size, 0, list(range(len(counts))), [0] * len(counts))
+    return tuple(search.found)
+
+
+@dataclass(slots=True)
+class _Search:
+    """One branch and bound; it takes the most promising group first, most of it first."""
+
+    merged: Merged
+    counts: tuple[int, ...]
+    least: int
+    ties: bool = False
+    best: int = -1
+    found: list[tuple[int, ...]] = field(default_factory=list)
+    near: list[int] = field(init=False)
+    most: tuple[int, ...] = field(init=False)
+    chosen: list[int] = field(init=False)
+    order: list[list[int]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.near = neighbours(self.merged, self.counts, self.least)
+        self.most = together(self.merged, self.counts, self.least)
+        self.chosen = [0] * len(self.counts)
+        self.order = [
+            sorted(range(len(row)), key=row.__getitem__, reverse=True)
+            for row in self.merged.weights
+        ]
+
+    def grow(self, left: int, total: int, groups: list[int], gain: list[int]) -> None:
+        """Choose ``left`` more devices out of the groups.
+
+        Args:
+            left: Devices still to choose.
+            total: Pair sum of what is chosen.
+            groups: Groups not decided that are fast to all that is chosen.
+            gain: For each group, what one of its devices adds with what is chosen.
+
+        """
+        if left == 0:
+            self._record(total)
+            return
+        room = [0] * len(self.counts)
+        for i in groups:
+            room[i] = min(self.most[i], left)
+        if sum(room) < left:
+            return
+        scores = sorted(((self._score(i, left, room, gain), i) for i in groups), reverse=True)
+        bound = 2 * total + _top(scores, room, left)
+        if bound < 2 * self.best or (bound == 2 * self.best and not self.ties):
+            return
+        pick = scores[0][1]
+        row = self.merged.weights[pick]
+        others = [i for i in groups if i != pick]
+        for count in range(room[pick], -1, -1):
+            self.chosen[pick] = count
+            near = [i for i in others if self.near[pick] >> i & 1] if count else others
+            self.grow(
+                left - count,
+                total + count * gain[pick] + pairs(count) * row[pick],
+                near,
+                [g + count * w for g, w in zip(gain, row, strict=True)],
+            )
+
+    def _score(self, i: int, left: int, room: list[int], gain: list[int]) -> int:
+        """Return at most twice what a device adds, each open pair shared by its ends."""
+        score, partners = 2 * gain[i], left - 1
+        for j in self.order[i]:
+            if partners == 0:
+                break
+            taken = min(room[j] - (j == i), partners)
+            if taken > 0:
+                score += taken * self.merged.weights[i][j]
+                partners -= taken
+        return score
+
+    def _record(self, total: int) -> None:
+        if total > self.best:
+            self.best = total
+            self.found.clear()
+        if self.ties:
+            self.found.append(tuple(self.chosen))
+
+
+def _top(scores: list[tuple[int, int]], room: list[int], left: int) -> int:
+    """Return the sum of the ``left`` best scores; a group has one for each device."""
+    bound = 0
+    for score, i in scores:
+        taken = min(room[i], left)
+        bound += taken * score
+        left -= taken
+    return bound

@@ -1,0 +1,61 @@
+"""A board seen through its links alone: classes that no link tells apart are merged.
+
+NUMA nodes and switches keep classes apart that links do not. Eight GPUs behind one
+NVSwitch on four NUMA nodes are four classes, but for bandwidth they are one.
+"""
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+from placer_models.links.board import Board, twins
+
+
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """Groups of classes, and the weight between and inside groups.
+
+    Attributes:
+        groups: Indices of the board's classes.
+        weights: Row a, column b: between a device of group a and one of group b; the
+            diagonal is between two of a group.
+
+    """
+
+    groups: tuple[tuple[int, ...], ...]
+    weights: tuple[tuple[int, ...], ...]
+
+    def counts(self, of_classes: tuple[int, ...]) -> tuple[int, ...]:
+        """Return counts per class as counts per group."""
+        return tuple(sum(of_classes[i] for i in group) for group in self.groups)
+
+
+@lru_cache(maxsize=4096)
+def by_bandwidth(board: Board) -> Merged:
+    """Merge the classes that have equal bandwidths; weights are centi GB/s."""
+    return _merge(board, board.across)
+
+
+@lru_cache(maxsize=16384)
+def by_speed(board: Board, least: int) -> Merged:
+    """Merge what a graph does not tell apart: pairs of ``least`` centi GB/s and more.
+
+    Weights are 1 for such a pair and 0 for a slower one.
+    """
+    return _merge(board, tuple(tuple(int(w >= least) for w in row) for row in board.across))
+
+
+def _merge(board: Board, weights: tuple[tuple[int, ...], ...]) -> Merged:
+    # Two devices stand for a larger class, so that its inner weight is compared too.
+    owner = [i for i, size in enumerate(board.sizes) for _ in range(min(size, 2))]
+    rows = [[weights[a][b] for b in owner] for a in owner]
+    members = twins(rows, [None] * len(owner))
+    return Merged(
+        groups=tuple(tuple(dict.fromkeys(owner[i] for i in group)) for group in members),
+        weights=tuple(
+            tuple(
+                rows[g[0]][h[0]] if g is not h else rows[g[0]][g[1]] if len(g) > 1 else 0
+                for h in members
+            )
+            for g in members
+        ),
+    )

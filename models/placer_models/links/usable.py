@@ -1,0 +1,125 @@
+"""How much the free devices of a node are still good for (tier ``usable``)."""
+
+from collections.abc import Iterator
+from functools import lru_cache
+
+from placer_models.goals import USABLE_SET_SIZES
+from placer_models.links.board import Board
+from placer_models.links.cliques import best_minimum, bits, neighbours, together
+from placer_models.links.merged import Merged, by_bandwidth, by_speed
+
+
+@lru_cache(maxsize=65536)
+def usable_points(board: Board, free: tuple[int, ...]) -> int:
+    """Return the devices in the most disjoint fast sets, added up over the usual sizes.
+
+    Each size of ``USABLE_SET_SIZES`` is counted by itself.
+    """
+    return sum(size * disjoint_sets(board, size, free) for size in USABLE_SET_SIZES)
+
+
+def disjoint_sets(board: Board, size: int, free: tuple[int, ...]) -> int:
+    """Return the most pairwise disjoint fast sets of the size among what is free.
+
+    A set is fast if its slowest pair is as fast as that of the best set of the size on
+    the empty board; there is none where the board has fewer devices than the size.
+    """
+    if size < 2:
+        return sum(free) if size == 1 else 0
+    bandwidths = by_bandwidth(board)
+    least = best_minimum(bandwidths, bandwidths.counts(board.sizes), size)
+    if least is None:
+        return 0
+    fast = by_speed(board, least)
+    return _most_cliques(fast, fast.counts(free), size)
+
+
+def _most_cliques(fast: Merged, counts: tuple[int, ...], size: int) -> int:
+    """Return the most disjoint cliques, part by part of the graph.
+
+    Groups that are in no clique are left out first. A part of one group is a clique of
+    equals, so its sets are counted by division.
+    """
+    counts, near = _core(fast, counts, size)
+    total = 0
+    todo = sum(1 << i for i, count in enumerate(counts) if count)
+    while todo:
+        part = _reach(near, todo & -todo)
+        todo &= ~part
+        if part.bit_count() == 1:
+            total += counts[part.bit_length() - 1] // size
+        else:
+            inside = tuple(count if part >> i & 1 else 0 for i, count in enumerate(counts))
+            total += _search(fast, inside, size)
+    return total
+
+
+@lru_cache(maxsize=65536)
+def _search(fast: Merged, counts: tuple[int, ...], size: int) -> int:
+    """Return the most disjoint cliques in a connected part, by trying one group's fate.
+
+    Either some clique of the best answer has a device of the group, or none has.
+    """
+    near = neighbours(fast, counts, 1)
+    limit = sum(counts) // size
+    pick = min(
+        (i for i, count in enumerate(counts) if count),
+        key=lambda i: sum(counts[j] for j in bits(near[i])),
+    )
+    best = 0
+    for clique in _cliques_with(fast, counts, near, pick, size):
+        rest = tuple(a - b for a, b in zip(counts, clique, strict=True))
+        best = max(best, 1 + _most_cliques(fast, rest, size))
+        if best == limit:
+            return best
+    without = tuple(0 if i == pick else count for i, count in enumerate(counts))
+    return max(best, _most_cliques(fast, without, size))
+
+
+def _cliques_with(
+    fast: Merged, counts: tuple[int, ...], near: list[int], pick: int, size: int
+) -> Iterator[tuple[int, ...]]:
+    """Yield each clique of the size, as counts, that has a device of the group."""
+    most = together(fast, counts, 1)
+
+    def extend(chosen: tuple[int, ...], left: int, open_mask: int) -> Iterator[tuple[int, ...]]:
+        if left == 0:
+            yield chosen
+            return
+        groups = bits(open_mask)
+        if sum(most[i] for i in groups) < left:
+            return
+        i = groups[0]
+        for count in range(min(most[i], left), -1, -1):
+            rest = open_mask & (near[i] if count else ~(1 << i))
+            yield from extend((*chosen[:i], count, *chosen[i + 1 :]), left - count, rest)
+
+    for count in range(min(most[pick], size), 0, -1):
+        start = tuple(count if i == pick else 0 for i in range(len(counts)))
+        yield from extend(start, size - count, near[pick])
+
+
+def _core(fast: Merged, counts: tuple[int, ...], size: int) -> tuple[tuple[int, ...], list[int]]:
+    """Return the counts without groups that are in no clique, and the graph of the rest."""
+    while True:
+        near = neighbours(fast, counts, 1)
+        most = together(fast, counts, 1)
+        kept = tuple(
+            count if most[i] + sum(most[j] for j in bits(near[i])) >= size else 0
+            for i, count in enumerate(counts)
+        )
+        if kept == counts:
+            return counts, near
+        counts = kept
+
+
+def _reach(near: list[int], start: int) -> int:
+    """Return all groups that paths connect with the start, as a bit mask."""
+    reached, new = start, start
+    while new:
+        step = 0
+        for i in bits(new):
+            step |= near[i]
+        new = step & ~reached
+        reached |= new
+    return reached
