@@ -1,0 +1,48 @@
+"""Tier ``bind``: CPUs taken against a preferred bind policy."""
+
+from collections import Counter
+from typing import assert_never
+
+from placer.judge.cpus import in_whole_cores
+from placer.judge.scene import Inside, Scene, Site, Tenant
+from placer_models.policy import BindPolicy, Strength
+
+
+def cpus_against_policy(scene: Scene) -> int:
+    """Return the sum over newly placed pods that own CPUs and only prefer a policy."""
+    return sum(
+        _against(site, tenant)
+        for site, tenant in scene.newcomers()
+        if tenant.qos.owns_cpus and _is_preferred(tenant)
+    )
+
+
+def _is_preferred(tenant: Tenant) -> bool:
+    spec = tenant.pod.spec
+    return spec.bind is BindPolicy.DEFAULT or spec.bind_strength is Strength.PREFERRED
+
+
+def _against(site: Site, tenant: Tenant) -> int:
+    """Return the pod's CPUs against its policy, less those that no choice could avoid."""
+    inside, asked = site.inside, tenant.requests.cpu_milli // 1000
+    match tenant.pod.spec.bind:
+        case BindPolicy.DEFAULT | BindPolicy.FULL_PCPUS:
+            whole = in_whole_cores(inside.topology, tenant.owned)
+            return len(tenant.owned - whole) - (asked - _most_whole(inside, asked))
+        case BindPolicy.SPREAD_BY_PCPUS:
+            cpus = inside.topology.cpu
+            cores = {cpus[cpu].core for cpu in inside.allocatable}
+            touched = {cpus[cpu].core for cpu in tenant.owned if cpu in cpus}
+            return len(tenant.owned) - len(touched) - max(0, asked - len(cores))
+        case never:
+            assert_never(never)
+
+
+def _most_whole(inside: Inside, asked: int) -> int:
+    """Return the largest sum of sizes of whole cores that is at most what is asked for."""
+    within = (1 << (asked + 1)) - 1
+    sums = 1  # bit i: some choice of cores has i threads
+    for size, count in Counter(len(core) for core in inside.whole_cores).items():
+        for _ in range(min(count, asked // size)):
+            sums |= (sums << size) & within
+    return sums.bit_length() - 1

@@ -1,0 +1,71 @@
+"""Every rule that a placement has to keep, and what breaks them.
+
+The page docs/rules.md says the same rules in words, by the same names.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from placer.judge.aligned import alignment
+from placer.judge.cpus import cpu_allocatable, cpu_bind, cpu_count, cpu_exclusive
+from placer.judge.devices import device_count, device_exclusive, device_health, device_known
+from placer.judge.finding import Rule
+from placer.judge.gangs import gang_group, gang_minimum, gather
+from placer.judge.memory import memory
+from placer.judge.pods import cordon, known, node_selector
+from placer.judge.pools import be_pool, containers, shared_pool
+from placer.judge.scene import scene_of
+from placer_models.cluster import Instance
+from placer_models.placement import Placement
+
+RULES: Mapping[str, Rule] = {
+    "known": known,
+    "cordon": cordon,
+    "node-selector": node_selector,
+    "cpu-count": cpu_count,
+    "cpu-allocatable": cpu_allocatable,
+    "cpu-exclusive": cpu_exclusive,
+    "cpu-bind": cpu_bind,
+    "shared-pool": shared_pool,
+    "be-pool": be_pool,
+    "containers": containers,
+    "memory": memory,
+    "device-known": device_known,
+    "device-health": device_health,
+    "device-exclusive": device_exclusive,
+    "device-count": device_count,
+    "alignment": alignment,
+    "gang-minimum": gang_minimum,
+    "gang-group": gang_group,
+    "gather": gather,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Breach:
+    """One rule that a placement breaks.
+
+    Attributes:
+        rule: The rule's name, as in docs/rules.md.
+        subject: The pod, the node or the gang that it concerns.
+        message: What is wrong and what is allowed, in one line.
+
+    """
+
+    rule: str
+    subject: str
+    message: str
+
+
+def breaches(instance: Instance, placement: Placement) -> tuple[Breach, ...]:
+    """Return all that is wrong with the placement; nothing if it keeps every rule.
+
+    Any placement may be asked about, also one that names what does not exist. Only what
+    is newly placed can be at fault: a node that takes nothing new is not looked at.
+    """
+    scene = scene_of(instance, placement)
+    return tuple(
+        Breach(name, finding.subject, finding.message)
+        for name, rule in RULES.items()
+        for finding in rule(scene)
+    )

@@ -1,0 +1,101 @@
+"""Rules about the CPUs that pods own by id."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+
+from placer.judge.finding import Finding
+from placer.judge.scene import Scene, Site, Tenant
+from placer_models.cpuset import CpuSet, format_cpu_list
+from placer_models.policy import BindPolicy, Strength
+from placer_models.topology import Topology
+
+
+def cpu_count(scene: Scene) -> Iterator[Finding]:
+    """An LSE or LSR pod owns exactly the CPUs it asks for, a whole number."""
+    for _, tenant in scene.newcomers():
+        asked_milli = tenant.requests.cpu_milli
+        if tenant.qos.owns_cpus and len(tenant.owned) * 1000 != asked_milli:
+            yield Finding(
+                tenant.title,
+                f"pod {tenant.title!r} owns {len(tenant.owned)} CPUs "
+                f"({format_cpu_list(tenant.owned)}); an {tenant.qos} pod owns "
+                f"exactly its request, which is {asked_milli / 1000:g}",
+            )
+
+
+def cpu_allocatable(scene: Scene) -> Iterator[Finding]:
+    """Owned CPUs are online and not reserved."""
+    for site, tenant in scene.newcomers():
+        if outside := tenant.owned - site.inside.allocatable:
+            yield Finding(
+                tenant.title,
+                f"pod {tenant.title!r} owns CPUs {_reasons(site, outside)}; "
+                f"node {site.node.name!r} gives {format_cpu_list(site.inside.allocatable)}",
+            )
+
+
+def cpu_exclusive(scene: Scene) -> Iterator[Finding]:
+    """A CPU has one owner at most, running pods included."""
+    for site in scene.touched():
+        owner: dict[int, Tenant] = {}
+        for tenant in site.tenants:
+            shared: dict[str, list[int]] = defaultdict(list)
+            for cpu in tenant.owned:
+                first = owner.setdefault(cpu, tenant)
+                if first is not tenant and (first.new or tenant.new):
+                    shared[first.title].append(cpu)
+            for other, cpus in shared.items():
+                yield Finding(
+                    tenant.title,
+                    f"pod {tenant.title!r} owns CPUs {format_cpu_list(cpus)} of node "
+                    f"{site.node.name!r}, which pod {other!r} owns; a CPU has one owner",
+                )
+
+
+def cpu_bind(scene: Scene) -> Iterator[Finding]:
+    """Required FullPCPUs: whole cores only. Required SpreadByPCPUs: one CPU of a core."""
+    for site, tenant in scene.newcomers():
+        spec = tenant.pod.spec
+        if not spec.qos.owns_cpus or spec.bind_strength is not Strength.REQUIRED:
+            continue
+        topology = site.inside.topology
+        match spec.bind:
+            case BindPolicy.FULL_PCPUS:
+                wrong = tenant.owned - in_whole_cores(topology, tenant.owned)
+                allowed = "takes all online threads of a core or none"
+            case BindPolicy.SPREAD_BY_PCPUS:
+                wrong = _on_shared_cores(topology, tenant.owned)
+                allowed = "takes at most one thread of a core"
+            case BindPolicy.DEFAULT:  # a wish, whatever strength stands beside it
+                continue
+        if wrong:
+            yield Finding(
+                tenant.title,
+                f"pod {tenant.title!r} owns CPUs {format_cpu_list(wrong)} of node "
+                f"{site.node.name!r} against its required {spec.bind}, which {allowed}",
+            )
+
+
+def in_whole_cores(topology: Topology, cpus: CpuSet) -> CpuSet:
+    """Return those of the CPUs whose cores are in the set with all online threads."""
+    touched = {topology.cpu[cpu].core for cpu in cpus & topology.online}
+    return frozenset().union(
+        *(threads for core in touched if (threads := topology.cores[core]) <= cpus)
+    )
+
+
+def _on_shared_cores(topology: Topology, cpus: CpuSet) -> CpuSet:
+    core = {cpu: topology.cpu[cpu].core for cpu in cpus if cpu in topology.cpu}
+    count = Counter(core.values())
+    return frozenset(cpu for cpu in core if count[core[cpu]] > 1)
+
+
+def _reasons(site: Site, cpus: CpuSet) -> str:
+    present = frozenset(site.inside.topology.cpu)
+    online = site.inside.topology.online
+    parts = (
+        (cpus - present, "not on the machine"),
+        (cpus & present - online, "offline"),
+        (cpus & online & site.node.reserved_cpus, "reserved"),
+    )
+    return ", ".join(f"{format_cpu_list(part)} ({why})" for part, why in parts if part)

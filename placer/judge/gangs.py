@@ -1,0 +1,48 @@
+"""Rules about gangs: all or nothing, and together."""
+
+from collections.abc import Iterator
+
+from placer.judge.finding import Finding, title_of
+from placer.judge.scene import Scene
+from placer_models.policy import GatherLevel
+
+
+def gang_minimum(scene: Scene) -> Iterator[Finding]:
+    """The placed members of a gang are none, or at least its minimum."""
+    members = scene.members()
+    for gang in scene.instance.gangs:
+        placed = len(members.get(gang.key, {}))
+        if 0 < placed < gang.minimum:
+            title = title_of(*gang.key)
+            yield Finding(
+                title,
+                f"gang {title!r} has {placed} members placed; "
+                f"it runs with none, or with at least {gang.minimum} of its {len(gang.pods)}",
+            )
+
+
+def gang_group(scene: Scene) -> Iterator[Finding]:
+    """Of the gangs of a group all have members placed, or none has."""
+    members = scene.members()
+    for group in scene.instance.groups:
+        without = [title_of(*key) for key in group.gangs if not members.get(key)]
+        if 0 < len(without) < len(group.gangs):
+            title = title_of(group.namespace, group.name)
+            yield Finding(
+                title,
+                f"group {title!r} has {len(group.gangs) - len(without)} gangs placed and not "
+                f"{', '.join(without)}; its {len(group.gangs)} gangs run all together or not",
+            )
+
+
+def gather(scene: Scene) -> Iterator[Finding]:
+    """The placed members of a gang that gathers on a node are on one node."""
+    members = scene.members()
+    for gang in scene.instance.gangs:
+        nodes = sorted(set(members.get(gang.key, {}).values()))
+        if gang.gather is GatherLevel.NODE and len(nodes) > 1:
+            title = title_of(*gang.key)
+            yield Finding(
+                title,
+                f"gang {title!r} gathers on one node, but is placed on {', '.join(nodes)}",
+            )

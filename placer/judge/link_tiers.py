@@ -1,0 +1,75 @@
+"""Tiers ``links.*``: bandwidth short of the best set of GPUs of the same size."""
+
+from collections.abc import Collection, Iterator
+from functools import cache
+
+from placer.judge.scene import Scene, Site, Tenant
+from placer_models.device import GPU
+from placer_models.links import (
+    best_pair_minimum,
+    best_pair_sum,
+    counts_of,
+    pair_minimum,
+    pair_sum,
+)
+from placer_models.policy import GatherLevel
+
+
+def pod_minimum_shortfall(scene: Scene) -> int:
+    """Return tier 4a: slowest pairs against the best of any node open to the pod, empty."""
+
+    @cache
+    def best(size: int, selector: tuple[tuple[str, str], ...]) -> int:
+        open_sites = {
+            id(site.inside): site
+            for site in scene.sites.values()
+            if not site.node.cordoned and set(selector) <= set(site.node.labels)
+        }
+        minima = (best_pair_minimum(s.inside.gpus, size) for s in open_sites.values())
+        return max((value for value in minima if value is not None), default=0)
+
+    short = 0
+    for site, tenant, gpus in _pods_with_links(scene):
+        board = site.inside.gpus
+        slowest = pair_minimum(board, counts_of(board, gpus))
+        short += best(len(gpus), tenant.pod.spec.node_selector) - slowest
+    return short
+
+
+def pod_sum_shortfall(scene: Scene) -> int:
+    """Return tier 4b: pair sums against the best of the pod's own node, empty."""
+    return sum(_sum_shortfall(site, gpus) for site, _, gpus in _pods_with_links(scene))
+
+
+def gang_sum_shortfall(scene: Scene) -> int:
+    """Return tier 4c: tier 4b over the GPUs of each gang that gathers on a node."""
+    gpus_of: dict[tuple[tuple[str, str], str], set[int]] = {}
+    for site, tenant in scene.newcomers():
+        gang = scene.gang_of[tenant.pod.key]
+        if gang.gather is GatherLevel.NODE:
+            gpus_of.setdefault((gang.key, site.node.name), set()).update(_gpus(site, tenant))
+    return sum(
+        _sum_shortfall(scene.sites[node], gpus)
+        for (_, node), gpus in gpus_of.items()
+        if len(gpus) >= 2
+    )
+
+
+def _pods_with_links(scene: Scene) -> Iterator[tuple[Site, Tenant, set[int]]]:
+    """Yield the newly placed pods that hold two or more GPUs, with their minors."""
+    for site, tenant in scene.newcomers():
+        gpus = _gpus(site, tenant)
+        if len(gpus) >= 2:
+            yield site, tenant, gpus
+
+
+def _gpus(site: Site, tenant: Tenant) -> set[int]:
+    """Return the pod's GPUs; what is broken or not on the node counts for nothing."""
+    healthy = {device.minor for device in site.inside.healthy.get(GPU, ())}
+    return healthy.intersection(tenant.place.minors(GPU))
+
+
+def _sum_shortfall(site: Site, gpus: Collection[int]) -> int:
+    board = site.inside.gpus
+    counts = counts_of(board, gpus)
+    return (best_pair_sum(board, sum(counts)) or 0) - pair_sum(board, counts)

@@ -1,0 +1,65 @@
+"""What a placement is worth, tier by tier: the only source of truth about it."""
+
+from collections.abc import Sequence
+
+from placer.judge.align_tier import cells_beyond_fewest
+from placer.judge.bind_tier import cpus_against_policy
+from placer.judge.link_tiers import gang_sum_shortfall, pod_minimum_shortfall, pod_sum_shortfall
+from placer.judge.scene import Scene, scene_of
+from placer.judge.usable_tier import usable_points_left
+from placer_models.cluster import Instance
+from placer_models.goals import (
+    ALIGNMENT,
+    BIND,
+    GANG_PAIR_SUM,
+    MEMBER_ABOVE_POINTS,
+    MEMBER_OF_MINIMUM_POINTS,
+    POD_PAIR_MINIMUM,
+    POD_PAIR_SUM,
+    USABLE,
+    Tier,
+    placed_tier,
+    tiers_for,
+)
+from placer_models.placement import Placement
+
+Vector = tuple[tuple[Tier, int], ...]
+"""A value for each tier, most important first."""
+
+
+def measure(instance: Instance, placement: Placement) -> Vector:
+    """Return the value of each tier, aligned with ``tiers_for`` the gangs' priorities.
+
+    Values mean something for placements without breaches only; others get some number.
+    """
+    scene = scene_of(instance, placement)
+    value = {placed_tier(p): points for p, points in _placed_points(scene).items()} | {
+        ALIGNMENT: cells_beyond_fewest(scene),
+        BIND: cpus_against_policy(scene),
+        POD_PAIR_MINIMUM: pod_minimum_shortfall(scene),
+        POD_PAIR_SUM: pod_sum_shortfall(scene),
+        GANG_PAIR_SUM: gang_sum_shortfall(scene),
+        USABLE: usable_points_left(scene),
+    }
+    return tuple((tier, value[tier]) for tier in tiers_for(g.priority for g in instance.gangs))
+
+
+def better(a: Sequence[tuple[Tier, int]], b: Sequence[tuple[Tier, int]]) -> bool:
+    """Return whether vector a is better than b in the first tier where they differ."""
+    for (tier, mine), (_, other) in zip(a, b, strict=True):
+        if mine != other:
+            return tier.better(mine, other)
+    return False
+
+
+def _placed_points(scene: Scene) -> dict[int, int]:
+    """Return priority -> points of the gangs that have members placed."""
+    members = scene.members()
+    points = dict.fromkeys((gang.priority for gang in scene.instance.gangs), 0)
+    for gang in scene.instance.gangs:
+        if placed := len(members.get(gang.key, {})):
+            above = max(0, placed - gang.minimum)
+            points[gang.priority] += gang.weight * (
+                MEMBER_OF_MINIMUM_POINTS * gang.minimum + MEMBER_ABOVE_POINTS * above
+            )
+    return points

@@ -1,0 +1,60 @@
+"""Rules about which pods are placed, and on which nodes."""
+
+from collections.abc import Iterator
+
+from placer.judge.finding import Finding, title_of
+from placer.judge.scene import Scene
+
+
+def known(scene: Scene) -> Iterator[Finding]:
+    """Every placed pod waits in the instance, is placed once, and its node exists."""
+    placed: set[tuple[str, str]] = set()
+    for place in scene.placement.pods:
+        title = title_of(place.namespace, place.name)
+        pod = scene.waiting.get(place.key)
+        if pod is None:
+            yield Finding(
+                title, f"pod {title!r} does not wait in the instance; only pods that wait do"
+            )
+            continue
+        if place.key in placed:
+            yield Finding(title, f"pod {title!r} is placed more than once; a pod has one place")
+        placed.add(place.key)
+        if place.node not in scene.sites:
+            yield Finding(
+                title,
+                f"pod {title!r} is placed on node {place.node!r}, which the instance has not; "
+                f"it has {len(scene.sites)} nodes of other names",
+            )
+        gang = scene.gang_of[place.key]
+        expected = None if gang.lone else gang.name
+        if place.gang != expected:
+            yield Finding(
+                title,
+                f"pod {title!r} is placed as a member of gang {place.gang!r}; "
+                + ("it belongs to none" if expected is None else f"its gang is {expected!r}"),
+            )
+
+
+def cordon(scene: Scene) -> Iterator[Finding]:
+    """Nothing new runs on a cordoned node."""
+    for site, tenant in scene.newcomers():
+        if site.node.cordoned:
+            yield Finding(
+                tenant.title,
+                f"pod {tenant.title!r} is placed on node {site.node.name!r}, which is cordoned",
+            )
+
+
+def node_selector(scene: Scene) -> Iterator[Finding]:
+    """The node has each label that the pod asks for, with the value asked for."""
+    for site, tenant in scene.newcomers():
+        labels = dict(site.node.labels)
+        for key, value in tenant.pod.spec.node_selector:
+            if labels.get(key) != value:
+                has = f"has {key}={labels[key]}" if key in labels else f"has no label {key!r}"
+                yield Finding(
+                    tenant.title,
+                    f"pod {tenant.title!r} asks for a node with {key}={value}; "
+                    f"node {site.node.name!r} {has}",
+                )

@@ -1,0 +1,118 @@
+"""Rules about the pools that LS and BE pods share, and about containers."""
+
+from collections.abc import Iterator
+
+from placer.judge.finding import Finding
+from placer.judge.scene import Scene, Site, Tenant
+from placer_models.cpuset import CpuSet, format_cpu_list
+from placer_models.pod import ContainerRole
+from placer_models.policy import QosClass
+
+
+def shared_pool(scene: Scene) -> Iterator[Finding]:
+    """LS pods run on the CPUs that nobody owns, and what is allocatable of them suffices."""
+    for site in scene.touched():
+        yield from _pool_holds(site, QosClass.LS, site.taken)
+
+
+def be_pool(scene: Scene) -> Iterator[Finding]:
+    """BE pods run on the CPUs that no LSE pod owns, and what is allocatable suffices."""
+    for site in scene.touched():
+        yield from _pool_holds(site, QosClass.BE, site.taken_by_lse)
+
+
+def containers(scene: Scene) -> Iterator[Finding]:
+    """Each container has its CPUs: a part of the pod's own ones, or the pool."""
+    for site, tenant in scene.newcomers():
+        wanted = sorted(container.name for container in tenant.pod.spec.containers)
+        given = sorted(container.name for container in tenant.place.containers)
+        if wanted != given:
+            yield Finding(
+                tenant.title,
+                f"pod {tenant.title!r} gives CPUs to the containers {', '.join(given) or 'none'}; "
+                f"it has {', '.join(wanted) or 'none'}, each to be named once",
+            )
+        elif tenant.qos.owns_cpus:
+            yield from _parts_hold(tenant)
+        else:
+            pool = _pool(site, site.taken if tenant.qos is QosClass.LS else site.taken_by_lse)
+            for container in tenant.place.containers:
+                if container.cpuset != pool:
+                    yield Finding(
+                        tenant.title,
+                        f"container {container.name!r} of pod {tenant.title!r} runs on CPUs "
+                        f"{_text(container.cpuset)}; its pool is {_text(pool)}",
+                    )
+
+
+def _pool(site: Site, withheld: CpuSet) -> CpuSet:
+    return site.inside.topology.online - withheld
+
+
+def _pool_holds(site: Site, qos: QosClass, withheld: CpuSet) -> Iterator[Finding]:
+    tenants = [tenant for tenant in site.tenants if tenant.qos is qos]
+    if not tenants:
+        return
+    name = site.node.name
+    pool = _pool(site, withheld)
+    asked_milli = sum(tenant.requests.cpu_milli for tenant in tenants)
+    has_milli = 1000 * len(site.inside.allocatable - withheld)
+    if asked_milli > has_milli:
+        yield Finding(
+            name,
+            f"the {qos} pods of node {name!r} ask for {asked_milli / 1000:g} CPUs; "
+            f"what is left to share is {has_milli / 1000:g}",
+        )
+    if not pool:
+        yield Finding(
+            name,
+            f"node {name!r} runs {len(tenants)} {qos} pods, but every CPU they may use is owned; "
+            "leave them one",
+        )
+    for tenant in tenants:
+        if tenant.new and tenant.place.cpuset != pool:
+            yield Finding(
+                tenant.title,
+                f"{qos} pod {tenant.title!r} runs on CPUs {_text(tenant.place.cpuset)}; "
+                f"its pool on node {name!r} is {_text(pool)}",
+            )
+
+
+def _parts_hold(tenant: Tenant) -> Iterator[Finding]:
+    """Check the parts of the pod's own CPUs that its containers have.
+
+    Containers that run together and ask for CPUs share none; the others run anywhere
+    inside the pod's CPUs, but never on nothing.
+    """
+    given = {container.name: container.cpuset for container in tenant.place.containers}
+    owner: dict[int, str] = {}
+    for container in tenant.pod.spec.containers:
+        cpus = given[container.name]
+        who = f"container {container.name!r} of pod {tenant.title!r}"
+        if (outside := cpus - tenant.owned) or (tenant.owned and not cpus):
+            yield Finding(
+                tenant.title,
+                f"{who} runs on CPUs {_text(outside or cpus)}; "
+                f"it has to run inside the pod's own, {_text(tenant.owned)}",
+            )
+        asked_milli = container.requests.cpu_milli
+        if container.role is ContainerRole.INIT or not asked_milli:
+            continue
+        if len(cpus) * 1000 != asked_milli:
+            yield Finding(
+                tenant.title,
+                f"{who} has {len(cpus)} CPUs ({_text(cpus)}); its request is "
+                f"{asked_milli / 1000:g}, and the CPUs of an {tenant.qos} pod are parted whole",
+            )
+        for cpu in sorted(cpus):
+            other = owner.setdefault(cpu, container.name)
+            if other != container.name:
+                yield Finding(
+                    tenant.title,
+                    f"{who} runs on CPU {cpu}, which is container {other!r}'s; "
+                    "containers that run together share no CPU",
+                )
+
+
+def _text(cpus: CpuSet) -> str:
+    return format_cpu_list(cpus) or "none"

@@ -1,0 +1,199 @@
+"""A placement laid over its instance: who holds what on which node."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from placer_models.cluster import Instance, Node
+from placer_models.cpuset import CpuSet
+from placer_models.device import GPU, Device
+from placer_models.links import Board, board_of
+from placer_models.placement import Placement, PodPlacement
+from placer_models.pod import Gang, Pod, Resources
+from placer_models.policy import QosClass
+from placer_models.topology import Topology
+
+Key = tuple[str, str]
+"""Namespace and name."""
+
+Cell = int | None
+"""The id of a NUMA node; None is the cell of the CPUs that belong to none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Inside:
+    """What a node has to give when nothing runs on it; equal nodes share one.
+
+    Attributes:
+        allocatable: Online CPUs that are not reserved.
+        whole_cores: The cores of which every online thread is allocatable.
+        devices: (type, minor) -> the device, broken ones too.
+        healthy: Device type -> its healthy devices.
+        gpus: The healthy GPUs and the links between them.
+        cpus_in: Cell -> how many allocatable CPUs it has.
+        memory_bytes_in: NUMA node -> its memory.
+
+    """
+
+    topology: Topology
+    allocatable: CpuSet
+    whole_cores: tuple[CpuSet, ...]
+    devices: Mapping[tuple[str, int], Device]
+    healthy: Mapping[str, tuple[Device, ...]]
+    gpus: Board
+    cpus_in: Mapping[Cell, int]
+    memory_bytes_in: Mapping[Cell, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Tenant:
+    """One pod in its place.
+
+    Attributes:
+        requests: What the pod asks for, over all its phases.
+        new: The placement put it there; else it runs there already.
+
+    """
+
+    pod: Pod
+    place: PodPlacement
+    requests: Resources
+    new: bool
+
+    @property
+    def title(self) -> str:
+        """The pod's name for people."""
+        return self.pod.title
+
+    @property
+    def qos(self) -> QosClass:
+        """How the pod shares CPUs."""
+        return self.pod.spec.qos
+
+    @property
+    def owned(self) -> CpuSet:
+        """The CPUs that are the pod's own; LS and BE pods have none."""
+        return self.place.cpuset if self.qos.owns_cpus else frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """One node and its tenants.
+
+    Attributes:
+        tenants: Those that run there, then the new ones.
+        new: The new ones alone.
+        taken: The CPUs that LSE and LSR pods own.
+        taken_by_lse: The CPUs that LSE pods own.
+
+    """
+
+    node: Node
+    inside: Inside
+    tenants: tuple[Tenant, ...]
+    new: tuple[Tenant, ...]
+    taken: CpuSet
+    taken_by_lse: CpuSet
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """A placement over its instance; what the instance does not know is left out.
+
+    Attributes:
+        waiting: Key -> the pod that waits.
+        gang_of: Key of a waiting pod -> its gang.
+        sites: Name of a node -> the node and its tenants.
+
+    """
+
+    instance: Instance
+    placement: Placement
+    waiting: Mapping[Key, Pod]
+    gang_of: Mapping[Key, Gang]
+    sites: Mapping[str, Site]
+
+    def newcomers(self) -> Iterator[tuple[Site, Tenant]]:
+        """Yield each newly placed pod with its node."""
+        for site in self.sites.values():
+            for tenant in site.new:
+                yield site, tenant
+
+    def touched(self) -> Iterator[Site]:
+        """Yield the nodes where something is newly placed.
+
+        What running pods did to a node before is not this placement's fault.
+        """
+        return (site for site in self.sites.values() if site.new)
+
+    def members(self) -> Mapping[Key, dict[Key, str]]:
+        """Return gang -> its placed members, each with the name of its node."""
+        found: dict[Key, dict[Key, str]] = defaultdict(dict)
+        for site, tenant in self.newcomers():
+            found[self.gang_of[tenant.pod.key].key][tenant.pod.key] = site.node.name
+        return found
+
+
+def scene_of(instance: Instance, placement: Placement) -> Scene:
+    """Lay the placement over the instance; it may be any nonsense."""
+    waiting = {pod.key: pod for gang in instance.gangs for pod in gang.pods}
+    tenants: dict[str, list[Tenant]] = defaultdict(list)
+    requests: dict[int, Resources] = {}  # by identity: replicas share their spec
+
+    def settle(pod: Pod, place: PodPlacement, *, new: bool) -> None:
+        asked = requests.get(id(pod.spec))
+        if asked is None:
+            asked = requests[id(pod.spec)] = pod.spec.requests
+        tenants[place.node].append(Tenant(pod, place, asked, new))
+
+    for runner in instance.running:
+        settle(runner.pod, runner.placement, new=False)
+    for place in placement.pods:
+        if (pod := waiting.get(place.key)) is not None:
+            settle(pod, place, new=True)
+
+    insides: dict[tuple[int, CpuSet, frozenset[tuple[str, int]]], Inside] = {}
+    sites = {}
+    for node in instance.nodes:
+        kind = (id(node.machine), node.reserved_cpus, node.unhealthy)
+        if kind not in insides:
+            insides[kind] = inside_of(node)
+        sites[node.name] = _site(node, insides[kind], tenants.get(node.name, []))
+    return Scene(
+        instance=instance,
+        placement=placement,
+        waiting=waiting,
+        gang_of={pod.key: gang for gang in instance.gangs for pod in gang.pods},
+        sites=sites,
+    )
+
+
+def inside_of(node: Node) -> Inside:
+    """Return what the node has to give when nothing runs on it."""
+    topology = node.machine.topology
+    allocatable = topology.online - node.reserved_cpus
+    healthy: dict[str, list[Device]] = defaultdict(list)
+    for device in node.machine.devices:
+        if node.is_healthy(device):
+            healthy[device.type].append(device)
+    return Inside(
+        topology=topology,
+        allocatable=allocatable,
+        whole_cores=tuple(core for core in topology.cores.values() if core <= allocatable),
+        devices={(device.type, device.minor): device for device in node.machine.devices},
+        healthy={kind: tuple(devices) for kind, devices in healthy.items()},
+        gpus=board_of(tuple(healthy.get(GPU, ())), node.machine.gpu_links),
+        cpus_in=Counter(topology.cpu[cpu].numa_node for cpu in allocatable),
+        memory_bytes_in={numa.id: numa.memory_bytes for numa in topology.numa_nodes},
+    )
+
+
+def _site(node: Node, inside: Inside, tenants: list[Tenant]) -> Site:
+    return Site(
+        node=node,
+        inside=inside,
+        tenants=tuple(tenants),
+        new=tuple(tenant for tenant in tenants if tenant.new),
+        taken=frozenset().union(*(tenant.owned for tenant in tenants)),
+        taken_by_lse=frozenset().union(*(t.owned for t in tenants if t.qos is QosClass.LSE)),
+    )

@@ -1,0 +1,23 @@
+"""Tier ``usable``: what the placement leaves for pods still to come."""
+
+from placer.judge.scene import Scene, Site
+from placer_models.device import GPU
+from placer_models.goals import GPU_POINTS, WHOLE_CORE_POINTS
+from placer_models.links import counts_of, usable_points
+
+
+def usable_points_left(scene: Scene) -> int:
+    """Return the points of free GPU sets and free whole cores over all nodes."""
+    return sum(_gpu_points(site) + _core_points(site) for site in scene.sites.values())
+
+
+def _gpu_points(site: Site) -> int:
+    board = site.inside.gpus
+    held = {minor for tenant in site.tenants for minor in tenant.place.minors(GPU)}
+    free = {device.minor for device in site.inside.healthy.get(GPU, ())} - held
+    return GPU_POINTS * usable_points(board, counts_of(board, free))
+
+
+def _core_points(site: Site) -> int:
+    free = sum(1 for core in site.inside.whole_cores if core.isdisjoint(site.taken))
+    return WHOLE_CORE_POINTS * free
