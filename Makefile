@@ -8,10 +8,11 @@ ARGS ?=
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 WHEEL_VENV := build/wheel-venv
+OLDEST_VENV := build/oldest-venv
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help setup demo test slow bench lint hooks wheel constraints clean
+.PHONY: help setup demo test slow bench lint hooks wheel oldest constraints clean
 .DELETE_ON_ERROR:
 
 help:
@@ -22,6 +23,7 @@ help:
 	@echo 'make lint         ruff, mypy --strict, import contracts'
 	@echo 'make hooks        run make lint before each commit'
 	@echo 'make wheel        sdist, wheel from it, its contents, the tests against it'
+	@echo 'make oldest       the tests against the oldest versions that pyproject.toml allows'
 	@echo 'make constraints  renew constraints.txt'
 	@echo 'make clean        remove what was built, and the environment'
 
@@ -77,6 +79,12 @@ wheel: $(READY)
 	$(BIN)/python -m venv --without-pip $(WHEEL_VENV)
 	$(BIN)/python -m pip --python $(WHEEL_VENV)/bin/python install -q -c $(CONSTRAINTS) --group test dist/*.whl
 	PYTHONSAFEPATH=1 $(WHEEL_VENV)/bin/pytest -m "not slow" $(ARGS)
+
+oldest: $(READY)
+	rm -rf $(OLDEST_VENV)
+	$(BIN)/python -m venv --without-pip $(OLDEST_VENV)
+	$(BIN)/python -m pip --python $(OLDEST_VENV)/bin/python install -q -c constraints-oldest.txt --group test -e .
+	$(OLDEST_VENV)/bin/pytest -m "not slow" $(ARGS)
 
 constraints:
 	rm -rf build/resolve

@@ -73,5 +73,19 @@ def test_every_direct_dependency_is_pinned() -> None:
     assert names <= {_normal(pin) for pin in pins}
 
 
+def test_the_oldest_versions_are_those_that_the_project_allows() -> None:
+    """
+    `make oldest` tries each dependency at the very version that pyproject.toml starts from.
+    """
+    project = tomllib.loads((CHECKOUT / "pyproject.toml").read_text("utf-8"))["project"]
+    bounds = [re.split(r"[><=,]+", entry)[:2] for entry in project["dependencies"]]
+    oldest = (CHECKOUT / "constraints-oldest.txt").read_text("utf-8")
+    pins = dict(line.split("==") for line in oldest.splitlines() if "==" in line)
+
+    assert set(pins) == {name for name, _ in bounds}
+    for name, bound in bounds:
+        assert f"{pins[name]}.".startswith(f"{bound}."), f"{name}: {pins[name]} is not {bound}"
+
+
 def _normal(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
