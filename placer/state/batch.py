@@ -4,12 +4,11 @@ from collections import defaultdict
 from collections.abc import Sequence
 from math import gcd
 
-from placer_models.links import board_of, counts_of
-
 from placer.state.account import Account, account_of
 from placer.state.core_classes import core_classes
 from placer.state.fits import best_pair_minimum_of, bind_of, fit_of, healthy
 from placer_models.cluster import Instance, Node, RunningPod
+from placer_models.links import board_of, counts_of
 from placer_models.pod import PodSpec, pods_of
 from placer_models.policy import GatherLevel, QosClass, Strength
 from placer_models.problem import Cell, DeviceBank, GangTask, NodeState, Problem, Shape
@@ -106,9 +105,12 @@ def _node_state(
             )
             for bank in banks
         ),
-        pool_milli=1000 * len(account.free_cpus) - account.shared_milli,
-        best_effort_milli=1000 * len(account.best_effort_pool - node.reserved_cpus)
-        - account.best_effort_milli,
+        # Running pods may ask for more than the pools have; then nothing new fits in.
+        pool_milli=max(0, 1000 * len(account.free_cpus) - account.shared_milli),
+        best_effort_milli=max(
+            0,
+            1000 * len(account.best_effort_pool - node.reserved_cpus) - account.best_effort_milli,
+        ),
         pool_cpus=len(account.pool),
         best_effort_cpus=len(account.best_effort_pool),
         has_shared=account.has_shared,

@@ -2,8 +2,6 @@
 
 from collections.abc import Iterable
 
-from placer_models.links import Board, best_pair_minimum, best_pair_sum, board_of
-
 from placer_models.alignment import (
     Amounts,
     effective_policy,
@@ -12,6 +10,7 @@ from placer_models.alignment import (
 )
 from placer_models.cluster import Node
 from placer_models.device import GPU, Device
+from placer_models.links import Board, best_pair_minimum, best_pair_sum, board_of
 from placer_models.pod import PodSpec
 from placer_models.policy import AlignmentPolicy, BindPolicy, Strength
 from placer_models.problem import Fit

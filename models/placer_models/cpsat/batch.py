@@ -1,0 +1,91 @@
+"""The whole model of a batch: every rule, every goal."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ortools.sat.python.cp_model import CpModel
+
+from placer_models.cpsat.cpus import (
+    a_pod_owns_the_cpus_it_asks_for,
+    cores_fit,
+    counted_pods_share_whole_cores,
+    spread_threads_touch_different_cores,
+    the_best_effort_pool_fits,
+    the_shared_pool_fits,
+    threads_fit,
+)
+from placer_models.cpsat.devices import (
+    a_pod_has_one_gpu_set,
+    a_pod_has_the_devices_it_asks_for,
+    devices_fit,
+)
+from placer_models.cpsat.expression import Expression
+from placer_models.cpsat.gangs import (
+    a_gang_reaches_its_minimum_or_stays_out,
+    a_gathered_gang_is_on_one_node,
+    a_group_of_gangs_runs_whole_or_not,
+    a_pod_has_one_place_at_most,
+    equal_units_come_in_order,
+)
+from placer_models.cpsat.goals import tier_expressions
+from placer_models.cpsat.numa import (
+    a_pod_has_the_memory_it_asks_for,
+    a_pod_keeps_to_its_cells,
+    a_pod_uses_the_cells_it_takes_from,
+    best_effort_needs_its_fewest_cells,
+    memory_fits,
+)
+from placer_models.cpsat.variables import Decisions, decide
+from placer_models.problem import Problem
+
+Rule = Callable[[CpModel, Problem, Decisions], None]
+
+RULES: tuple[Rule, ...] = (
+    a_pod_has_one_place_at_most,
+    a_gang_reaches_its_minimum_or_stays_out,
+    a_group_of_gangs_runs_whole_or_not,
+    a_gathered_gang_is_on_one_node,
+    a_pod_owns_the_cpus_it_asks_for,
+    counted_pods_share_whole_cores,
+    cores_fit,
+    threads_fit,
+    spread_threads_touch_different_cores,
+    the_shared_pool_fits,
+    the_best_effort_pool_fits,
+    memory_fits,
+    a_pod_has_the_memory_it_asks_for,
+    a_pod_uses_the_cells_it_takes_from,
+    a_pod_keeps_to_its_cells,
+    a_pod_has_the_devices_it_asks_for,
+    a_pod_has_one_gpu_set,
+    devices_fit,
+)
+"""What every placement obeys; without any one of them a wrong placement gets through."""
+
+CUTS: tuple[Rule, ...] = (best_effort_needs_its_fewest_cells, equal_units_come_in_order)
+"""What helps the search: true of some best placement, so that no tier suffers."""
+
+
+@dataclass(frozen=True, slots=True)
+class BatchModel:
+    """A Problem as CP-SAT sees it.
+
+    Attributes:
+        tiers: One expression a tier, in the order of `goals.tiers_for`.
+
+    """
+
+    model: CpModel
+    decisions: Decisions
+    tiers: tuple[Expression, ...]
+
+
+def build_batch_model(
+    problem: Problem, *, rules: tuple[Rule, ...] = RULES, cuts: tuple[Rule, ...] = CUTS
+) -> BatchModel:
+    """Write the whole model down; nothing is solved yet."""
+    model = CpModel()
+    x = decide(model, problem)
+    for rule in (*rules, *cuts):
+        rule(model, problem, x)
+    return BatchModel(model, x, tuple(tier_expressions(model, problem, x)))

@@ -1,0 +1,33 @@
+"""Rules about whole devices (D1, D5 to D7)."""
+
+from ortools.sat.python.cp_model import CpModel, LinearExpr
+
+from placer_models.cpsat.variables import Decisions
+from placer_models.problem import Problem
+
+
+def a_pod_has_the_devices_it_asks_for(model: CpModel, problem: Problem, x: Decisions) -> None:
+    """Devices of all twin classes together are the request of the seat's pods."""
+    for seat in x.seats:
+        for bank, taken in zip(problem.nodes[seat.node].banks, seat.devices, strict=True):
+            size = seat.shape.count_of(bank.type)
+            if size and len(bank.free) > 1:
+                model.add(LinearExpr.sum(list(taken)) == size * seat.count)
+
+
+def a_pod_has_one_gpu_set(model: CpModel, problem: Problem, x: Decisions) -> None:
+    """Where GPU sets differ, a placed pod picks exactly one."""
+    for seat in x.seats:
+        if seat.picks:
+            model.add(LinearExpr.sum([literal for _, literal in seat.picks]) == seat.count)
+
+
+def devices_fit(model: CpModel, problem: Problem, x: Decisions) -> None:
+    """A device has one holder."""
+    for node, seats in zip(problem.nodes, x.on_node, strict=True):
+        for index, bank in enumerate(node.banks):
+            takers = [seat for seat in seats if seat.shape.count_of(bank.type)]
+            for twin, free in enumerate(bank.free):
+                if takers:
+                    taken = [seat.devices[index][twin] for seat in takers]
+                    model.add(LinearExpr.sum(taken) <= free)

@@ -1,0 +1,78 @@
+"""Rules about pods and gangs as wholes (G1, D8)."""
+
+from collections import defaultdict
+from itertools import pairwise
+
+from ortools.sat.python.cp_model import CpModel, LinearExpr
+
+from placer_models.cpsat.expression import Expression
+from placer_models.cpsat.variables import Decisions, Seat
+from placer_models.problem import Problem
+
+
+def a_pod_has_one_place_at_most(model: CpModel, problem: Problem, x: Decisions) -> None:
+    """No more pods of a unit are placed than it has."""
+    for index, unit in enumerate(x.units):
+        if len(x.of_unit[index]) > 1:
+            model.add(x.placed(index) <= len(unit.pods))
+
+
+def a_gang_reaches_its_minimum_or_stays_out(model: CpModel, problem: Problem, x: Decisions) -> None:
+    """The placed members of a gang are none, or at least its minimum."""
+    for index, gang in enumerate(problem.gangs):
+        reached = x.reached[index]
+        if reached is None:
+            continue
+        members = LinearExpr.sum([x.placed(unit) for unit in x.units_of_gang(index)])
+        model.add(members >= gang.minimum * reached)
+        model.add(members <= len(gang.pods) * reached)
+
+
+def a_group_of_gangs_runs_whole_or_not(model: CpModel, problem: Problem, x: Decisions) -> None:
+    """The gangs of a group all reach their minimum, or none does."""
+    groups: defaultdict[int, list[Expression]] = defaultdict(list)
+    for gang, reached in zip(problem.gangs, x.reached, strict=True):
+        if gang.group is not None and reached is not None:
+            groups[gang.group].append(reached)
+    for first, *others in groups.values():
+        for other in others:
+            model.add(first == other)
+
+
+def a_gathered_gang_is_on_one_node(model: CpModel, problem: Problem, x: Decisions) -> None:
+    """All placed members of a gathered gang are on one node."""
+    for index, gang in enumerate(problem.gangs):
+        if not gang.gathered or len(gang.pods) == 1:
+            continue
+        by_node: defaultdict[int, list[Seat]] = defaultdict(list)
+        for unit in x.units_of_gang(index):
+            for seat in x.of_unit[unit]:
+                by_node[seat.node].append(seat)
+        here = []
+        for node, seats in by_node.items():
+            literal = model.new_bool_var(f"here[{index},{problem.nodes[node].name}]")
+            here.append(literal)
+            for seat in seats:
+                model.add(seat.count <= seat.most * literal)
+        model.add_at_most_one(here)
+
+
+def equal_units_come_in_order(model: CpModel, problem: Problem, x: Decisions) -> None:
+    """Of interchangeable units an earlier one is on an earlier node, unplaced ones last.
+
+    Cuts off nothing but renamings of other placements.
+    """
+    families: defaultdict[int, list[int]] = defaultdict(list)
+    for index, unit in enumerate(x.units):
+        families[unit.family].append(index)
+    beyond = len(problem.nodes)
+    for members in families.values():
+        ranks = [
+            LinearExpr.weighted_sum(
+                [seat.count for seat in x.of_unit[index]],
+                [seat.node - beyond for seat in x.of_unit[index]],
+            )
+            for index in members
+        ]
+        for earlier, later in pairwise(ranks):
+            model.add(earlier <= later)

@@ -1,0 +1,203 @@
+"""What each tier counts, as an expression over the decisions (docs/rules.md)."""
+
+from collections.abc import Iterator
+from itertools import product
+
+from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
+
+from placer_models.cpsat.expression import Expression
+from placer_models.cpsat.variables import Decisions, Seat
+from placer_models.device import GPU
+from placer_models.goals import (
+    GPU_POINTS,
+    MEMBER_ABOVE_POINTS,
+    MEMBER_OF_MINIMUM_POINTS,
+    WHOLE_CORE_POINTS,
+)
+from placer_models.links import best_pair_sum, pair_sum, usable_points
+from placer_models.policy import AlignmentPolicy, BindPolicy
+from placer_models.problem import DeviceBank, GangTask, Problem
+
+MAX_TABLE_ROWS = 20_000
+"""Free counts of one board that a table is written for."""
+
+
+def tier_expressions(model: CpModel, problem: Problem, x: Decisions) -> list[Expression]:
+    """Return one expression a tier, in the order of `goals.tiers_for`."""
+    return [
+        *(placed(problem, x, level) for level in range(len(problem.priorities))),
+        alignment(x),
+        bind(x),
+        pod_pair_minimum(problem, x),
+        pod_pair_sum(x),
+        gang_pair_sum(model, problem, x),
+        usable(model, problem, x),
+    ]
+
+
+def placed(problem: Problem, x: Decisions, level: int) -> Expression:
+    """Count the points of the gangs of a priority level that run."""
+    above = MEMBER_ABOVE_POINTS
+    lead = MEMBER_OF_MINIMUM_POINTS - above
+    terms: list[Expression] = []
+    for index, unit in enumerate(x.units):
+        if unit.level == level:
+            points = above if unit.gang is not None else MEMBER_OF_MINIMUM_POINTS
+            terms.append(unit.weight * points * x.placed(index))
+    for gang, reached in zip(problem.gangs, x.reached, strict=True):
+        if gang.level == level and reached is not None:
+            terms.append(gang.weight * lead * gang.minimum * reached)
+    return LinearExpr.sum(terms)
+
+
+def alignment(x: Decisions) -> Expression:
+    """Count cells beyond the fewest of pods under BestEffort."""
+    return LinearExpr.sum(
+        [
+            LinearExpr.sum(list(seat.used)) - seat.fit.fewest_cells * seat.count
+            for seat in x.seats
+            if seat.used and seat.fit.alignment is AlignmentPolicy.BEST_EFFORT
+        ]
+    )
+
+
+def bind(x: Decisions) -> Expression:
+    """Count CPUs on cores taken against a preferred bind policy."""
+    terms: list[Expression] = []
+    for seat in x.seats:
+        if not seat.cores or seat.shape.bind_required:
+            continue
+        if seat.shape.bind is BindPolicy.SPREAD_BY_PCPUS:
+            touched = LinearExpr.sum([part.touched for part in seat.cores])
+            against = seat.shape.owned_cpus * seat.count - touched
+        else:
+            against = LinearExpr.sum([part.threads for part in seat.cores])
+        terms.append(against - seat.fit.bind_remainder * seat.count)
+    return LinearExpr.sum(terms)
+
+
+def pod_pair_minimum(problem: Problem, x: Decisions) -> Expression:
+    """Sum how far each pod's slowest GPU pair falls short (tier 4a)."""
+    return LinearExpr.sum(
+        [
+            (seat.shape.best_pair_minimum - speed) * count
+            for seat in x.seats
+            for speed, _, count in _gpu_sets(seat)
+        ]
+    )
+
+
+def pod_pair_sum(x: Decisions) -> Expression:
+    """Sum how far each pod's GPU pairs together fall short (tier 4b)."""
+    return LinearExpr.sum(
+        [
+            (seat.fit.best_pair_sum - total) * count
+            for seat in x.seats
+            for _, total, count in _gpu_sets(seat)
+        ]
+    )
+
+
+def _gpu_sets(seat: Seat) -> Iterator[tuple[int, int, IntVar]]:
+    """Yield pair minimum, pair sum and count of the GPU sets that a seat may have."""
+    for selection, literal in seat.picks:
+        yield selection.pair_minimum, selection.pair_sum, literal
+    if seat.gpu_set is not None:
+        yield seat.gpu_set.pair_minimum, seat.gpu_set.pair_sum, seat.count
+
+
+def gang_pair_sum(model: CpModel, problem: Problem, x: Decisions) -> Expression:
+    """Sum how far the GPU pairs of each gathered gang together fall short (tier 4c)."""
+    terms: list[Expression] = []
+    for index, gang in enumerate(problem.gangs):
+        if gang.gathered:
+            units = set(x.units_of_gang(index))
+            for node, seats in enumerate(x.on_node):
+                mine = [s for s in seats if s.unit in units and s.shape.count_of(GPU)]
+                if mine:
+                    terms.append(_gang_shortfall(model, problem, gang, node, mine, index))
+    return LinearExpr.sum(terms)
+
+
+def _gang_shortfall(
+    model: CpModel, problem: Problem, gang: GangTask, node: int, seats: list[Seat], index: int
+) -> Expression:
+    state = problem.nodes[node]
+    at = next(i for i, bank in enumerate(state.banks) if bank.type == GPU)
+    bank = state.banks[at]
+    most = sum(problem.shape_of(pod).count_of(GPU) for pod in gang.pods)
+    rows = {
+        counts: (best_pair_sum(bank.board, sum(counts)) or 0) - pair_sum(bank.board, counts)
+        for counts in _counts(bank, most)
+    }
+    return _looked_up(model, rows, bank, at, seats, f"gang_shortfall[{index},{state.name}]")
+
+
+def usable(model: CpModel, problem: Problem, x: Decisions) -> Expression:
+    """Count what is left for later pods: GPU sets and whole cores."""
+    terms: list[Expression] = []
+    for node, seats, broken in zip(problem.nodes, x.on_node, x.broken, strict=True):
+        for index, bank in enumerate(node.banks):
+            if bank.type == GPU:
+                takers = [seat for seat in seats if seat.shape.count_of(GPU)]
+                most = sum(bank.free) if takers else 0
+                rows = {
+                    counts: GPU_POINTS * usable_points(bank.board, _left(bank, counts))
+                    for counts in _counts(bank, most)
+                }
+                terms.append(_looked_up(model, rows, bank, index, takers, f"usable[{node.name}]"))
+        for index, c in enumerate(node.cores):
+            if c.whole:
+                whole = [seat.cores[index].whole for seat in seats if seat.cores]
+                left = c.cores - LinearExpr.sum(whole) - broken[index]
+                terms.append(WHOLE_CORE_POINTS * left)
+    return LinearExpr.sum(terms)
+
+
+def tables_are_small(problem: Problem) -> bool:
+    """Return whether every board's free counts can be written as a table."""
+    return all(
+        _row_count(bank) <= MAX_TABLE_ROWS
+        for node in problem.nodes
+        for bank in node.banks
+        if bank.type == GPU
+    )
+
+
+def _row_count(bank: DeviceBank) -> int:
+    rows = 1
+    for free in bank.free:
+        rows *= free + 1
+    return rows
+
+
+def _counts(bank: DeviceBank, most: int) -> Iterator[tuple[int, ...]]:
+    """Yield every choice of at most that many free devices, as counts."""
+    ranges = [range(min(free, most) + 1) for free in bank.free]
+    return (counts for counts in product(*ranges) if sum(counts) <= most)
+
+
+def _left(bank: DeviceBank, taken: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(free - t for free, t in zip(bank.free, taken, strict=True))
+
+
+def _looked_up(
+    model: CpModel,
+    rows: dict[tuple[int, ...], int],
+    bank: DeviceBank,
+    bank_index: int,
+    seats: list[Seat],
+    name: str,
+) -> Expression:
+    """Return the value of the row whose key is what the seats take of the bank."""
+    values = set(rows.values())
+    if len(values) == 1:
+        return values.pop()
+    taken = []
+    for twin, free in enumerate(bank.free):
+        count = model.new_int_var(0, free, f"taken:{name},{twin}")
+        model.add(count == LinearExpr.sum([seat.devices[bank_index][twin] for seat in seats]))
+        taken.append(count)
+    found = model.new_int_var(min(values), max(values), name)
+    model.add_allowed_assignments([*taken, found], [(*key, value) for key, value in rows.items()])
+    return found

@@ -1,0 +1,84 @@
+"""Pods that a model may count together instead of telling them apart."""
+
+from collections import defaultdict
+from dataclasses import dataclass
+
+from placer_models.device import GPU
+from placer_models.links import Board
+from placer_models.policy import AlignmentPolicy, BindPolicy
+from placer_models.problem import Problem, Shape
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """Interchangeable pods that stand in the model as one count per node.
+
+    Attributes:
+        pods: Indices of the pods; one where pods must be told apart.
+        shape: Index of their shape.
+        gang: Index of their gang; None: each pod is a gang of its own.
+        family: Units of one family are interchangeable too.
+        level: Index of the priority.
+        weight: Weight of the gang, or of each pod.
+
+    """
+
+    pods: tuple[int, ...]
+    shape: int
+    gang: int | None
+    family: int
+    level: int
+    weight: int
+
+
+def units_of(problem: Problem) -> tuple[Unit, ...]:
+    """Group the pods of a Problem into units, in the order of their first pods."""
+    alike: defaultdict[tuple[int | None, int, int, int], list[int]] = defaultdict(list)
+    for index, gang in enumerate(problem.gangs):
+        # Equal lone pods are as interchangeable as equal members of one gang.
+        lone = len(gang.pods) == 1 and gang.group is None and not gang.gathered
+        owner = None if lone else index
+        for pod in gang.pods:
+            alike[owner, problem.pods[pod], gang.level, gang.weight].append(pod)
+    together = [_countable(problem, index) for index in range(len(problem.shapes))]
+    units = []
+    for family, ((owner, shape, level, weight), pods) in enumerate(alike.items()):
+        for members in [tuple(pods)] if together[shape] else [(pod,) for pod in pods]:
+            units.append(Unit(members, shape, owner, family, level, weight))
+    return tuple(sorted(units, key=lambda unit: unit.pods[0]))
+
+
+def _countable(problem: Problem, index: int) -> bool:
+    """Whether counts per node say all: any split of the counts over pods is as good.
+
+    Not so where pods have a set of NUMA nodes or a set of linked GPUs of their own, or
+    where their own CPUs are spread over cores. Whole cores of one size split freely.
+    """
+    shape = problem.shapes[index]
+    kinds = {node.kind: node for node in problem.nodes if problem.fits[index][node.kind]}
+    for node in problem.nodes:
+        fit = problem.fits[index][node.kind]
+        if fit is None:
+            continue
+        by_cell = len(node.cells) > 1 or not (shape.owned_cpus or shape.memory)
+        aligned = fit.alignment is not AlignmentPolicy.NONE and by_cell
+        if aligned or not _splits_freely(shape, {core.threads for core in node.cores}):
+            return False
+    for node in kinds.values():
+        bank = node.bank(GPU)
+        if shape.count_of(GPU) > 1 and bank is not None and not _uniform(bank.board):
+            return False
+    return True
+
+
+def _splits_freely(shape: Shape, widths: set[int]) -> bool:
+    if shape.owned_cpus == 0:
+        return True
+    return shape.bind is BindPolicy.FULL_PCPUS and len(widths) <= 1
+
+
+def _uniform(board: Board) -> bool:
+    """Whether every pair of the board has the same bandwidth."""
+    inner = {speed for speed, size in zip(board.inner, board.sizes, strict=True) if size > 1}
+    across = {speed for i, row in enumerate(board.across) for j, speed in enumerate(row) if i != j}
+    return len(inner | across) <= 1

@@ -1,0 +1,312 @@
+"""The decisions, as CP-SAT sees them: who sits where, in counts."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
+
+from placer_models.cpsat.expression import Expression
+from placer_models.cpsat.units import Unit, units_of
+from placer_models.device import GPU
+from placer_models.links import Selection, selection_count, selections
+from placer_models.policy import AlignmentPolicy, BindPolicy
+from placer_models.problem import CoreClass, DeviceBank, Fit, NodeState, Problem, Shape
+
+MAX_SELECTIONS = 3_000
+"""GPU sets of one size that a pod is offered on one node; the best ones if there are more."""
+
+
+@dataclass(frozen=True, slots=True)
+class CoreSeat:
+    """What the pods of a seat take of one core class.
+
+    Attributes:
+        whole: Whole cores.
+        threads: Single threads besides.
+        touched: Cores over which the threads are spread; only where a pod asks for it.
+
+    """
+
+    whole: Expression
+    threads: Expression
+    touched: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Seat:
+    """The pods of one unit on one node.
+
+    Attributes:
+        count: How many there are.
+        most: Upper bound of count.
+        cores: One a core class of the node; empty where the shape owns no CPU.
+        used: One literal a cell of the node: the pod uses it; empty where no
+            policy asks. A seat with these has one pod at most.
+        memory: Units from each cell; empty: it may come from anywhere.
+        devices: For each bank, devices of each twin class.
+        picks: The GPU sets that the pod can have, each with its literal; empty where
+            all are equally good. A seat with these has one pod at most.
+        gpu_set: The worth of any GPU set where there are no picks.
+
+    """
+
+    unit: int
+    node: int
+    shape: Shape
+    fit: Fit
+    count: IntVar
+    most: int
+    cores: tuple[CoreSeat, ...]
+    used: tuple[Expression, ...]
+    memory: tuple[Expression, ...]
+    devices: tuple[tuple[Expression, ...], ...]
+    picks: tuple[tuple[Selection, IntVar], ...]
+    gpu_set: Selection | None
+
+
+@dataclass(frozen=True, slots=True)
+class Decisions:
+    """Who runs where.
+
+    Attributes:
+        seats: Every (unit, node) pair that could come to be.
+        broken: For each node, cores of each class that are taken thread by thread.
+        reached: For each gang, whether it runs; None for a lone pod.
+        complete: Whether every placement of the Problem can be said in these
+            variables; if not, bounds of the link tiers and later ones hold only
+            among the placements that can.
+
+    """
+
+    units: tuple[Unit, ...]
+    seats: tuple[Seat, ...]
+    of_unit: tuple[tuple[Seat, ...], ...]
+    on_node: tuple[tuple[Seat, ...], ...]
+    broken: tuple[tuple[Expression, ...], ...]
+    reached: tuple[IntVar | None, ...]
+    complete: bool
+
+    def placed(self, unit: int) -> Expression:
+        """Return how many pods of the unit have a place."""
+        return LinearExpr.sum([seat.count for seat in self.of_unit[unit]])
+
+    def units_of_gang(self, gang: int) -> Iterator[int]:
+        """Yield the indices of the gang's units."""
+        return (index for index, unit in enumerate(self.units) if unit.gang == gang)
+
+
+def decide(model: CpModel, problem: Problem) -> Decisions:
+    """Create the variables; pairs that can never come to be get none."""
+    units = units_of(problem)
+    seats = [
+        _seat(model, problem, index, unit, node)
+        for index, unit in enumerate(units)
+        for node in range(len(problem.nodes))
+        if _room(problem, unit, node) > 0
+    ]
+    of_unit: list[list[Seat]] = [[] for _ in units]
+    on_node: list[list[Seat]] = [[] for _ in problem.nodes]
+    for seat in seats:
+        of_unit[seat.unit].append(seat)
+        on_node[seat.node].append(seat)
+    return Decisions(
+        units=units,
+        seats=tuple(seats),
+        of_unit=tuple(map(tuple, of_unit)),
+        on_node=tuple(map(tuple, on_node)),
+        broken=tuple(
+            _broken(model, index, node, any(seat.cores for seat in on_node[index]))
+            for index, node in enumerate(problem.nodes)
+        ),
+        reached=_reached(model, problem, units),
+        complete=all(not seat.picks or _offered_all(problem, seat) for seat in seats),
+    )
+
+
+def _room(problem: Problem, unit: Unit, index: int) -> int:
+    """Return how many pods of the unit the node could host, each resource by itself."""
+    node, shape = problem.nodes[index], problem.shapes[unit.shape]
+    fit = problem.fits[unit.shape][node.kind]
+    if fit is None:
+        return 0
+    most = len(unit.pods)
+    if shape.owned_cpus:
+        takeable = sum(c.cores * _takeable(shape, c) for c in node.cores)
+        most = min(most, takeable // shape.owned_cpus)
+        most = min(most, node.pool_milli // (1000 * shape.owned_cpus))
+        if shape.exclusive:
+            most = min(most, node.best_effort_milli // (1000 * shape.owned_cpus))
+    if shape.shared_milli:
+        most = min(most, node.pool_milli // shape.shared_milli)
+    if shape.best_effort_milli:
+        most = min(most, node.best_effort_milli // shape.best_effort_milli)
+    if shape.memory:
+        most = min(most, sum(cell.memory for cell in node.cells) // shape.memory)
+    for device_type, count in shape.devices:
+        bank = node.bank(device_type)
+        most = min(most, sum(bank.free) // count if bank else 0)
+    if (shape.shared and not node.pool_cpus) or (shape.best_effort and not node.best_effort_cpus):
+        return 0
+    return max(0, most)
+
+
+def _takeable(shape: Shape, c: CoreClass) -> int:
+    """Return how many threads of a core of the class a pod of the shape can own."""
+    if not shape.bind_required:
+        return c.free
+    if shape.bind is BindPolicy.FULL_PCPUS:
+        return c.threads if c.whole else 0
+    return 1
+
+
+def _seat(model: CpModel, problem: Problem, index: int, unit: Unit, node_index: int) -> Seat:
+    node, shape = problem.nodes[node_index], problem.shapes[unit.shape]
+    fit = problem.fits[unit.shape][node.kind]
+    assert fit is not None
+    name = f"[{unit.pods[0]},{node.name}]"
+    most = _room(problem, unit, node_index)
+    count = model.new_int_var(0, most, f"count{name}")
+    used = _used(model, node, shape, fit, count, name)
+    offered = _offered(node, shape)
+    picks = tuple(
+        (selection, model.new_bool_var(f"pick{name[:-1]},{selection.counts}]"))
+        for selection in offered
+        if len({(s.pair_minimum, s.pair_sum) for s in offered}) > 1
+    )
+    return Seat(
+        unit=index,
+        node=node_index,
+        shape=shape,
+        fit=fit,
+        count=count,
+        most=most,
+        cores=tuple(
+            _cores(model, c, shape, most, f"{name[:-1]},{i}]") for i, c in enumerate(node.cores)
+        )
+        if shape.owned_cpus
+        else (),
+        used=used,
+        memory=_memory(model, node, shape, fit, used, name),
+        devices=tuple(
+            _devices(model, bank, shape, count, most, picks, name) for bank in node.banks
+        ),
+        picks=picks,
+        gpu_set=offered[0] if offered and not picks else None,
+    )
+
+
+def _cores(model: CpModel, c: CoreClass, shape: Shape, most: int, name: str) -> CoreSeat:
+    want = shape.owned_cpus
+    full = shape.bind is BindPolicy.FULL_PCPUS
+    whole: Expression = 0
+    threads: Expression = 0
+    touched: Expression = 0
+    if full and c.whole and want >= c.threads:
+        whole = model.new_int_var(0, min(c.cores, most * (want // c.threads)), f"whole{name}")
+    if not (full and shape.bind_required):
+        reach = c.cores if not full and shape.bind_required else c.cores * c.free
+        threads = model.new_int_var(0, min(reach, most * want), f"threads{name}")
+    if not full:
+        touched = (
+            threads
+            if shape.bind_required
+            else model.new_int_var(0, min(c.cores, want), f"touched{name}")
+        )
+    return CoreSeat(whole, threads, touched)
+
+
+def _used(
+    model: CpModel, node: NodeState, shape: Shape, fit: Fit, count: IntVar, name: str
+) -> tuple[Expression, ...]:
+    """Return a literal per cell where a policy asks which cells the pod uses."""
+    if fit.alignment is AlignmentPolicy.NONE:
+        return ()
+    if not (shape.owned_cpus or shape.memory or shape.devices):
+        return ()
+    if len(node.cells) == 1 and (shape.owned_cpus or shape.memory):
+        return (count,)
+    return tuple(
+        0
+        if cell.numa_node is None and fit.cell_limit is not None
+        else model.new_bool_var(f"used{name[:-1]},{i}]")
+        for i, cell in enumerate(node.cells)
+    )
+
+
+def _memory(
+    model: CpModel,
+    node: NodeState,
+    shape: Shape,
+    fit: Fit,
+    used: tuple[Expression, ...],
+    name: str,
+) -> tuple[Expression, ...]:
+    if not used or not shape.memory:
+        return ()
+    if len(node.cells) == 1 or fit.cell_limit == 1:
+        return tuple(shape.memory * literal for literal in used)
+    return tuple(
+        model.new_int_var(0, min(cell.memory, shape.memory), f"memory{name[:-1]},{i}]")
+        for i, cell in enumerate(node.cells)
+    )
+
+
+def _offered(node: NodeState, shape: Shape) -> tuple[Selection, ...]:
+    """Return the GPU sets that a pod of the shape can have, best first."""
+    bank = node.bank(GPU)
+    size = shape.count_of(GPU)
+    if bank is None or size < 2:
+        return ()
+    return selections(bank.board, size, bank.free)[:MAX_SELECTIONS]
+
+
+def _offered_all(problem: Problem, seat: Seat) -> bool:
+    bank = problem.nodes[seat.node].bank(GPU)
+    return bank is None or (
+        selection_count(bank.board, seat.shape.count_of(GPU), bank.free) <= MAX_SELECTIONS
+    )
+
+
+def _devices(
+    model: CpModel,
+    bank: DeviceBank,
+    shape: Shape,
+    count: IntVar,
+    most: int,
+    picks: tuple[tuple[Selection, IntVar], ...],
+    name: str,
+) -> tuple[Expression, ...]:
+    """Return the devices of each twin class that the pods of a seat take."""
+    size = shape.count_of(bank.type)
+    if size == 0:
+        return (0,) * len(bank.free)
+    if len(bank.free) == 1:
+        return (size * count,)
+    if picks and bank.type == GPU:
+        return tuple(
+            LinearExpr.weighted_sum(
+                [literal for _, literal in picks], [s.counts[i] for s, _ in picks]
+            )
+            for i in range(len(bank.free))
+        )
+    return tuple(
+        model.new_int_var(0, min(free, size * most), f"{bank.type}{name[:-1]},{i}]")
+        for i, free in enumerate(bank.free)
+    )
+
+
+def _broken(model: CpModel, index: int, node: NodeState, taken: bool) -> tuple[Expression, ...]:
+    return tuple(
+        model.new_int_var(0, c.cores, f"broken[{node.name},{i}]") if taken else 0
+        for i, c in enumerate(node.cores)
+    )
+
+
+def _reached(
+    model: CpModel, problem: Problem, units: tuple[Unit, ...]
+) -> tuple[IntVar | None, ...]:
+    in_gang = {unit.gang for unit in units}
+    return tuple(
+        model.new_bool_var(f"reached[{index}]") if index in in_gang else None
+        for index in range(len(problem.gangs))
+    )

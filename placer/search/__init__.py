@@ -1,0 +1,1 @@
+"""The joint solve: greedy answer, CP-SAT, neighbourhoods, bound, under one deadline."""

@@ -1,0 +1,61 @@
+"""One deadline for a whole solve, dealt out to its parts."""
+
+import time
+from dataclasses import dataclass, field
+
+from placer.search.options import SolveOptions
+
+KEPT_SHARE = 0.05
+"""Of the time: kept for realising and judging the answer."""
+
+FIRST_TIER_SHARE = 0.4
+"""Of the time: guaranteed to tier 1 (DESIGN 5)."""
+
+
+@dataclass(slots=True)
+class Budget:
+    """What is left of the time, or of the deterministic work in its place.
+
+    Attributes:
+        spent_work: Deterministic seconds that CP-SAT has reported.
+
+    """
+
+    options: SolveOptions
+    started_s: float = field(default_factory=time.monotonic)
+    spent_work: float = 0.0
+
+    @property
+    def total(self) -> float:
+        """All that parts of the search may spend, in seconds of time or of work."""
+        if self.options.work_limit is not None:
+            return float(self.options.work_limit)
+        return self.options.time_limit_s * (1 - KEPT_SHARE)
+
+    @property
+    def left(self) -> float:
+        """What parts of the search may still spend."""
+        return max(0.0, self.total - self.spent)
+
+    @property
+    def spent(self) -> float:
+        """What is gone of the total."""
+        return self.elapsed_s if self.options.work_limit is None else self.spent_work
+
+    @property
+    def elapsed_s(self) -> float:
+        """Wall-clock seconds since the solve began."""
+        return time.monotonic() - self.started_s
+
+    @property
+    def over(self) -> bool:
+        """Whether nothing is left that is worth starting a solver for."""
+        return self.left < min(0.005, 0.01 * self.total)
+
+    def first_tier_slice(self) -> float:
+        """Return what one sub-tier of tier 1 may spend."""
+        return max(FIRST_TIER_SHARE * self.total, self.left / 2) if not self.over else 0.0
+
+    def slice(self, parts_left: int) -> float:
+        """Return an even share of what is left; what it leaves rolls on."""
+        return self.left / max(1, parts_left)

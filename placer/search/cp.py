@@ -1,0 +1,104 @@
+"""One call of CP-SAT, with every outcome told apart."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from ortools.sat.python import cp_model
+
+from placer.search.budget import Budget
+from placer_models.cpsat.expression import Expression
+from placer_models.goals import Sense
+
+
+class SolverError(Exception):
+    """CP-SAT refused a model or contradicted the judge: a defect of ours."""
+
+
+@dataclass(frozen=True, slots=True)
+class Solution:
+    """One solution of a model.
+
+    Attributes:
+        variables: The value of every variable, by index.
+        value: Evaluates any expression over the model's variables.
+
+    """
+
+    variables: tuple[int, ...]
+    value: Callable[[Expression], int]
+
+
+@dataclass(frozen=True, slots=True)
+class Solved:
+    """What one call found.
+
+    Attributes:
+        solution: The solution; None if none was found.
+        bound: No solution has a better objective; None if not even that is known.
+        optimal: The solution is as good as the bound.
+        infeasible: Proven: there is no solution at all.
+
+    """
+
+    solution: Solution | None
+    bound: int | None
+    optimal: bool
+    infeasible: bool
+
+
+def optimise(
+    model: cp_model.CpModel,
+    expression: Expression,
+    sense: Sense,
+    budget: Budget,
+    share: float,
+) -> Solved:
+    """Optimise the expression for at most a share of the budget.
+
+    Raises:
+        SolverError: CP-SAT calls the model invalid.
+
+    """
+    model.clear_objective()
+    if sense is Sense.MAXIMISE:
+        model.maximize(expression)
+    else:
+        model.minimize(expression)
+    solver = cp_model.CpSolver()
+    options = budget.options
+    solver.parameters.num_workers = options.workers
+    solver.parameters.random_seed = options.seed
+    if options.work_limit is None:
+        solver.parameters.max_time_in_seconds = min(share, budget.left)
+    else:
+        solver.parameters.max_deterministic_time = min(share, budget.left)
+    status = solver.solve(model)
+    budget.spent_work += solver.response_proto.deterministic_time
+    if status == cp_model.MODEL_INVALID:
+        raise SolverError(f"CP-SAT calls the model invalid: {model.validate()}")
+    found = status in (cp_model.OPTIMAL, cp_model.FEASIBLE)
+    return Solved(
+        solution=Solution(tuple(solver.response_proto.solution), solver.value) if found else None,
+        bound=_bound(solver, sense) if status != cp_model.INFEASIBLE else None,
+        optimal=status == cp_model.OPTIMAL,
+        infeasible=status == cp_model.INFEASIBLE,
+    )
+
+
+def hint(model: cp_model.CpModel, variables: Iterable[tuple[int, int]]) -> None:
+    """Start the next solve from these (variable index, value) pairs."""
+    model.clear_hints()
+    for index, value in variables:
+        model.add_hint(model.get_int_var_from_proto_index(index), value)
+
+
+def _bound(solver: cp_model.CpSolver, sense: Sense) -> int | None:
+    """Round the bound to the integers that an objective can have."""
+    bound = solver.best_objective_bound
+    if abs(bound) >= 2**53:
+        return None
+    towards = -1 if sense is Sense.MAXIMISE else 1
+    rounded = round(bound)
+    if abs(bound - rounded) < 1e-6:
+        return rounded
+    return int(bound // 1) if towards < 0 else -int(-bound // 1)

@@ -1,0 +1,152 @@
+"""The whole batch as one model: a start in, the best choices and bounds out."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from placer.search.budget import Budget
+from placer.search.cp import Solution, hint
+from placer.search.start import hint_of
+from placer.search.tiers import Progress, optimise_tiers
+from placer_models.cpsat.batch import BatchModel, build_batch_model
+from placer_models.cpsat.variables import Decisions, Seat
+from placer_models.goals import Tier, tiers_for
+from placer_models.problem import Choice, Choices, CoreTake, Problem
+
+TIERS_BEFORE_LINKS = 2
+"""Alignment and bind: the tiers after tier 1 that an incomplete model still bounds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What the exact search found.
+
+    Attributes:
+        choices: The best choices; None: nothing better than the start.
+        values: What the model says they are worth, tier by tier.
+        bounds: One a tier; None where none is known.
+
+    """
+
+    choices: Choices | None
+    values: tuple[int, ...]
+    bounds: tuple[int | None, ...]
+
+
+def limits_of(problem: Problem) -> list[int | None]:
+    """Return per tier a value that nothing can beat, without solving anything."""
+    limits: list[int | None] = []
+    for level in range(len(problem.priorities)):
+        gangs = [gang for gang in problem.gangs if gang.level == level]
+        limits.append(sum(g.weight * (g.minimum + len(g.pods)) for g in gangs))
+    later = len(tiers_for(problem.priorities)) - len(limits) - 1
+    return [*limits, *([0] * later), None]
+
+
+def search_exactly(
+    problem: Problem,
+    start: Choices,
+    start_values: Sequence[int],
+    budget: Budget,
+    progress: Progress,
+) -> Found:
+    """Optimise every tier over the whole model.
+
+    Args:
+        problem: The batch.
+        start: Choices that are known to be right.
+        start_values: What the judge says the start is worth, tier by tier.
+        budget: Bounds the whole search.
+        progress: Told what is done next.
+
+    Raises:
+        SolverError: The model is at odds with the start: a defect of ours.
+
+    """
+    progress("writing the model")
+    batch = build_batch_model(problem)
+    hint(batch.model, hint_of(problem, batch.decisions, start))
+    tiers = tiers_for(problem.priorities)
+    levels = len(problem.priorities)
+    standing = optimise_tiers(
+        batch, tiers, limits_of(problem), start_values, levels, budget, progress
+    )
+    bounds = list(standing.bounds)
+    if not batch.decisions.complete:
+        bounds[levels + TIERS_BEFORE_LINKS :] = _without_proof(tiers, levels, limits_of(problem))
+    return Found(
+        choices=None
+        if standing.solution is None
+        else choices_of(problem, batch, standing.solution),
+        values=tuple(standing.values),
+        bounds=tuple(bounds),
+    )
+
+
+def _without_proof(
+    tiers: Sequence[Tier], levels: int, limits: list[int | None]
+) -> list[int | None]:
+    return limits[levels + TIERS_BEFORE_LINKS : len(tiers)]
+
+
+def choices_of(problem: Problem, batch: BatchModel, solution: Solution) -> Choices:
+    """Read the place of every pod out of a solution."""
+    x: Decisions = batch.decisions
+    choices: Choices = {}
+    for index, unit in enumerate(x.units):
+        waiting = list(unit.pods)
+        for seat in x.of_unit[index]:
+            count = solution.value(seat.count)
+            pods, waiting = waiting[:count], waiting[count:]
+            choices.update(zip(pods, _deal(problem, seat, count, solution), strict=True))
+    return choices
+
+
+def _deal(problem: Problem, seat: Seat, count: int, solution: Solution) -> list[Choice]:
+    """Deal what a seat takes out to its pods, each pod its own part."""
+    value = solution.value
+    node = problem.nodes[seat.node]
+    whole = [value(part.whole) for part in seat.cores]
+    threads = [value(part.threads) for part in seat.cores]
+    touched = [value(part.touched) for part in seat.cores]
+    devices = [[value(taken) for taken in bank] for bank in seat.devices]
+    dealt = []
+    for left in range(count, 0, -1):
+        cores = [CoreTake()] * len(whole)
+        want = seat.shape.owned_cpus
+        # Whole cores first: each pod takes its share of them, rounded up.
+        quota = -(-sum(whole) // left)
+        for i, c in enumerate(node.cores[: len(whole)]):
+            take = min(whole[i], quota, want // c.threads)
+            whole[i] -= take
+            quota -= take
+            want -= take * c.threads
+            cores[i] = CoreTake(whole=take)
+        for i in range(len(whole)):
+            take = min(threads[i], want)
+            threads[i] -= take
+            want -= take
+            spread = touched[i] if count == 1 else 0
+            cores[i] = CoreTake(cores[i].whole, take, spread)
+        dealt.append(
+            Choice(
+                node=seat.node,
+                cores=tuple(cores) if whole else (CoreTake(),) * len(node.cores),
+                memory=tuple(value(part) for part in seat.memory) if seat.memory else None,
+                devices=tuple(
+                    _take(bank, seat.shape.count_of(kind.type))
+                    for bank, kind in zip(devices, node.banks, strict=True)
+                ),
+            )
+        )
+    return dealt
+
+
+def _take(left: list[int], size: int) -> tuple[int, ...]:
+    """Take that many devices out of the counts that are left, first classes first."""
+    taken = []
+    for i, count in enumerate(left):
+        take = min(count, size)
+        left[i] -= take
+        size -= take
+        taken.append(take)
+    return tuple(taken)

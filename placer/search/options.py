@@ -1,0 +1,41 @@
+"""What a caller may choose about a solve."""
+
+import os
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+
+class Engine(StrEnum):
+    """Which part of Placer answers."""
+
+    AUTO = "auto"
+    """Greedy first, then whatever improves and proves it in the time that is left."""
+
+    GREEDY = "greedy"
+    """The fast path alone: no proof."""
+
+    EXACT = "exact"
+    """The whole model at once, however large."""
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@dataclass(frozen=True, slots=True)
+class SolveOptions:
+    """How to solve.
+
+    Attributes:
+        time_limit_s: Wall-clock seconds from call to answer.
+        work_limit: Deterministic work in place of wall time, in CP-SAT's deterministic
+            seconds; with one worker and a seed the answer repeats to the last bit.
+        workers: Search threads of CP-SAT.
+
+    """
+
+    engine: Engine = Engine.AUTO
+    time_limit_s: float = 60.0
+    work_limit: int | None = None
+    workers: int = field(default_factory=_cores)
+    seed: int = 0

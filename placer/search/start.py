@@ -1,0 +1,75 @@
+"""A known placement as a hint to CP-SAT."""
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from ortools.sat.python.cp_model import IntVar
+
+from placer_models.cpsat.expression import Expression
+from placer_models.cpsat.variables import Decisions, Seat
+from placer_models.problem import Choice, Choices, Problem
+
+
+def hint_of(problem: Problem, x: Decisions, choices: Choices) -> Iterator[tuple[int, int]]:
+    """Yield (variable index, value) pairs that say the choices in the model's words.
+
+    Interchangeable units are dealt the places of their family in the model's order,
+    so that the hint keeps the rule that breaks their symmetry.
+    """
+    families: defaultdict[int, list[int]] = defaultdict(list)
+    for index, unit in enumerate(x.units):
+        families[unit.family].append(index)
+    for members in families.values():
+        pods = sorted(
+            (pod for index in members for pod in x.units[index].pods if pod in choices),
+            key=lambda pod: choices[pod].node,
+        )
+        for index in members:
+            size = len(x.units[index].pods)
+            mine, pods = pods[:size], pods[size:]
+            for seat in x.of_unit[index]:
+                here = [choices[pod] for pod in mine if choices[pod].node == seat.node]
+                yield seat.count.index, len(here)
+                yield from _seat(problem, seat, here)
+
+
+def _seat(problem: Problem, seat: Seat, here: list[Choice]) -> Iterator[tuple[int, int]]:
+    for i, part in enumerate(seat.cores):
+        yield from _variable(part.whole, sum(choice.cores[i].whole for choice in here))
+        yield from _variable(part.threads, sum(choice.cores[i].threads for choice in here))
+        if part.touched is not part.threads:
+            yield from _variable(part.touched, sum(c.cores[i].touched for c in here))
+    for bank, taken in enumerate(seat.devices):
+        counts = [sum(choice.devices[bank][i] for choice in here) for i in range(len(taken))]
+        for expression, count in zip(taken, counts, strict=True):
+            yield from _variable(expression, count)
+    for selection, literal in seat.picks:
+        yield literal.index, int(any(selection.counts in choice.devices for choice in here))
+    for i, pinned in enumerate(seat.memory):
+        amount = sum(choice.memory[i] for choice in here if choice.memory is not None)
+        yield from _variable(pinned, amount)
+    if seat.used and seat.used[0] is not seat.count:
+        cells = {cell for choice in here for cell in _cells(problem, seat, choice)}
+        for i, used in enumerate(seat.used):
+            yield from _variable(used, int(i in cells))
+
+
+def _variable(expression: Expression, value: int) -> Iterator[tuple[int, int]]:
+    """Yield the hint of a plain variable; what is derived needs none."""
+    if isinstance(expression, IntVar):
+        yield expression.index, value
+
+
+def _cells(problem: Problem, seat: Seat, choice: Choice) -> Iterator[int]:
+    """Yield the cells that the CPUs, the memory and the devices of a choice are in."""
+    node = problem.nodes[choice.node]
+    for core, take in zip(node.cores, choice.cores, strict=True):
+        if take.whole or take.threads:
+            yield core.cell
+    for i, amount in enumerate(choice.memory or ()):
+        if amount:
+            yield i
+    for bank, taken in zip(node.banks, choice.devices, strict=True):
+        for cell, count in zip(bank.cells, taken, strict=True):
+            if count and cell is not None:
+                yield cell

@@ -1,0 +1,111 @@
+"""Optimise the tiers one after the other, keeping what earlier ones reached."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from placer.search.budget import Budget
+from placer.search.cp import Solution, SolverError, hint, optimise
+from placer_models.cpsat.batch import BatchModel
+from placer_models.goals import Sense, Tier
+
+Progress = Callable[[str], None]
+"""Told in a few words what the search does next."""
+
+
+@dataclass(slots=True)
+class Standing:
+    """The best that is known while the tiers are worked through.
+
+    Attributes:
+        values: One a tier.
+        solution: A solution of the model with these values; None while the values
+            are those of an answer that came from elsewhere.
+        bounds: One a tier, so far as tiers are done; None where none is known.
+
+    """
+
+    values: list[int]
+    solution: Solution | None
+    bounds: list[int | None]
+
+
+def optimise_tiers(
+    batch: BatchModel,
+    tiers: Sequence[Tier],
+    limits: Sequence[int | None],
+    start: Sequence[int],
+    first_tiers: int,
+    budget: Budget,
+    progress: Progress,
+) -> Standing:
+    """Optimise tier by tier.
+
+    Args:
+        batch: The model; a start that is known may stand in it as a hint. Gets one
+            constraint a tier.
+        tiers: The tiers of the model's expressions, in order.
+        limits: Per tier a value that nothing can beat; None: not known.
+        start: The values of a placement that is known.
+        first_tiers: How many leading tiers are sub-tiers of tier 1.
+        budget: Bounds the whole.
+        progress: Told which tier is next.
+
+    Returns:
+        Values that are lexicographically no worse than the start, with bounds.
+
+    """
+    standing = Standing(list(start), None, [])
+    for index, (tier, expression, limit) in enumerate(zip(tiers, batch.tiers, limits, strict=True)):
+        if limit is not None and standing.values[index] == limit:
+            standing.bounds.append(limit)
+        elif isinstance(expression, int):
+            standing.bounds.append(expression)
+        elif budget.over:
+            standing.bounds.append(limit)
+        else:
+            progress(f"tier {index + 1} of {len(tiers)}: {tier.name}")
+            share = (
+                budget.first_tier_slice()
+                if index < first_tiers
+                else budget.slice(len(tiers) - index)
+            )
+            standing.bounds.append(_one_tier(batch, tiers, index, limit, standing, budget, share))
+        value = standing.values[index]
+        batch.model.add(
+            expression >= value if tier.sense is Sense.MAXIMISE else expression <= value
+        )
+    return standing
+
+
+def _one_tier(
+    batch: BatchModel,
+    tiers: Sequence[Tier],
+    index: int,
+    limit: int | None,
+    standing: Standing,
+    budget: Budget,
+    share: float,
+) -> int | None:
+    """Optimise one tier; the standing takes what is better. Returns the tier's bound."""
+    tier = tiers[index]
+    solved = optimise(batch.model, batch.tiers[index], tier.sense, budget, share)
+    if solved.infeasible:
+        raise SolverError(f"the model has no solution at tier {tier.name}; one is known")
+    if solved.solution is not None:
+        values = [solved.solution.value(expression) for expression in batch.tiers]
+        if _better(tiers, values, standing.values):
+            standing.values = values
+            standing.solution = solved.solution
+        if standing.solution is not None:
+            hint(batch.model, enumerate(standing.solution.variables))
+    bound = solved.bound
+    if limit is not None and (bound is None or tier.better(bound, limit)):
+        bound = limit
+    return bound
+
+
+def _better(tiers: Sequence[Tier], a: Sequence[int], b: Sequence[int]) -> bool:
+    for tier, x, y in zip(tiers, a, b, strict=True):
+        if x != y:
+            return tier.better(x, y)
+    return False
