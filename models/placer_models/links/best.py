@@ -38,8 +38,9 @@ def best_selection(board: Board, size: int, free: tuple[int, ...]) -> Selection 
     """Return the best set of the size among what is free; None: too few are free.
 
     Best is, in this order: the fastest slowest pair, the largest pair sum, the fewest
-    NUMA nodes, packages and PCIe switches, the most usable points left, the lowest
-    devices. What is unknown counts as no NUMA node, package or switch.
+    NUMA nodes, packages and PCIe switches, the most usable points left, the largest
+    pair sum left, the lowest devices. What is unknown counts as no NUMA node, package
+    or switch.
     """
     merged = by_bandwidth(board)
     group_free = merged.counts(free)
@@ -48,8 +49,20 @@ def best_selection(board: Board, size: int, free: tuple[int, ...]) -> Selection 
         return None
     nearest = _Nearest(board, free, size)
     for group_counts in sorted(heaviest_sets(merged, group_free, size, least), reverse=True):
-        nearest.search(merged, group_counts)
+        nearest.search(merged, group_counts, _links_lost(merged, group_free, group_counts))
     return Selection(nearest.counts, least, best_sum(merged, group_free, size, least))
+
+
+def _links_lost(merged: Merged, free: tuple[int, ...], chosen: tuple[int, ...]) -> int:
+    """Return the bandwidth between the chosen devices and all free ones.
+
+    Of sets of one pair sum, the one with the least leaves the largest pair sum.
+    """
+    return sum(
+        count * sum(weight * (free[h] - (g == h)) for h, weight in enumerate(merged.weights[g]))
+        for g, count in enumerate(chosen)
+        if count
+    )
 
 
 @dataclass(slots=True)
@@ -60,6 +73,7 @@ class _Nearest:
         places: Per kind of place (NUMA node, package, switch), that of each class.
         spread: How many places of each kind the best set has.
         points: Usable points that the best set leaves.
+        lost: What ``_links_lost`` says of the best set.
         counts: The best set; empty before the first.
 
     """
@@ -70,34 +84,47 @@ class _Nearest:
     places: tuple[Sequence[int | str | None], ...] = field(init=False)
     spread: tuple[int, ...] = ()
     points: int = 0
+    lost: int = 0
     counts: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         self.places = (self.board.numa_nodes, self.board.packages, self.board.switches)
 
-    def search(self, merged: Merged, group_counts: tuple[int, ...]) -> None:
+    def search(self, merged: Merged, group_counts: tuple[int, ...], lost: int) -> None:
         """Try each set with so many devices in each group of classes."""
         group_of = {i: g for g, group in enumerate(merged.groups) for i in group}
-        self._grow((), [group_of[i] for i in range(len(self.free))], list(group_counts))
+        self._grow((), [group_of[i] for i in range(len(self.free))], list(group_counts), lost)
 
-    def _grow(self, chosen: tuple[int, ...], group_of: list[int], left: list[int]) -> None:
+    def _grow(
+        self, chosen: tuple[int, ...], group_of: list[int], left: list[int], lost: int
+    ) -> None:
+        """Choose from the next class, each count that the class's group allows.
+
+        Args:
+            chosen: Counts of the classes decided.
+            group_of: The group of each class.
+            left: Devices still to choose in each group.
+            lost: What ``_links_lost`` says of each set tried.
+
+        """
         here = len(chosen)
-        if not self._promises(chosen, [left[g] for g in group_of]):
+        if not self._promises(chosen, [left[g] for g in group_of], lost):
             return
         if here == len(self.free):
             self.counts = chosen
             self.spread = tuple(self._fewest(kind, chosen, [0] * here) for kind in self.places)
             self.points = self._points_left(chosen)
+            self.lost = lost
             return
         group = group_of[here]
         later = sum(self.free[i] for i in range(here + 1, len(self.free)) if group_of[i] == group)
         most, need = self.free[here], left[group]
         for count in range(min(most, need), max(0, need - later) - 1, -1):
             left[group] = need - count
-            self._grow((*chosen, count), group_of, left)
+            self._grow((*chosen, count), group_of, left, lost)
         left[group] = need
 
-    def _promises(self, chosen: tuple[int, ...], left: list[int]) -> bool:
+    def _promises(self, chosen: tuple[int, ...], left: list[int], lost: int) -> bool:
         """Return whether a set that begins so could be better than the best so far."""
         if not self.counts:
             return True
@@ -108,6 +135,8 @@ class _Nearest:
         points = self._points_left(chosen)
         if points != self.points:
             return points > self.points
+        if lost != self.lost:
+            return lost < self.lost
         return chosen >= self.counts[: len(chosen)]
 
     def _fewest(

@@ -105,7 +105,7 @@ class _Search:
         if total > self.best:
             self.best = total
             self.found.clear()
-        if self.ties:
+        if self.ties and total == self.best:
             self.found.append(tuple(self.chosen))
 
 
