@@ -1,0 +1,131 @@
+"""Devices and links of a machine file, in words."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import TypeVar
+
+from placer_models.cpuset import parse_cpu_list
+from placer_models.device import Device, LinkMatrix, VirtualFunction
+from placer_models.instance.machine_parts import DevicesPart, GpuLinksPart, at
+from placer_models.machines.links import kinds_within, link_matrix, read_kinds
+from placer_models.quantity import parse_bytes
+
+_T = TypeVar("_T")
+
+MAX_LINKED_GPUS = 128
+"""A machine with links has at most so many GPUs: the matrix grows with their square."""
+
+
+def read_devices(
+    parts: Sequence[DevicesPart], package_of: Mapping[int, int | None]
+) -> tuple[Device, ...]:
+    """Return the devices, ascending by type and minor.
+
+    Args:
+        parts: The blocks of the file.
+        package_of: NUMA node -> package; every NUMA node of the machine is a key.
+
+    """
+    taken: dict[str, set[int]] = defaultdict(set)
+    devices: list[Device] = []
+    for i, part in enumerate(parts):
+        minors = _minors(part, i, taken[part.type])
+        taken[part.type].update(minors)
+        devices += _block(part, i, minors, package_of)
+    return tuple(sorted(devices, key=lambda device: (device.type, device.minor)))
+
+
+def read_links(part: GpuLinksPart | None, minors: Sequence[int]) -> LinkMatrix | None:
+    """Return the links between the GPUs; None: nothing is known about them."""
+    if part is None:
+        return None
+    with at("gpuLinks"):
+        if len(minors) > MAX_LINKED_GPUS:
+            raise ValueError(f"links are for {MAX_LINKED_GPUS} GPUs at most, got {len(minors)}")
+        if (part.matrix is None) == (part.all is None):
+            raise ValueError(
+                "give either matrix, or all: the kind of every pair that within does not name"
+            )
+        if part.matrix is not None and part.within:
+            raise ValueError("within is for links given by all; a matrix names every pair itself")
+    if part.matrix is not None:
+        with at("gpuLinks", "matrix"):
+            kinds = read_kinds(part.matrix, len(minors))
+    else:
+        with at("gpuLinks", "within"):
+            kinds = kinds_within(minors, part.all or "", part.within)
+    with at("gpuLinks", "bandwidth"):
+        return link_matrix(minors, kinds, part.bandwidth, shared_egress=part.shared_egress)
+
+
+def _minors(part: DevicesPart, i: int, taken: set[int]) -> list[int]:
+    """Return the minors of the block: those it names, else the next ones free."""
+    if part.minors is None:
+        first = max(taken, default=-1) + 1
+        return list(range(first, first + part.count))
+    with at("devices", i, "minors"):
+        minors = parse_cpu_list(part.minors)
+        if len(minors) != part.count:
+            raise ValueError(f"{part.minors} are {len(minors)} minors; count is {part.count}")
+        if twice := taken & minors:
+            raise ValueError(f"{part.type} {min(twice)} is listed already")
+    return sorted(minors)
+
+
+def _block(
+    part: DevicesPart, i: int, minors: Sequence[int], package_of: Mapping[int, int | None]
+) -> list[Device]:
+    with at("devices", i, "numaNodes"):
+        if part.numa_nodes and part.numa_node is not None:
+            raise ValueError("numaNode is for all of them already; keep one of the two")
+    numa_nodes = _spread(part.numa_nodes, part.numa_node, part, i, "numaNodes")
+    switches = _spread(part.pcie_switches, None, part, i, "pcieSwitches")
+    roots = _spread(part.pcie_roots, None, part, i, "pcieRoots")
+    ids = _spread(part.ids, "", part, i, "ids")
+    bus_ids = _spread(part.bus_ids, "", part, i, "busIds")
+    functions = _spread(
+        part.virtual_function_bus_ids,
+        ("",) * part.virtual_functions,
+        part,
+        i,
+        "virtualFunctionBusIds",
+    )
+    with at("devices", i, "numaNodes" if part.numa_nodes else "numaNode"):
+        for numa_node in numa_nodes:
+            if numa_node is not None and numa_node not in package_of:
+                known = ", ".join(map(str, package_of))
+                raise ValueError(f"there is no NUMA node {numa_node}; the machine has {known}")
+    with at("devices", i, "unhealthy"):
+        if strangers := set(part.unhealthy) - set(minors):
+            raise ValueError(f"there is no {part.type} {min(strangers)} among these devices")
+    with at("devices", i, "memory"):
+        memory_bytes = parse_bytes(part.memory)
+    return [
+        Device(
+            type=part.type,
+            minor=minor,
+            id=ids[k],
+            model=part.model,
+            memory_bytes=memory_bytes,
+            healthy=minor not in part.unhealthy,
+            numa_node=numa_node,
+            package=None if numa_node is None else package_of[numa_node],
+            pcie_root=roots[k],
+            pcie_switch=switches[k],
+            bus_id=bus_ids[k],
+            virtual_functions=tuple(VirtualFunction(m, b) for m, b in enumerate(functions[k])),
+        )
+        for k, (minor, numa_node) in enumerate(zip(minors, numa_nodes, strict=True))
+    ]
+
+
+def _spread(
+    values: tuple[_T, ...], default: _T, part: DevicesPart, i: int, name: str
+) -> tuple[_T, ...]:
+    """Return one value for each device: those given, or the default for all."""
+    if not values:
+        return (default,) * part.count
+    with at("devices", i, name):
+        if len(values) != part.count:
+            raise ValueError(f"got {len(values)} values for {part.count} devices; give each one")
+    return values

@@ -1,0 +1,108 @@
+"""The parts of a machine file, and how a fault in one of them is named."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Annotated
+
+from pydantic import Field
+
+from placer_models.cpuset import MAX_CPU_ID
+from placer_models.instance.fields import Amount, Count, CpuList, Minor, Part
+from placer_models.machines.cores import Numbering
+from placer_models.policy import CoreKind
+
+NumaId = Annotated[int, Field(ge=0, le=MAX_CPU_ID)]
+
+PackageId = Annotated[int, Field(ge=0, le=2**31)]
+"""Firmware may number packages as it likes: 36 and 8442 are real."""
+
+
+class MachineError(ValueError):
+    """A machine file contradicts itself.
+
+    Attributes:
+        field: Keys and indices from the machine to the field at fault.
+        message: What is wrong there.
+
+    """
+
+    def __init__(self, field: tuple[str | int, ...], message: str) -> None:
+        super().__init__(f"{'.'.join(map(str, field))}: {message}")
+        self.field = field
+        self.message = message
+
+
+@contextmanager
+def at(*field: str | int) -> Iterator[None]:
+    """Name the field in any complaint about values that is raised inside."""
+    try:
+        yield
+    except MachineError:
+        raise
+    except ValueError as error:
+        raise MachineError(field, str(error)) from error
+
+
+class NumaNodePart(Part):
+    """A NUMA node; ``ids`` instead of ``id`` stands for several without CPUs."""
+
+    id: NumaId | None = None
+    ids: CpuList | None = None
+    package: PackageId = 0
+    memory: Amount = "0"
+    cpus: CpuList = ""
+    hugepages: dict[str, Annotated[int, Field(ge=0, le=2**40)]] = Field(default_factory=dict)
+
+
+class PackagePart(Part):
+    """The CPUs of a package, where NUMA nodes do not follow packages."""
+
+    id: PackageId
+    cpus: CpuList
+
+
+class LooseCpusPart(Part):
+    """CPUs that the kernel lists under no NUMA node."""
+
+    package: PackageId = 0
+    cpus: CpuList
+
+
+class CoresPart(Part):
+    """Cores that are alike: a regular set of CPUs, or each core with its ``threads``."""
+
+    cpus: CpuList | None = None
+    threads: tuple[CpuList, ...] = ()
+    threads_per_core: Annotated[int, Field(ge=1, le=8)] = 1
+    numbering: Numbering = Numbering.STRIDED
+    kind: CoreKind = CoreKind.PERFORMANCE
+    cores_per_llc: Count | None = None
+
+
+class DevicesPart(Part):
+    """Devices of one type and model; lists have one value for each of them."""
+
+    type: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._/-]{0,252}$")]
+    count: Annotated[int, Field(ge=1, le=1024)]
+    minors: CpuList | None = None
+    model: str = ""
+    memory: Amount = "0"
+    numa_node: NumaId | None = None
+    numa_nodes: tuple[NumaId | None, ...] = ()
+    pcie_switches: tuple[str | None, ...] = ()
+    pcie_roots: tuple[str | None, ...] = ()
+    ids: tuple[str, ...] = ()
+    bus_ids: tuple[str, ...] = ()
+    unhealthy: tuple[Minor, ...] = ()
+    virtual_functions: Annotated[int, Field(ge=0, le=1024)] = 0
+    virtual_function_bus_ids: tuple[tuple[str, ...], ...] = ()
+
+
+class GpuLinksPart(Part):
+    """Links between the GPUs: a ``matrix`` of kinds, or one kind for ``all`` pairs."""
+
+    bandwidth: dict[str, float] = Field(description="GB/s per direction of each kind of link.")
+    shared_egress: bool = False
+    matrix: str | None = None
+    all: str | None = None
+    within: dict[str, tuple[CpuList, ...]] = Field(default_factory=dict)

@@ -1,0 +1,1 @@
+"""Machines: a catalogue of real ones, and readers that make one from text."""

@@ -1,0 +1,85 @@
+"""Amounts as Kubernetes writes them (``64Gi``, ``500m``, ``1.5``, ``2e3``), read exactly."""
+
+import math
+import re
+from fractions import Fraction
+
+MAX_AMOUNT = 2**60
+"""Largest amount that is read, in bytes or milli; no machine comes near it."""
+
+_SUFFIXES = {
+    "": Fraction(1),
+    **{name: Fraction(10) ** power for name, power in zip("num", (-9, -6, -3), strict=True)},
+    **{name: Fraction(1000) ** power for power, name in enumerate("kMGTPE", start=1)},
+    **{f"{name}i": Fraction(1024) ** power for power, name in enumerate("KMGTPE", start=1)},
+}
+# Digits are bounded, so that no text can make a number that takes long to compute.
+_AMOUNT = re.compile(
+    r"(?P<number>[+-]?(?:[0-9]{1,40}(?:\.[0-9]{0,40})?|\.[0-9]{1,40}))"
+    r"(?:(?P<suffix>[KMGTPE]i|[numkMGTPE]|)|[eE](?P<exponent>[+-]?[0-9]{1,3}))"
+)
+
+
+def parse_bytes(amount: str | float) -> int:
+    """Read an amount of memory as bytes.
+
+    Raises:
+        ValueError: It is no amount, negative, a fraction of a byte, or above 2**60.
+
+    """
+    return _whole(amount, 1, "bytes")
+
+
+def parse_milli(amount: str | float) -> int:
+    """Read an amount, such as CPUs, as thousandths: ``1.5`` is 1500.
+
+    Raises:
+        ValueError: It is no amount, negative, finer than 0.001, or above 2**60 milli.
+
+    """
+    return _whole(amount, 1000, "thousandths")
+
+
+def format_bytes(size: int) -> str:
+    """Write bytes exactly, in the largest binary unit that divides them: ``64Gi``."""
+    for unit in ("Ei", "Pi", "Ti", "Gi", "Mi", "Ki"):
+        factor = int(_SUFFIXES[unit])
+        if size and size % factor == 0:
+            return f"{size // factor}{unit}"
+    return str(size)
+
+
+def _whole(amount: str | float, per_one: int, unit: str) -> int:
+    value = _value(amount) * per_one
+    if value < 0:
+        raise ValueError(f"{_shown(amount)} is negative; an amount is 0 or more")
+    if value > MAX_AMOUNT:
+        raise ValueError(f"{_shown(amount)} is more than any machine has; amounts end at 2**60")
+    if value.denominator != 1:
+        raise ValueError(f"{_shown(amount)} is not a whole number of {unit}; round it")
+    return int(value)
+
+
+def _value(amount: str | float) -> Fraction:
+    if isinstance(amount, float):
+        # repr is the shortest text that means this float: what a person wrote.
+        amount = repr(amount) if math.isfinite(amount) else str(amount)
+    elif isinstance(amount, int) and not isinstance(amount, bool):
+        return Fraction(amount)
+    match = _AMOUNT.fullmatch(amount) if isinstance(amount, str) else None
+    if match is None:
+        raise ValueError(
+            f"{_shown(amount)} is no amount; write a number, with a unit if you like: "
+            "64Gi, 512Mi, 500m, 1.5, 2e3"
+        )
+    if match["exponent"] is not None:
+        return Fraction(match["number"]) * Fraction(10) ** int(match["exponent"])
+    return Fraction(match["number"]) * _SUFFIXES[match["suffix"]]
+
+
+def _shown(amount: object) -> str:
+    """Return the value for a message, short whatever it is."""
+    if isinstance(amount, int) and amount.bit_length() > 128:
+        return f"an integer of {amount.bit_length()} bits"
+    text = repr(amount)
+    return text if len(text) <= 60 else f"{text[:57]}..."
