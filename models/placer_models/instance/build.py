@@ -1,0 +1,165 @@
+"""Makes one instance of all the documents: the schema first, then what they say together."""
+
+from collections.abc import Iterator, Sequence
+
+from placer_models.cluster import Instance, Machine
+from placer_models.instance.documents import Document
+from placer_models.instance.errors import InputError, shown, suggestion
+from placer_models.instance.faults import Faults, Place
+from placer_models.instance.machine_parts import MachineError
+from placer_models.instance.machine_schema import MachineFile, to_machine
+from placer_models.instance.nodes import MachineFinder, NodeReader
+from placer_models.instance.pods import GangReader, PodReader
+from placer_models.instance.requests import RequestReader
+from placer_models.instance.running import RunningReader
+from placer_models.instance.schema import API_VERSION, InstanceFile
+from placer_models.instance.tree import Scalar
+from placer_models.instance.validate import check
+from placer_models.pod import Gang
+
+INSTANCE = "Instance"
+MACHINE = "Machine"
+PLACEMENT = "Placement"
+
+_KINDS = (INSTANCE, MACHINE, PLACEMENT)
+
+
+def kind_of(document: Document) -> str:
+    """Return what the document is.
+
+    Raises:
+        InputError: It does not say so, or is nothing that is read here.
+
+    """
+    place = Place(document)
+    for field, allowed in (("apiVersion", (API_VERSION,)), ("kind", _KINDS)):
+        entry = document.tree.entries.get(field)
+        if entry is None:
+            message = f"is missing; begin with 'apiVersion: {API_VERSION}' and 'kind: {INSTANCE}'"
+            raise InputError(document.file, place.line, field, message)
+        text = entry.node.text if isinstance(entry.node, Scalar) else ""
+        if text not in allowed:
+            at = place.at(field)
+            message = f"got {at.value}; expected {' or '.join(allowed)}{suggestion(text, allowed)}"
+            raise InputError(document.file, at.line, field, message)
+    return text
+
+
+def build_instance(documents: Sequence[Document], find_machine: MachineFinder) -> Instance:
+    """Return the instance that the documents make together.
+
+    The order of everything is that of the documents; lone pods come before gangs.
+
+    Raises:
+        InputError: Something is wrong; the first fault in the order of the files.
+
+    """
+    faults = Faults(documents)
+    machines: dict[str, Machine] = {}
+    files: list[tuple[InstanceFile, Place]] = []
+    parts: list[tuple[MachineFile, Place]] = []
+    for document in documents:
+        place = Place(document)
+        kind = kind_of(document)
+        if kind == MACHINE:
+            machine = check(MachineFile, place, faults)
+            parts += [(machine, place)] if machine else []
+        elif kind == INSTANCE:
+            file = check(InstanceFile, place, faults)
+            if file:
+                files.append((file, place))
+                parts += [(m, place.at("machines", i)) for i, m in enumerate(file.machines)]
+        else:
+            message = f"got {shown(kind)}; expected {INSTANCE} or {MACHINE}"
+            raise InputError(document.file, place.at("kind").line, "kind", message)
+    faults.raise_first()
+    if not files:
+        message = f"holds no document of 'kind: {INSTANCE}'"
+        raise InputError(documents[0].file, None, "", message)
+    for part, place in parts:
+        _add_machine(machines, part, place, faults)
+    faults.raise_first()
+    instance = _build(files, machines, find_machine, faults)
+    faults.raise_first()
+    return instance
+
+
+def machine_of(document: Document) -> Machine:
+    """Return the machine that a document of ``kind: Machine`` describes.
+
+    Raises:
+        InputError: Something is wrong with it.
+
+    """
+    faults = Faults([document])
+    machines: dict[str, Machine] = {}
+    part = check(MachineFile, Place(document), faults)
+    if part:
+        _add_machine(machines, part, Place(document), faults)
+    faults.raise_first()
+    return next(iter(machines.values()))
+
+
+def _add_machine(
+    machines: dict[str, Machine], part: MachineFile, place: Place, faults: Faults
+) -> None:
+    if part.name in machines:
+        faults.add(place.at("name"), f"a machine {shown(part.name)} is already given; rename one")
+        return
+    try:
+        machines[part.name] = to_machine(part)
+    except MachineError as error:
+        faults.add(place.at(*error.field), error.message)
+    except ValueError as error:
+        faults.add(place, str(error))
+
+
+def _build(
+    files: Sequence[tuple[InstanceFile, Place]],
+    machines: dict[str, Machine],
+    find_machine: MachineFinder,
+    faults: Faults,
+) -> Instance:
+    node_reader = NodeReader(machines, find_machine, faults)
+    nodes = tuple(
+        node
+        for file, place in files
+        for i, part in enumerate(file.nodes)
+        for node in node_reader.nodes(part, place.at("nodes", i))
+    )
+    if not nodes:
+        at, line = files[0][1].at("nodes"), "is missing; an instance has one node or more"
+        faults.add(at, line)
+    # Without its nodes, whatever names them would be blamed for their faults.
+    faults.raise_first()
+    types = {d.type for node in nodes for d in node.machine.devices}
+    pods = PodReader(RequestReader(types, faults), faults)
+    waiting = GangReader(pods, faults)
+    gangs: list[Gang] = []
+    for file, place in files:
+        for i, pod in enumerate(file.pods):
+            gangs += waiting.lone(pod, place.at("pods", i))
+    for file, place in files:
+        for i, gang in enumerate(file.gangs):
+            gangs.append(waiting.gang(gang, place.at("gangs", i)))
+    groups = tuple(
+        waiting.group(part, place.at("gangGroups", i))
+        for file, place in files
+        for i, part in enumerate(file.gang_groups)
+    )
+    running = RunningReader(nodes, pods, faults)
+    for file, place in files:
+        for i, part in enumerate(file.running):
+            running.read(part, place.at("running", i))
+    in_place = running.finish()
+    return Instance(
+        nodes=nodes,
+        gangs=tuple(gangs),
+        groups=groups,
+        running=in_place,
+        name=next(_names(files), ""),
+    )
+
+
+def _names(files: Sequence[tuple[InstanceFile, Place]]) -> Iterator[str]:
+    return (file.metadata.name for file, _ in files if file.metadata.name)

@@ -1,0 +1,142 @@
+"""Reads a file's bytes into documents, or says in one message why it cannot."""
+
+import re
+import stat
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from placer_models.instance.errors import InputError
+from placer_models.instance.json_tree import read_json
+from placer_models.instance.tree import Mapping, Tree, describe
+from placer_models.instance.yaml_tree import read_yaml
+
+MAX_FILE_BYTES = 32 * 2**20
+"""Largest file that is read; 1,000 nodes written out one by one take about 1 MiB."""
+
+STANDARD_INPUT = Path("-")
+
+_UTF8_MARK = b"\xef\xbb\xbf"
+_OTHER_MARKS = (b"\xff\xfe", b"\xfe\xff", b"\x00\x00\xfe\xff")
+_JSON_START = re.compile(r'\s*\{\s*["}]')
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One document of a file.
+
+    Attributes:
+        file: The file's name for messages.
+        folder: What relative paths in the document start from.
+
+    """
+
+    file: str
+    folder: Path
+    tree: Mapping
+
+
+def read_documents(path: Path) -> tuple[Document, ...]:
+    """Return the documents of a YAML or JSON file; ``-`` is standard input.
+
+    Raises:
+        InputError: The file cannot be read, or is neither.
+
+    """
+    return documents_of(read_text(path), path)
+
+
+def documents_of(text: str, path: Path) -> tuple[Document, ...]:
+    """Return the documents of the text that was read from the path."""
+    file = name_of(path)
+    folder = Path() if path == STANDARD_INPUT else path.parent
+    roots = [root for root in _roots(text, path) if describe(root) != "nothing"]
+    if not roots:
+        raise InputError(file, None, "", "is empty; expected a document such as 'kind: Instance'")
+    documents = []
+    for root in roots:
+        if not isinstance(root, Mapping):
+            raise InputError(
+                file,
+                root.line,
+                "",
+                f"got {describe(root)}; expected fields such as 'apiVersion: placer/v1'",
+            )
+        documents.append(Document(file, folder, root))
+    return tuple(documents)
+
+
+def name_of(path: Path) -> str:
+    """Return the file's name for messages."""
+    return "standard input" if path == STANDARD_INPUT else str(path)
+
+
+def read_text(path: Path) -> str:
+    """Return the text of a file, which must be UTF-8 of bounded size.
+
+    Raises:
+        InputError: It cannot be read, is too large, or is no text.
+
+    """
+    file = name_of(path)
+    data = _read_bytes(path, file)
+    if data.startswith(_OTHER_MARKS) or (b"\0" in data[:2] and data.strip(b"\0")):
+        raise InputError(file, None, "", "is UTF-16 or UTF-32; save it as UTF-8")
+    if b"\0" in data:
+        raise InputError(
+            file, None, "", f"is binary: byte {data.index(0) + 1} is NUL; expected YAML or JSON"
+        )
+    try:
+        # An editor's UTF-8 mark at the start says nothing that we need.
+        return data.removeprefix(_UTF8_MARK).decode()
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise InputError(
+            file,
+            line,
+            "",
+            f"is not UTF-8 text: byte {error.start + 1} is 0x{data[error.start]:02x}; "
+            "expected YAML or JSON saved as UTF-8",
+        ) from None
+
+
+def _read_bytes(path: Path, file: str) -> bytes:
+    try:
+        if path == STANDARD_INPUT:
+            data = sys.stdin.buffer.read(MAX_FILE_BYTES + 1)
+        else:
+            status = path.stat()
+            if stat.S_ISREG(status.st_mode) and status.st_size > MAX_FILE_BYTES:
+                raise _too_large(file)
+            with path.open("rb") as stream:
+                data = stream.read(MAX_FILE_BYTES + 1)
+    except IsADirectoryError:
+        raise InputError(file, None, "", "is a folder; expected a file") from None
+    except FileNotFoundError:
+        raise InputError(file, None, "", "does not exist") from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise InputError(file, None, "", f"cannot be read: {reason}") from None
+    if len(data) > MAX_FILE_BYTES:
+        raise _too_large(file)
+    return data
+
+
+def _too_large(file: str) -> InputError:
+    return InputError(
+        file,
+        None,
+        "",
+        f"is larger than {MAX_FILE_BYTES >> 20} MiB; use replicas and host lists, "
+        "or split it into several files",
+    )
+
+
+def _roots(text: str, path: Path) -> list[Tree]:
+    file = name_of(path)
+    if text.strip() == "":
+        return []
+    is_yaml = path.suffix in (".yaml", ".yml")
+    if path.suffix == ".json" or (not is_yaml and _JSON_START.match(text)):
+        return [read_json(text, file)]
+    return read_yaml(text, file)

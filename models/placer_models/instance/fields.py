@@ -1,0 +1,94 @@
+"""Types of single fields in files: what text they take, said in their own words."""
+
+import re
+from typing import Annotated
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
+from pydantic.alias_generators import to_camel
+
+from placer_models.cpuset import MAX_CPU_ID, parse_cpu_list
+from placer_models.instance.errors import shown
+from placer_models.instance.hosts import expand_hosts
+from placer_models.instance.later import later_gather
+from placer_models.policy import AlignmentPolicy, GatherLevel
+
+
+class Part(BaseModel):
+    """A part of a file: it never changes, and a misspelt field is refused."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, alias_generator=to_camel)
+
+
+_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,251}[A-Za-z0-9])?")
+_RANGE = re.compile(r"([0-9]{1,6})-([0-9]{1,6})")
+
+_KUBELET_POLICIES = {
+    "none": "None",
+    "best-effort": "BestEffort",
+    "restricted": "Restricted",
+    "single-numa-node": "SingleNUMANode",
+}
+
+
+def check_name(text: str) -> str:
+    """Return the name if it is one."""
+    if not _NAME.fullmatch(text):
+        raise ValueError(
+            f"{shown(text)} is no name; expected letters, digits, '-', '_' and '.', "
+            "beginning and ending with a letter or digit, 253 characters at most"
+        )
+    return text
+
+
+def _check_hosts(text: str) -> str:
+    for name in expand_hosts(text):
+        check_name(name)
+    return text
+
+
+def _check_cpu_list(text: str) -> str:
+    # Ranges that repeat CPUs over and over would take long to write out.
+    spans = (int(last) - int(first) for first, last in _RANGE.findall(text))
+    if sum(spans) > MAX_CPU_ID:
+        raise ValueError(f"CPU list {shown(text)}: its ranges overlap, or end after {MAX_CPU_ID}")
+    parse_cpu_list(text)
+    return text
+
+
+def _alignment(value: object) -> object:
+    return _KUBELET_POLICIES.get(value, value) if isinstance(value, str) else value
+
+
+def _gather(value: object) -> object:
+    level = next(iter(value), None) if isinstance(value, dict) else value
+    reason = later_gather(level) if isinstance(level, str) else None
+    if reason:
+        raise ValueError(reason)
+    return value
+
+
+Name = Annotated[str, AfterValidator(check_name)]
+"""The name of a pod, a gang or a namespace."""
+
+HostList = Annotated[str, AfterValidator(_check_hosts)]
+"""One name or many: ``gpu-[00-03]``."""
+
+CpuList = Annotated[str, AfterValidator(_check_cpu_list)]
+"""CPUs in the kernel's list format; written in quotes or not."""
+
+Amount = Annotated[str, WithJsonSchema({"type": ["string", "number"]})]
+"""A quantity as it was written; what it may be depends on the resource."""
+
+Amounts = dict[str, Amount]
+
+Count = Annotated[int, Field(ge=1, le=1_000_000)]
+
+Minor = Annotated[int, Field(ge=0, le=65_535)]
+
+Priority = Annotated[int, Field(ge=-(2**31), le=2**31 - 1)]
+"""As in Kubernetes: a larger one goes first."""
+
+Alignment = Annotated[AlignmentPolicy, BeforeValidator(_alignment)]
+"""In Kubernetes' spelling or the kubelet's (``single-numa-node``)."""
+
+Gather = Annotated[GatherLevel, BeforeValidator(_gather)]

@@ -1,0 +1,67 @@
+"""Words that are known but not obeyed yet: refused by name, never passed over."""
+
+import re
+
+_LATER = {
+    "affinity": "pods cannot yet ask to be near others",
+    "antiAffinity": "pods cannot yet ask to be apart from others",
+    "cpuExclusivePolicy": "cores and NUMA nodes cannot yet be kept from pods of the same policy",
+    "preferredCPUExclusivePolicy": "cores and NUMA nodes cannot yet be kept from other pods",
+    "requiredCPUExclusivePolicy": "cores and NUMA nodes cannot yet be kept from other pods",
+    "ConstrainedBurst": "use Default, FullPCPUs or SpreadByPCPUs",
+    "hugepages": "memory is placed in pages of the usual size",
+    "jointAllocate": "GPUs and NICs are not yet chosen together",
+    "moveBudget": "running pods keep their place",
+    "nodeCpuBindPolicy": "set cpuBindPolicy at the pods",
+    "numaAllocateStrategy": "NUMA nodes are chosen by the tiers",
+    "numaScope": "NUMA policies hold for the whole pod",
+    "partitions": "GPUs are chosen by their links, not by a partition table",
+    "preferred": "gathering is required or not asked for",
+    "networkTopology": "members gather on a node or nowhere",
+}
+
+_GATHER_LEVELS = ("nvlinkDomain", "nvlink-domain", "rack", "block", "spine", "zone", "switch")
+
+_RESOURCE = re.compile(
+    r"""(?P<hugepages>hugepages-.*)
+    |(?:(?:koordinator\.sh|kubernetes\.io)/)?
+        (?P<share>gpu-core|gpu-memory|gpu-memory-ratio|gpu\.shared)
+    |(?:koordinator\.sh|kubernetes\.io)/(?P<percent>gpu|rdma|fpga)
+    |(?P<overcommitted>(?:kubernetes\.io/)?(?:batch|mid)-(?:cpu|memory))
+    |(?P<storage>ephemeral-storage)""",
+    re.VERBOSE,
+)
+_RESOURCE_REASONS = {
+    "hugepages": "ask for memory",
+    "share": "ask for whole GPUs by 'gpu'",
+    "percent": "ask for whole devices by their type, such as 'gpu'",
+    "overcommitted": "ask for cpu and memory",
+    "storage": "leave it out",
+}
+
+
+def later_word(word: str) -> str | None:
+    """Return why a known field or value is refused; None: it is not such a word."""
+    if word in _LATER:
+        return f"'{word}' is not supported yet: {_LATER[word]}"
+    return None
+
+
+def later_gather(level: str) -> str | None:
+    """Return why a known gather level is refused; None: it is not a known one."""
+    if level in _GATHER_LEVELS:
+        return f"gathering on a '{level}' is not supported yet: use node, or leave it out"
+    return None
+
+
+def later_resource(name: str) -> str | None:
+    """Return why a known resource is refused; None: it is not such a name."""
+    match = _RESOURCE.fullmatch(name)
+    if match is None or match.lastgroup is None:
+        return None
+    return f"'{name}' is not supported yet: {_RESOURCE_REASONS[match.lastgroup]}"
+
+
+def later_share(amount: str) -> str:
+    """Return why a part of a GPU is refused."""
+    return f"a share of a GPU ({amount}) is not supported yet: ask for whole GPUs"

@@ -1,0 +1,104 @@
+"""Turns what files say about nodes into the words."""
+
+from collections.abc import Callable
+
+from placer_models.cluster import Machine, Node
+from placer_models.cpuset import format_cpu_list, parse_cpu_list
+from placer_models.instance.documents import Document
+from placer_models.instance.errors import InputError, shown, suggestion
+from placer_models.instance.faults import Faults, Place
+from placer_models.instance.hosts import MAX_HOSTS, expand_hosts
+from placer_models.instance.pods import Names
+from placer_models.instance.schema import NodePart
+from placer_models.policy import AlignmentPolicy
+
+MachineFinder = Callable[[str, Document], Machine]
+"""Finds a machine that the files do not define, by its name or its path.
+
+Raises ValueError with the nearest known names, InputError for a file."""
+
+
+class NodeReader:
+    """Reads nodes; knows the machines that the files define."""
+
+    def __init__(self, machines: dict[str, Machine], find: MachineFinder, faults: Faults) -> None:
+        self._machines = machines
+        self._find = find
+        self._faults = faults
+        self._names = Names("node", faults)
+        self._count = 0
+
+    def nodes(self, part: NodePart, place: Place) -> tuple[Node, ...]:
+        """Return the nodes of one entry: as many as its host list has names."""
+        machine = self._machine(part.machine, place.at("machine"))
+        names = expand_hosts(part.name)
+        self._count += len(names)
+        if self._count > MAX_HOSTS:
+            self._faults.add(place.at("name"), f"the nodes are more than {MAX_HOSTS:,}; use fewer")
+            return ()
+        if machine is None:
+            return ()
+        labels = tuple(sorted(part.labels.items()))
+        reserved = parse_cpu_list(part.reserved_cpus)
+        unknown = reserved - machine.topology.cpu.keys()
+        if unknown:
+            self._faults.add(
+                place.at("reservedCpus"),
+                f"CPUs {format_cpu_list(unknown)} do not exist; the machine {machine.name} has "
+                f"{format_cpu_list(machine.topology.cpu)}",
+            )
+        unhealthy = self._unhealthy(part, machine, place.at("unhealthyDevices"))
+        nodes = []
+        for name in names:
+            if not self._names.take(("", name), place):
+                break
+            nodes.append(
+                Node(
+                    name,
+                    machine,
+                    labels,
+                    reserved,
+                    part.numa_policy or AlignmentPolicy.NONE,
+                    unhealthy,
+                    part.cordoned,
+                )
+            )
+        return tuple(nodes)
+
+    def _machine(self, name: str, place: Place) -> Machine | None:
+        if name in self._machines:
+            return self._machines[name]
+        try:
+            machine = self._find(name, place.document)
+        except (ValueError, InputError) as error:
+            hint = suggestion(name, self._machines)
+            self._faults.add(
+                place, f"no machine {shown(name)} is given{hint}" if hint else str(error)
+            )
+            return None
+        other = self._machines.setdefault(machine.name, machine)
+        if other != machine:
+            self._faults.add(
+                place, f"another machine is called {shown(machine.name)} too; rename one of them"
+            )
+        return machine
+
+    def _unhealthy(
+        self, part: NodePart, machine: Machine, place: Place
+    ) -> frozenset[tuple[str, int]]:
+        found = set()
+        for kind, minors in part.unhealthy_devices.items():
+            have = {d.minor for d in machine.devices if d.type == kind}
+            for i, minor in enumerate(minors):
+                if minor not in have:
+                    self._faults.add(
+                        place.at(kind, i), missing_device(kind, minor, have, machine.name)
+                    )
+                found.add((kind, minor))
+        return frozenset(found)
+
+
+def missing_device(kind: str, minor: int, have: set[int], machine: str) -> str:
+    """Say that a machine has no such device, and which it has."""
+    known = f"{kind} {format_cpu_list(have)}" if have else f"no devices of type {shown(kind)}"
+    return f"the machine {machine} has no {kind} {minor}; it has {known}"

@@ -1,0 +1,246 @@
+"""The document of ``kind: Placement``: what solve writes and verify reads (DESIGN 7)."""
+
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Literal, assert_never
+
+from pydantic import Field
+
+from placer_models.cluster import Instance
+from placer_models.cpuset import format_cpu_list, parse_cpu_list
+from placer_models.instance.documents import Document
+from placer_models.instance.faults import Faults, Place
+from placer_models.instance.fields import CpuList, Minor, Part
+from placer_models.instance.validate import check
+from placer_models.placement import (
+    Answer,
+    ContainerPlacement,
+    DeviceGrant,
+    GaveUp,
+    Infeasible,
+    PartlyPlaced,
+    Placed,
+    Placement,
+    PodPlacement,
+    TierValue,
+    Unplaced,
+)
+from placer_models.pod import pods_of
+from placer_models.quantity import format_bytes, parse_bytes
+
+Json = dict[str, object]
+
+Bytes = Annotated[int, Field(ge=0, le=2**60)]
+
+
+class ContainerEntry(Part):
+    """The CPUs of one container."""
+
+    name: str
+    cpuset: CpuList = ""
+
+
+class DeviceEntry(Part):
+    """One device that a pod holds."""
+
+    type: str
+    minor: Minor
+    id: str = ""
+    resources: dict[str, int] = Field(default_factory=dict)
+    vfs: tuple[Minor, ...] = ()
+
+
+class PodEntry(Part):
+    """Where one pod runs."""
+
+    name: str
+    namespace: str = "default"
+    gang: str | None = None
+    node: str
+    cpuset: CpuList = ""
+    containers: tuple[ContainerEntry, ...] = ()
+    memory: dict[str, Bytes] = Field(default_factory=dict)
+    hugepages: dict[str, dict[str, Bytes]] = Field(default_factory=dict)
+    devices: tuple[DeviceEntry, ...] = ()
+    env: dict[str, str] = Field(default_factory=dict)
+
+
+class TierEntry(Part):
+    """What the placement is worth in one tier."""
+
+    name: str
+    unit: str = ""
+    sense: Literal["maximise", "minimise"]
+    value: int
+    bound: int | None = None
+    proven: bool = False
+
+
+class UnplacedEntry(Part):
+    """A pod without a place."""
+
+    name: str
+    namespace: str = "default"
+    gang: str | None = None
+    reasons: tuple[str, ...] = ()
+
+
+class PlacementFile(Part):
+    """One document of ``kind: Placement``; a hand-written one needs ``pods`` only."""
+
+    api_version: Literal["placer/v1"]
+    kind: Literal["Placement"]
+    status: Literal["placed", "partly-placed", "infeasible", "gave-up"] = "placed"
+    tiers: tuple[TierEntry, ...] = ()
+    pods: tuple[PodEntry, ...]
+    moves: tuple[Json, ...] = ()
+    unplaced: tuple[UnplacedEntry, ...] = ()
+    timing: Json = Field(default_factory=dict)
+
+
+def answer_to_json(answer: Answer, instance: Instance, timing: Mapping[str, object]) -> Json:
+    """Return the document of an answer; pods stand in the order of the instance."""
+    placement, tiers, unplaced = _parts(answer)
+    order = {pod.key: i for i, pod in enumerate(pods_of(instance.gangs))}
+    last = len(order)
+    return {
+        "apiVersion": "placer/v1",
+        "kind": "Placement",
+        "status": _status(answer),
+        "tiers": [_tier(value) for value in tiers],
+        "pods": [
+            _pod(pod) for pod in sorted(placement.pods, key=lambda pod: order.get(pod.key, last))
+        ],
+        "moves": [],
+        "unplaced": [
+            {
+                "name": pod.name,
+                "namespace": pod.namespace,
+                "gang": pod.gang,
+                "reasons": list(pod.reasons),
+            }
+            for pod in unplaced
+        ],
+        "timing": dict(timing),
+    }
+
+
+def placement_of(document: Document) -> Placement:
+    """Return the placement that a document holds; whether it is any good is the judge's.
+
+    Raises:
+        InputError: The document is not a placement.
+
+    """
+    place = Place(document)
+    faults = Faults([document])
+    file = check(PlacementFile, place, faults)
+    pods = []
+    if file is not None:
+        for i, entry in enumerate(file.pods):
+            pods.append(_placed(entry, place.at("pods", i), faults))
+    faults.raise_first()
+    return Placement(tuple(pods))
+
+
+def _parts(answer: Answer) -> tuple[Placement, tuple[TierValue, ...], tuple[Unplaced, ...]]:
+    match answer:
+        case Placed():
+            return answer.placement, answer.tiers, ()
+        case PartlyPlaced():
+            return answer.placement, answer.tiers, answer.unplaced
+        case Infeasible() | GaveUp():
+            return Placement(), (), answer.unplaced
+        case _:
+            assert_never(answer)
+
+
+def _status(answer: Answer) -> str:
+    match answer:
+        case Placed():
+            return "placed"
+        case PartlyPlaced():
+            return "partly-placed"
+        case Infeasible():
+            return "infeasible"
+        case GaveUp():
+            return "gave-up"
+        case _:
+            assert_never(answer)
+
+
+def _tier(value: TierValue) -> Json:
+    return {
+        "name": value.tier.name,
+        "unit": value.tier.unit,
+        "sense": value.tier.sense.value,
+        "value": value.value,
+        "bound": value.bound,
+        "proven": value.proven,
+    }
+
+
+def _pod(pod: PodPlacement) -> Json:
+    hugepages: dict[str, dict[str, int]] = Field(default_factory=dict)
+    for numa, page_bytes, pages in pod.hugepages:
+        hugepages.setdefault(str(numa), {})[format_bytes(page_bytes)] = pages
+    return {
+        "name": pod.name,
+        "namespace": pod.namespace,
+        "gang": pod.gang,
+        "node": pod.node,
+        "cpuset": format_cpu_list(pod.cpuset),
+        "containers": [
+            {"name": c.name, "cpuset": format_cpu_list(c.cpuset)} for c in pod.containers
+        ],
+        "memory": {str(numa): size for numa, size in pod.memory_bytes},
+        "hugepages": hugepages,
+        "devices": [
+            {"type": d.type, "minor": d.minor, "id": d.id, "resources": {}, "vfs": []}
+            for d in pod.devices
+        ],
+        "env": dict(pod.env),
+    }
+
+
+def _placed(entry: PodEntry, place: Place, faults: Faults) -> PodPlacement:
+    pages = []
+    for numa, counts in entry.hugepages.items():
+        for size, count in counts.items():
+            at = place.at("hugepages", numa, size)
+            try:
+                pages.append((_id(numa, at, faults), parse_bytes(size), count))
+            except ValueError as error:
+                faults.add(at, str(error))
+    return PodPlacement(
+        name=entry.name,
+        namespace=entry.namespace,
+        gang=entry.gang,
+        node=entry.node,
+        cpuset=parse_cpu_list(entry.cpuset),
+        containers=tuple(
+            ContainerPlacement(c.name, parse_cpu_list(c.cpuset)) for c in entry.containers
+        ),
+        memory_bytes=_no_zeros(
+            (_id(numa, place.at("memory", numa), faults), size)
+            for numa, size in entry.memory.items()
+        ),
+        hugepages=tuple(sorted(page for page in pages if page[2])),
+        devices=tuple(
+            sorted(
+                (DeviceGrant(d.type, d.minor, d.id) for d in entry.devices),
+                key=lambda grant: (grant.type, grant.minor),
+            )
+        ),
+        env=tuple(sorted(entry.env.items())),
+    )
+
+
+def _no_zeros(pairs: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
+    return tuple(sorted((numa, size) for numa, size in pairs if size))
+
+
+def _id(text: str, place: Place, faults: Faults) -> int:
+    if text.isascii() and text.isdigit() and len(text) <= 5:
+        return int(text)
+    faults.add(place, "the key is the id of a NUMA node, such as '0'")
+    return 0

@@ -1,0 +1,227 @@
+"""Turns what files say about pods and gangs into the words."""
+
+from collections.abc import Sequence
+
+from placer_models.instance.errors import shown, suggestion
+from placer_models.instance.faults import Faults, Place
+from placer_models.instance.fields import check_name
+from placer_models.instance.requests import RequestReader
+from placer_models.instance.schema import GangGroupPart, GangPart, MemberPart, PodPart, SpecPart
+from placer_models.pod import Container, ContainerRole, Gang, GangGroup, Pod, PodSpec, Resources
+from placer_models.policy import AlignmentPolicy, BindPolicy, QosClass, Strength
+
+MAX_PODS = 200_000
+"""Most pods in an instance."""
+
+ONLY_CONTAINER = "main"
+"""Name of the container of a pod that is written without containers."""
+
+Key = tuple[str, str]
+
+
+class Names:
+    """The keys given so far of one kind of thing, and where."""
+
+    def __init__(self, kind: str, faults: Faults) -> None:
+        self._kind = kind
+        self._faults = faults
+        self._given: dict[Key, Place] = {}
+
+    def take(self, key: Key, place: Place) -> bool:
+        """Note the key; a second one of the same name is a fault."""
+        first = self._given.setdefault(key, place)
+        if first is not place:
+            name = key[1] if key[0] in ("", "default") else "/".join(key)
+            self._faults.add(
+                place.at("name"),
+                f"a {self._kind} {shown(name)} is already given at {first.where}; rename one",
+            )
+        return first is place
+
+
+class PodReader:
+    """Reads pods, waiting or running; keeps their names apart."""
+
+    def __init__(self, requests: RequestReader, faults: Faults) -> None:
+        self._requests = requests
+        self._faults = faults
+        self._names = Names("pod", faults)
+        self._count = 0
+
+    def spec(self, part: SpecPart, place: Place) -> PodSpec:
+        """Return what decides where the pod can go."""
+        containers, cpu_limits = self._containers(part, place)
+        qos = part.qos
+        if qos is None:
+            asked = any(c.requests != Resources() for c in containers)
+            qos = QosClass.LS if asked else QosClass.BE
+        if qos.owns_cpus:
+            self._check_owned(containers, cpu_limits, qos, place)
+        bind, strength = BindPolicy.DEFAULT, Strength.PREFERRED
+        if part.cpu_bind_policy and part.cpu_bind_policy.required:
+            bind, strength = part.cpu_bind_policy.required, Strength.REQUIRED
+        elif part.cpu_bind_policy and part.cpu_bind_policy.preferred:
+            bind = part.cpu_bind_policy.preferred
+        return PodSpec(
+            containers=containers,
+            qos=qos,
+            bind=bind,
+            bind_strength=strength,
+            alignment=part.numa_policy or AlignmentPolicy.NONE,
+            node_selector=tuple(sorted(part.node_selector.items())),
+        )
+
+    def members(self, part: MemberPart, namespace: str, place: Place) -> tuple[Pod, ...]:
+        """Return the pods of one template."""
+        self._count += part.replicas or 1
+        if self._count > MAX_PODS:
+            self._faults.add(
+                place.at("replicas"), f"the pods are more than {MAX_PODS:,}; ask for fewer"
+            )
+            return ()
+        spec = self.spec(part, place)
+        names = [part.name]
+        if part.replicas is not None:
+            names = [f"{part.name}-{i}" for i in range(part.replicas)]
+            self._check_longest(names[-1], place)
+        pods = []
+        for name in names:
+            if not self.take(namespace, name, place):
+                break
+            pods.append(Pod(name, namespace, spec))
+        return tuple(pods)
+
+    def take(self, namespace: str, name: str, place: Place) -> bool:
+        """Note the name of a pod; a second one of the same name is a fault."""
+        return self._names.take((namespace, name), place)
+
+    def _check_longest(self, name: str, place: Place) -> None:
+        try:
+            check_name(name)
+        except ValueError as error:
+            self._faults.add(place.at("name"), str(error))
+
+    def _containers(
+        self, part: SpecPart, place: Place
+    ) -> tuple[tuple[Container, ...], tuple[int | None, ...]]:
+        """Return the containers and their CPU limits in milli."""
+        if not part.containers:
+            requests, limit = self._requests.read(part.requests, part.limits, place)
+            return (Container(ONLY_CONTAINER, requests),), (limit,)
+        for field in ("requests", "limits"):
+            if getattr(part, field):
+                self._faults.add(
+                    place.at(field), "the pod has containers; write it at each container"
+                )
+        containers, limits = [], []
+        first_of: dict[str, Place] = {}
+        for i, container in enumerate(part.containers):
+            at = place.at("containers", i)
+            first = first_of.setdefault(container.name, at)
+            if first is not at:
+                self._faults.add(
+                    at.at("name"),
+                    f"a container {shown(container.name)} is already given at {first.where}",
+                )
+            requests, limit = self._requests.read(container.requests, container.limits, at)
+            containers.append(Container(container.name, requests, container.role))
+            limits.append(limit)
+        if all(c.role is not ContainerRole.APP for c in containers):
+            self._faults.add(
+                place.at("containers"), "none has the role 'app'; expected one or more"
+            )
+        return tuple(containers), tuple(limits)
+
+    def _check_owned(
+        self,
+        containers: Sequence[Container],
+        limits: Sequence[int | None],
+        qos: QosClass,
+        place: Place,
+    ) -> None:
+        """An LSE or LSR pod asks for whole CPUs, and limit equals request (C3)."""
+        for i, (container, limit) in enumerate(zip(containers, limits, strict=True)):
+            at = place.at("containers", i) if place.at("containers").exists else place
+            milli = container.requests.cpu_milli
+            if milli % 1000:
+                self._faults.add(
+                    at.at("requests", "cpu"),
+                    f"got {milli / 1000:g} CPUs; {qos} pods ask for a whole number of CPUs "
+                    "(rule cpu-count)",
+                )
+            elif limit is not None and limit != milli:
+                self._faults.add(
+                    at.at("limits", "cpu"),
+                    f"got {limit / 1000:g} CPUs; the CPU limit of {qos} pods equals the request, "
+                    f"{milli // 1000} (rule cpu-count)",
+                )
+        if all(c.requests.cpu_milli == 0 for c in containers):
+            self._faults.add(
+                place.at("qos"),
+                f"{qos} pods own CPUs; ask for one or more by 'cpu' in requests (rule cpu-count)",
+            )
+
+
+class GangReader:
+    """Reads what waits: lone pods, gangs and gang groups."""
+
+    def __init__(self, pods: PodReader, faults: Faults) -> None:
+        self._pods = pods
+        self._faults = faults
+        self._names = Names("gang", faults)
+        self._gangs: dict[Key, Gang] = {}
+        self._group_names = Names("gang group", faults)
+        self._group_of: dict[Key, str] = {}
+
+    def lone(self, part: PodPart, place: Place) -> tuple[Gang, ...]:
+        """Return a gang of its own for each pod of the template."""
+        gangs = []
+        for pod in self._pods.members(part, part.namespace, place):
+            if self._names.take(pod.key, place):
+                gangs.append(
+                    Gang(pod.name, pod.namespace, (pod,), 1, part.priority, part.weight, lone=True)
+                )
+        return tuple(gangs)
+
+    def gang(self, part: GangPart, place: Place) -> Gang:
+        """Return the gang with all its members."""
+        pods = tuple(
+            pod
+            for i, member in enumerate(part.pods)
+            for pod in self._pods.members(member, part.namespace, place.at("pods", i))
+        )
+        minimum = len(pods) if part.minimum is None else part.minimum
+        if minimum > len(pods):
+            self._faults.add(
+                place.at("minimum"), f"got {minimum}; expected at most its {len(pods)} members"
+            )
+        gang = Gang(
+            part.name, part.namespace, pods, minimum, part.priority, part.weight, part.gather
+        )
+        if self._names.take(gang.key, place):
+            self._gangs[gang.key] = gang
+        return gang
+
+    def group(self, part: GangGroupPart, place: Place) -> GangGroup:
+        """Return the gang group; its gangs have been read before."""
+        self._group_names.take((part.namespace, part.name), place)
+        keys: list[Key] = []
+        for i, written in enumerate(part.gangs):
+            namespace, slash, name = written.rpartition("/")
+            key = (namespace if slash else part.namespace, name)
+            at = place.at("gangs", i)
+            if key not in self._gangs:
+                known = [n if ns == part.namespace else f"{ns}/{n}" for ns, n in self._gangs]
+                self._faults.add(
+                    at, f"no gang {shown(written)} is given{suggestion(written, known)}"
+                )
+            elif key in self._group_of:
+                self._faults.add(
+                    at,
+                    f"the gang {shown(written)} is in the group {shown(self._group_of[key])} "
+                    "already; a gang is in one group at most",
+                )
+            else:
+                self._group_of[key] = part.name
+                keys.append(key)
+        return GangGroup(part.name, part.namespace, tuple(keys))

@@ -1,0 +1,117 @@
+"""Reads what a container asks for: requests and limits into exact amounts."""
+
+import re
+from collections.abc import Collection, Iterator, Mapping
+
+from placer_models.device import GPU
+from placer_models.instance.errors import shown, suggestion
+from placer_models.instance.faults import Faults, Place
+from placer_models.instance.later import later_resource, later_share
+from placer_models.pod import DeviceRequest, Resources
+from placer_models.quantity import parse_bytes, parse_milli
+
+CPU = "cpu"
+MEMORY = "memory"
+
+MAX_CPU_MILLI = 1_000_000_000
+MAX_MEMORY_BYTES = 2**50
+MAX_DEVICES = 10_000
+
+GPU_NAMES = (GPU, "nvidia.com/gpu", "amd.com/gpu")
+"""Spellings of the type of GPUs."""
+
+_WHOLE = re.compile(r"[0-9]{1,9}")
+_PART_OF_A_GPU = re.compile(r"[0-9]*\.[0-9]+|[0-9]+m")
+_TYPE_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._/-]{0,251}[A-Za-z0-9])?")
+
+
+class RequestReader:
+    """Reads requests and limits; knows which device types the machines have."""
+
+    def __init__(self, device_types: Collection[str], faults: Faults) -> None:
+        self._types = frozenset(device_types)
+        self._faults = faults
+
+    def read(
+        self, requests: Mapping[str, str], limits: Mapping[str, str], place: Place
+    ) -> tuple[Resources, int | None]:
+        """Return what is asked for, and the CPU limit in milli where there is one.
+
+        As in Kubernetes, a limit without a request is the request, a limit is never
+        below its request, and devices are asked for and limited alike.
+        """
+        asked = self._amounts(requests, place.at("requests"))
+        capped = self._amounts(limits, place.at("limits"))
+        for name, cap in capped.items():
+            want = asked.setdefault(name, cap)
+            if want > cap or (want != cap and name not in (CPU, MEMORY)):
+                allowed = "at least" if name in (CPU, MEMORY) else "equal to"
+                self._faults.add(
+                    place.at("limits", _written(name, limits)),
+                    f"got {shown(limits[_written(name, limits)])}; "
+                    f"expected a limit {allowed} the request "
+                    f"({requests[_written(name, requests)]})",
+                )
+        resources = Resources(
+            cpu_milli=asked.pop(CPU, 0),
+            memory_bytes=asked.pop(MEMORY, 0),
+            devices=tuple(DeviceRequest(t, n) for t, n in sorted(asked.items()) if n > 0),
+        )
+        return resources, capped.get(CPU)
+
+    def _amounts(self, written: Mapping[str, str], place: Place) -> dict[str, int]:
+        amounts: dict[str, int] = {}
+        for key, text in written.items():
+            name = GPU if key in GPU_NAMES else key
+            problems = list(self._refusals(name, text, amounts))
+            for problem in problems:
+                self._faults.add(place.at(key), problem)
+            if problems:
+                continue
+            try:
+                amounts[name] = _amount(name, text)
+            except ValueError as error:
+                self._faults.add(place.at(key), str(error))
+        return amounts
+
+    def _refusals(self, name: str, text: str, amounts: Mapping[str, int]) -> Iterator[str]:
+        """Yield why a resource is refused by its name; at most one reason."""
+        if later := later_resource(name):
+            yield later
+        elif name == GPU and _PART_OF_A_GPU.fullmatch(text):
+            yield later_share(text)
+        elif name in amounts:
+            yield f"GPUs are asked for twice; keep one of {', '.join(GPU_NAMES)}"
+        elif name not in (CPU, MEMORY, GPU) and name not in self._types:
+            # A type that no machine has is a legal wish; a slip of the pen is not.
+            hint = suggestion(name, (CPU, MEMORY, GPU), cutoff=0.75)
+            if hint:
+                yield f"no machine has a device type {shown(name)}{hint}"
+            elif not _TYPE_NAME.fullmatch(name):
+                yield f"{shown(name)} is no resource; expected cpu, memory or a device type"
+
+
+def _amount(name: str, text: str) -> int:
+    if name == CPU:
+        return _at_most(parse_milli(text), MAX_CPU_MILLI, text, "1,000,000 CPUs")
+    if name == MEMORY:
+        return _at_most(parse_bytes(text), MAX_MEMORY_BYTES, text, "1Pi")
+    if not _WHOLE.fullmatch(text):
+        raise ValueError(
+            f"got {shown(text)}; expected a whole number of devices of type {shown(name)} "
+            "(cpu, memory and gpu are the other resources)"
+            if name != GPU
+            else f"got {shown(text)}; expected a whole number of GPUs"
+        )
+    return _at_most(int(text), MAX_DEVICES, text, f"{MAX_DEVICES:,}")
+
+
+def _at_most(amount: int, limit: int, text: str, limit_text: str) -> int:
+    if amount > limit:
+        raise ValueError(f"got {shown(text)}; expected {limit_text} at most")
+    return amount
+
+
+def _written(name: str, amounts: Mapping[str, str]) -> str:
+    """Return the key under which the resource was written."""
+    return next(key for key in amounts if key == name or (name == GPU and key in GPU_NAMES))

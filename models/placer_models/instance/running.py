@@ -1,0 +1,248 @@
+"""Turns what files say about running pods into the words, and holds them to the rules."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from placer_models.cluster import Node, RunningPod
+from placer_models.cpuset import CpuSet, format_cpu_list, parse_cpu_list
+from placer_models.device import GPU
+from placer_models.instance.errors import shown, suggestion
+from placer_models.instance.faults import Faults, Place
+from placer_models.instance.nodes import missing_device
+from placer_models.instance.pods import PodReader
+from placer_models.instance.requests import GPU_NAMES
+from placer_models.instance.schema import RunningPart
+from placer_models.instance.seats import containers_of, numa_nodes_by_room, pool_of
+from placer_models.placement import DeviceGrant, PodPlacement
+from placer_models.pod import Pod
+from placer_models.policy import QosClass
+from placer_models.quantity import format_bytes, parse_bytes
+
+
+@dataclass(slots=True)
+class _Held:
+    """What running pods hold of one node, by name of the pod."""
+
+    cpus: dict[int, str] = field(default_factory=dict)
+    devices: dict[tuple[str, int], str] = field(default_factory=dict)
+    room_bytes: dict[int, int] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class _Seat:
+    """One running pod, as far as it is read."""
+
+    pod: Pod
+    node: Node
+    place: Place
+    cpus: CpuSet
+    devices: tuple[DeviceGrant, ...]
+    memory: dict[int, int] | None = None
+
+
+class RunningReader:
+    """Reads running pods; knows the nodes."""
+
+    def __init__(self, nodes: Sequence[Node], pods: PodReader, faults: Faults) -> None:
+        self._nodes = {node.name: node for node in nodes}
+        self._pods = pods
+        self._faults = faults
+        self._seats: list[_Seat] = []
+        self._held: dict[str, _Held] = defaultdict(_Held)
+
+    def read(self, part: RunningPart, place: Place) -> None:
+        """Read one running pod."""
+        spec = self._pods.spec(part, place)
+        self._pods.take(part.namespace, part.name, place)
+        node = self._nodes.get(part.node)
+        if node is None:
+            hint = suggestion(part.node, self._nodes)
+            self._faults.add(place.at("node"), f"no node {shown(part.node)} is given{hint}")
+            return
+        pod = Pod(part.name, part.namespace, spec)
+        held = self._held[node.name]
+        if not held.room_bytes:
+            held.room_bytes = {n.id: n.memory_bytes for n in node.machine.topology.numa_nodes}
+        seat = _Seat(
+            pod,
+            node,
+            place,
+            self._cpus(part, pod, node, place),
+            self._devices(part, pod, node, place),
+        )
+        if part.memory is not None:
+            seat.memory = self._memory(part.memory, seat)
+        self._seats.append(seat)
+
+    def finish(self) -> tuple[RunningPod, ...]:
+        """Return all running pods, once every one has been read."""
+        for seat in self._seats:
+            if seat.memory is None:
+                seat.memory = self._take_memory(seat)
+        owned: dict[str, dict[QosClass, CpuSet]] = defaultdict(dict)
+        for seat in self._seats:
+            of_node, qos = owned[seat.node.name], seat.pod.spec.qos
+            of_node[qos] = of_node.get(qos, frozenset()) | seat.cpus
+        self._check_pools(owned)
+        return tuple(
+            RunningPod(seat.pod, _placement(seat, owned[seat.node.name])) for seat in self._seats
+        )
+
+    def _cpus(self, part: RunningPart, pod: Pod, node: Node, place: Place) -> CpuSet:
+        qos, at = pod.spec.qos, place.at("cpuset")
+        if not qos.owns_cpus:
+            if part.cpuset is not None:
+                self._faults.add(
+                    at,
+                    f"got {shown(part.cpuset)}; {qos} pods run in a pool and own no CPUs: "
+                    "delete the line, or make the pod LSR",
+                )
+            return frozenset()
+        want = pod.spec.requests.cpu_milli // 1000
+        if part.cpuset is None:
+            self._faults.add(at, f"is missing; say which {want} CPUs this {qos} pod owns")
+            return frozenset()
+        cpus = parse_cpu_list(part.cpuset)
+        if len(cpus) != want:
+            self._faults.add(
+                at,
+                f"got {shown(part.cpuset)}, {len(cpus)} CPUs; expected the {want} of its request",
+            )
+        topology = node.machine.topology
+        for what, wrong in (
+            (f"not on node {node.name}", cpus - topology.cpu.keys()),
+            ("offline", (cpus & topology.cpu.keys()) - topology.online),
+            (f"reserved on node {node.name}", cpus & node.reserved_cpus),
+        ):
+            if wrong:
+                self._faults.add(at, f"CPUs {format_cpu_list(wrong)} are {what}; take others")
+        owners = self._held[node.name].cpus
+        if twice := cpus & owners.keys():
+            self._faults.add(
+                at,
+                f"CPUs {format_cpu_list(twice)} belong to the running pod "
+                f"{shown(owners[min(twice)])} already; a CPU has one owner",
+            )
+        owners.update(dict.fromkeys(cpus, pod.title))
+        return cpus
+
+    def _devices(
+        self, part: RunningPart, pod: Pod, node: Node, place: Place
+    ) -> tuple[DeviceGrant, ...]:
+        known = {(d.type, d.minor): d for d in node.machine.devices}
+        holders = self._held[node.name].devices
+        given: dict[str, int] = defaultdict(int)
+        grants = []
+        for written, minors in part.devices.items():
+            kind = GPU if written in GPU_NAMES else written
+            for i, minor in enumerate(minors):
+                at, key = place.at("devices", written, i), (kind, minor)
+                given[kind] += 1
+                if key not in known:
+                    have = {m for t, m in known if t == kind}
+                    self._faults.add(at, missing_device(kind, minor, have, node.machine.name))
+                elif key in holders:
+                    self._faults.add(
+                        at,
+                        f"{kind} {minor} belongs to the running pod {shown(holders[key])} already; "
+                        "a device has one holder",
+                    )
+                else:
+                    holders[key] = pod.title
+                    grants.append(DeviceGrant(kind, minor, known[key].id))
+        requests = pod.spec.requests
+        for kind in sorted({d.type for d in requests.devices} | given.keys()):
+            if given[kind] != requests.count_of(kind):
+                self._faults.add(
+                    place.at("devices"),
+                    f"got {given[kind]} of type {shown(kind)}; "
+                    f"expected the {requests.count_of(kind)} of its request",
+                )
+        return tuple(sorted(grants, key=lambda grant: (grant.type, grant.minor)))
+
+    def _memory(self, written: Mapping[str, str], seat: _Seat) -> dict[int, int]:
+        at, room = seat.place.at("memory"), self._held[seat.node.name].room_bytes
+        known = {str(numa): numa for numa in room}
+        taken: dict[int, int] = {}
+        for key, text in written.items():
+            try:
+                size = parse_bytes(text)
+            except ValueError as error:
+                self._faults.add(at.at(key), str(error))
+                continue
+            if key not in known:
+                self._faults.add(
+                    at.at(key),
+                    f"node {seat.node.name} has no NUMA node {shown(key)}; "
+                    f"it has {format_cpu_list(room)}",
+                )
+            elif size > room[known[key]]:
+                self._faults.add(
+                    at.at(key),
+                    f"got {shown(text)}; NUMA node {key} of node {seat.node.name} has "
+                    f"{format_bytes(room[known[key]])} left",
+                )
+            elif size:
+                room[known[key]] -= size
+                taken[known[key]] = size
+        want = seat.pod.spec.requests.memory_bytes
+        if sum(taken.values()) != want and len(taken) == len(written):
+            self._faults.add(
+                at,
+                f"sums to {format_bytes(sum(taken.values()))}; "
+                f"expected the {format_bytes(want)} of its request",
+            )
+        return taken
+
+    def _take_memory(self, seat: _Seat) -> dict[int, int]:
+        """Lay the memory of a pod that does not say where its memory is."""
+        room = self._held[seat.node.name].room_bytes
+        left = seat.pod.spec.requests.memory_bytes
+        taken = {}
+        for numa in numa_nodes_by_room(seat.node, seat.cpus, seat.devices, room):
+            size = min(left, room[numa])
+            if size:
+                taken[numa] = size
+                room[numa] -= size
+                left -= size
+        if left:
+            self._faults.add(
+                seat.place.at("requests", "memory"),
+                f"node {seat.node.name} lacks {format_bytes(left)} for this pod; "
+                "its running pods take more memory than it has",
+            )
+        return taken
+
+    def _check_pools(self, owned: Mapping[str, Mapping[QosClass, CpuSet]]) -> None:
+        """The pods that share CPUs ask for no more than their pool has."""
+        asked: dict[tuple[str, QosClass], int] = defaultdict(int)
+        for seat in self._seats:
+            qos, node = seat.pod.spec.qos, seat.node
+            if qos.owns_cpus:
+                continue
+            asked[node.name, qos] += seat.pod.spec.requests.cpu_milli
+            pool = pool_of(qos, node, owned[node.name])
+            want, have = asked[node.name, qos], 1000 * len(pool - node.reserved_cpus)
+            if want > have or not pool:
+                rule = "shared-pool" if qos is QosClass.LS else "be-pool"
+                self._faults.add(
+                    seat.place.at("requests", "cpu"),
+                    f"with this pod the {qos} pods of node {node.name} ask for {want / 1000:g} "
+                    f"CPUs; their pool has {have // 1000} (rule {rule})",
+                )
+
+
+def _placement(seat: _Seat, owned: Mapping[QosClass, CpuSet]) -> PodPlacement:
+    pod, node = seat.pod, seat.node
+    cpuset = seat.cpus if pod.spec.qos.owns_cpus else pool_of(pod.spec.qos, node, owned)
+    return PodPlacement(
+        name=pod.name,
+        namespace=pod.namespace,
+        gang=None,
+        node=node.name,
+        cpuset=cpuset,
+        containers=containers_of(pod.spec, cpuset, node.machine.topology),
+        memory_bytes=tuple(sorted((seat.memory or {}).items())),
+        devices=seat.devices,
+    )

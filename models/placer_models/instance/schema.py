@@ -1,0 +1,156 @@
+"""The schema of an instance file: which fields there are, and their types."""
+
+from typing import Annotated, Literal, Self
+
+from pydantic import BeforeValidator, Field, model_validator
+
+from placer_models.instance.fields import (
+    Alignment,
+    Amount,
+    Amounts,
+    Count,
+    CpuList,
+    Gather,
+    HostList,
+    Minor,
+    Name,
+    Part,
+    Priority,
+)
+from placer_models.instance.machine_schema import MachineFile
+from placer_models.pod import ContainerRole
+from placer_models.policy import BindPolicy, QosClass
+
+API_VERSION = "placer/v1"
+
+
+class MetadataPart(Part):
+    """What the document is called and about."""
+
+    name: str = ""
+    description: str = ""
+
+
+class NodePart(Part):
+    """Nodes that are alike; the name may be a host list."""
+
+    name: HostList
+    machine: str = Field(
+        description="A machine of the catalogue or of `machines`, or the path of a machine file."
+    )
+    labels: dict[str, str] = Field(default_factory=dict)
+    reserved_cpus: CpuList = ""
+    numa_policy: Alignment | None = None
+    unhealthy_devices: dict[str, tuple[Minor, ...]] = Field(default_factory=dict)
+    cordoned: bool = False
+
+
+class ContainerPart(Part):
+    """One container of a pod."""
+
+    name: Name
+    role: ContainerRole = ContainerRole.APP
+    requests: Amounts = Field(default_factory=dict)
+    limits: Amounts = Field(default_factory=dict)
+
+
+class BindPart(Part):
+    """A bind policy and its strength: one of the two is given."""
+
+    preferred: BindPolicy | None = None
+    required: BindPolicy | None = None
+
+    @model_validator(mode="after")
+    def _one_is_given(self) -> Self:
+        if (self.preferred is None) == (self.required is None):
+            raise ValueError("expected one policy with its strength, such as 'required: FullPCPUs'")
+        return self
+
+
+def _bind(value: object) -> object:
+    return {"preferred": value} if isinstance(value, str) else value
+
+
+Bind = Annotated[BindPart, BeforeValidator(_bind, json_schema_input_type=BindPolicy | BindPart)]
+"""``FullPCPUs`` alone is a wish; ``{required: FullPCPUs}`` is a demand."""
+
+
+class SpecPart(Part):
+    """What every pod may say: members of gangs, lone pods and running ones."""
+
+    name: Name
+    qos: QosClass | None = None
+    requests: Amounts = Field(default_factory=dict)
+    limits: Amounts = Field(default_factory=dict)
+    containers: tuple[ContainerPart, ...] = ()
+    cpu_bind_policy: Bind | None = None
+    numa_policy: Alignment | None = None
+    node_selector: dict[str, str] = Field(default_factory=dict)
+
+
+class MemberPart(SpecPart):
+    """One member of a gang, or as many alike as there are replicas."""
+
+    replicas: Count | None = None
+
+
+class PodPart(MemberPart):
+    """A pod that waits by itself, or as many alike as there are replicas."""
+
+    namespace: Name = "default"
+    priority: Priority = 0
+    weight: Count = 1
+
+
+class GangPart(Part):
+    """Pods that run together or not at all."""
+
+    name: Name
+    namespace: Name = "default"
+    minimum: Count | None = None
+    priority: Priority = 0
+    weight: Count = 1
+    gather: Gather | None = None
+    pods: tuple[MemberPart, ...] = Field(min_length=1)
+
+
+class GangGroupPart(Part):
+    """Gangs that run together or not at all."""
+
+    name: Name
+    namespace: Name = "default"
+    gangs: tuple[str, ...] = Field(min_length=1)
+
+
+class RunningPart(SpecPart):
+    """A pod in its place."""
+
+    namespace: Name = "default"
+    node: str
+    cpuset: CpuList | None = None
+    memory: dict[str, Amount] | None = None
+    devices: dict[str, tuple[Minor, ...]] = Field(default_factory=dict)
+
+
+class InstanceFile(Part):
+    """One document of ``kind: Instance``; several of them make one instance."""
+
+    api_version: Literal["placer/v1"]
+    kind: Literal["Instance"]
+    metadata: MetadataPart = MetadataPart()
+    machines: tuple[MachineFile, ...] = ()
+    nodes: tuple[NodePart, ...] = ()
+    pods: tuple[PodPart, ...] = ()
+    gangs: tuple[GangPart, ...] = ()
+    gang_groups: tuple[GangGroupPart, ...] = ()
+    running: tuple[RunningPart, ...] = ()
+
+
+def json_schema() -> dict[str, object]:
+    """Return the JSON Schema of an instance file, for editors."""
+    schema = InstanceFile.model_json_schema(by_alias=True)
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        **schema,
+        "title": "Placer instance, placer/v1",
+    }

@@ -1,0 +1,55 @@
+"""What a running pod's place follows from, where the file leaves it open."""
+
+from collections.abc import Iterable, Mapping
+
+from placer_models.cluster import Node
+from placer_models.cpuset import CpuSet
+from placer_models.placement import ContainerPlacement, DeviceGrant
+from placer_models.pod import ContainerRole, PodSpec
+from placer_models.policy import QosClass
+from placer_models.topology import Topology
+
+_NONE: CpuSet = frozenset()
+
+
+def pool_of(qos: QosClass, node: Node, owned: Mapping[QosClass, CpuSet]) -> CpuSet:
+    """Return the CPUs that LS or BE pods of the node run on (C5, C6)."""
+    online = node.machine.topology.online
+    if qos is QosClass.BE:
+        return online - owned.get(QosClass.LSE, _NONE)
+    return online - owned.get(QosClass.LSE, _NONE) - owned.get(QosClass.LSR, _NONE)
+
+
+def numa_nodes_by_room(
+    node: Node, cpus: CpuSet, devices: Iterable[DeviceGrant], room_bytes: Mapping[int, int]
+) -> list[int]:
+    """Return NUMA nodes in the order in which a pod's memory is laid on them.
+
+    First those of the pod's own CPUs and devices, where the kernel would have put it;
+    among equals the one with the most room, then the lowest id.
+    """
+    held = {(grant.type, grant.minor) for grant in devices}
+    local = {node.machine.topology.cpu[c].numa_node for c in cpus & node.machine.topology.online}
+    local |= {d.numa_node for d in node.machine.devices if (d.type, d.minor) in held}
+    return sorted(room_bytes, key=lambda numa: (numa not in local, -room_bytes[numa], numa))
+
+
+def containers_of(
+    spec: PodSpec, cpuset: CpuSet, topology: Topology
+) -> tuple[ContainerPlacement, ...]:
+    """Return the CPUs of each container of a pod (rule ``containers``).
+
+    App and restartable init containers that ask for CPUs get parts of an owned
+    cpuset, core by core in the order written; all others run on the whole of it.
+    """
+    parts = []
+    left = sorted(
+        cpuset, key=lambda cpu: (topology.cpu[cpu].core if cpu in topology.cpu else 0, cpu)
+    )
+    for container in spec.containers:
+        want = container.requests.cpu_milli // 1000
+        part = cpuset
+        if spec.qos.owns_cpus and want and container.role is not ContainerRole.INIT:
+            part, left = frozenset(left[:want]), left[want:]
+        parts.append(ContainerPlacement(container.name, part))
+    return tuple(parts)

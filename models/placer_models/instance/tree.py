@@ -1,0 +1,201 @@
+"""A document as it was written: text, not values, with the line of every part.
+
+A plain scalar of YAML has no type yet: ``no`` may be a name, ``12`` a label. Its type
+is decided by the field it stands in (``validate``), never by its looks alone.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from placer_models.instance.errors import InputError, shown
+
+Path = tuple[str | int, ...]
+"""Keys and indices from the root of a document to one of its parts."""
+
+Plain = None | bool | int | float | str | list["Plain"] | dict[str, "Plain"]
+"""What JSON can say."""
+
+MAX_DEPTH = 64
+"""Deepest nesting that is read; an instance needs eight."""
+
+MAX_VALUES = 1_000_000
+"""Most values in one file: bounds the memory that a file can make us take."""
+
+_SHOWN_KEY_CHARACTERS = 80
+
+_INTEGER = re.compile(r"-?(?:0|[1-9][0-9]{0,29})\Z")
+_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]{0,29})(?:\.[0-9]{1,30})?(?:[eE][-+]?[0-9]{1,2})?\Z")
+_WORDS: dict[str, bool | None] = {"true": True, "false": False, "null": None, "~": None, "": None}
+
+
+class Scalar(NamedTuple):
+    """A single value; quoted ones are text for certain."""
+
+    text: str
+    quoted: bool
+    line: int
+
+
+class Entry(NamedTuple):
+    """One field of a mapping; its line is that of its key."""
+
+    node: "Tree"
+    line: int
+
+
+class Mapping(NamedTuple):
+    """Fields in the order written."""
+
+    entries: dict[str, Entry]
+    line: int
+
+
+class Listing(NamedTuple):
+    """A list of parts."""
+
+    items: list["Tree"]
+    line: int
+
+
+Tree = Scalar | Mapping | Listing
+
+
+class Builder:
+    """Grows a tree from the events of a reader, within the limits.
+
+    The nesting is kept on a list of our own, so no input can exhaust the stack.
+    """
+
+    def __init__(self, file: str) -> None:
+        self._file = file
+        self._open: list[Mapping | Listing] = []
+        self._keys: list[Scalar | None] = []
+        self._values = 0
+        self.roots: list[Tree] = []
+
+    @property
+    def wants_key(self) -> bool:
+        """Whether the next scalar is a key of the mapping that is open."""
+        return bool(self._open) and isinstance(self._open[-1], Mapping) and self._keys[-1] is None
+
+    def scalar(self, text: str, *, quoted: bool, line: int) -> None:
+        """Add a key or a value."""
+        if self.wants_key:
+            self._key(Scalar(text, quoted, line))
+        else:
+            self._add(Scalar(text, quoted, line))
+
+    def start(self, node: Mapping | Listing) -> None:
+        """Open a mapping or a list."""
+        if self.wants_key:
+            raise self.fault(node.line, "a key is a single name; got a list or a mapping as key")
+        if len(self._open) >= MAX_DEPTH:
+            raise self.fault(node.line, f"nested deeper than {MAX_DEPTH} levels; flatten it")
+        self._add(node)
+        self._open.append(node)
+        self._keys.append(None)
+
+    def end(self) -> None:
+        """Close the mapping or the list that was opened last."""
+        self._open.pop()
+        self._keys.pop()
+
+    def fault(self, line: int, message: str) -> InputError:
+        """Return the error that refuses the file at the line."""
+        return InputError(self._file, line, "", message)
+
+    def _key(self, key: Scalar) -> None:
+        mapping = self._open[-1]
+        if isinstance(mapping, Mapping) and key.text in mapping.entries:
+            first = mapping.entries[key.text].line
+            raise self.fault(
+                key.line, f"the key {shown(key.text)} is already given on line {first}; keep one"
+            )
+        self._keys[-1] = key
+
+    def _add(self, node: Tree) -> None:
+        self._values += 1
+        if self._values > MAX_VALUES:
+            raise self.fault(
+                node.line,
+                f"more than {MAX_VALUES:,} values; use replicas and host lists, or split the file",
+            )
+        if not self._open:
+            self.roots.append(node)
+            return
+        parent, key = self._open[-1], self._keys[-1]
+        if isinstance(parent, Listing):
+            parent.items.append(node)
+        elif key is not None:
+            parent.entries[key.text] = Entry(node, key.line)
+            self._keys[-1] = None
+
+
+def plain(tree: Tree, as_text: frozenset[Path] = frozenset(), path: Path = ()) -> Plain:
+    """Return the tree as JSON would say it.
+
+    An unquoted scalar that JSON reads as a number, true, false or null is that;
+    everything else is text, and so are the scalars at the paths ``as_text``. YAML's
+    own ideas (``no``, ``0o17``, ``1_000``, ``1:30``, dates) are text for that reason.
+    """
+    if isinstance(tree, Mapping):
+        return {key: plain(e.node, as_text, (*path, key)) for key, e in tree.entries.items()}
+    if isinstance(tree, Listing):
+        return [plain(node, as_text, (*path, i)) for i, node in enumerate(tree.items)]
+    if tree.quoted or path in as_text:
+        return tree.text
+    if tree.text in _WORDS:
+        return _WORDS[tree.text]
+    if _INTEGER.match(tree.text):
+        return int(tree.text)
+    if _NUMBER.match(tree.text):
+        return float(tree.text)
+    return tree.text
+
+
+def steps(tree: Tree, path: Sequence[str | int]) -> Iterator[tuple[str | int, Tree, int]]:
+    """Walk from the root along the path: each step with its part and its line.
+
+    Steps that the tree does not have are passed over.
+    """
+    for step in path:
+        if isinstance(tree, Mapping) and isinstance(step, str) and step in tree.entries:
+            tree, line = tree.entries[step]
+        elif isinstance(tree, Listing) and isinstance(step, int) and 0 <= step < len(tree.items):
+            tree = tree.items[step]
+            line = tree.line
+        else:
+            continue
+        yield step, tree, line
+
+
+def part_at(tree: Tree, path: Sequence[str | int]) -> Tree:
+    """Return the deepest part along the path that exists."""
+    return [tree, *(part for _, part, _ in steps(tree, path))][-1]
+
+
+def line_of(tree: Tree, path: Sequence[str | int]) -> int:
+    """Return the line of the deepest part along the path that exists."""
+    return [tree.line, *(line for _, _, line in steps(tree, path))][-1]
+
+
+def describe(tree: Tree) -> str:
+    """Return the part as messages show it."""
+    if isinstance(tree, Mapping):
+        return "a mapping"
+    if isinstance(tree, Listing):
+        return f"a list of {len(tree.items)}"
+    return shown(tree.text) if tree.text or tree.quoted else "nothing"
+
+
+def field_name(path: Sequence[str | int]) -> str:
+    """Write a path as people do: ``pods[3].requests.cpu``; long keys are cut short."""
+    parts: list[str] = []
+    for step in path:
+        if isinstance(step, int):
+            parts.append(f"[{step}]")
+        else:
+            key = step if len(step) <= _SHOWN_KEY_CHARACTERS else f"{step[:_SHOWN_KEY_CHARACTERS]}…"
+            parts.append(f".{key}" if parts else key)
+    return "".join(parts)

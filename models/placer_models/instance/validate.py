@@ -1,0 +1,147 @@
+"""Holds a document against its schema, and says what differs in our own words."""
+
+import json
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from typing import TypeVar, get_args
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from placer_models.instance.errors import suggestion
+from placer_models.instance.faults import Faults, Place
+from placer_models.instance.later import later_word
+from placer_models.instance.tree import Path, Scalar, Tree, describe, plain, steps
+
+Model = TypeVar("Model", bound=BaseModel)
+
+_OTHER_SPELLINGS = {
+    "minMember": "minimum",
+    "minAvailable": "minimum",
+    "nodeName": "node",
+    "numaTopologyPolicy": "numaPolicy",
+    "preferredCPUBindPolicy": "cpuBindPolicy: {preferred: ...}",
+    "qosClass": "qos",
+    "requiredCPUBindPolicy": "cpuBindPolicy: {required: ...}",
+    "unschedulable": "cordoned",
+}
+"""Fields that others have, and what says the same here."""
+
+_EXPECTED = {
+    "int_type": "a whole number",
+    "int_from_float": "a whole number",
+    "float_type": "a number",
+    "finite_number": "a number",
+    "bool_type": "true or false",
+    "string_type": "text",
+    "model_type": "a mapping, that is lines of 'field: value'",
+    "dict_type": "a mapping, that is lines of 'key: value'",
+    "tuple_type": "a list, that is lines of '- item'",
+    "list_type": "a list, that is lines of '- item'",
+}
+"""What pydantic's errors of type want, in words."""
+
+
+def check(schema: type[Model], place: Place, faults: Faults) -> Model | None:
+    """Return the part of the document at the place as the schema's model.
+
+    What differs from the schema is added to the faults, and the answer is None.
+    A plain scalar is text where the schema wants text: ``reservedCpus: 0``.
+    """
+    tree = [place.document.tree, *(part for _, part, _ in steps(place.document.tree, place.path))][
+        -1
+    ]
+    as_text: frozenset[Path] = frozenset()
+    while True:
+        try:
+            return schema.model_validate_json(json.dumps(plain(tree, as_text)))
+        except ValidationError as error:
+            errors = error.errors(include_url=False)
+        wanted = frozenset(
+            path
+            for path, node, kind in ((*_part(tree, e["loc"]), e["type"]) for e in errors)
+            if kind == "string_type" and isinstance(node, Scalar) and plain(node) is not None
+        )
+        if wanted <= as_text:
+            break
+        as_text |= wanted
+    for path, message in _messages(schema, tree, errors):
+        faults.add(place.at(*path), message)
+    return None
+
+
+def _part(tree: Tree, loc: Sequence[str | int]) -> tuple[Path, Tree]:
+    """Return the part that an error speaks of; tags of unions are passed over."""
+    walked = list(steps(tree, loc))
+    if not walked:
+        return (), tree
+    return tuple(step for step, _, _ in walked), walked[-1][1]
+
+
+def _messages(
+    schema: type[BaseModel], tree: Tree, errors: list[ErrorDetails]
+) -> Iterator[tuple[Path, str]]:
+    """Yield one message for each part that is wrong."""
+    by_path: dict[Path, list[ErrorDetails]] = defaultdict(list)
+    for error in errors:
+        path, _ = _part(tree, error["loc"])
+        missing = (str(error["loc"][-1]),) if error["type"] == "missing" else ()
+        by_path[*path, *missing].append(error)
+    for path, group in by_path.items():
+        deeper = any(other != path and other[: len(path)] == path for other in by_path)
+        if deeper and all(error["type"] in _EXPECTED for error in group):
+            continue  # Another branch of a union got further.
+        node = _part(tree, path)[1]
+        wanted = [_EXPECTED[e["type"]] for e in group if e["type"] in _EXPECTED]
+        if isinstance(node, Scalar) and plain(node) is None and wanted:
+            yield path, "has no value; give it one, or delete the line"
+        elif len(wanted) == len(group):
+            yield path, f"got {describe(node)}; expected {' or '.join(dict.fromkeys(wanted))}"
+        else:
+            yield path, _message(schema, node, path, group)
+
+
+def _message(schema: type[BaseModel], node: Tree, path: Path, group: list[ErrorDetails]) -> str:
+    error = next(e for e in group if e["type"] not in _EXPECTED)
+    context = error.get("ctx", {})
+    match error["type"]:
+        case "missing":
+            return "is missing; add it"
+        case "extra_forbidden":
+            return _unknown_field(schema, path)
+        case "value_error":
+            return str(context["error"])
+        case "literal_error" | "enum":
+            later = later_word(node.text) if isinstance(node, Scalar) else None
+            return later or f"got {describe(node)}; expected {context['expected']}"
+        case "greater_than_equal":
+            return f"got {describe(node)}; expected {context['ge']} or more"
+        case "less_than_equal":
+            return f"got {describe(node)}; expected {context['le']} at most"
+        case "too_short":
+            return f"got {describe(node)}; expected {context['min_length']} or more of them"
+        case _:
+            return f"got {describe(node)}; {error['msg'][0].lower()}{error['msg'][1:]}"
+
+
+def _unknown_field(schema: type[BaseModel], path: Path) -> str:
+    name = str(path[-1])
+    if later := later_word(name):
+        return later
+    if name in _OTHER_SPELLINGS:
+        return f"is not a field here; write '{_OTHER_SPELLINGS[name]}'"
+    models = {schema}
+    for step in path[:-1]:
+        if isinstance(step, str):
+            fields = (f for m in models for f in m.model_fields.values() if f.alias == step)
+            models = {m for field in fields for m in _models_in(field.annotation)}
+    known = sorted(f.alias or n for m in models for n, f in m.model_fields.items())
+    hint = suggestion(name, known)
+    return f"is not a field here{hint}" if hint else f"is not a field; known: {', '.join(known)}"
+
+
+def _models_in(annotation: object) -> Iterator[type[BaseModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for argument in get_args(annotation):
+        yield from _models_in(argument)

@@ -1,0 +1,117 @@
+"""Reads any input document: tells kinds apart, and finds machines by name or path."""
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from placer_models.cluster import Instance, Machine
+from placer_models.instance.build import (
+    MACHINE,
+    PLACEMENT,
+    build_instance,
+    kind_of,
+    machine_of,
+)
+from placer_models.instance.documents import (
+    Document,
+    documents_of,
+    name_of,
+    read_documents,
+    read_text,
+)
+from placer_models.instance.errors import InputError
+from placer_models.instance.placement_file import placement_of
+from placer_models.machines.catalogue import load_machine
+from placer_models.machines.nvidia_topo import TopoError, read_topo
+from placer_models.placement import Placement
+
+_FILE_SUFFIXES = (".yaml", ".yml", ".json", ".txt")
+_TOPO_HEADER = re.compile(r"\bGPU *#?\d+\b")
+
+
+def load_instance(paths: Sequence[Path]) -> Instance:
+    """Return the instance that the files make together; ``-`` is standard input.
+
+    Nodes may stand in one file and pods in another, machines in a third.
+
+    Raises:
+        InputError: Something is wrong; one message, for the first fault.
+
+    """
+    return _instance([document for path in paths for document in read_documents(path)])
+
+
+def load_placement(path: Path) -> Placement:
+    """Return the placement of a file that ``placer solve`` wrote, or anyone else.
+
+    Raises:
+        InputError: Something is wrong with it.
+
+    """
+    documents = read_documents(path)
+    if len(documents) != 1 or kind_of(documents[0]) != PLACEMENT:
+        got = kind_of(documents[0]) if len(documents) == 1 else f"{len(documents)} documents"
+        message = f"expected one document of 'kind: {PLACEMENT}', got {got}"
+        raise InputError(name_of(path), None, "", message)
+    return placement_of(documents[0])
+
+
+def load_any(path: Path) -> Instance | Placement | Machine:
+    """Return whatever the file holds: an instance, a placement or a machine.
+
+    A machine may be a document of ours or the text of ``nvidia-smi topo -m``.
+
+    Raises:
+        InputError: Something is wrong with it.
+
+    """
+    text = read_text(path)
+    if _is_topo(text, path):
+        return _read_topo(text, path)
+    documents = documents_of(text, path)
+    kinds = [kind_of(document) for document in documents]
+    if kinds == [PLACEMENT]:
+        return placement_of(documents[0])
+    if kinds == [MACHINE]:
+        return machine_of(documents[0])
+    return _instance(documents)
+
+
+def load_machine_file(path: Path) -> Machine:
+    """Return the machine of a file: a document of ours, or ``nvidia-smi topo -m`` text.
+
+    Raises:
+        InputError: Something is wrong with it.
+
+    """
+    found = load_any(path)
+    if not isinstance(found, Machine):
+        message = f"expected a document of 'kind: {MACHINE}' or the text of 'nvidia-smi topo -m'"
+        raise InputError(name_of(path), None, "", message)
+    return found
+
+
+def _instance(documents: Sequence[Document]) -> Instance:
+    read: dict[Path, Machine] = {}
+
+    def find(name: str, document: Document) -> Machine:
+        if "/" not in name and not name.endswith(_FILE_SUFFIXES):
+            return load_machine(name)
+        path = document.folder / name
+        if path not in read:
+            read[path] = load_machine_file(path)
+        return read[path]
+
+    return build_instance(documents, find)
+
+
+def _is_topo(text: str, path: Path) -> bool:
+    ours = path.suffix in (".yaml", ".yml", ".json") or "apiVersion" in text
+    return not ours and _TOPO_HEADER.search(text) is not None
+
+
+def _read_topo(text: str, path: Path) -> Machine:
+    try:
+        return read_topo(text, name=path.stem if path.stem != "-" else "machine")
+    except TopoError as error:
+        raise InputError(name_of(path), None, "", str(error)) from None
