@@ -17,20 +17,29 @@ class Budget:
     """What is left of the time, or of the deterministic work in its place.
 
     Attributes:
+        total: All that parts of the search may spend, in seconds of time or of work.
         spent_work: Deterministic seconds that CP-SAT has reported.
 
     """
 
     options: SolveOptions
+    total: float = field(init=False)
     started_s: float = field(default_factory=time.monotonic)
     spent_work: float = 0.0
 
-    @property
-    def total(self) -> float:
-        """All that parts of the search may spend, in seconds of time or of work."""
-        if self.options.work_limit is not None:
-            return float(self.options.work_limit)
-        return self.options.time_limit_s * (1 - KEPT_SHARE)
+    def __post_init__(self) -> None:
+        work = self.options.work_limit
+        self.total = self.options.time_limit_s * (1 - KEPT_SHARE) if work is None else float(work)
+
+    def part(self, most: float) -> "Budget":
+        """Return a budget of its own for a part of the search; `spend` it afterwards."""
+        part = Budget(self.options)
+        part.total = min(most, self.left)
+        return part
+
+    def spend(self, part: "Budget") -> None:
+        """Count what a part has spent; wall time has gone by anyway."""
+        self.spent_work += part.spent_work
 
     @property
     def left(self) -> float:

@@ -86,9 +86,12 @@ def optimise(
 
 
 def hint(model: cp_model.CpModel, variables: Iterable[tuple[int, int]]) -> None:
-    """Start the next solve from these (variable index, value) pairs."""
+    """Start the next solve from these (variable index, value) pairs.
+
+    A variable may come twice: 1 x a literal is the literal itself.
+    """
     model.clear_hints()
-    for index, value in variables:
+    for index, value in dict(variables).items():
         model.add_hint(model.get_int_var_from_proto_index(index), value)
 
 

@@ -1,41 +1,31 @@
 """From an instance to its answer."""
 
+import random
 from collections.abc import Sequence
-from dataclasses import dataclass
 
-from placer.explain.unplaced import why_unplaced
 from placer.greedy.place import place_greedily
-from placer.judge.breaches import breaches
-from placer.judge.measure import measure
-from placer.realise.realiser import Unrealisable, realise
+from placer.search.bound import bound_first_tiers
 from placer.search.budget import Budget
-from placer.search.cp import SolverError
 from placer.search.exact import limits_of, search_exactly
+from placer.search.judged import Judged, check_claim, judged, realised
+from placer.search.neighbourhoods import Neighbourhoods
 from placer.search.options import Engine, SolveOptions
+from placer.search.reasons import why_unplaced
 from placer.search.tiers import Progress
 from placer.state.account import Account
 from placer.state.batch import accounts_of, build_problem
+from placer.state.recount import recount
 from placer_models.cluster import Instance
-from placer_models.goals import Tier
-from placer_models.placement import (
-    Answer,
-    GaveUp,
-    Infeasible,
-    PartlyPlaced,
-    Placed,
-    Placement,
-    TierValue,
-)
-from placer_models.problem import Choices, Problem
+from placer_models.cpsat.units import units_of
+from placer_models.goals import tiers_for
+from placer_models.placement import Answer, GaveUp, Infeasible, PartlyPlaced, Placed, TierValue
+from placer_models.problem import Problem
 
+MOST_SEATS = 4_000
+"""(unit, node) pairs up to which `auto` solves the whole batch as one model."""
 
-@dataclass(frozen=True, slots=True)
-class Judged:
-    """A placement that the judge has found nothing against, and its worth."""
-
-    choices: Choices
-    placement: Placement
-    values: tuple[int, ...]
+Bounds = list[int | None]
+"""One a tier; None where nothing is known."""
 
 
 def solve(
@@ -65,75 +55,92 @@ def solve(
     accounts = accounts_of(instance)
     problem = build_problem(instance, accounts)
     tell("placing greedily")
-    first = place_greedily(problem, deadline=lambda: budget.over)
-    best = judged(instance, accounts, problem, first)
-    bounds = limits_of(problem)
-    if options.engine is not Engine.GREEDY and any(
-        bound != value for bound, value in zip(bounds, best.values, strict=True)
-    ):
-        found = search_exactly(problem, best.choices, best.values, budget, tell)
-        bounds = list(found.bounds)
-        if found.choices is not None:
-            better = judged(instance, accounts, problem, found.choices)
-            _check_claim(instance, better, found.values)
-            best = better
-    return _answer(instance, problem, best, bounds, budget)
+    choices = place_greedily(problem, deadline=lambda: budget.over)
+    best = realised(instance, accounts, problem, choices)
+    bounds: Bounds = limits_of(problem)
+    if options.engine is not Engine.GREEDY and bounds != list(best.values):
+        whole = options.engine is Engine.EXACT or seats_of(problem) <= MOST_SEATS
+        improve = _exactly if whole else _by_parts
+        best, bounds = improve(instance, accounts, problem, best, budget, tell)
+    return _answer(instance, accounts, best, bounds, budget)
 
 
-def judged(
-    instance: Instance, accounts: Sequence[Account], problem: Problem, choices: Choices
-) -> Judged:
-    """Turn choices into ids, and let the judge look at them before anyone else does.
-
-    Raises:
-        SolverError: The choices cannot be realised, or break a rule.
-
-    """
-    placement = realise(instance, accounts, problem, choices)
-    if isinstance(placement, Unrealisable):
-        raise SolverError(f"node {placement.node!r} cannot be realised: {placement.reason}")
-    found = breaches(instance, placement)
-    if found:
-        raise SolverError("; ".join(f"{b.rule}: {b.message}" for b in found[:3]))
-    return Judged(choices, placement, tuple(v for _, v in measure(instance, placement)))
+def seats_of(problem: Problem) -> int:
+    """Return how many (unit, node) pairs the whole model would have."""
+    return sum(
+        problem.fits[unit.shape][node.kind] is not None
+        for unit in units_of(problem)
+        for node in problem.nodes
+    )
 
 
-def _check_claim(instance: Instance, better: Judged, claimed: Sequence[int]) -> None:
-    """The judge's measure may be better than the model's count, never worse."""
-    tiers = [tier for tier, _ in measure(instance, better.placement)]
-    for tier, value, claim in zip(tiers, better.values, claimed, strict=True):
-        if tier.better(claim, value):
-            raise SolverError(f"tier {tier.name}: the model says {claim}, the judge {value}")
-        if tier.better(value, claim):
-            return
+def _exactly(
+    instance: Instance,
+    accounts: Sequence[Account],
+    problem: Problem,
+    best: Judged,
+    budget: Budget,
+    tell: Progress,
+) -> tuple[Judged, Bounds]:
+    """Solve the whole batch as one model."""
+    start = recount(instance, accounts, problem, best.placement)
+    found = search_exactly(problem, start, best.values, budget, tell)
+    if found.choices is not None:
+        best = realised(instance, accounts, problem, found.choices)
+        check_claim(best, found.values)
+    return best, list(found.bounds)
+
+
+def _by_parts(
+    instance: Instance,
+    accounts: Sequence[Account],
+    problem: Problem,
+    best: Judged,
+    budget: Budget,
+    tell: Progress,
+) -> tuple[Judged, Bounds]:
+    """Bound tier 1 by a relaxed model, then improve a few nodes at a time."""
+    bounds: Bounds = limits_of(problem)
+    tell("bounding tier 1")
+    # Bounds stay true when earlier tiers improve: fewer placements are as good.
+    bounds[: len(problem.priorities)] = bound_first_tiers(problem, best.values, bounds, budget)
+    search = Neighbourhoods(
+        instance=instance,
+        placement=best.placement,
+        tiers=tiers_for(problem.priorities),
+        values=list(best.values),
+        limits=bounds,
+        budget=budget,
+        rng=random.Random(budget.options.seed),
+    )
+    search.run(tell)
+    found = judged(instance, search.placement)
+    return (found if found.better_than(best) else best), bounds
 
 
 def _answer(
     instance: Instance,
-    problem: Problem,
+    accounts: Sequence[Account],
     best: Judged,
-    bounds: Sequence[int | None],
+    bounds: Bounds,
     budget: Budget,
 ) -> Answer:
-    tiers = [tier for tier, _ in measure(instance, best.placement)]
-    values = tier_values(tiers, best.values, bounds)
-    left_out = why_unplaced(instance, problem, best.choices)
+    tiers = _tier_values(best, bounds)
+    left_out = why_unplaced(instance, accounts, best.placement)
     if not left_out:
-        return Placed(best.placement, values)
-    if best.choices:
-        return PartlyPlaced(best.placement, values, left_out)
-    if all(value.proven for value in values[: len(problem.priorities)]):
+        return Placed(best.placement, tiers)
+    if best.placement.pods:
+        return PartlyPlaced(best.placement, tiers, left_out)
+    if all(value.proven for value in tiers if value.tier.name.startswith("placed.")):
         return Infeasible(left_out)
     return GaveUp(budget.elapsed_s, left_out)
 
 
-def tier_values(
-    tiers: Sequence[Tier], values: Sequence[int], bounds: Sequence[int | None]
-) -> tuple[TierValue, ...]:
-    """Join values and bounds; proven as long as every tier so far is."""
+def _tier_values(best: Judged, bounds: Bounds) -> tuple[TierValue, ...]:
+    """Join values and bounds; a tier is proven while every tier before it is."""
     result = []
     proven = True
-    for tier, value, bound in zip(tiers, values, bounds, strict=True):
+    for (tier, value), bound in zip(best.worth, bounds, strict=True):
         proven = proven and value == bound
         result.append(TierValue(tier, value, bound, proven))
     return tuple(result)

@@ -1,1 +1,0 @@
-"""Why a pod has no place."""

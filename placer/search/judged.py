@@ -1,0 +1,73 @@
+"""Placements that the judge has looked at before anyone else sees them (G6)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from placer.judge.breaches import breaches
+from placer.judge.measure import better, measure
+from placer.realise.realiser import Unrealisable, realise
+from placer.search.cp import SolverError
+from placer.state.account import Account
+from placer_models.cluster import Instance
+from placer_models.goals import Tier
+from placer_models.placement import Placement
+from placer_models.problem import Choices, Problem
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A placement that breaks no rule, and its worth tier by tier."""
+
+    placement: Placement
+    worth: tuple[tuple[Tier, int], ...]
+
+    @property
+    def values(self) -> tuple[int, ...]:
+        """The values alone, in the order of the tiers."""
+        return tuple(value for _, value in self.worth)
+
+    def better_than(self, other: "Judged") -> bool:
+        """Return whether the worth is lexicographically better."""
+        return better(self.worth, other.worth)
+
+
+def judged(instance: Instance, placement: Placement) -> Judged:
+    """Let the judge look at a placement.
+
+    Raises:
+        SolverError: It breaks a rule: a defect of ours.
+
+    """
+    found = breaches(instance, placement)
+    if found:
+        raise SolverError("; ".join(f"{b.rule}: {b.message}" for b in found[:3]))
+    return Judged(placement, measure(instance, placement))
+
+
+def realised(
+    instance: Instance, accounts: Sequence[Account], problem: Problem, choices: Choices
+) -> Judged:
+    """Turn choices into ids and let the judge look at them.
+
+    Raises:
+        SolverError: The choices cannot be realised, or break a rule.
+
+    """
+    placement = realise(instance, accounts, problem, choices)
+    if isinstance(placement, Unrealisable):
+        raise SolverError(f"node {placement.node!r} cannot be realised: {placement.reason}")
+    return judged(instance, placement)
+
+
+def check_claim(found: Judged, claimed: Sequence[int]) -> None:
+    """Hold the model's count against the judge, whose measure may be better, never worse.
+
+    Raises:
+        SolverError: The model promised what the judge does not see.
+
+    """
+    for (tier, value), claim in zip(found.worth, claimed, strict=True):
+        if tier.better(claim, value):
+            raise SolverError(f"tier {tier.name}: the model says {claim}, the judge {value}")
+        if tier.better(value, claim):
+            return

@@ -1,0 +1,175 @@
+"""Why pods were left out, from arithmetic per node (G7).
+
+For each pod the first question that is answered yes gives the verdict: can no empty
+node host it (never fits)? Do the running pods leave no room (not now)? Do the pods of
+this answer leave none (outvoted)? Otherwise its gang, its group or the time is why.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+
+from placer.state.account import Account, account_of
+from placer.state.fits import admits, fit_of
+from placer_models.alignment import effective_policy
+from placer_models.cluster import Instance, Node, RunningPod
+from placer_models.cpuset import CpuSet
+from placer_models.placement import Placement, Unplaced
+from placer_models.pod import Gang, Pod, PodSpec, pods_of
+from placer_models.policy import AlignmentPolicy, BindPolicy, QosClass, Strength
+
+Blocker = str
+"""What keeps a pod off a node, in a few words that name the rule."""
+
+
+def why_unplaced(
+    instance: Instance, before: Sequence[Account], placement: Placement
+) -> tuple[Unplaced, ...]:
+    """List the pods without a place, each with its reasons.
+
+    Args:
+        instance: The problem.
+        before: What the running pods leave, node by node.
+        placement: The answer.
+
+    """
+    placed = {pod.key for pod in placement.pods}
+    if all(pod.key in placed for pod in pods_of(instance.gangs)):
+        return ()
+    empty = [account_of(node, ()) for node in instance.nodes]
+    after = _after(instance, placement)
+    known: dict[PodSpec, str] = {}
+    left_out = []
+    for gang in instance.gangs:
+        missing = [pod for pod in gang.pods if pod.key not in placed]
+        for pod in missing:
+            if pod.spec not in known:
+                known[pod.spec] = _verdict(instance.nodes, pod.spec, (empty, before, after))
+            reasons = (known[pod.spec], *_gang_reasons(gang, len(missing)))
+            left_out.append(
+                Unplaced(pod.name, pod.namespace, None if gang.lone else gang.name, reasons)
+            )
+    return tuple(left_out)
+
+
+def _after(instance: Instance, placement: Placement) -> list[Account]:
+    """Return what running and newly placed pods together leave."""
+    specs: dict[tuple[str, str], Pod] = {pod.key: pod for pod in pods_of(instance.gangs)}
+    on_node: dict[str, list[RunningPod]] = {node.name: [] for node in instance.nodes}
+    for running in instance.running:
+        on_node[running.placement.node].append(running)
+    for place in placement.pods:
+        on_node[place.node].append(RunningPod(specs[place.key], place))
+    return [account_of(node, on_node[node.name]) for node in instance.nodes]
+
+
+def _gang_reasons(gang: Gang, missing: int) -> Iterable[str]:
+    if gang.lone:
+        return
+    running = len(gang.pods) - missing
+    if running == 0:
+        yield f"gang {gang.name}: fewer than its minimum of {gang.minimum} found a place"
+    else:
+        yield f"gang {gang.name} runs with {running} of {len(gang.pods)}, minimum {gang.minimum}"
+
+
+def _verdict(nodes: Sequence[Node], spec: PodSpec, accounts: tuple[Sequence[Account], ...]) -> str:
+    """Say when the pod stops fitting, and what blocks it then on how many nodes."""
+    words = ("never fits", "not now: running pods leave no room", "outvoted")
+    for word, state in zip(words, accounts, strict=True):
+        blockers = [_blocker(node, spec, a) for node, a in zip(nodes, state, strict=True)]
+        if all(blocker is not None for blocker in blockers):
+            counted = Counter(blocker for blocker in blockers if blocker is not None)
+            return f"{word} ({_counts(counted)})"
+    return "a node has room by amounts; gang, NUMA or link rules, or the time, left it out"
+
+
+def _counts(counted: Counter[Blocker]) -> str:
+    if not counted:
+        return "the instance has no node"
+    parts = [
+        f"{count} of {counted.total()} nodes: {text}" for text, count in counted.most_common(3)
+    ]
+    more = len(counted) - len(parts)
+    return "; ".join(parts) + (f"; and {more} more kinds of reason" if more else "")
+
+
+def _blocker(node: Node, spec: PodSpec, account: Account) -> Blocker | None:
+    """Return the first rule, in a fixed order, that keeps the pod off the node."""
+    return next(
+        (blocker for rule in _RULES if (blocker := rule(node, spec, account)) is not None), None
+    )
+
+
+def _node_rules(node: Node, spec: PodSpec, _: Account) -> Blocker | None:
+    if node.cordoned:
+        return "cordon"
+    if not admits(node, spec):
+        wanted = ",".join(f"{key}={value}" for key, value in spec.node_selector)
+        return f"node-selector {wanted}"
+    if effective_policy(spec.alignment, node.alignment) is None:
+        return f"alignment: pod asks {spec.alignment.value}, node has {node.alignment.value}"
+    return None
+
+
+def _cpus(node: Node, spec: PodSpec, account: Account) -> Blocker | None:
+    milli = spec.requests.cpu_milli
+    if spec.qos.owns_cpus:
+        want = milli // 1000
+        free = min(_ownable(node, spec, account.free_cpus), _pool_cpus(node, account))
+        if want > free:
+            return f"cpu-count asks {want} CPUs of its own"
+    elif spec.qos is QosClass.LS and milli > 1000 * _pool_cpus(node, account):
+        return f"shared-pool asks {milli / 1000:g} CPUs"
+    elif spec.qos is QosClass.LS and not account.pool:
+        return "shared-pool is empty"
+    elif spec.qos is QosClass.BE and not account.best_effort_pool:
+        return "be-pool is empty"
+    return None
+
+
+def _pool_cpus(node: Node, account: Account) -> float:
+    return len(account.free_cpus) - account.shared_milli / 1000
+
+
+def _ownable(node: Node, spec: PodSpec, free: CpuSet) -> int:
+    """Return how many CPUs one pod could own under its required bind policy."""
+    if spec.bind_strength is not Strength.REQUIRED:
+        return len(free)
+    cores = node.machine.topology.cores.values()
+    if spec.bind is BindPolicy.SPREAD_BY_PCPUS:
+        return sum(1 for threads in cores if threads & free)
+    return sum(len(threads) for threads in cores if threads <= free)
+
+
+def _memory(node: Node, spec: PodSpec, account: Account) -> Blocker | None:
+    want = spec.requests.memory_bytes
+    policy = effective_policy(spec.alignment, node.alignment)
+    single = policy is AlignmentPolicy.SINGLE_NUMA_NODE
+    free = (max if single else sum)(account.memory_bytes.values())
+    if want > free:
+        where = " on one NUMA node" if single else ""
+        return f"memory asks {want / 2**30:g} GiB{where}"
+    return None
+
+
+def _devices(node: Node, spec: PodSpec, account: Account) -> Blocker | None:
+    free = Counter(device_type for device_type, _ in account.free_devices)
+    for request in spec.requests.devices:
+        if request.count > free[request.type]:
+            return f"device-count asks {request.count} {request.type}"
+    return None
+
+
+def _alignment(node: Node, spec: PodSpec, account: Account) -> Blocker | None:
+    if fit_of(spec, node) is None:
+        return "alignment: no set of NUMA nodes is of the fewest for every resource"
+    return None
+
+
+_RULES: tuple[Callable[[Node, PodSpec, Account], Blocker | None], ...] = (
+    _node_rules,
+    _cpus,
+    _memory,
+    _devices,
+    _alignment,
+)

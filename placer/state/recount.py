@@ -1,0 +1,69 @@
+"""Ids become counts again: the inverse of realising."""
+
+from collections.abc import Sequence
+
+from placer.state.account import Account
+from placer.state.core_classes import core_classes
+from placer_models.cluster import Instance
+from placer_models.cpuset import CpuSet
+from placer_models.links import counts_of
+from placer_models.placement import Placement, PodPlacement
+from placer_models.pod import pods_of
+from placer_models.policy import BindPolicy
+from placer_models.problem import Choice, Choices, CoreTake, NodeState, Problem, Shape
+
+
+def recount(
+    instance: Instance, accounts: Sequence[Account], problem: Problem, placement: Placement
+) -> Choices:
+    """Return the places of a placement as counts.
+
+    Args:
+        instance: What the problem was built from.
+        accounts: What is left on each node, in the instance's order.
+        problem: The same in integers.
+        placement: Places for pods of the instance, on its nodes.
+
+    """
+    place_of = {place.key: place for place in placement.pods}
+    node_of = {node.name: index for index, node in enumerate(instance.nodes)}
+    choices: Choices = {}
+    for index, pod in enumerate(pods_of(instance.gangs)):
+        place = place_of.get(pod.key)
+        if place is None:
+            continue
+        at = node_of[place.node]
+        state, shape = problem.nodes[at], problem.shape_of(index)
+        classes = core_classes(instance.nodes[at], accounts[at].free_cpus, state.cells)
+        choices[index] = Choice(
+            node=at,
+            cores=tuple(
+                _take(shape, found.whole, [core.free for core in cores], place.cpuset)
+                for found, cores in classes
+            ),
+            memory=_memory(state, place, problem.memory_unit_bytes),
+            devices=tuple(counts_of(bank.board, place.minors(bank.type)) for bank in state.banks),
+        )
+    return choices
+
+
+def _take(shape: Shape, can_be_whole: bool, cores: list[tuple[int, ...]], cpus: CpuSet) -> CoreTake:
+    """Count what the CPUs are of the cores of one class; shared pods own none."""
+    if not shape.owned_cpus:
+        return CoreTake()
+    whole = threads = touched = 0
+    for core in cores:
+        mine = len(cpus.intersection(core))
+        full = mine == len(core) and can_be_whole and shape.bind is BindPolicy.FULL_PCPUS
+        whole += full
+        threads += 0 if full else mine
+        touched += bool(mine) and not full
+    return CoreTake(whole, threads, touched)
+
+
+def _memory(state: NodeState, place: PodPlacement, unit_bytes: int) -> tuple[int, ...]:
+    held = dict(place.memory_bytes)
+    return tuple(
+        0 if cell.numa_node is None else held.get(cell.numa_node, 0) // unit_bytes
+        for cell in state.cells
+    )
