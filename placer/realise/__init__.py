@@ -1,0 +1,1 @@
+"""Counts become ids: which CPUs, which devices, which bytes each placed pod has."""

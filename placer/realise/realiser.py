@@ -1,0 +1,219 @@
+"""An answer in counts becomes a placement: CPU ids, device minors, bytes."""
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from placer.realise.containers import in_parts, in_pool
+from placer.realise.cores import Want, pick_cpus
+from placer.realise.memory import MemoryWant, split_memory
+from placer.state.account import Account
+from placer.state.core_classes import core_classes
+from placer_models.cluster import Instance, Node
+from placer_models.cpuset import CpuSet
+from placer_models.device import GPU
+from placer_models.links import counts_of, minors_of
+from placer_models.placement import DeviceGrant, Placement, PodPlacement
+from placer_models.pod import Gang, Pod
+from placer_models.policy import BindPolicy, QosClass
+from placer_models.problem import Choice, NodeState, Problem
+
+VISIBLE_GPUS = "NVIDIA_VISIBLE_DEVICES"
+"""Environment variable that names the GPUs a container may see."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unrealisable:
+    """The counts promise what the node's ids cannot give."""
+
+    node: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Newcomer:
+    """A pod with its place in counts."""
+
+    index: int
+    pod: Pod
+    gang: Gang
+    choice: Choice
+
+
+def realise(
+    instance: Instance,
+    accounts: Sequence[Account],
+    problem: Problem,
+    choices: Mapping[int, Choice],
+) -> Placement | Unrealisable:
+    """Turn counts into ids, node by node, all pods that are new on a node at once.
+
+    Args:
+        instance: What the problem was built from.
+        accounts: What is left on each node, in the instance's order.
+        problem: The same in integers.
+        choices: Pod index -> its place.
+
+    """
+    newcomers: defaultdict[int, list[_Newcomer]] = defaultdict(list)
+    members = [(gang, pod) for gang in instance.gangs for pod in gang.pods]
+    for index in sorted(choices):
+        gang, pod = members[index]
+        choice = choices[index]
+        newcomers[choice.node].append(_Newcomer(index, pod, gang, choice))
+    placed: dict[int, PodPlacement] = {}
+    for position, pods in sorted(newcomers.items()):
+        node = instance.nodes[position]
+        found = _on_node(node, accounts[position], problem, problem.nodes[position], pods)
+        if isinstance(found, str):
+            return Unrealisable(node.name, found)
+        placed.update(found)
+    return Placement(tuple(placed[index] for index in sorted(placed)))
+
+
+def _on_node(
+    node: Node,
+    account: Account,
+    problem: Problem,
+    state: NodeState,
+    pods: Sequence[_Newcomer],
+) -> dict[int, PodPlacement] | str:
+    """Return the places of the node's new pods, or why there are none."""
+    cpus = _cpus(node, account, problem, state, pods)
+    if isinstance(cpus, str):
+        return cpus
+    minors = _minors(account, state, pods)
+    if isinstance(minors, str):
+        return minors
+    cell_of = {cell.numa_node: index for index, cell in enumerate(state.cells)}
+    wants = []
+    for one, own, devices in zip(pods, cpus, minors, strict=True):
+        homes = [node.machine.topology.cpu[cpu].numa_node for cpu in own]
+        near = Counter(cell_of[home] for home in homes)
+        near.update(
+            cell_of[d.numa_node]
+            for d in account.devices
+            if (d.type, d.minor) in devices and d.numa_node is not None
+        )
+        nearest = tuple(sorted(near, key=lambda cell: (-near[cell], cell)))
+        amount = problem.shape_of(one.index).memory
+        wants.append(MemoryWant(amount, one.choice.memory, nearest))
+    memory = split_memory([cell.memory for cell in state.cells], wants)
+    if memory is None:
+        return (
+            f"its pods take {sum(want.amount for want in wants) * problem.memory_unit_bytes} bytes "
+            f"of memory; the NUMA nodes they come from have less"
+        )
+    pools = _pools(account, pods, cpus)
+    ids = {(device.type, device.minor): device.id for device in account.devices}
+    placed = {}
+    for one, own, devices, units in zip(pods, cpus, minors, memory, strict=True):
+        spec = one.pod.spec
+        if spec.qos.owns_cpus:
+            cpuset = frozenset(own)
+            containers = in_parts(spec.containers, own, node.machine.topology)
+        else:
+            cpuset = pools[spec.qos]
+            containers = in_pool(spec.containers, cpuset)
+        grants = tuple(DeviceGrant(kind, minor, ids[kind, minor]) for kind, minor in devices)
+        placed[one.index] = PodPlacement(
+            name=one.pod.name,
+            namespace=one.pod.namespace,
+            gang=None if one.gang.lone else one.gang.name,
+            node=node.name,
+            cpuset=cpuset,
+            containers=containers,
+            memory_bytes=tuple(
+                (cell.numa_node, amount * problem.memory_unit_bytes)
+                for cell, amount in zip(state.cells, units, strict=True)
+                if amount and cell.numa_node is not None
+            ),
+            devices=grants,
+            env=_environment(grants),
+        )
+    return placed
+
+
+def _cpus(
+    node: Node,
+    account: Account,
+    problem: Problem,
+    state: NodeState,
+    pods: Sequence[_Newcomer],
+) -> list[list[int]] | str:
+    """Return the CPUs that every pod owns, neighbours together."""
+    owned: list[list[int]] = [[] for _ in pods]
+    spread = [problem.shape_of(one.index).bind is BindPolicy.SPREAD_BY_PCPUS for one in pods]
+    classes = core_classes(node, account.free_cpus, state.cells)
+    for position, (found, cores) in enumerate(classes):
+        takers = [i for i, one in enumerate(pods) if any(_amounts(one.choice, position))]
+        wants = [Want(pods[i].choice.cores[position], spread[i]) for i in takers]
+        picked = pick_cpus(found, cores, wants)
+        if picked is None:
+            return (
+                f"its pods take {sum(w.take.whole for w in wants)} whole cores and "
+                f"{sum(w.take.threads for w in wants)} single threads of {found.cores} cores "
+                f"with {found.free} free threads each: more than there are"
+            )
+        for i, cpus in zip(takers, picked, strict=True):
+            owned[i].extend(cpus)
+    for one, own in zip(pods, owned, strict=True):
+        wanted = problem.shape_of(one.index).owned_cpus
+        if len(own) != wanted:
+            return f"pod {one.pod.title!r} owns {wanted} CPUs; its counts give {len(own)}"
+        if wanted and any(c.requests.cpu_milli % 1000 for c in one.pod.spec.containers):
+            return (
+                f"pod {one.pod.title!r} owns its CPUs, so each of its containers has to ask "
+                "for whole ones"
+            )
+    return owned
+
+
+def _amounts(choice: Choice, position: int) -> tuple[int, int]:
+    take = choice.cores[position]
+    return take.whole, take.threads
+
+
+def _minors(
+    account: Account, state: NodeState, pods: Sequence[_Newcomer]
+) -> list[list[tuple[str, int]]] | str:
+    """Return the devices of every pod, ascending by (type, minor)."""
+    granted: list[list[tuple[str, int]]] = [[] for _ in pods]
+    for position, bank in enumerate(state.banks):
+        free = {minor for kind, minor in account.free_devices if kind == bank.type}
+        for one, devices in zip(pods, granted, strict=True):
+            counts = one.choice.devices[position]
+            if not any(counts):
+                continue
+            had = counts_of(bank.board, free)
+            if any(want > have for want, have in zip(counts, had, strict=True)):
+                return (
+                    f"pod {one.pod.title!r} takes {sum(counts)} {bank.type} devices; "
+                    f"{len(free)} are free, and not those"
+                )
+            minors = minors_of(bank.board, counts, free)
+            free.difference_update(minors)
+            devices.extend((bank.type, minor) for minor in sorted(minors))
+    return [sorted(devices) for devices in granted]
+
+
+def _pools(
+    account: Account, pods: Sequence[_Newcomer], cpus: Sequence[Sequence[int]]
+) -> dict[QosClass, CpuSet]:
+    """Return the pools as they are once all new pods have their CPUs."""
+    owned: defaultdict[QosClass, set[int]] = defaultdict(set)
+    for one, own in zip(pods, cpus, strict=True):
+        owned[one.pod.spec.qos].update(own)
+    return {
+        QosClass.LS: account.pool - owned[QosClass.LSE] - owned[QosClass.LSR],
+        QosClass.BE: account.best_effort_pool - owned[QosClass.LSE],
+    }
+
+
+def _environment(grants: Sequence[DeviceGrant]) -> tuple[tuple[str, str], ...]:
+    """Name the GPUs by id where every id is known, else by minor."""
+    gpus = [grant for grant in grants if grant.type == GPU]
+    if not gpus:
+        return ()
+    named = all(gpu.id for gpu in gpus)
+    return ((VISIBLE_GPUS, ",".join(gpu.id if named else str(gpu.minor) for gpu in gpus)),)
