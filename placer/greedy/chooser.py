@@ -1,0 +1,223 @@
+"""The best place for one pod inside one node."""
+
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from placer.greedy.cores import against_policy, capacity, pick_cores, whole_cores_lost
+from placer.greedy.devices import Devices, pick_devices, points_lost
+from placer.greedy.masks import masks
+from placer.greedy.residual import Inside, Residual, sums_allow
+from placer_models.alignment import Amounts, width
+from placer_models.goals import GPU_POINTS, WHOLE_CORE_POINTS
+from placer_models.policy import AlignmentPolicy
+from placer_models.problem import CoreTake, Fit, Shape
+
+MAX_TRIED = 128
+"""Sets of cells that are tried for one pod; of 8 cells any 4 are 70 sets."""
+
+
+class Price(NamedTuple):
+    """What a place costs, dearest first; compared as a tuple, less is better.
+
+    Attributes:
+        alignment: NUMA nodes beyond the fewest.
+        bind: CPUs against the bind policy.
+        pair_minimum: 0.01 GB/s short of the best.
+        pair_sum: 0.01 GB/s short of the best.
+        usable: Points of tier ``usable`` that the node loses.
+
+    """
+
+    alignment: int
+    bind: int
+    pair_minimum: int
+    pair_sum: int
+    usable: int
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """A place inside a node and its price."""
+
+    price: Price
+    inside: Inside
+
+
+def choose(residual: Residual, shape: Shape, fit: Fit) -> Offer | None:
+    """Return the cheapest place found for a pod of the shape; None: none was found.
+
+    Without an alignment policy the pod may be anywhere. With one, sets of cells are
+    tried: of the only size that is allowed, or under BestEffort of growing size. Within
+    a set CPUs, memory and devices do not get in each other's way, so each is chosen
+    for itself. The number of sets tried is bounded.
+    """
+    if not sums_allow(residual, shape):
+        return None
+    everywhere = tuple(range(len(residual.memory)))
+    if fit.alignment is AlignmentPolicy.NONE:
+        return _offer(residual, shape, fit, everywhere)
+    need = _need(residual, shape)
+    amounts = [_amounts(residual, shape, cell) for cell in everywhere]
+    kinds = [_kind(residual, shape, cell) for cell in everywhere]
+    for size in _sizes(residual, fit, need, amounts):
+        best: tuple[Price, int, Offer] | None = None
+        tried = 0
+        for mask in masks(amounts, need, size, kinds):
+            offer = _offer(residual, shape, fit, mask)
+            if offer is None:
+                continue
+            spare = _spare(amounts, need, mask)
+            if best is None or (offer.price, spare) < best[:2]:
+                best = (offer.price, spare, offer)
+            tried += 1
+            if tried == MAX_TRIED:
+                break
+        if best is not None:
+            return best[2]
+    return None
+
+
+def _sizes(residual: Residual, fit: Fit, need: Amounts, amounts: list[Amounts]) -> Iterator[int]:
+    """Yield how many cells the pod may use, best first."""
+    if fit.cell_limit is not None:
+        for cell, real in enumerate(residual.layout.real):
+            if not real:
+                amounts[cell] = (0,) * len(need)
+        yield fit.cell_limit
+        return
+    fewest = [width([held[i] for held in amounts], want) for i, want in enumerate(need)]
+    if None in fewest:
+        return
+    least = max(count or 0 for count in fewest)
+    useful = sum(any(map(min, held, need)) for held in amounts)
+    yield from range(least, max(least, useful) + 1)
+
+
+def _spare(amounts: list[Amounts], need: Amounts, mask: tuple[int, ...]) -> int:
+    """Return how much more the cells hold than is asked for, in % of it, added up."""
+    return sum(
+        100 * amounts[cell][i] // want for i, want in enumerate(need) if want for cell in mask
+    )
+
+
+def _need(residual: Residual, shape: Shape) -> Amounts:
+    """Return what the cells have to hold; devices of no cell are taken off."""
+    of_no_cell = [
+        sum(
+            count
+            for bank, free in zip(residual.layout.banks, residual.devices, strict=True)
+            if bank.type == kind
+            for count, cell in zip(free, bank.cells, strict=True)
+            if cell is None
+        )
+        for kind, _ in shape.devices
+    ]
+    devices = (
+        max(0, count - free) for (_, count), free in zip(shape.devices, of_no_cell, strict=True)
+    )
+    return (shape.owned_cpus, shape.memory, *devices)
+
+
+def _amounts(residual: Residual, shape: Shape, cell: int) -> Amounts:
+    """Return what one cell holds of what the pod asks for."""
+    cpus = 0
+    if shape.owned_cpus:
+        cpus = sum(
+            capacity(facts, left, shape)
+            for facts, left in zip(residual.layout.classes, residual.cores, strict=True)
+            if facts.cell == cell
+        )
+    return (cpus, residual.memory[cell], *_devices_in(residual, shape, cell))
+
+
+def _devices_in(residual: Residual, shape: Shape, cell: int) -> tuple[int, ...]:
+    return tuple(
+        sum(
+            count
+            for bank, free in zip(residual.layout.banks, residual.devices, strict=True)
+            if bank.type == kind
+            for count, home in zip(free, bank.cells, strict=True)
+            if home == cell
+        )
+        for kind, _ in shape.devices
+    )
+
+
+def _kind(residual: Residual, shape: Shape, cell: int) -> Hashable:
+    """Return what makes a cell different for the pod.
+
+    Links make every cell different that has a device to give.
+    """
+    if any(_devices_in(residual, shape, cell)):
+        return cell
+    cores = tuple(
+        (facts.threads, facts.free, left)
+        for facts, left in zip(residual.layout.classes, residual.cores, strict=True)
+        if facts.cell == cell and shape.owned_cpus
+    )
+    return (residual.memory[cell], cores)
+
+
+def _offer(residual: Residual, shape: Shape, fit: Fit, cells: tuple[int, ...]) -> Offer | None:
+    """Return the best place on the cells; None: they have not enough."""
+    devices = pick_devices(residual, shape, cells)
+    if devices is None:
+        return None
+    cores = pick_cores(residual, shape, cells, devices.cells)
+    if cores is None:
+        return None
+    facts = residual.layout.classes
+    used = set(devices.cells)
+    used.update(f.cell for f, take in zip(facts, cores, strict=True) if take.whole or take.threads)
+    memory: tuple[int, ...] | None = None
+    if fit.alignment is not AlignmentPolicy.NONE:
+        memory = _pick_memory(residual, shape.memory, cells, used)
+        if memory is None:
+            return None
+        used.update(cell for cell, amount in enumerate(memory) if amount)
+    price = _price(residual, shape, fit, devices, cores, len(used))
+    return Offer(price, Inside(cores, memory, devices.counts))
+
+
+def _pick_memory(
+    residual: Residual, want: int, cells: tuple[int, ...], used: set[int]
+) -> tuple[int, ...] | None:
+    """Return memory from the cells; those already in use first, then the tightest."""
+    taken = [0] * len(residual.memory)
+    left = residual.memory
+
+    def order(cell: int) -> tuple[bool, int, int]:
+        return (cell not in used, left[cell] if left[cell] >= want else -left[cell], cell)
+
+    rest = want
+    for cell in sorted(cells, key=order):
+        taken[cell] = min(rest, left[cell])
+        rest -= taken[cell]
+    return None if rest else tuple(taken)
+
+
+def _price(
+    residual: Residual,
+    shape: Shape,
+    fit: Fit,
+    devices: Devices,
+    cores: tuple[CoreTake, ...],
+    cells_used: int,
+) -> Price:
+    best_effort = fit.alignment is AlignmentPolicy.BEST_EFFORT
+    bind = 0
+    if shape.owned_cpus and not shape.bind_required:
+        bind = against_policy(residual, shape, cores) - fit.bind_remainder
+    gpus = devices.gpus
+    linked = gpus is not None and sum(gpus.counts) > 1
+    lost = GPU_POINTS * points_lost(residual, devices.counts)
+    if shape.owned_cpus:
+        lost += WHOLE_CORE_POINTS * whole_cores_lost(residual, cores)
+    return Price(
+        alignment=cells_used - fit.fewest_cells if best_effort else 0,
+        bind=bind,
+        pair_minimum=shape.best_pair_minimum - gpus.pair_minimum if gpus and linked else 0,
+        pair_sum=fit.best_pair_sum - gpus.pair_sum if gpus and linked else 0,
+        usable=lost,
+    )

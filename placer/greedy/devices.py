@@ -1,0 +1,92 @@
+"""Which devices a pod takes, in counts of twin classes."""
+
+from collections.abc import Collection
+from typing import NamedTuple
+
+from placer.greedy.residual import Bank, Residual
+from placer_models.device import GPU
+from placer_models.links import Selection, best_selection, usable_points
+from placer_models.problem import Shape
+
+
+class Devices(NamedTuple):
+    """Devices for one pod.
+
+    Attributes:
+        counts: For each bank, devices from each twin class.
+        gpus: The GPUs among them; None where the pod asks for none.
+        cells: Cells that they are on.
+
+    """
+
+    counts: tuple[tuple[int, ...], ...]
+    gpus: Selection | None
+    cells: frozenset[int]
+
+
+def pick_devices(residual: Residual, shape: Shape, cells: Collection[int]) -> Devices | None:
+    """Return devices from the cells, or of no cell; None: there are not enough.
+
+    GPUs come first and by their links; the others as close to them as can be.
+    """
+    asked = dict(shape.devices)
+    banks = residual.layout.banks
+    if asked.keys() - {bank.type for bank in banks}:
+        return None
+    counts = [(0,) * len(free) for free in residual.devices]
+    gpus: Selection | None = None
+    used: set[int] = set()
+    for position in sorted(range(len(banks)), key=lambda i: banks[i].type != GPU):
+        bank = banks[position]
+        want = asked.get(bank.type, 0)
+        if not want:
+            continue
+        free = within(bank, residual.devices[position], cells)
+        if sum(free) < want:
+            return None
+        if bank.type == GPU:
+            gpus = best_selection(bank.board, want, free)
+            if gpus is None:
+                return None
+            counts[position] = gpus.counts
+        else:
+            counts[position] = _nearest(bank, free, want, used)
+        pairs = zip(counts[position], bank.cells, strict=True)
+        used.update(cell for count, cell in pairs if count and cell is not None)
+    return Devices(tuple(counts), gpus, frozenset(used))
+
+
+def within(bank: Bank, free: tuple[int, ...], cells: Collection[int]) -> tuple[int, ...]:
+    """Return the free devices of each twin class, those of other cells left out."""
+    return tuple(
+        count if cell is None or cell in cells else 0
+        for count, cell in zip(free, bank.cells, strict=True)
+    )
+
+
+def points_lost(residual: Residual, counts: tuple[tuple[int, ...], ...]) -> int:
+    """Return how many usable points of GPUs the node loses with these devices."""
+    lost = 0
+    for bank, free, taken in zip(residual.layout.banks, residual.devices, counts, strict=True):
+        if bank.type == GPU and any(taken):
+            left = tuple(have - take for have, take in zip(free, taken, strict=True))
+            lost += usable_points(bank.board, free) - usable_points(bank.board, left)
+    return lost
+
+
+def points_of(residual: Residual) -> int:
+    """Return the usable points of the node's free GPUs."""
+    return sum(
+        usable_points(bank.board, free)
+        for bank, free in zip(residual.layout.banks, residual.devices, strict=True)
+        if bank.type == GPU
+    )
+
+
+def _nearest(bank: Bank, free: tuple[int, ...], want: int, near: set[int]) -> tuple[int, ...]:
+    """Take from classes in ``near`` first, and from those with the fewest left."""
+    taken = [0] * len(free)
+    for i in sorted(range(len(free)), key=lambda i: (bank.cells[i] not in near, free[i], i)):
+        taken[i] = min(want, free[i])
+        want -= taken[i]
+    return tuple(taken)

@@ -1,0 +1,151 @@
+"""All nodes of a problem while pods are being placed, with exact undo."""
+
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from placer.greedy.chooser import choose
+from placer.greedy.columns import column_count, device_types, least_row, row_of, spare_of
+from placer.greedy.ranking import Bid, Ranking
+from placer.greedy.residual import Inside, Residual, after, layouts_of, residual_of
+from placer_models.problem import Choice, Choices, Problem
+
+
+class Fleet:
+    """The nodes, what was placed on them so far, and what they offer.
+
+    Nodes with equal residuals share a state, a small number; what a state offers to a
+    shape is computed once. Taking a place changes one node, and a ranking looks again
+    only at nodes that changed since it was last asked.
+    """
+
+    def __init__(self, problem: Problem) -> None:
+        """Begin with nothing placed."""
+        self.problem = problem
+        self._types = device_types(problem)
+        layouts = layouts_of(problem.nodes)
+        residuals = [residual_of(n, at) for n, at in zip(problem.nodes, layouts, strict=True)]
+        rows = [row_of(residual, self._types) for residual in residuals]
+        self._largest = tuple(map(max, zip(*rows, strict=True)))
+        self._table: NDArray[np.int64] = np.array(rows, dtype=np.int64)
+        self._table = self._table.reshape(len(rows), column_count(self._types))
+        self._kind: NDArray[np.intp] = np.array([n.kind for n in problem.nodes], dtype=np.intp)
+        self._known: dict[Residual, int] = {}
+        self._residuals: list[Residual] = []
+        self._rows: list[tuple[int, ...]] = []
+        self._states = [self.number(residual) for residual in residuals]
+        self._bids: dict[tuple[int, int], Bid | None] = {}
+        self._rankings: dict[int, Ranking] = {}
+        self._changed: list[int] = []
+        self._journal: list[tuple[int, int]] = []
+        self._choices: Choices = {}
+
+    @property
+    def choices(self) -> Choices:
+        """What is placed now; a copy."""
+        return dict(self._choices)
+
+    def place_of(self, pod: int) -> Choice | None:
+        """Return the place that the pod has."""
+        return self._choices.get(pod)
+
+    def spare(self, state: int) -> int:
+        """Return how much is free on a node in the state; less is fuller."""
+        return spare_of(self._rows[state], self._largest)
+
+    def residual(self, state: int) -> Residual:
+        """Return what is left on a node in the state."""
+        return self._residuals[state]
+
+    def state(self, node: int) -> int:
+        """Return the state of a node."""
+        return self._states[node]
+
+    def number(self, residual: Residual) -> int:
+        """Return the state of the residual; equal residuals have one."""
+        state = self._known.setdefault(residual, len(self._residuals))
+        if state == len(self._residuals):
+            self._residuals.append(residual)
+            self._rows.append(row_of(residual, self._types))
+        return state
+
+    def find(self, pod: int) -> Choice | None:
+        """Return the best place for the pod; None: there is none. Nothing is taken."""
+        shape = self.problem.pods[pod]
+        node = self._ranking(shape).best()
+        if node is None:
+            return None
+        bid = self.bid(shape, self._states[node])
+        return bid and bid.inside.on(node)
+
+    def bid(self, shape: int, state: int) -> Bid | None:
+        """Return what a node in the state offers to a pod of the shape."""
+        key = (shape, state)
+        if key not in self._bids:
+            self._bids[key] = self._bid(shape, state)
+        return self._bids[key]
+
+    def leaves(self, shape: int, state: int, inside: Inside) -> int:
+        """Return the state that a place taken leaves of a state."""
+        return self.number(after(self._residuals[state], self.problem.shapes[shape], inside))
+
+    def hosts(self, shapes: Iterable[int]) -> list[int]:
+        """Return the nodes that could, by their sums, host a pod of any of the shapes."""
+        mask = np.zeros(len(self._states), dtype=np.bool_)
+        for shape in shapes:
+            fits = np.array([fit is not None for fit in self.problem.fits[shape]], dtype=np.bool_)
+            least = least_row(self.problem.shapes[shape], self._types)
+            mask |= fits[self._kind] & (self._table >= least).all(axis=1)
+        return [int(node) for node in np.flatnonzero(mask)]
+
+    def take(self, pod: int, choice: Choice) -> None:
+        """Give the pod a place that is free."""
+        node = choice.node
+        inside = Inside(choice.cores, choice.memory, choice.devices)
+        self._journal.append((pod, self._states[node]))
+        self._choices[pod] = choice
+        self._set(node, self.leaves(self.problem.pods[pod], self._states[node], inside))
+
+    def mark(self) -> int:
+        """Return a point to which ``undo`` can come back."""
+        return len(self._journal)
+
+    def undo(self, mark: int) -> None:
+        """Take back all that was placed since the mark; exact."""
+        while len(self._journal) > mark:
+            pod, state = self._journal.pop()
+            self._set(self._choices.pop(pod).node, state)
+
+    def since(self, mark: int) -> list[tuple[int, Choice]]:
+        """Return what was placed since the mark, in that order."""
+        return [(pod, self._choices[pod]) for pod, _ in self._journal[mark:]]
+
+    def _set(self, node: int, state: int) -> None:
+        self._states[node] = state
+        self._table[node] = self._rows[state]
+        self._changed.append(node)
+
+    def _bid(self, shape: int, state: int) -> Bid | None:
+        residual = self._residuals[state]
+        fit = self.problem.fits[shape][residual.layout.kind]
+        if fit is None:
+            return None
+        offer = choose(residual, self.problem.shapes[shape], fit)
+        if offer is None:
+            return None
+        left = self.leaves(shape, state, offer.inside)
+        return Bid(offer.price, self.spare(left), offer.inside, left)
+
+    def _ranking(self, shape: int) -> Ranking:
+        ranking = self._rankings.get(shape)
+        if ranking is None:
+            ranking = Ranking(len(self._states), len(self._changed))
+            self._rankings[shape] = ranking
+            nodes = self.hosts([shape])
+        else:
+            nodes = sorted(set(self._changed[ranking.seen :]))
+            ranking.seen = len(self._changed)
+        for node in nodes:
+            ranking.put(node, self.bid(shape, self._states[node]))
+        return ranking

@@ -1,0 +1,135 @@
+"""The best node for a gang whose members must be together."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from placer.greedy.chooser import Price
+from placer.greedy.cores import whole_cores_free
+from placer.greedy.devices import points_of
+from placer.greedy.fleet import Fleet
+from placer.greedy.order import hardest_first
+from placer.greedy.residual import Inside
+from placer_models.device import GPU
+from placer_models.goals import GPU_POINTS, WHOLE_CORE_POINTS
+from placer_models.links import best_pair_sum, best_selection, pair_sum
+from placer_models.problem import Choice
+
+
+@dataclass(frozen=True, slots=True)
+class Gathering:
+    """Members of a gang inside one node.
+
+    Attributes:
+        cost: Less is better; more members come before everything else.
+        members: Pod and place.
+
+    """
+
+    cost: tuple[int, ...]
+    members: tuple[tuple[int, Inside], ...]
+
+
+def gather(fleet: Fleet, pods: Sequence[int], minimum: int) -> list[tuple[int, Choice]]:
+    """Return places on the node that hosts the most of the pods, at the least cost.
+
+    Empty where no node hosts the minimum. Nothing is taken.
+    """
+    problem = fleet.problem
+    by_state: dict[int, Gathering | None] = {}
+    best: tuple[tuple[int, ...], int] | None = None
+    for node in fleet.hosts({problem.pods[pod] for pod in pods}):
+        state = fleet.state(node)
+        if state not in by_state:
+            by_state[state] = _in_state(fleet, state, pods, minimum)
+        found = by_state[state]
+        if found is not None and (best is None or found.cost < best[0]):
+            best = (found.cost, node)
+    if best is None:
+        return []
+    _, node = best
+    winner = by_state[fleet.state(node)]
+    return [(pod, inside.on(node)) for pod, inside in winner.members] if winner else []
+
+
+def _in_state(fleet: Fleet, state: int, pods: Sequence[int], minimum: int) -> Gathering | None:
+    """Return the best gathering found on a node in the state."""
+    hardest = hardest_first(fleet.problem, pods)
+    found = _one_by_one(fleet, state, state, hardest)
+    if len(found.members) < len(pods):
+        found = min(found, _one_by_one(fleet, state, state, hardest[::-1]), key=_cost)
+    if len(found.members) < minimum:
+        return None
+    fence = _fence(fleet, state, found)
+    if fence is not None:
+        members = [pod for pod, _ in found.members]
+        found = min(found, _one_by_one(fleet, state, fence, members), key=_cost)
+    return found
+
+
+def _cost(gathering: Gathering) -> tuple[int, ...]:
+    return gathering.cost
+
+
+def _one_by_one(fleet: Fleet, state: int, view: int, pods: Sequence[int]) -> Gathering:
+    """Place the pods in turn, each at its best; those that do not fit are passed over.
+
+    Args:
+        fleet: Its nodes do not change.
+        state: The node's.
+        view: What the pods see of it: the same, or less.
+        pods: In this order.
+
+    """
+    problem = fleet.problem
+    first = state
+    members = []
+    prices = [Price(0, 0, 0, 0, 0)]
+    hopeless: set[int] = set()
+    for pod in pods:
+        shape = problem.pods[pod]
+        bid = None if shape in hopeless else fleet.bid(shape, view)
+        if bid is None:
+            hopeless.add(shape)
+            continue
+        members.append((pod, bid.inside))
+        prices.append(bid.price)
+        state = fleet.leaves(shape, state, bid.inside)
+        view = bid.state
+    alignment, bind, minimum, pairs, _ = map(sum, zip(*prices, strict=True))
+    short = _pair_sum_short(fleet, first, members)
+    lost = _usable(fleet, first) - _usable(fleet, state)
+    spare = fleet.spare(state)
+    cost = (-len(members), alignment, bind, minimum, pairs, short, lost, spare)
+    return Gathering(cost, tuple(members))
+
+
+def _fence(fleet: Fleet, state: int, found: Gathering) -> int | None:
+    """Return the state without all GPUs but the best set that the members could share.
+
+    None where the members' GPUs together are the best set already.
+    """
+    residual = fleet.residual(state)
+    for i, bank in enumerate(residual.layout.banks):
+        taken = sum(sum(inside.devices[i]) for _, inside in found.members)
+        if bank.type != GPU or not _pair_sum_short(fleet, state, found.members):
+            continue
+        best = best_selection(bank.board, taken, residual.devices[i])
+        if best is not None:
+            free = (*residual.devices[:i], best.counts, *residual.devices[i + 1 :])
+            return fleet.number(replace(residual, devices=free))
+    return None
+
+
+def _pair_sum_short(fleet: Fleet, state: int, members: Sequence[tuple[int, Inside]]) -> int:
+    """Return how far the members' GPUs fall short of the best set, as tier 4c counts."""
+    short = 0
+    for i, bank in enumerate(fleet.residual(state).layout.banks):
+        counts = tuple(map(sum, zip(*(inside.devices[i] for _, inside in members), strict=True)))
+        if bank.type == GPU and sum(counts) > 1:
+            short += (best_pair_sum(bank.board, sum(counts)) or 0) - pair_sum(bank.board, counts)
+    return short
+
+
+def _usable(fleet: Fleet, state: int) -> int:
+    residual = fleet.residual(state)
+    return GPU_POINTS * points_of(residual) + WHOLE_CORE_POINTS * whole_cores_free(residual)

@@ -1,0 +1,231 @@
+"""The greedy answer to a batch, one priority level after the other."""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from placer.greedy.fleet import Fleet
+from placer.greedy.gather import gather
+from placer.greedy.order import Key, Order, hardest_first, largest_first, most_value_first
+from placer_models.goals import MEMBER_ABOVE_POINTS, MEMBER_OF_MINIMUM_POINTS
+from placer_models.problem import Choice, Choices, GangTask, Problem
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """Gangs that are placed all together or not at all: a gang group, or one gang.
+
+    Attributes:
+        gangs: Their indices.
+        level: Of the most important of them.
+
+    """
+
+    gangs: tuple[int, ...]
+    level: int
+
+
+def place_greedily(
+    problem: Problem,
+    *,
+    order: Order = largest_first,
+    deadline: Callable[[], bool] | None = None,
+) -> Choices:
+    """Return places for as much of the batch as the greedy path finds room for.
+
+    Every answer keeps every rule. Where something of a priority level finds no place, a
+    few other orders are tried and the best is kept, by the level's value in tier 1.
+
+    Args:
+        problem: The batch.
+        order: Which gangs of a level come first.
+        deadline: Returns whether the time is over; what is placed by then is returned.
+
+    """
+    fleet = Fleet(problem)
+    stop = deadline or (lambda: False)
+    units = units_of(problem)
+    for level in range(len(problem.priorities)):
+        _fill_level(fleet, level, units[level], order, stop)
+    return fleet.choices
+
+
+def units_of(problem: Problem) -> dict[int, list[Unit]]:
+    """Return the units of each level."""
+    members: defaultdict[tuple[bool, int], list[int]] = defaultdict(list)
+    for index, gang in enumerate(problem.gangs):
+        members[gang.group is not None, index if gang.group is None else gang.group].append(index)
+    units: defaultdict[int, list[Unit]] = defaultdict(list)
+    for gangs in members.values():
+        level = min(problem.gangs[index].level for index in gangs)
+        units[level].append(Unit(tuple(gangs), level))
+    return units
+
+
+@dataclass(frozen=True, slots=True)
+class _Attempt:
+    """One way to fill a level.
+
+    Attributes:
+        units: In this order.
+        minima_first: Members above a minimum wait until every unit has had its turn.
+
+    """
+
+    units: tuple[Unit, ...]
+    minima_first: bool
+
+
+def _fill_level(
+    fleet: Fleet, level: int, units: Sequence[Unit], order: Order, stop: Callable[[], bool]
+) -> None:
+    """Place the units of a level, and the members above the minima of its gangs."""
+    mark = fleet.mark()
+    best: tuple[tuple[int, ...], list[tuple[int, Choice]]] | None = None
+    for attempt in _attempts(fleet, level, units, order):
+        if best is not None and stop():
+            break
+        fleet.undo(mark)
+        _run(fleet, level, attempt, stop)
+        value = _value(fleet, level)
+        if best is None or value > best[0]:
+            best = (value, fleet.since(mark))
+    if best is not None and best[1] != fleet.since(mark):
+        fleet.undo(mark)
+        for pod, choice in best[1]:
+            fleet.take(pod, choice)
+
+
+def _attempts(fleet: Fleet, level: int, units: Sequence[Unit], order: Order) -> Iterator[_Attempt]:
+    """Yield ways to fill the level; the next is only asked for to better the last."""
+    problem = fleet.problem
+    usual = _sorted(units, problem, order)
+    yield _Attempt(usual, minima_first=False)
+    if _complete(fleet, level, units):
+        return
+    failed = tuple(unit for unit in usual if not _is_placed(fleet, unit))
+    if any(len(gang.pods) > gang.minimum for gang in _gangs(problem, level)):
+        yield _Attempt(usual, minima_first=True)
+        if _complete(fleet, level, units):
+            return
+    if failed and len(failed) < len(usual):
+        rest = tuple(unit for unit in usual if unit not in failed)
+        yield _Attempt((*failed, *rest), minima_first=True)
+        if _complete(fleet, level, units):
+            return
+    if failed:
+        yield _Attempt(_sorted(units, problem, most_value_first), minima_first=True)
+
+
+def _sorted(units: Sequence[Unit], problem: Problem, order: Order) -> tuple[Unit, ...]:
+    key = order(problem)
+
+    def first(unit: Unit) -> tuple[Key, tuple[int, ...]]:
+        return min(key(problem.gangs[index]) for index in unit.gangs), unit.gangs
+
+    return tuple(sorted(units, key=first))
+
+
+def _gangs(problem: Problem, level: int) -> list[GangTask]:
+    return [gang for gang in problem.gangs if gang.level == level]
+
+
+def _is_placed(fleet: Fleet, unit: Unit) -> bool:
+    return all(
+        any(fleet.place_of(pod) for pod in fleet.problem.gangs[index].pods) for index in unit.gangs
+    )
+
+
+def _complete(fleet: Fleet, level: int, units: Sequence[Unit]) -> bool:
+    """Return whether nothing of the level is left to place."""
+    return all(_is_placed(fleet, unit) for unit in units) and all(
+        fleet.place_of(pod) for gang in _gangs(fleet.problem, level) for pod in gang.pods
+    )
+
+
+def _run(fleet: Fleet, level: int, attempt: _Attempt, stop: Callable[[], bool]) -> None:
+    gangs = fleet.problem.gangs
+    for unit in attempt.units:
+        if stop():
+            return
+        mark = fleet.mark()
+        alone = attempt.minima_first
+        if not all(_place_minimum(fleet, gangs[i], alone=alone) for i in unit.gangs):
+            fleet.undo(mark)
+        elif not attempt.minima_first:
+            for index in unit.gangs:
+                if gangs[index].level == level:
+                    _place_rest(fleet, gangs[index])
+    above = [gang for gang in _gangs(fleet.problem, level) if len(gang.pods) > gang.minimum]
+    for gang in sorted(above, key=lambda gang: -gang.weight):
+        if stop():
+            return
+        _place_rest(fleet, gang)
+
+
+def _place_minimum(fleet: Fleet, gang: GangTask, *, alone: bool) -> bool:
+    """Place as many members as the gang needs; return whether that worked.
+
+    Args:
+        fleet: Members that were placed stay placed, also where they are too few.
+        gang: None of it is placed yet.
+        alone: The members above the minimum are not to be placed along with it.
+
+    """
+    if gang.gathered:
+        found = gather(fleet, gang.pods, gang.minimum)
+        for pod, choice in found[: gang.minimum] if alone else found:
+            fleet.take(pod, choice)
+        return bool(found)
+    hardest = hardest_first(fleet.problem, gang.pods)
+    mark = fleet.mark()
+    for pods in (hardest, hardest[::-1]):
+        if _place_members(fleet, pods, gang.minimum) == gang.minimum:
+            return True
+        fleet.undo(mark)
+        if len(gang.pods) == gang.minimum:
+            break
+    return False
+
+
+def _place_members(fleet: Fleet, pods: Sequence[int], most: int) -> int:
+    """Place pods in turn until enough are; return how many are."""
+    placed = 0
+    for pod in pods:
+        if placed == most:
+            break
+        choice = fleet.find(pod)
+        if choice is not None:
+            fleet.take(pod, choice)
+            placed += 1
+    return placed
+
+
+def _place_rest(fleet: Fleet, gang: GangTask) -> None:
+    """Place the members that have no place yet, if the gang has its minimum."""
+    places = [place for pod in gang.pods if (place := fleet.place_of(pod))]
+    if len(places) < gang.minimum or not places:
+        return
+    missing = [pod for pod in gang.pods if fleet.place_of(pod) is None]
+    waiting = hardest_first(fleet.problem, missing)
+    if not gang.gathered:
+        _place_members(fleet, waiting, len(waiting))
+        return
+    node = places[0].node
+    for pod in waiting:
+        bid = fleet.bid(fleet.problem.pods[pod], fleet.state(node))
+        if bid is not None:
+            fleet.take(pod, bid.inside.on(node))
+
+
+def _value(fleet: Fleet, level: int) -> tuple[int, ...]:
+    """Return the values in tier 1 of this level and of those after it."""
+    points = [0] * len(fleet.problem.priorities)
+    for gang in fleet.problem.gangs:
+        placed = sum(fleet.place_of(pod) is not None for pod in gang.pods)
+        if placed:
+            above = placed - gang.minimum
+            points[gang.level] += gang.weight * (
+                MEMBER_OF_MINIMUM_POINTS * gang.minimum + MEMBER_ABOVE_POINTS * above
+            )
+    return tuple(points[level:])

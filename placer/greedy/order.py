@@ -1,0 +1,70 @@
+"""In which order gangs are placed."""
+
+from collections.abc import Callable, Iterable
+
+from placer_models.device import GPU
+from placer_models.goals import MEMBER_OF_MINIMUM_POINTS
+from placer_models.problem import GangTask, Problem
+
+Key = tuple[int, ...]
+"""Gangs of smaller keys come first."""
+
+Order = Callable[[Problem], Callable[[GangTask], Key]]
+"""Makes the key of a problem's gangs."""
+
+
+def largest_first(problem: Problem) -> Callable[[GangTask], Key]:
+    """Order by GPUs, then CPUs, then memory: what is hard to place has the first choice.
+
+    The gang's largest pod is compared before all of its pods together; a gathered gang
+    is as hard as one pod of its size.
+    """
+
+    def key(gang: GangTask) -> Key:
+        sizes = _sizes(problem, gang.pods)
+        whole = tuple(map(sum, zip(*sizes, strict=True)))
+        hardest = whole if gang.gathered else tuple(map(max, zip(*sizes, strict=True)))
+        return tuple(-n for pair in zip(hardest, whole, strict=True) for n in pair)
+
+    return key
+
+
+def most_value_first(problem: Problem) -> Callable[[GangTask], Key]:
+    """Order by the points that a gang's minimum gives for its share of the fleet."""
+    free = (
+        sum(sum(bank.free) for node in problem.nodes for bank in node.banks if bank.type == GPU),
+        sum(sum(map(sum, (b.free for b in node.banks if b.type != GPU))) for node in problem.nodes),
+        sum(node.pool_milli for node in problem.nodes),
+        sum(cell.memory for node in problem.nodes for cell in node.cells),
+    )
+
+    def key(gang: GangTask) -> Key:
+        cheapest = sorted(_sizes(problem, gang.pods))[: gang.minimum]
+        asked = map(sum, zip(*cheapest, strict=True))
+        share = max(
+            (10**9 * want // max(1, have) for want, have in zip(asked, free, strict=True)),
+            default=0,
+        )
+        points = MEMBER_OF_MINIMUM_POINTS * gang.minimum * gang.weight
+        return (-(10**12 * points // (share + 1)), gang.pods[0])
+
+    return key
+
+
+def hardest_first(problem: Problem, pods: Iterable[int]) -> list[int]:
+    """Order the pods of a gang: those that ask for the most come first."""
+    pods = list(pods)
+    sizes = dict(zip(pods, _sizes(problem, pods), strict=True))
+    return sorted(pods, key=lambda pod: (tuple(-amount for amount in sizes[pod]), pod))
+
+
+def _sizes(problem: Problem, pods: Iterable[int]) -> list[tuple[int, int, int, int]]:
+    """Return GPUs, other devices, CPUs in milli and memory of each pod."""
+    found = []
+    for pod in pods:
+        shape = problem.shape_of(pod)
+        gpus = shape.count_of(GPU)
+        others = sum(count for _, count in shape.devices) - gpus
+        cpu_milli = 1000 * shape.owned_cpus + shape.shared_milli + shape.best_effort_milli
+        found.append((gpus, others, cpu_milli, shape.memory))
+    return found

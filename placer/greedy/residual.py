@@ -1,0 +1,199 @@
+"""What is left on a node while pods are being placed: values, never changed in place."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from placer_models.links import Board
+from placer_models.problem import Choice, CoreTake, NodeState, Shape
+
+NO_CORES = CoreTake()
+"""Nothing of a core class."""
+
+
+class ClassFacts(NamedTuple):
+    """What never changes about a core class; as in ``CoreClass``."""
+
+    cell: int
+    threads: int
+    free: int
+
+    @property
+    def whole(self) -> bool:
+        """Whether cores of the class can be taken whole."""
+        return self.free == self.threads
+
+
+class ClassLeft(NamedTuple):
+    """What is left of a core class.
+
+    Attributes:
+        cores: Cores that nobody took whole.
+        threads: Single threads taken.
+        broken: Cores that those threads are on.
+
+    """
+
+    cores: int
+    threads: int
+    broken: int
+
+
+class Bank(NamedTuple):
+    """What never changes about the devices of one type; as in ``DeviceBank``."""
+
+    type: str
+    board: Board
+    cells: tuple[int | None, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Layout:
+    """What never changes about nodes that are alike. Compared by identity.
+
+    Attributes:
+        kind: As in ``NodeState``.
+        real: For each cell whether it is a NUMA node.
+
+    """
+
+    kind: int
+    real: tuple[bool, ...]
+    classes: tuple[ClassFacts, ...]
+    banks: tuple[Bank, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Residual:
+    """What is left on a node. Equal residuals are interchangeable.
+
+    Attributes:
+        memory: What may still be pinned to each cell.
+        memory_total: What may still be taken altogether; less than the sum of
+            ``memory`` where pods hold memory that may come from anywhere.
+        devices: For each bank, free devices of each twin class.
+
+    """
+
+    layout: Layout
+    cores: tuple[ClassLeft, ...]
+    memory: tuple[int, ...]
+    memory_total: int
+    devices: tuple[tuple[int, ...], ...]
+    pool_milli: int
+    best_effort_milli: int
+    pool_cpus: int
+    best_effort_cpus: int
+    has_shared: bool
+    has_best_effort: bool
+
+
+class Inside(NamedTuple):
+    """A place for one pod inside a node, whichever node that is; as in ``Choice``."""
+
+    cores: tuple[CoreTake, ...]
+    memory: tuple[int, ...] | None
+    devices: tuple[tuple[int, ...], ...]
+
+    def on(self, node: int) -> Choice:
+        """Return the same on a node."""
+        return Choice(node, self.cores, self.memory, self.devices)
+
+
+def layouts_of(nodes: tuple[NodeState, ...]) -> tuple[Layout, ...]:
+    """Return the layout of every node; nodes that are alike share one."""
+    known: dict[object, Layout] = {}
+    layouts = []
+    for node in nodes:
+        real = tuple(cell.numa_node is not None for cell in node.cells)
+        classes = tuple(ClassFacts(c.cell, c.threads, c.free) for c in node.cores)
+        # Nodes of one kind have the same boards; their core classes may differ.
+        key = (node.kind, real, classes)
+        if key not in known:
+            banks = tuple(Bank(bank.type, bank.board, bank.cells) for bank in node.banks)
+            known[key] = Layout(node.kind, real, classes, banks)
+        layouts.append(known[key])
+    return tuple(layouts)
+
+
+def residual_of(node: NodeState, layout: Layout) -> Residual:
+    """Return what is left before anything new is placed."""
+    memory = tuple(cell.memory for cell in node.cells)
+    return Residual(
+        layout=layout,
+        cores=tuple(ClassLeft(c.cores, 0, 0) for c in node.cores),
+        memory=memory,
+        memory_total=sum(memory),
+        devices=tuple(bank.free for bank in node.banks),
+        pool_milli=node.pool_milli,
+        best_effort_milli=node.best_effort_milli,
+        pool_cpus=node.pool_cpus,
+        best_effort_cpus=node.best_effort_cpus,
+        has_shared=node.has_shared,
+        has_best_effort=node.has_best_effort,
+    )
+
+
+def after_cores(facts: ClassFacts, left: ClassLeft, take: CoreTake) -> ClassLeft:
+    """Return what is left of a class; right only if ``broken`` stays within ``cores``."""
+    threads = left.threads + take.threads
+    broken = max(-(-threads // facts.free), left.broken, take.touched)
+    return ClassLeft(left.cores - take.whole, threads, broken)
+
+
+def after(residual: Residual, shape: Shape, inside: Inside) -> Residual:
+    """Return what is left once a pod of the shape has the place."""
+    owned_milli = 1000 * shape.owned_cpus
+    exclusive_cpus = shape.owned_cpus if shape.exclusive else 0
+    memory = residual.memory
+    if inside.memory is not None:
+        memory = tuple(have - take for have, take in zip(memory, inside.memory, strict=True))
+    return Residual(
+        layout=residual.layout,
+        cores=tuple(
+            left if take is NO_CORES else after_cores(facts, left, take)
+            for facts, left, take in zip(
+                residual.layout.classes, residual.cores, inside.cores, strict=True
+            )
+        ),
+        memory=memory,
+        memory_total=residual.memory_total - shape.memory,
+        devices=tuple(
+            tuple(have - take for have, take in zip(free, counts, strict=True))
+            for free, counts in zip(residual.devices, inside.devices, strict=True)
+        ),
+        pool_milli=residual.pool_milli - owned_milli - shape.shared_milli,
+        best_effort_milli=residual.best_effort_milli
+        - 1000 * exclusive_cpus
+        - shape.best_effort_milli,
+        pool_cpus=residual.pool_cpus - shape.owned_cpus,
+        best_effort_cpus=residual.best_effort_cpus - exclusive_cpus,
+        has_shared=residual.has_shared or shape.shared,
+        has_best_effort=residual.has_best_effort or shape.best_effort,
+    )
+
+
+def sums_allow(residual: Residual, shape: Shape) -> bool:
+    """Return whether the pools, and the memory as a whole, have room for the shape."""
+    owned = shape.owned_cpus
+    exclusive = owned if shape.exclusive else 0
+    pool_need = 1000 * owned + shape.shared_milli
+    best_effort_need = 1000 * exclusive + shape.best_effort_milli
+    pool_left = residual.pool_cpus - owned
+    best_effort_left = residual.best_effort_cpus - exclusive
+    return (
+        shape.memory <= residual.memory_total
+        and (not pool_need or pool_need <= residual.pool_milli)
+        and (not best_effort_need or best_effort_need <= residual.best_effort_milli)
+        and pool_left >= (shape.shared or residual.has_shared)
+        and best_effort_left >= (shape.best_effort or residual.has_best_effort)
+    )
+
+
+def free_threads(facts: ClassFacts, left: ClassLeft) -> int:
+    """Return how many CPUs of the class a pod may still own."""
+    return left.cores * facts.free - left.threads
+
+
+def whole_cores(facts: ClassFacts, left: ClassLeft) -> int:
+    """Return how many cores of the class are free as a whole."""
+    return left.cores - left.broken if facts.whole else 0
