@@ -131,7 +131,8 @@ def _deal(problem: Problem, seat: Seat, count: int, solution: Solution) -> list[
             Choice(
                 node=seat.node,
                 cores=tuple(cores) if whole else (CoreTake(),) * len(node.cores),
-                memory=tuple(value(part) for part in seat.memory) if seat.memory else None,
+                # Pods that are counted together have one cell to take memory from.
+                memory=tuple(map(value, seat.memory)) if seat.memory and count == 1 else None,
                 devices=tuple(
                     _take(bank, seat.shape.count_of(kind.type))
                     for bank, kind in zip(devices, node.banks, strict=True)
