@@ -1,0 +1,101 @@
+"""The ``placer`` command: its sub-commands, and what becomes of errors."""
+
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from importlib.metadata import version
+from typing import Annotated
+
+import typer
+
+from placer_cli.commands.machines import machines
+from placer_cli.commands.schema import schema
+from placer_cli.commands.show import show
+from placer_cli.commands.solve import solve
+from placer_cli.commands.validate import validate
+from placer_cli.commands.verify import verify
+from placer_cli.exits import Exit
+from placer_models.instance.errors import InputError, one_line
+
+app = typer.Typer(
+    name="placer",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="Example: placer solve instances/demo.yaml",
+)
+
+app.command(epilog="Example: placer solve instances/demo.yaml --time-limit 10")(solve)
+app.command(epilog="Example: placer verify instances/demo.yaml placement.json")(verify)
+app.command(epilog="Example: placer show dgx-a100")(show)
+app.command(epilog="Example: placer validate instances/demo.yaml")(validate)
+app.command(epilog="Example: placer schema > placer.schema.json")(schema)
+app.command(epilog="Example: placer machines")(machines)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"placer {version('placer')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    _version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version."
+        ),
+    ] = False,
+) -> None:
+    """Place pods and gangs on the CPUs, NUMA nodes and GPUs of real machines."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command; return its exit code. Errors end in one line on standard error."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            # A terminal that lacks a character shows a question mark, not a traceback.
+            stream.reconfigure(errors="replace")
+    try:
+        code = typer.main.get_command(app).main(
+            None if arguments is None else list(arguments),
+            prog_name="placer",
+            standalone_mode=False,
+        )
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # The reader has all that it wants. Nothing is left to say, and nobody to say it to.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return Exit.BROKEN_PIPE
+    except KeyboardInterrupt:
+        return _fail("interrupted", Exit.INTERRUPTED)
+    except InputError as error:
+        return _fail(str(error), Exit.BAD_INPUT)
+    except typer.TyperException as error:
+        return _fail(f"{error.format_message()} ({_help(error)})", Exit.BAD_INPUT)
+    except OSError as error:
+        file = f"{error.filename}: " if error.filename is not None else ""
+        return _fail(f"{file}{error.strerror or error}", Exit.BAD_INPUT)
+    except Exception as error:
+        if os.environ.get("PLACER_DEBUG") == "1":
+            traceback.print_exc()
+        return _fail(
+            f"{type(error).__name__}: {error}: this is a defect of placer, please report it; "
+            "PLACER_DEBUG=1 shows where",
+            Exit.DEFECT,
+        )
+    return code if isinstance(code, int) else Exit.DONE
+
+
+def _fail(message: str, code: Exit) -> Exit:
+    sys.stderr.write(f"placer: {one_line(message)}\n")
+    return code
+
+
+def _help(error: typer.TyperException) -> str:
+    context = getattr(error, "ctx", None)
+    return f"see {context.command_path if context else 'placer'} --help"

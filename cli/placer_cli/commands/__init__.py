@@ -1,0 +1,1 @@
+"""One module a command: read, call, print, choose an exit code."""

@@ -1,0 +1,27 @@
+"""``placer machines``: the machine catalogue."""
+
+from typing import Annotated
+
+import typer
+
+from placer_cli.console import out
+from placer_cli.output import Format, document
+
+
+def machines(
+    form: Annotated[Format, typer.Option("--format", help="How the list is printed.")] = (
+        Format.TABLE
+    ),
+) -> None:
+    """List the machines that an instance may name."""
+    from placer_cli.draw.catalogue import draw_catalogue, facts_of
+    from placer_models.machines.catalogue import load_machine, machine_names
+
+    known = [load_machine(name) for name in machine_names()]
+    if form is not Format.TABLE:
+        typer.echo(document([facts_of(machine) for machine in known], form), nl=False)
+        return
+    from placer_cli.draw.canvas import canvas_of
+
+    console = out()
+    console.print(draw_catalogue(known, canvas_of(console)))

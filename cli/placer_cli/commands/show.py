@@ -1,0 +1,109 @@
+"""``placer show``: a machine, a cluster or a node as a picture."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import RenderableType
+
+from placer_cli.console import out
+from placer_cli.draw.canvas import Canvas, canvas_of
+from placer_models.cluster import Instance, Machine
+from placer_models.instance.errors import suggestion
+from placer_models.placement import Placement
+
+Draw = Callable[[Canvas], RenderableType]
+
+
+def show(
+    what: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="MACHINE|FILE",
+            help="A machine of the catalogue, a machine's file, the text of nvidia-smi topo -m, "
+            "or the files of one instance.",
+        ),
+    ],
+    placement: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Draw these placed pods too, beside the running ones."),
+    ] = None,
+    node: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Draw the inside of this node.")
+    ] = None,
+    svg: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the picture to FILE as SVG.")
+    ] = None,
+) -> None:
+    """Draw a machine, or a cluster and its nodes with their owners."""
+    found = _load(what)
+    if isinstance(found, Machine):
+        _only_for_instances(placement=placement, node=node)
+        title, draw = found.name, _machine(found)
+    else:
+        title, draw = _instance(found, placement, node)
+    if svg is not None:
+        from placer_cli.draw.svg import svg as picture
+        from placer_cli.output import replacing
+
+        with replacing(svg) as file:
+            file.write(picture(draw, title))
+        return
+    console = out()
+    console.print(draw(canvas_of(console)))
+
+
+def _load(what: Sequence[str]) -> Machine | Instance:
+    """Read what is to be shown; a name of the catalogue goes before a file of that name."""
+    from placer_models.machines.catalogue import load_machine, machine_names
+
+    name, *more = what
+    if not more and name in machine_names():
+        return load_machine(name)
+    from placer.load import load_any, load_instance
+
+    if more:
+        return load_instance([Path(name) for name in what])
+    if name != "-" and not Path(name).exists():
+        raise typer.BadParameter(
+            f"'{name}' is neither a file nor a machine of the catalogue"
+            f"{suggestion(name, machine_names())}; `placer machines` lists them"
+        )
+    found = load_any(Path(name))
+    if isinstance(found, Placement):
+        raise typer.BadParameter(
+            f"'{name}' is a placement: show its instance, with --placement {name}"
+        )
+    return found
+
+
+def _only_for_instances(**options: object) -> None:
+    for name, value in options.items():
+        if value is not None:
+            raise typer.BadParameter(f"--{name} goes with an instance, not with a machine")
+
+
+def _machine(machine: Machine) -> Draw:
+    from placer_cli.draw.machine import draw_machine
+
+    return lambda canvas: draw_machine(machine, canvas)
+
+
+def _instance(instance: Instance, file: Path | None, node: str | None) -> tuple[str, Draw]:
+    from placer.load import load_placement
+    from placer_cli.draw.cluster import draw_cluster
+    from placer_cli.draw.node import draw_node
+    from placer_cli.draw.residents import StrangeError, residents_of
+
+    try:
+        residents = residents_of(instance, load_placement(file) if file else Placement())
+    except StrangeError as error:
+        raise typer.BadParameter(f"{file}: {error}; it belongs to another instance") from None
+    if node is None:
+        title = instance.name or "placer"
+        return title, lambda canvas: draw_cluster(instance, residents, canvas)
+    nodes = {known.name: known for known in instance.nodes}
+    if node not in nodes:
+        raise typer.BadParameter(f"--node '{node}' is no node{suggestion(node, nodes)}")
+    return node, lambda canvas: draw_node(nodes[node], residents.get(node, ()), canvas)

@@ -1,0 +1,100 @@
+"""``placer solve``: who runs where, and how good that is."""
+
+from contextlib import ExitStack
+from pathlib import Path
+from time import monotonic
+from typing import Annotated, assert_never
+
+import typer
+
+from placer.search.options import Engine, SolveOptions
+from placer_cli.console import err, out
+from placer_cli.exits import Exit
+from placer_cli.output import Format, document, format_of, replacing
+from placer_models.placement import Answer, GaveUp, Infeasible, PartlyPlaced, Placed
+
+
+def solve(
+    instance: Annotated[
+        list[Path],
+        typer.Argument(metavar="INSTANCE", help="Files of one instance; - is standard input."),
+    ],
+    engine: Annotated[
+        Engine,
+        typer.Option(help="greedy is fast and proves nothing; exact is the whole model at once."),
+    ] = Engine.AUTO,
+    time_limit: Annotated[
+        float, typer.Option(min=0.1, metavar="SECONDS", help="Wall-clock time to the answer.")
+    ] = 60.0,
+    work_limit: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="N",
+            help="Deterministic work in place of time; with --workers 1 answers repeat.",
+        ),
+    ] = None,
+    workers: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="N", help="Search threads. [default: one for each CPU]"),
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Seed of the search.")] = 0,
+    form: Annotated[Format, typer.Option("--format", help="How the answer is printed.")] = (
+        Format.TABLE
+    ),
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Write the placement to FILE, whole or not at all: YAML if FILE ends in .yaml "
+            "or --format says so, else JSON. A table is printed all the same.",
+        ),
+    ] = None,
+) -> None:
+    """Place the pods that wait in INSTANCE, and say how good that is.
+
+    Exit codes: 0 all pods are placed; 1 some are not; 2 bad input; 3 no answer in time.
+    """
+    from placer.load import load_instance
+    from placer_cli.progress import progress
+    from placer_models.instance.placement_file import answer_to_json
+
+    started_s = monotonic()
+    problem = load_instance(instance)
+    read_s = monotonic() - started_s
+    options = SolveOptions(engine, time_limit, work_limit, seed=seed)
+    if workers is not None:
+        options = SolveOptions(engine, time_limit, work_limit, workers, seed)
+    with ExitStack() as stack:
+        file = stack.enter_context(replacing(output)) if output else None
+        with progress(err()) as tell:
+            from placer.search.solver import solve as search
+
+            answer = search(problem, options, tell)
+        solve_s = monotonic() - started_s - read_s
+        timing = {"read_s": round(read_s, 3), "solve_s": round(solve_s, 3)}
+        tree = answer_to_json(answer, problem, timing)
+        if file is not None and output is not None:
+            file.write(document(tree, format_of(output) if form is Format.TABLE else form))
+    if form is Format.TABLE:
+        from placer_cli.draw.answer import draw_answer
+        from placer_cli.draw.canvas import canvas_of
+
+        console = out()
+        console.print(draw_answer(answer, problem, canvas_of(console)))
+    elif output is None:
+        typer.echo(document(tree, form), nl=False)
+    err().print(f"read in {read_s:.2f} s, solved in {solve_s:.2f} s", style="dim")
+    raise typer.Exit(_exit(answer))
+
+
+def _exit(answer: Answer) -> Exit:
+    match answer:
+        case Placed():
+            return Exit.DONE
+        case PartlyPlaced() | Infeasible():
+            return Exit.NOT_ALL
+        case GaveUp():
+            return Exit.NO_ANSWER
+        case _:
+            assert_never(answer)

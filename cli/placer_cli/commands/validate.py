@@ -1,0 +1,66 @@
+"""``placer validate``: is a file what it should be?"""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from placer_cli.console import err, out
+from placer_cli.exits import Exit
+from placer_models.cluster import Instance, Machine
+from placer_models.instance.errors import InputError
+from placer_models.placement import Placement
+
+
+def validate(
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="FILE",
+            help="Instances, placements, machines, or the text of nvidia-smi topo -m.",
+        ),
+    ],
+    together: Annotated[
+        bool, typer.Option("--together", help="Read the files as one instance, as solve does.")
+    ] = False,
+) -> None:
+    """Read each FILE and say what it holds, or what is wrong with it.
+
+    Exit codes: 0 all files are good; 2 one is not.
+    """
+    from placer.load import load_any, load_instance
+
+    console = out()
+    if together:
+        console.print(f"{', '.join(map(str, files))}: {_holds(load_instance(files))}")
+        return
+    bad = False
+    for file in files:
+        try:
+            console.print(f"{file}: {_holds(load_any(file))}", soft_wrap=True)
+        except InputError as error:
+            bad = True
+            err().print(str(error), soft_wrap=True)
+    raise typer.Exit(Exit.BAD_INPUT if bad else Exit.DONE)
+
+
+def _holds(found: Instance | Placement | Machine) -> str:
+    from placer_cli.draw.words import count
+
+    match found:
+        case Instance():
+            pods = sum(len(gang.pods) for gang in found.gangs)
+            gangs = sum(not gang.lone for gang in found.gangs)
+            return (
+                f"an instance of {count(len(found.nodes), 'node')}, "
+                f"{count(len(found.running), 'running pod')}, "
+                f"{count(pods, 'waiting pod')} and {count(gangs, 'gang')}"
+            )
+        case Placement():
+            return f"a placement of {count(len(found.pods), 'pod')}"
+        case Machine():
+            gpus = sum(device.type == "gpu" for device in found.devices)
+            return (
+                f"a machine of {count(len(found.topology.cpus), 'CPU')}, "
+                f"{count(len(found.topology.numa_nodes), 'NUMA node')} and {count(gpus, 'GPU')}"
+            )

@@ -1,0 +1,54 @@
+"""``placer verify``: does a placement keep every rule?"""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from placer_cli.console import out
+from placer_cli.exits import Exit
+from placer_cli.output import Format, document
+
+
+def verify(
+    instance: Annotated[
+        list[Path], typer.Argument(metavar="INSTANCE", help="Files of one instance.")
+    ],
+    placement: Annotated[
+        Path, typer.Argument(metavar="PLACEMENT", help="What solve wrote, or anyone else.")
+    ],
+    form: Annotated[Format, typer.Option("--format", help="How the finding is printed.")] = (
+        Format.TABLE
+    ),
+) -> None:
+    """Check PLACEMENT against every rule, without a solver, and measure it.
+
+    Exit codes: 0 no breach; 1 a breach; 2 bad input.
+    """
+    from placer.judge.breaches import breaches
+    from placer.judge.measure import measure
+    from placer.load import load_instance, load_placement
+
+    problem = load_instance(instance)
+    answer = load_placement(placement)
+    found = breaches(problem, answer)
+    values = () if found else measure(problem, answer)
+    if form is Format.TABLE:
+        from placer_cli.draw.canvas import canvas_of
+        from placer_cli.draw.finding import draw_finding
+
+        console = out()
+        console.print(draw_finding(problem, answer, found, values, canvas_of(console)))
+    else:
+        tree = {
+            "breaches": [
+                {"rule": breach.rule, "subject": breach.subject, "message": breach.message}
+                for breach in found
+            ],
+            "tiers": [
+                {"name": t.name, "unit": t.unit, "sense": t.sense.value, "value": value}
+                for t, value in values
+            ],
+        }
+        typer.echo(document(tree, form), nl=False)
+    raise typer.Exit(Exit.NOT_ALL if found else Exit.DONE)

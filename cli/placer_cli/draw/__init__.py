@@ -1,0 +1,1 @@
+"""Pictures and tables of machines, clusters and placements, drawn by Rich."""

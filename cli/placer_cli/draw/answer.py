@@ -1,0 +1,40 @@
+"""The answer of a solve: a verdict, who runs where, what that is worth, who is left out."""
+
+from collections.abc import Iterator
+from typing import assert_never
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from placer_cli.draw.canvas import Canvas
+from placer_cli.draw.flow import titled
+from placer_cli.draw.palette import BAD, GOOD
+from placer_cli.draw.places import draw_places, draw_unplaced
+from placer_cli.draw.residents import residents_of
+from placer_cli.draw.tiers import draw_tiers
+from placer_cli.draw.verdict import verdict
+from placer_models.cluster import Instance
+from placer_models.placement import Answer, GaveUp, Infeasible, PartlyPlaced, Placed
+
+
+def draw_answer(answer: Answer, instance: Instance, canvas: Canvas) -> RenderableType:
+    """Draw an answer from its verdict down to the reasons."""
+    return Group(*_parts(answer, instance, canvas))
+
+
+def _parts(answer: Answer, instance: Instance, canvas: Canvas) -> Iterator[RenderableType]:
+    yield Text(verdict(answer, instance), GOOD if isinstance(answer, Placed) else BAD)
+    match answer:
+        case Placed() | PartlyPlaced():
+            if answer.placement.pods:
+                yield ""
+                yield draw_places(instance, residents_of(instance, answer.placement))
+            yield ""
+            yield titled("How good it is", draw_tiers(answer.tiers, canvas))
+        case Infeasible() | GaveUp():
+            pass
+        case _:
+            assert_never(answer)
+    if not isinstance(answer, Placed) and answer.unplaced:
+        yield ""
+        yield titled("Without a place", draw_unplaced(answer.unplaced))

@@ -1,0 +1,82 @@
+"""What is drawn on: its width, and the marks that it can show."""
+
+from dataclasses import dataclass
+
+from rich.console import Console
+
+
+@dataclass(frozen=True, slots=True)
+class Marks:
+    """One-column marks that are not letters, so that letters are free for owners."""
+
+    free: str
+    reserved: str
+    offline: str
+    broken: str
+    thread: str
+    efficiency: str
+    full: str
+    shared: str
+    best_effort: str
+    empty: str
+    shades: str
+    up: str
+    down: str
+    yes: str
+    times: str
+    dot: str
+    dash: str
+
+
+UNICODE = Marks(
+    free="·",
+    reserved="▪",
+    offline="×",
+    broken="!",
+    thread="■",
+    efficiency="□",
+    full="█",
+    shared="▓",
+    best_effort="░",
+    empty="·",
+    shades="█▓▒░",
+    up="↑",
+    down="↓",
+    yes="✓",
+    times="×",
+    dot="·",
+    dash="–",
+)
+
+ASCII = Marks(
+    free=".",
+    reserved="#",
+    offline="x",
+    broken="!",
+    thread="o",
+    efficiency="e",
+    full="=",
+    shared="+",
+    best_effort="-",
+    empty=".",
+    shades="@O+-",
+    up="^",
+    down="v",
+    yes="yes",
+    times="x",
+    dot="-",
+    dash="-",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Canvas:
+    """The page: its width in columns, and its marks."""
+
+    width: int
+    marks: Marks = UNICODE
+
+
+def canvas_of(console: Console) -> Canvas:
+    """Return the canvas that a console offers."""
+    return Canvas(console.width, ASCII if console.options.ascii_only else UNICODE)

@@ -1,0 +1,81 @@
+"""The machine catalogue as a table."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from placer_cli.draw.blocks import cores_of
+from placer_cli.draw.canvas import Canvas
+from placer_cli.draw.links import link_classes
+from placer_cli.draw.machine import threads_per_core
+from placer_cli.draw.palette import QUIET, STRONG
+from placer_cli.draw.tables import table
+from placer_cli.draw.words import gb_per_s, memory
+from placer_models.cluster import Machine
+from placer_models.device import GPU
+
+LINK_CLASSES = 2
+"""How many classes of links the table names, fastest first."""
+
+WIDE_COLUMNS = 96
+"""From this width on there is room for packages and threads per core too."""
+
+
+def draw_catalogue(machines: Sequence[Machine], canvas: Canvas) -> RenderableType:
+    """Return a row for each machine."""
+    head = ("machine", "CPUs", "pkg", "NUMA", "SMT", "memory", "GPUs", "links, GB/s")
+    rows = [_row(machine, canvas) for machine in machines]
+    return table(head, rows, numbers=head[1:6], wrap=("links, GB/s",))
+
+
+def facts_of(machine: Machine) -> dict[str, object]:
+    """Return what the table says of a machine, for programs."""
+    topology = machine.topology
+    return {
+        "name": machine.name,
+        "title": machine.title,
+        "architecture": topology.architecture,
+        "packages": len({cpu.package for cpu in topology.cpus}),
+        "numaNodes": len(topology.numa_nodes),
+        "cores": len(cores_of(topology)),
+        "cpus": len(topology.cpus),
+        "memory": topology.memory_bytes,
+        "devices": dict(Counter(device.type for device in machine.devices)),
+        "links": []
+        if machine.gpu_links is None
+        else [
+            {"kind": link.kind, "gbPerS": link.centi_gb_per_s / 100, "pairs": link.pairs}
+            for link in link_classes(machine.gpu_links)
+        ],
+    }
+
+
+def _row(machine: Machine, canvas: Canvas) -> list[Text]:
+    topology = machine.topology
+    wide = canvas.width >= WIDE_COLUMNS
+    return [
+        Text(machine.name, STRONG),
+        Text(str(len(topology.cpus))),
+        Text(str(len({cpu.package for cpu in topology.cpus})) if wide else ""),
+        Text(str(len(topology.numa_nodes))),
+        Text(threads_per_core(topology) if wide else ""),
+        Text(memory(topology.memory_bytes)),
+        Text(_gpus(machine)),
+        Text(_links(machine), QUIET),
+    ]
+
+
+def _gpus(machine: Machine) -> str:
+    models = Counter(device.model for device in machine.devices if device.type == GPU)
+    return ", ".join(f"{number} {model or 'GPU'}" for model, number in models.items())
+
+
+def _links(machine: Machine) -> str:
+    if machine.gpu_links is None:
+        return ""
+    classes = link_classes(machine.gpu_links)
+    named = [f"{link.kind} {gb_per_s(link.centi_gb_per_s)}" for link in classes[:LINK_CLASSES]]
+    rest = len(classes) - LINK_CLASSES
+    return ", ".join(named) + (f" +{rest}" if rest > 0 else "")

@@ -1,0 +1,200 @@
+"""A cluster at a glance: one line a node, equal neighbours folded."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from placer_cli.draw.bars import bar
+from placer_cli.draw.canvas import Canvas, Marks
+from placer_cli.draw.flow import columns_of, flow
+from placer_cli.draw.palette import (
+    ACCENT,
+    BAD,
+    FRAME,
+    QUIET,
+    STRONG,
+    owner_marks,
+    owner_style,
+)
+from placer_cli.draw.residents import Resident
+from placer_cli.draw.tables import table
+from placer_cli.draw.threads import Cell
+from placer_cli.draw.waiting import waiting
+from placer_cli.draw.words import count, cpus, fold_names, memory
+from placer_models.cluster import Instance, Node
+from placer_models.device import GPU
+from placer_models.policy import QosClass
+
+BAR_COLUMNS = range(4, 21)
+"""Widths of a bar; where there is not even room for the least, numbers must do."""
+
+
+def draw_cluster(
+    instance: Instance, residents: Mapping[str, Sequence[Resident]], canvas: Canvas
+) -> RenderableType:
+    """Draw all nodes of an instance with who is there, and then who waits."""
+    return Group(*_parts(instance, residents, canvas))
+
+
+def _parts(
+    instance: Instance, residents: Mapping[str, Sequence[Resident]], canvas: Canvas
+) -> Iterator[RenderableType]:
+    parties = _parties(instance, residents)
+    yield _headline(instance, residents, canvas)
+    yield ""
+    slim = _nodes(instance, residents, parties, _Bars(0, canvas.marks))
+    room = (canvas.width - columns_of(slim)) // 2 - 1
+    columns = min(room, BAR_COLUMNS[-1]) if room >= BAR_COLUMNS[0] else 0
+    yield _nodes(instance, residents, parties, _Bars(columns, canvas.marks)) if columns else slim
+    yield _key(instance, parties, canvas)
+    placed = {resident.pod.key for tenants in residents.values() for resident in tenants}
+    left = waiting(instance, placed)
+    if left is not None:
+        yield ""
+        yield left
+
+
+def _headline(
+    instance: Instance, residents: Mapping[str, Sequence[Resident]], canvas: Canvas
+) -> Text:
+    machines = {node.machine.name for node in instance.nodes}
+    nodes = count(len(instance.nodes), "node")
+    facts = [f"{nodes} of {machines.pop()}" if len(machines) == 1 else nodes]
+    if instance.running:
+        facts.append(count(len(instance.running), "running pod"))
+    placed = sum(len(tenants) for tenants in residents.values()) - len(instance.running)
+    pods = sum(len(gang.pods) for gang in instance.gangs)
+    facts.append(f"{placed} of {count(pods, 'pod')} placed" if placed else f"{pods} waiting")
+    pieces = [Text(instance.name or "cluster", STRONG), *(Text(fact, QUIET) for fact in facts)]
+    return flow(pieces, canvas.width, f" {canvas.marks.dot} ")
+
+
+def _nodes(
+    instance: Instance,
+    residents: Mapping[str, Sequence[Resident]],
+    parties: Mapping[str, Cell],
+    bars: "_Bars",
+) -> Table:
+    """Return the table of nodes; neighbours that look the same share a row."""
+    one_machine = len({node.machine.name for node in instance.nodes}) == 1
+    lines = [
+        (node.name, _cells(node, residents.get(node.name, ()), parties, bars, one_machine))
+        for node in instance.nodes
+    ]
+    rows = []
+    for _, same in groupby(lines, key=lambda line: [cell.markup for cell in line[1]]):
+        names, cells = zip(*same, strict=True)
+        rows.append([Text(fold_names(names)), *cells[0]])
+    head = ("node", "machine", "CPU", "memory", "GPU", "other", "pods", "")
+    return table(head, rows, numbers=("pods",))
+
+
+def _parties(instance: Instance, residents: Mapping[str, Sequence[Resident]]) -> dict[str, Cell]:
+    """Give each gang and each set of replicas that holds GPUs a mark, in node order."""
+    names = [
+        resident.party
+        for node in instance.nodes
+        for resident in residents.get(node.name, ())
+        if resident.place.minors(GPU)
+    ]
+    ordered = list(dict.fromkeys(names))
+    return {
+        name: Cell(mark, owner_style(number))
+        for number, (name, mark) in enumerate(zip(ordered, owner_marks(len(ordered)), strict=True))
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class _Bars:
+    """How wide bars are; 0: there are none."""
+
+    columns: int
+    marks: Marks
+
+    def draw(self, parts: Sequence[tuple[int, Cell]], total: int, words: str, of: str) -> Text:
+        """Draw a bar, then in words how much is taken of how much."""
+        picture = bar(parts, total, self.columns, self.marks.empty)
+        return Text.assemble(picture, " " if self.columns else "", words, (f"/{of}", QUIET))
+
+
+def _cells(
+    node: Node,
+    tenants: Sequence[Resident],
+    parties: Mapping[str, Cell],
+    bars: _Bars,
+    one_machine: bool,
+) -> tuple[Text, ...]:
+    return (
+        Text("" if one_machine else node.machine.name, QUIET),
+        _cpu(node, tenants, bars),
+        _memory(node, tenants, bars),
+        _gpus(node, tenants, parties, bars.marks),
+        _others(tenants, node),
+        Text(str(len(tenants)) if tenants else ""),
+        Text("cordoned" if node.cordoned else "", BAD),
+    )
+
+
+def _cpu(node: Node, tenants: Sequence[Resident], bars: _Bars) -> Text:
+    """Draw the CPUs that pods own, then those that the pods of the pools ask for."""
+    allocatable = node.machine.topology.online - node.reserved_cpus
+    owned = 1000 * len({cpu for t in tenants if t.owns_cpus for cpu in t.place.cpuset})
+    ls, be = (
+        sum(t.pod.spec.requests.cpu_milli for t in tenants if t.pod.spec.qos is qos)
+        for qos in (QosClass.LS, QosClass.BE)
+    )
+    parts = (
+        (owned, Cell(bars.marks.full, ACCENT)),
+        (ls, Cell(bars.marks.shared, ACCENT)),
+        (be, Cell(bars.marks.best_effort, FRAME)),
+    )
+    return bars.draw(parts, 1000 * len(allocatable), cpus(owned + ls), str(len(allocatable)))
+
+
+def _memory(node: Node, tenants: Sequence[Resident], bars: _Bars) -> Text:
+    total = node.machine.topology.memory_bytes
+    taken = sum(amount for t in tenants for _, amount in t.place.memory_bytes)
+    parts = [(taken, Cell(bars.marks.full, ACCENT))]
+    return bars.draw(parts, total, memory(taken), memory(total))
+
+
+def _gpus(
+    node: Node, tenants: Sequence[Resident], parties: Mapping[str, Cell], marks: Marks
+) -> Text:
+    holder = {minor: parties[t.party] for t in tenants for minor in t.place.minors(GPU)}
+    width = max((len(cell.mark) for cell in parties.values()), default=1)
+    text = Text(no_wrap=True)
+    for device in node.machine.devices:
+        if device.type != GPU:
+            continue
+        cell = holder.get(device.minor, Cell(marks.free, QUIET))
+        if not node.is_healthy(device):
+            cell = Cell(marks.broken, BAD)
+        text.append(cell.mark.ljust(width), cell.style)
+    return text
+
+
+def _others(tenants: Sequence[Resident], node: Node) -> Text:
+    """Count the devices of other types, where pods hold any of them."""
+    taken = Counter(g.type for t in tenants for g in t.place.devices if g.type != GPU)
+    present = Counter(device.type for device in node.machine.devices)
+    return Text(", ".join(f"{kind} {taken[kind]}/{present[kind]}" for kind in sorted(taken)))
+
+
+def _key(instance: Instance, parties: Mapping[str, Cell], canvas: Canvas) -> Text:
+    marks = canvas.marks
+    pieces = [Text.assemble((cell.mark, cell.style), f" {name}") for name, cell in parties.items()]
+    pieces += [
+        Text.assemble((marks.full, ACCENT), (" owned", QUIET)),
+        Text.assemble((marks.shared, ACCENT), (" asked for in the shared pool", QUIET)),
+        Text.assemble((marks.best_effort, FRAME), (" best effort", QUIET)),
+        Text(f"{marks.free} free", QUIET),
+    ]
+    if not all(node.is_healthy(d) for node in instance.nodes for d in node.machine.devices):
+        pieces.append(Text.assemble((marks.broken, BAD), (" unhealthy", QUIET)))
+    return flow(pieces, canvas.width)

@@ -1,0 +1,39 @@
+"""What the judge found: breaches, or what the placement is worth."""
+
+from collections.abc import Sequence
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from placer.judge.breaches import RULES, Breach
+from placer_cli.draw.canvas import Canvas
+from placer_cli.draw.palette import BAD, GOOD, STRONG
+from placer_cli.draw.tables import table
+from placer_cli.draw.tiers import draw_values
+from placer_cli.draw.words import count
+from placer_models.cluster import Instance
+from placer_models.goals import Tier
+from placer_models.placement import Placement
+
+
+def draw_finding(
+    instance: Instance,
+    placement: Placement,
+    breaches: Sequence[Breach],
+    values: Sequence[tuple[Tier, int]],
+    canvas: Canvas,
+) -> RenderableType:
+    """Draw what is wrong with a placement; if nothing is, its tiers."""
+    if breaches:
+        rows = [
+            [Text(breach.rule, BAD), Text(breach.subject, STRONG), Text(breach.message)]
+            for breach in breaches
+        ]
+        number = count(len(breaches), "breach", "breaches")
+        drawn = table(("rule", "who", "what is wrong"), rows, wrap=("what is wrong",))
+        return Group(Text(number, BAD), "", drawn)
+    pods = sum(len(gang.pods) for gang in instance.gangs)
+    words = (
+        f"No breach of {len(RULES)} rules; {len(placement.pods):,} of {count(pods, 'pod')} placed."
+    )
+    return Group(Text(words, GOOD), "", draw_values(values, canvas))

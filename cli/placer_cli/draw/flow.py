@@ -1,0 +1,50 @@
+"""Pieces of text in a row, and drawings side by side, as far as the width goes."""
+
+from collections.abc import Iterable, Iterator
+
+from rich.console import Console, Group, RenderableType
+from rich.measure import Measurement
+from rich.table import Table
+from rich.text import Text
+
+from placer_cli.draw.canvas import Canvas
+from placer_cli.draw.palette import STRONG
+
+MOST_COLUMNS = 10_000
+"""Wider than any page."""
+
+
+def flow(pieces: Iterable[Text], width: int, between: str = "   ") -> Text:
+    """Join the pieces; a piece that does not fit starts a new line, uncut if it can."""
+    lines: list[Text] = []
+    for piece in pieces:
+        if lines and len(lines[-1]) + len(between) + len(piece) <= width:
+            lines[-1] = Text.assemble(lines[-1], (between, piece.style), piece)
+        else:
+            lines.append(piece)
+    return Text("\n").join(lines)
+
+
+def titled(title: str, drawing: RenderableType) -> RenderableType:
+    """Put a heading above a drawing."""
+    return Group(Text(title, STRONG), drawing)
+
+
+def beside(drawings: list[RenderableType], canvas: Canvas) -> Iterator[RenderableType]:
+    """Yield drawings side by side if the canvas is wide enough, else in turn."""
+    widths = [columns_of(drawing) for drawing in drawings]
+    if len(drawings) > 1 and sum(widths) + 4 * (len(widths) - 1) <= canvas.width:
+        grid = Table.grid(padding=(0, 4, 0, 0))
+        grid.add_row(*drawings)
+        yield ""
+        yield grid
+        return
+    for drawing in drawings:
+        yield ""
+        yield drawing
+
+
+def columns_of(drawing: RenderableType) -> int:
+    """Return how wide a drawing would like to be."""
+    ruler = Console(width=MOST_COLUMNS)
+    return Measurement.get(ruler, ruler.options, drawing).maximum

@@ -1,0 +1,98 @@
+"""The legend of a node's picture: what each mark stands for, to the last device."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rich.table import Table
+from rich.text import Text
+
+from placer_cli.draw.canvas import Canvas
+from placer_cli.draw.links import pair_bandwidths
+from placer_cli.draw.palette import QUIET, owner_marks, owner_style
+from placer_cli.draw.residents import Resident
+from placer_cli.draw.tables import table
+from placer_cli.draw.threads import Cell
+from placer_cli.draw.words import gb_per_s, memory, short_list
+from placer_models.cluster import Node
+from placer_models.cpuset import CpuSet
+from placer_models.device import GPU
+from placer_models.placement import PodPlacement
+
+WIDE_COLUMNS = 100
+"""From this width on there is room for what names mostly say already: the gang."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tenant:
+    """A pod of the picture, with the mark that stands for it."""
+
+    cell: Cell
+    resident: Resident
+
+    @property
+    def cpuset(self) -> CpuSet:
+        """The CPUs that are the pod's own; pools belong to nobody."""
+        return self.resident.place.cpuset if self.resident.owns_cpus else frozenset()
+
+
+def tenants_of(residents: Sequence[Resident]) -> tuple[Tenant, ...]:
+    """Give each pod of a node a mark; those with CPUs or devices of their own come first."""
+    ordered = sorted(residents, key=lambda r: not (r.owns_cpus or r.place.devices))
+    marks = owner_marks(len(ordered))
+    return tuple(
+        Tenant(Cell(mark, owner_style(number)), resident)
+        for number, (mark, resident) in enumerate(zip(marks, ordered, strict=True))
+    )
+
+
+def legend(node: Node, tenants: Sequence[Tenant], canvas: Canvas) -> Table:
+    """Return a row for each pod of the node."""
+    wide = canvas.width >= WIDE_COLUMNS
+    rows = [_row(node, tenant, wide) for tenant in tenants]
+    head = ("", "pod", "gang", "QoS", "CPUs", "memory", "GPU", "links", "other")
+    return table(head, rows, wrap=("CPUs", "memory", "links"))
+
+
+def cpus_of(resident: Resident, columns: int = 17) -> str:
+    """Say which CPUs a pod runs on: its own by id, or the size of its pool."""
+    ids = resident.place.cpuset
+    if not resident.owns_cpus:
+        return f"pool of {len(ids)}" if ids else ""
+    return short_list(ids, columns)
+
+
+def memory_of(place: PodPlacement) -> str:
+    """Say how many bytes a pod has on which NUMA node: ``0:64Gi 1:32Gi``."""
+    return " ".join(f"{numa}:{memory(amount)}" for numa, amount in place.memory_bytes)
+
+
+def links_of(node: Node, place: PodPlacement) -> str:
+    """Say how fast the slowest pair of a pod's GPUs is, and what the pairs sum to."""
+    pairs = pair_bandwidths(node.machine.gpu_links, place.minors(GPU))
+    if not pairs:
+        return ""
+    slowest = f"{gb_per_s(min(pairs))} GB/s"
+    return slowest if len(pairs) == 1 else f"{slowest}, sum {gb_per_s(sum(pairs))}"
+
+
+def others_of(place: PodPlacement) -> str:
+    """Name the pod's devices that are no GPUs: ``rdma 0-1``."""
+    kinds = sorted({grant.type for grant in place.devices} - {GPU})
+    return ", ".join(f"{kind} {short_list(place.minors(kind))}" for kind in kinds)
+
+
+def _row(node: Node, tenant: Tenant, wide: bool) -> list[Text]:
+    resident, place = tenant.resident, tenant.resident.place
+    name = Text(resident.pod.title)
+    if resident.running:
+        name.append(" running", QUIET)
+    words = (
+        (place.gang or "") if wide else "",
+        resident.pod.spec.qos.value,
+        cpus_of(resident),
+        memory_of(place),
+        short_list(place.minors(GPU)),
+        links_of(node, place),
+        others_of(place),
+    )
+    return [Text(tenant.cell.mark, tenant.cell.style), name, *(Text(word) for word in words)]

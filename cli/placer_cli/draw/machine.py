@@ -1,0 +1,138 @@
+"""A machine that nobody uses yet: what is inside, and what it is known from."""
+
+from collections import Counter
+from collections.abc import Iterator
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from placer_cli.draw.blocks import blocks_of, cores_of
+from placer_cli.draw.canvas import Canvas
+from placer_cli.draw.flow import beside, flow, titled
+from placer_cli.draw.links import draw_links
+from placer_cli.draw.packages import Paint, draw_packages
+from placer_cli.draw.palette import ACCENT, BAD, QUIET, STRONG
+from placer_cli.draw.threads import Cell
+from placer_cli.draw.words import count, memory, short_list
+from placer_models.cluster import Machine
+from placer_models.device import GPU, Device
+from placer_models.policy import CoreKind
+from placer_models.topology import Cpu, Topology
+
+MOST_DISTANCES = 10
+"""A matrix of distances for more NUMA nodes than these would be read by nobody."""
+
+
+def draw_machine(machine: Machine, canvas: Canvas) -> RenderableType:
+    """Draw a machine: a headline, its packages, distances, links and sources."""
+    return Group(*_parts(machine, canvas))
+
+
+def summary(machine: Machine, times: str) -> tuple[str, ...]:
+    """Return what a machine consists of: CPUs, NUMA nodes, memory, devices."""
+    topology = machine.topology
+    packages = len({cpu.package for cpu in topology.cpus})
+    devices = Counter((d.type, d.model, d.memory_bytes) for d in machine.devices)
+    return (
+        count(len(topology.cpus), "CPU"),
+        count(packages, "package"),
+        f"{count(len(cores_of(topology)), 'core')} of {_threads(topology)}",
+        count(len(topology.numa_nodes), "NUMA node"),
+        memory(topology.memory_bytes),
+        *(
+            f"{number} {times} {_title(kind, model, size)}"
+            for (kind, model, size), number in devices.items()
+        ),
+    )
+
+
+def _title(kind: str, model: str, memory_bytes: int) -> str:
+    """Name a model of device, and its memory if the name does not say it."""
+    said = not memory_bytes or "GB" in model
+    return (model or kind) if said else f"{model or kind} {memory(memory_bytes)}"
+
+
+def threads_per_core(topology: Topology) -> str:
+    """Return the numbers of threads that cores have, offline ones included: ``1-2``."""
+    return short_list({len(core) for core in cores_of(topology)})
+
+
+def _threads(topology: Topology) -> str:
+    number = threads_per_core(topology)
+    return "1 thread" if number == "1" else f"{number} threads"
+
+
+def _parts(machine: Machine, canvas: Canvas) -> Iterator[RenderableType]:
+    marks = canvas.marks
+    yield Text.assemble((machine.name, STRONG), f"  {machine.title}")
+    facts = (Text(fact, QUIET) for fact in summary(machine, marks.times))
+    yield flow(facts, canvas.width, f" {marks.dot} ")
+    yield draw_packages(machine, _paint(canvas), canvas)
+    yield _marks_line(machine, canvas)
+    matrices: list[RenderableType] = []
+    if len(machine.topology.numa_distances) > 1:
+        matrices.append(titled("NUMA distances", distances(machine.topology)))
+    gpus = [device for device in machine.devices if device.type == GPU]
+    broken = frozenset(gpu.minor for gpu in gpus if not gpu.healthy)
+    if len(gpus) > 1:
+        matrices.append(titled("GPU links", draw_links(machine, canvas, broken=broken)))
+    yield from beside(matrices, canvas)
+    if machine.notes or machine.sources:
+        yield ""
+    if machine.notes:
+        yield Text(machine.notes, QUIET)
+    if machine.sources:
+        yield Text("Sources: " + "; ".join(machine.sources), QUIET)
+
+
+def _paint(canvas: Canvas) -> Paint:
+    marks = canvas.marks
+
+    def cpu(cpu: Cpu) -> Cell:
+        if not cpu.online:
+            return Cell(marks.offline, BAD)
+        efficient = cpu.kind is CoreKind.EFFICIENCY
+        return Cell(marks.efficiency if efficient else marks.thread, ACCENT)
+
+    def device(device: Device) -> Text:
+        if device.healthy:
+            return Text(str(device.minor), ACCENT)
+        return Text(f"{device.minor}{marks.broken}", BAD)
+
+    return Paint(cpu, 1, lambda node, columns: None, device)
+
+
+def _marks_line(machine: Machine, canvas: Canvas) -> Text:
+    """Explain the marks that the picture has."""
+    marks = canvas.marks
+    cpus = machine.topology.cpus
+    pieces = [Text.assemble((marks.thread, ACCENT), (" thread; a column is a core", QUIET))]
+    if any(cpu.kind is CoreKind.EFFICIENCY for cpu in cpus):
+        pieces.append(Text.assemble((marks.efficiency, ACCENT), (" of an efficiency core", QUIET)))
+    if not all(cpu.online for cpu in cpus):
+        pieces.append(Text.assemble((marks.offline, BAD), (" offline", QUIET)))
+    if not all(device.healthy for device in machine.devices):
+        pieces.append(Text.assemble((marks.broken, BAD), (" unhealthy device", QUIET)))
+    if any(len(block.groups) > 1 for block in blocks_of(machine)):
+        pieces.append(Text("gap: another last-level cache or kind of core", QUIET))
+    return flow(pieces, canvas.width)
+
+
+def distances(topology: Topology) -> RenderableType:
+    """Draw the NUMA distances; on large machines only which there are."""
+    ids = [node.id for node in topology.numa_nodes]
+    rows = topology.numa_distances
+    if len(ids) > MOST_DISTANCES:
+        seen = Counter(value for row in rows for value in row)
+        words = ", ".join(f"{value} ({number} pairs)" for value, number in sorted(seen.items()))
+        return Text(words, QUIET)
+    table = Table.grid(padding=(0, 1))
+    for _ in range(len(ids) + 1):
+        table.add_column(justify="right")
+    table.add_row(Text("NUMA", STRONG), *(Text(str(i), STRONG) for i in ids))
+    local = min(value for row in rows for value in row)
+    for i, row in zip(ids, rows, strict=True):
+        cells = (Text(str(value), QUIET if value == local else ACCENT) for value in row)
+        table.add_row(Text(str(i), STRONG), *cells)
+    return table

@@ -1,0 +1,166 @@
+"""One node with its owners: who holds which thread, memory and device."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from placer_cli.draw.bars import bar
+from placer_cli.draw.canvas import Canvas
+from placer_cli.draw.flow import flow, titled
+from placer_cli.draw.legend import Tenant, legend, tenants_of
+from placer_cli.draw.links import draw_links
+from placer_cli.draw.packages import Paint, draw_packages
+from placer_cli.draw.palette import BAD, FRAME, QUIET, STRONG
+from placer_cli.draw.residents import Resident
+from placer_cli.draw.threads import Cell
+from placer_cli.draw.words import count, cpus, memory
+from placer_models.cluster import Node
+from placer_models.device import GPU, Device
+from placer_models.policy import AlignmentPolicy, QosClass
+from placer_models.topology import Cpu, NumaNode
+
+MEMORY_COLUMNS = 24
+"""Width of a NUMA node's memory bar, where there is room."""
+
+
+def draw_node(node: Node, residents: Sequence[Resident], canvas: Canvas) -> RenderableType:
+    """Draw the inside of a node, its owners' legend, and its links."""
+    return Group(*_parts(node, residents, canvas))
+
+
+def _parts(node: Node, residents: Sequence[Resident], canvas: Canvas) -> Iterator[RenderableType]:
+    tenants = tenants_of(residents)
+    claims = _Claims.of(node, tenants)
+    yield _headline(node, canvas)
+    yield draw_packages(node.machine, _paint(node, claims, canvas), canvas)
+    yield _marks_line(node, claims, canvas)
+    yield _free_line(node, claims, residents, canvas)
+    if tenants:
+        yield ""
+        yield legend(node, tenants, canvas)
+    gpus = [device for device in node.machine.devices if device.type == GPU]
+    broken = frozenset(gpu.minor for gpu in gpus if not node.is_healthy(gpu))
+    if len(gpus) > 1:
+        yield ""
+        yield titled("GPU links", draw_links(node.machine, canvas, claims.gpu, broken))
+
+
+@dataclass(frozen=True, slots=True)
+class _Claims:
+    """Who holds what on the node; more than one holder is a breach, and shown as such."""
+
+    cpus: Mapping[int, list[Tenant]]
+    memory_bytes: Mapping[int, list[tuple[int, Tenant]]]
+    devices: Mapping[tuple[str, int], list[Tenant]]
+
+    @classmethod
+    def of(cls, node: Node, tenants: Sequence[Tenant]) -> "_Claims":
+        cpus, memory, devices = defaultdict(list), defaultdict(list), defaultdict(list)
+        for tenant in tenants:
+            for cpu in tenant.cpuset:
+                cpus[cpu].append(tenant)
+            for numa, amount in tenant.resident.place.memory_bytes:
+                memory[numa].append((amount, tenant))
+            for grant in tenant.resident.place.devices:
+                devices[grant.type, grant.minor].append(tenant)
+        return cls(dict(cpus), dict(memory), dict(devices))
+
+    def gpu(self, minor: int) -> Cell | None:
+        """Return the mark of the holder of a GPU."""
+        holders = self.devices.get((GPU, minor), [])
+        return holders[0].cell if holders else None
+
+
+def _headline(node: Node, canvas: Canvas) -> Text:
+    facts = [f"{key}={value}" for key, value in node.labels]
+    if node.alignment is not AlignmentPolicy.NONE:
+        facts.append(f"NUMA policy {node.alignment}")
+    pieces = [Text.assemble((node.name, STRONG), f"  {node.machine.title}")]
+    pieces += [Text(fact, QUIET) for fact in facts]
+    if node.cordoned:
+        pieces.append(Text("cordoned: nothing new comes here", BAD))
+    return flow(pieces, canvas.width, f" {canvas.marks.dot} ")
+
+
+def _paint(node: Node, claims: _Claims, canvas: Canvas) -> Paint:
+    marks = canvas.marks
+    cells = [tenant.cell for holders in claims.cpus.values() for tenant in holders]
+    free, twice = Cell(marks.free, QUIET), Cell(marks.broken, BAD)
+
+    def cpu(cpu: Cpu) -> Cell:
+        holders = claims.cpus.get(cpu.id, [])
+        if len(holders) > 1 or (holders and not cpu.online):
+            return twice
+        if holders:
+            return holders[0].cell
+        if not cpu.online:
+            return Cell(marks.offline, BAD)
+        return Cell(marks.reserved, FRAME) if cpu.id in node.reserved_cpus else free
+
+    def amount(numa: NumaNode, columns: int) -> Text | None:
+        if not numa.memory_bytes:
+            return None
+        held = [(taken, tenant.cell) for taken, tenant in claims.memory_bytes.get(numa.id, [])]
+        taken = sum(number for number, _ in held)
+        words = f" {memory(taken)}"
+        over = taken > numa.memory_bytes
+        width = max(4, min(MEMORY_COLUMNS, columns - 5 - len(words)))
+        picture = bar(held, numa.memory_bytes, width, marks.empty)
+        return Text.assemble(("mem  ", QUIET), picture, (words, BAD if over else QUIET))
+
+    def device(device: Device) -> Text:
+        holders = claims.devices.get((device.type, device.minor), [])
+        cell = holders[0].cell if holders else free
+        if len(holders) > 1 or not node.is_healthy(device):
+            cell = twice
+        return Text.assemble((f"{device.minor}:", QUIET), (cell.mark, cell.style))
+
+    widest = max((len(cell.mark) for cell in cells), default=1)
+    return Paint(cpu, widest, amount, device)
+
+
+def _marks_line(node: Node, claims: _Claims, canvas: Canvas) -> Text:
+    marks = canvas.marks
+    pieces = [Text(f"{marks.free} free", QUIET), Text("a column is a core", QUIET)]
+    if node.reserved_cpus:
+        pieces.append(Text.assemble((marks.reserved, FRAME), (" kept for the system", QUIET)))
+    if len(node.machine.topology.online) < len(node.machine.topology.cpus):
+        pieces.append(Text.assemble((marks.offline, BAD), (" offline", QUIET)))
+    if not all(node.is_healthy(device) for device in node.machine.devices):
+        pieces.append(Text.assemble((marks.broken, BAD), (" unhealthy", QUIET)))
+    if any(len(holders) > 1 for holders in (*claims.cpus.values(), *claims.devices.values())):
+        pieces.append(Text.assemble((marks.broken, BAD), (" claimed twice", BAD)))
+    return flow(pieces, canvas.width)
+
+
+def _free_line(node: Node, claims: _Claims, residents: Sequence[Resident], canvas: Canvas) -> Text:
+    """Say what is left, and what the pools of pods without CPUs of their own carry."""
+    topology = node.machine.topology
+    allocatable = topology.online - node.reserved_cpus
+    unowned = allocatable - claims.cpus.keys()
+    whole = sum(core <= unowned for core in topology.cores.values())
+    words = [
+        f"free: {len(unowned)} of {count(len(allocatable), 'CPU')}",
+        count(whole, "whole core"),
+    ]
+    types = Counter(device.type for device in node.machine.devices)
+    free_devices = Counter(
+        device.type
+        for device in node.machine.devices
+        if node.is_healthy(device) and (device.type, device.minor) not in claims.devices
+    )
+    words += [
+        f"{free_devices[kind]} of {total} {kind.upper() if kind == GPU else kind}"
+        for kind, total in types.items()
+    ]
+    taken = sum(amount for parts in claims.memory_bytes.values() for amount, _ in parts)
+    words.append(memory(max(0, topology.memory_bytes - taken)))
+    for qos, pool in ((QosClass.LS, "shared pool"), (QosClass.BE, "best-effort pool")):
+        members = [r for r in residents if r.pod.spec.qos is qos]
+        if members:
+            asked = sum(r.pod.spec.requests.cpu_milli for r in members)
+            words.append(f"{pool}: {count(len(members), 'pod')} asking for {cpus(asked)} CPUs")
+    return flow((Text(word, QUIET) for word in words), canvas.width, f" {canvas.marks.dot} ")

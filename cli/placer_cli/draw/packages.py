@@ -1,0 +1,180 @@
+"""Packages as boxes of NUMA nodes, with their cores, memory and devices inside."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby, zip_longest
+from math import ceil
+
+from rich.console import Group, RenderableType
+from rich.panel import Panel
+from rich.table import Table
+from rich.text import Text
+
+from placer_cli.draw.blocks import Block, blocks_of, homeless
+from placer_cli.draw.canvas import Canvas
+from placer_cli.draw.palette import FRAME, QUIET, STRONG
+from placer_cli.draw.threads import CellOf, natural_columns, thread_rows
+from placer_cli.draw.words import joined, memory, short_list
+from placer_models.cluster import Machine
+from placer_models.device import Device
+from placer_models.topology import NumaNode
+
+FRAME_COLUMNS = 4
+"""A box's two borders and the room inside them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Paint:
+    """How the parts of a machine look.
+
+    Attributes:
+        cell_columns: Width of every thread's cell.
+        memory: A line on the memory of a NUMA node in the columns given, if any.
+        device: A device, as short as can be.
+
+    """
+
+    cpu: CellOf
+    cell_columns: int
+    memory: Callable[[NumaNode, int], Text | None]
+    device: Callable[[Device], Text]
+
+
+def draw_packages(machine: Machine, paint: Paint, canvas: Canvas) -> RenderableType:
+    """Draw every package of a machine, and what belongs to none."""
+    blocks = blocks_of(machine)
+    packages = {
+        package: list(members)
+        for package, members in groupby(blocks, lambda block: block.package)
+        if package is not None
+    }
+    natural = max((_natural(members, paint) for members in packages.values()), default=0)
+    per_row = _per_row(len(packages), natural + FRAME_COLUMNS, canvas.width)
+    width = (canvas.width - (per_row - 1)) // per_row - FRAME_COLUMNS
+    drawn = {package: _rows(members, paint, width) for package, members in packages.items()}
+    boxes = []
+    for package, rows in drawn.items():
+        # Packages side by side have their NUMA nodes on one level.
+        beside = drawn.values() if per_row > 1 else [rows]
+        heights = [max(_height(row) for row in level) for level in zip_longest(*beside)]
+        boxes.append(
+            Panel(
+                Group(*(_numa_row(row, h, canvas) for row, h in zip(rows, heights, strict=False))),
+                title=Text(f"package {package}", STRONG),
+                title_align="left",
+                border_style=FRAME,
+                height=sum(heights) + 2 * len(heights) + 2,
+            )
+        )
+    apart = [block for block in blocks if block.package is None]
+    return Group(_grid(boxes, per_row), *_without_cpus(apart, paint), *_homeless(machine, paint))
+
+
+def device_lines(devices: Sequence[Device], paint: Paint, width: int) -> list[Text]:
+    """Draw devices, a line or more for each type, cut at the width."""
+    lines: list[Text] = []
+    for kind, members in groupby(devices, lambda device: device.type):
+        title = kind.upper() if kind == "gpu" else kind
+        line = Text(f"{title:<4}", QUIET)
+        for device in members:
+            chip = paint.device(device)
+            if len(line) + 1 + len(chip) > width and len(line) > 4:
+                lines.append(line)
+                line = Text(" " * 4)
+            line = Text.assemble(line, " ", chip)
+        lines.append(line)
+    return lines
+
+
+def _natural(blocks: Sequence[Block], paint: Paint) -> int:
+    """Return the width that the widest NUMA node's box would like."""
+    lines = (natural_columns(block.groups, paint.cell_columns) for block in blocks)
+    return max(lines) + FRAME_COLUMNS
+
+
+def _per_row(boxes: int, natural: int, width: int) -> int:
+    """Return how many boxes stand side by side, so that all rows are as full as can be."""
+    most = max(1, min(boxes, (width + 1) // (natural + 1)))
+    return max(1, ceil(boxes / ceil(boxes / most))) if boxes else 1
+
+
+Row = list[tuple[Block, list[Text]]]
+"""NUMA nodes side by side, with the lines inside their boxes."""
+
+
+def _rows(blocks: Sequence[Block], paint: Paint, width: int) -> list[Row]:
+    per_row = _per_row(len(blocks), _natural(blocks, paint), width)
+    inside = (width - (per_row - 1)) // per_row - FRAME_COLUMNS
+    drawn = [(block, _lines(block, paint, inside)) for block in blocks]
+    return [drawn[i : i + per_row] for i in range(0, len(drawn), per_row)]
+
+
+def _height(row: Row | None) -> int:
+    return max(len(lines) for _, lines in row) if row else 0
+
+
+def _numa_row(row: Row, height: int, canvas: Canvas) -> RenderableType:
+    boxes = [
+        Panel(
+            Text("\n").join(lines),
+            title=_title(block, canvas),
+            title_align="left",
+            border_style=FRAME,
+            height=height + 2,
+        )
+        for block, lines in row
+    ]
+    return _grid(boxes, len(boxes))
+
+
+def _grid(boxes: Sequence[RenderableType], per_row: int) -> Table:
+    grid = Table.grid(expand=True, padding=(0, 1, 0, 0), pad_edge=False)
+    for _ in range(per_row):
+        grid.add_column(ratio=1)
+    for start in range(0, len(boxes), per_row):
+        grid.add_row(*boxes[start : start + per_row])
+    return grid
+
+
+def _title(block: Block, canvas: Canvas) -> Text:
+    node = block.numa_node
+    if node is None:
+        return Text("no NUMA node", STRONG)
+    pages = [f"{h.count}x{memory(h.page_bytes)} pages" for h in node.hugepages if h.count]
+    words = joined([memory(node.memory_bytes), *pages], canvas.marks.dot)
+    return Text.assemble((f"NUMA {node.id}", STRONG), (f" {words}", QUIET))
+
+
+def _lines(block: Block, paint: Paint, width: int) -> list[Text]:
+    lines = thread_rows(block.groups, paint.cpu, paint.cell_columns, width)
+    if block.numa_node is not None:
+        line = paint.memory(block.numa_node, width)
+        lines += [] if line is None else [line]
+    return lines + device_lines(block.devices, paint, width)
+
+
+def _without_cpus(blocks: Sequence[Block], paint: Paint) -> Iterator[RenderableType]:
+    """Draw NUMA nodes without CPUs; equal empty ones share a line."""
+    plain = [b for b in blocks if b.numa_node and not b.numa_node.memory_bytes and not b.devices]
+    for block in blocks:
+        if block in plain or block.numa_node is None:
+            continue
+        line = Text.assemble(
+            (f"NUMA {block.numa_node.id}", STRONG),
+            (f" no CPUs, {memory(block.numa_node.memory_bytes)} ", QUIET),
+        )
+        amount = paint.memory(block.numa_node, 30)
+        yield Text(" ").join([line, *([amount] if amount else []), *_chips(block.devices, paint)])
+    if plain:
+        ids = short_list([b.numa_node.id for b in plain if b.numa_node])
+        yield Text.assemble((f"NUMA {ids}", STRONG), (" no CPUs and no memory for pods", QUIET))
+
+
+def _chips(devices: Sequence[Device], paint: Paint) -> list[Text]:
+    return device_lines(devices, paint, 10_000)
+
+
+def _homeless(machine: Machine, paint: Paint) -> Iterator[RenderableType]:
+    devices = homeless(machine)
+    if devices:
+        yield Text.assemble(("without a NUMA node ", QUIET), *_chips(devices, paint))

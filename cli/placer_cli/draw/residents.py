@@ -1,0 +1,60 @@
+"""Who is on which node: running pods, and those that a placement adds."""
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from placer_cli.draw.words import stem
+from placer_models.cluster import Instance
+from placer_models.placement import Placement, PodPlacement
+from placer_models.pod import Pod
+
+
+@dataclass(frozen=True, slots=True)
+class Resident:
+    """A pod in its place.
+
+    Attributes:
+        party: What people call it together with its like: its gang, or the name that
+            its replicas share.
+
+    """
+
+    pod: Pod
+    place: PodPlacement
+    party: str
+    running: bool
+
+    @property
+    def owns_cpus(self) -> bool:
+        """Whether the pod's cpuset is its own, not a pool."""
+        return self.pod.spec.qos.owns_cpus and bool(self.place.cpuset)
+
+
+class StrangeError(ValueError):
+    """A placement speaks of a pod or a node that the instance does not have."""
+
+
+def residents_of(instance: Instance, placement: Placement) -> Mapping[str, tuple[Resident, ...]]:
+    """Return the pods of every node that has any, running ones first.
+
+    Raises:
+        StrangeError: The placement is of another instance.
+
+    """
+    nodes = {node.name for node in instance.nodes}
+    waiting = {pod.key: (pod, gang) for gang in instance.gangs for pod in gang.pods}
+    found: dict[str, list[Resident]] = defaultdict(list)
+    for running in instance.running:
+        place = running.placement
+        party = place.gang or stem(place.name)
+        found[place.node].append(Resident(running.pod, place, party, running=True))
+    for place in placement.pods:
+        if place.key not in waiting:
+            raise StrangeError(f"pod '{place.name}' of namespace '{place.namespace}' does not wait")
+        if place.node not in nodes:
+            raise StrangeError(f"pod '{place.name}' is placed on '{place.node}', which is no node")
+        pod, gang = waiting[place.key]
+        party = stem(pod.name) if gang.lone else gang.name
+        found[place.node].append(Resident(pod, place, party, running=False))
+    return {node: tuple(pods) for node, pods in found.items()}

@@ -1,0 +1,78 @@
+"""What waits for a place: gangs and lone pods, equal ones folded."""
+
+from collections.abc import Container
+from itertools import groupby
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from placer_cli.draw.flow import titled
+from placer_cli.draw.tables import table
+from placer_cli.draw.words import cpus, fold_names, memory, stem
+from placer_models.cluster import Instance
+from placer_models.pod import Gang, Pod, PodSpec
+from placer_models.policy import AlignmentPolicy, BindPolicy
+
+Member = tuple[Gang, Pod]
+
+
+def waiting(instance: Instance, placed: Container[tuple[str, str]]) -> RenderableType | None:
+    """Return a table of the pods that have no place yet; None if there is none."""
+    members = [(gang, pod) for gang in instance.gangs for pod in gang.pods if pod.key not in placed]
+    if not members:
+        return None
+    rows = [_row(list(series)) for _, series in groupby(members, key=_series)]
+    drawn = table(
+        ("pods", "name", "gang", "priority", "QoS", "each asks for", "rules"),
+        rows,
+        numbers=("pods", "priority"),
+        wrap=("each asks for", "rules"),
+    )
+    return titled("Without a place", drawn)
+
+
+def asked(spec: PodSpec) -> str:
+    """Say what one pod asks for: ``16 CPUs, 64Gi, 2 gpu``."""
+    need = spec.requests
+    parts = [f"{cpus(need.cpu_milli)} CPUs"] if need.cpu_milli else []
+    parts += [memory(need.memory_bytes)] if need.memory_bytes else []
+    parts += [f"{device.count} {device.type}" for device in need.devices]
+    return ", ".join(parts) or "nothing"
+
+
+def _series(member: Member) -> tuple[object, ...]:
+    gang, pod = member
+    return (
+        stem(pod.name),
+        pod.namespace,
+        pod.spec,
+        gang.priority,
+        gang.weight,
+        None if gang.lone else gang.key,
+    )
+
+
+def _row(members: list[Member]) -> list[Text]:
+    gang, pod = members[0]
+    words = (
+        str(len(members)),
+        fold_names([pod.title for _, pod in members]),
+        "" if gang.lone else f"{gang.name}, at least {gang.minimum}",
+        str(gang.priority) if gang.priority else "",
+        pod.spec.qos.value,
+        asked(pod.spec),
+        _rules(gang, pod.spec),
+    )
+    return [Text(word) for word in words]
+
+
+def _rules(gang: Gang, spec: PodSpec) -> str:
+    """Name what narrows the pod's choice of a place."""
+    rules = [f"{key}={value}" for key, value in spec.node_selector]
+    if spec.alignment is not AlignmentPolicy.NONE:
+        rules.append(spec.alignment.value)
+    if spec.bind is not BindPolicy.DEFAULT:
+        rules.append(f"{spec.bind.value} {spec.bind_strength.value}")
+    if gang.gather is not None:
+        rules.append(f"gathers on one {gang.gather.value}")
+    return ", ".join(rules)
