@@ -108,27 +108,39 @@ class _Nearest:
 
         """
         here = len(chosen)
-        if not self._promises(chosen, [left[g] for g in group_of], lost):
-            return
         if here == len(self.free):
-            self.counts = chosen
-            self.spread = tuple(self._fewest(kind, chosen, [0] * here) for kind in self.places)
-            self.points = self._points_left(chosen)
-            self.lost = lost
+            if self._promises(chosen, left, group_of, lost):
+                self._keep(chosen, lost)
             return
         group = group_of[here]
         later = sum(self.free[i] for i in range(here + 1, len(self.free)) if group_of[i] == group)
         most, need = self.free[here], left[group]
-        for count in range(min(most, need), max(0, need - later) - 1, -1):
+        options = range(min(most, need), max(0, need - later) - 1, -1)
+        if len(options) > 1 and not self._promises(chosen, left, group_of, lost):
+            return
+        for count in options:
             left[group] = need - count
             self._grow((*chosen, count), group_of, left, lost)
         left[group] = need
 
-    def _promises(self, chosen: tuple[int, ...], left: list[int], lost: int) -> bool:
+    def _keep(self, chosen: tuple[int, ...], lost: int) -> None:
+        """Make a whole set the best so far."""
+        nothing = [0] * len(chosen)
+        self.spread = tuple(self._fewest(kind, chosen, nothing) for kind in self.places)
+        self.points = self._points_left(chosen)
+        self.lost = lost
+        self.counts = chosen
+
+    def _promises(
+        self, chosen: tuple[int, ...], left: list[int], group_of: list[int], lost: int
+    ) -> bool:
         """Return whether a set that begins so could be better than the best so far."""
         if not self.counts:
             return True
-        room = [min(count, left[i]) if i >= len(chosen) else 0 for i, count in enumerate(self.free)]
+        room = [
+            min(count, left[group_of[i]]) if i >= len(chosen) else 0
+            for i, count in enumerate(self.free)
+        ]
         spread = tuple(self._fewest(kind, chosen, room) for kind in self.places)
         if spread != self.spread:
             return spread < self.spread

@@ -15,7 +15,7 @@ def best_sum(merged: Merged, counts: tuple[int, ...], size: int, least: int = 0)
     Such a set must exist: ``least`` is at most what ``best_minimum`` says.
     """
     search = _Search(merged, counts, least)
-    search.grow(size, 0, list(range(len(counts))), [0] * len(counts))
+    search.run(size)
     return search.best
 
 
@@ -26,7 +26,7 @@ def heaviest_sets(
     """Return every set of the largest pair sum, as counts per group."""
     search = _Search(merged, counts, least, ties=True)
     search.best = best_sum(merged, counts, size, least)
-    search.grow(size, 0, list(range(len(counts))), [0] * len(counts))
+    search.run(size)
     return tuple(search.found)
 
 
@@ -54,7 +54,12 @@ class _Search:
             for row in self.merged.weights
         ]
 
-    def grow(self, left: int, total: int, groups: list[int], gain: list[int]) -> None:
+    def run(self, size: int) -> None:
+        """Choose so many devices."""
+        present = [i for i, count in enumerate(self.counts) if count]
+        self._grow(size, 0, present, [0] * len(self.counts))
+
+    def _grow(self, left: int, total: int, groups: list[int], gain: list[int]) -> None:
         """Choose ``left`` more devices out of the groups.
 
         Args:
@@ -82,7 +87,7 @@ class _Search:
         for count in range(room[pick], -1, -1):
             self.chosen[pick] = count
             near = [i for i in others if self.near[pick] >> i & 1] if count else others
-            self.grow(
+            self._grow(
                 left - count,
                 total + count * gain[pick] + pairs(count) * row[pick],
                 near,
@@ -91,14 +96,13 @@ class _Search:
 
     def _score(self, i: int, left: int, room: list[int], gain: list[int]) -> int:
         """Return at most twice what a device adds, each open pair shared by its ends."""
-        score, partners = 2 * gain[i], left - 1
+        row, score, partners = self.merged.weights[i], 2 * gain[i], left - 1
         for j in self.order[i]:
-            if partners == 0:
-                break
-            taken = min(room[j] - (j == i), partners)
-            if taken > 0:
-                score += taken * self.merged.weights[i][j]
-                partners -= taken
+            others = room[j] - 1 if j == i else room[j]
+            if others >= partners:
+                return score + partners * row[j]
+            score += others * row[j]
+            partners -= others
         return score
 
     def _record(self, total: int) -> None:

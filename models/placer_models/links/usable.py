@@ -34,6 +34,7 @@ def disjoint_sets(board: Board, size: int, free: tuple[int, ...]) -> int:
     return _most_cliques(fast, fast.counts(free), size)
 
 
+@lru_cache(maxsize=65536)
 def _most_cliques(fast: Merged, counts: tuple[int, ...], size: int) -> int:
     """Return the most disjoint cliques, part by part of the graph.
 
@@ -54,7 +55,6 @@ def _most_cliques(fast: Merged, counts: tuple[int, ...], size: int) -> int:
     return total
 
 
-@lru_cache(maxsize=65536)
 def _search(fast: Merged, counts: tuple[int, ...], size: int) -> int:
     """Return the most disjoint cliques in a connected part, by trying one group's fate.
 
