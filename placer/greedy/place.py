@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from placer.greedy.fleet import Fleet
 from placer.greedy.gather import gather
-from placer.greedy.order import Key, Order, hardest_first, largest_first, most_value_first
+from placer.greedy.order import Order, hardest_first, largest_first, most_value_first
 from placer_models.goals import MEMBER_ABOVE_POINTS, MEMBER_OF_MINIMUM_POINTS
 from placer_models.problem import Choice, Choices, GangTask, Problem
 
@@ -118,12 +118,14 @@ def _attempts(fleet: Fleet, level: int, units: Sequence[Unit], order: Order) -> 
 
 
 def _sorted(units: Sequence[Unit], problem: Problem, order: Order) -> tuple[Unit, ...]:
+    """Return the units, and the gangs in them, in an order."""
     key = order(problem)
 
-    def first(unit: Unit) -> tuple[Key, tuple[int, ...]]:
-        return min(key(problem.gangs[index]) for index in unit.gangs), unit.gangs
-
-    return tuple(sorted(units, key=first))
+    found = []
+    for unit in units:
+        gangs = sorted(unit.gangs, key=lambda index: (key(problem.gangs[index]), index))
+        found.append(Unit(tuple(gangs), unit.level))
+    return tuple(sorted(found, key=lambda unit: (key(problem.gangs[unit.gangs[0]]), unit.gangs)))
 
 
 def _gangs(problem: Problem, level: int) -> list[GangTask]:
@@ -148,11 +150,8 @@ def _run(fleet: Fleet, level: int, attempt: _Attempt, stop: Callable[[], bool]) 
     for unit in attempt.units:
         if stop():
             return
-        mark = fleet.mark()
-        alone = attempt.minima_first
-        if not all(_place_minimum(fleet, gangs[i], alone=alone) for i in unit.gangs):
-            fleet.undo(mark)
-        elif not attempt.minima_first:
+        placed = _place_minima(fleet, unit, alone=attempt.minima_first)
+        if placed and not attempt.minima_first:
             for index in unit.gangs:
                 if gangs[index].level == level:
                     _place_rest(fleet, gangs[index])
@@ -161,6 +160,19 @@ def _run(fleet: Fleet, level: int, attempt: _Attempt, stop: Callable[[], bool]) 
         if stop():
             return
         _place_rest(fleet, gang)
+
+
+def _place_minima(fleet: Fleet, unit: Unit, *, alone: bool) -> bool:
+    """Place the minimum of each gang of the unit; nothing stays placed if one fails."""
+    gangs = [fleet.problem.gangs[index] for index in unit.gangs]
+    mark = fleet.mark()
+    for ordered in (gangs, gangs[::-1]):
+        if all(_place_minimum(fleet, g, alone=alone or len(gangs) > 1) for g in ordered):
+            return True
+        fleet.undo(mark)
+        if len(gangs) == 1:
+            break
+    return False
 
 
 def _place_minimum(fleet: Fleet, gang: GangTask, *, alone: bool) -> bool:
