@@ -132,15 +132,15 @@ def _places(file: MachineFile) -> tuple[dict[int, int], dict[int, int]]:
             if twice := package_of.keys() & cpus:
                 raise ValueError(f"CPU {format_cpu_list(twice)} is listed already")
         package_of |= dict.fromkeys(cpus, loose.package)
-    said: CpuSet = frozenset()
+    placed: CpuSet = frozenset()
     for i, package in enumerate(file.packages):
         cpus = parse_cpu_list(package.cpus)
         with at("packages", i, "cpus"):
             if strangers := cpus - package_of.keys():
                 raise ValueError(f"the machine has no CPU {format_cpu_list(strangers)}")
-            if twice := cpus & said:
-                raise ValueError(f"CPU {format_cpu_list(twice)} is in a package already")
-        said |= cpus
+            if again := cpus & placed:
+                raise ValueError(f"CPU {format_cpu_list(again)} is in a package already")
+        placed |= cpus
         package_of |= dict.fromkeys(cpus, package.id)
     return numa_of, package_of
 
