@@ -3,15 +3,20 @@
 from ortools.sat.python.cp_model import CpModel, LinearExpr
 
 from placer_models.cpsat.variables import Decisions
+from placer_models.device import GPU
 from placer_models.problem import Problem
 
 
 def a_pod_has_the_devices_it_asks_for(model: CpModel, problem: Problem, x: Decisions) -> None:
-    """Devices of all twin classes together are the request of the seat's pods."""
+    """Devices of all twin classes together are the request of the seat's pods.
+
+    GPUs that are picked as a set are right by the set.
+    """
     for seat in x.seats:
         for bank, taken in zip(problem.nodes[seat.node].banks, seat.devices, strict=True):
             size = seat.shape.count_of(bank.type)
-            if size and len(bank.free) > 1:
+            picked = bank.type == GPU and seat.picks
+            if size and len(bank.free) > 1 and not picked:
                 model.add(LinearExpr.sum(list(taken)) == size * seat.count)
 
 
