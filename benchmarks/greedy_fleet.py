@@ -1,0 +1,226 @@
+"""One pod after the other on 1,000 nodes: the greedy path, first fit, and a plain scan.
+
+The fleet is of catalogue machines; it is measured empty, and again after thousands of
+other pods have made its nodes differ. First fit takes the first node with a place and
+scores nothing. The plain scan asks every node for its best place, as the greedy path
+does, but remembers nothing; it is timed on a few pods only.
+
+Times are CPU times of the one thread that works: the same as the clock's on an idle
+machine, and no worse on a busy one.
+
+Run: python benchmarks/greedy_fleet.py [NODES]
+"""
+
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from random import Random
+from statistics import median
+from time import thread_time
+
+from placer.greedy.chooser import choose
+from placer.greedy.fleet import Fleet
+from placer.greedy.place import place_greedily
+from placer.state.batch import build_problem
+from placer_models.cluster import Instance, Node
+from placer_models.machines.catalogue import load_machine
+from placer_models.pod import Container, DeviceRequest, Gang, Pod, PodSpec, Resources
+from placer_models.policy import AlignmentPolicy, BindPolicy, GatherLevel, QosClass, Strength
+from placer_models.problem import Problem
+
+SEED = 7
+TIMED_PODS = 200
+SCANNED_PODS = 12
+WARM_UP_PODS_PER_NODE = 3
+GIB = 2**30
+MACHINES = (
+    "dgx-a100",
+    "hgx-h100",
+    "dgx-1-v100",
+    "dgx-2",
+    "p4d-24xlarge",
+    "epyc-7402-nps1",
+    "epyc-7401-nps4",
+    "xeon-6430-2s",
+    "xeon-6230-snc2",
+    "threadripper-2990wx",
+)
+
+
+def spec(
+    qos: QosClass,
+    cpu_milli: int,
+    memory_gib: int,
+    gpus: int = 0,
+    bind: BindPolicy = BindPolicy.DEFAULT,
+    strength: Strength = Strength.PREFERRED,
+    alignment: AlignmentPolicy = AlignmentPolicy.NONE,
+) -> PodSpec:
+    devices = (DeviceRequest("gpu", gpus),) if gpus else ()
+    requests = Resources(cpu_milli, memory_gib * GIB, devices=devices)
+    return PodSpec((Container("main", requests),), qos, bind, strength, alignment)
+
+
+SPECS = (
+    spec(QosClass.LSR, 4_000, 8),
+    spec(QosClass.LSR, 7_000, 16),
+    spec(QosClass.LSR, 8_000, 16, bind=BindPolicy.FULL_PCPUS, strength=Strength.REQUIRED),
+    spec(QosClass.LSR, 8_000, 16, bind=BindPolicy.SPREAD_BY_PCPUS),
+    spec(QosClass.LSE, 16_000, 8, alignment=AlignmentPolicy.SINGLE_NUMA_NODE),
+    spec(QosClass.LSR, 8_000, 32, gpus=1, alignment=AlignmentPolicy.BEST_EFFORT),
+    spec(QosClass.LSR, 16_000, 32, gpus=2, alignment=AlignmentPolicy.BEST_EFFORT),
+    spec(QosClass.LS, 16_000, 64, gpus=4, alignment=AlignmentPolicy.BEST_EFFORT),
+    spec(QosClass.LS, 32_000, 128, gpus=8),
+    spec(QosClass.LS, 500, 1),
+    spec(QosClass.LS, 2_000, 4),
+    spec(QosClass.BE, 3_000, 8),
+)
+
+
+def with_other_cpus(kind: PodSpec) -> PodSpec:
+    """Return a kind like it that is a shape of its own."""
+    requests = kind.containers[0].requests
+    return replace(
+        kind,
+        containers=(
+            Container("main", replace(requests, memory_bytes=requests.memory_bytes + GIB)),
+        ),
+    )
+
+
+def lone(name: str, kind: PodSpec) -> Gang:
+    return Gang(name, "default", (Pod(name, "default", kind),), minimum=1, lone=True)
+
+
+def gang(name: str, kind: PodSpec, size: int, minimum: int, gather: GatherLevel | None) -> Gang:
+    pods = tuple(Pod(f"{name}-{i}", "default", kind) for i in range(size))
+    return Gang(name, "default", pods, minimum, gather=gather)
+
+
+def drawn(rng: Random, count: int, kinds: Sequence[PodSpec], name: str) -> list[Gang]:
+    return [lone(f"{name}-{i}", rng.choice(kinds)) for i in range(count)]
+
+
+def place_all(fleet: Fleet, pods: Iterable[int]) -> list[tuple[int, float, bool]]:
+    """Place pod by pod; return each with its ms and whether it found a place."""
+    found = []
+    for pod in pods:
+        start = thread_time()
+        choice = fleet.find(pod)
+        if choice is not None:
+            fleet.take(pod, choice)
+        found.append((pod, 1_000 * (thread_time() - start), choice is not None))
+    return found
+
+
+def scatter(rng: Random, problem: Problem, fleet: Fleet, pods: Iterable[int]) -> None:
+    """Place pods on nodes drawn at random, so that no two nodes stay alike."""
+    for pod in pods:
+        for node in rng.sample(range(len(problem.nodes)), 20):
+            fit = problem.fit(pod, node)
+            offer = fit and choose(fleet.residual(fleet.state(node)), problem.shape_of(pod), fit)
+            if offer:
+                fleet.take(pod, offer.inside.on(node))
+                break
+
+
+def first_fit_ms(problem: Problem, fleet: Fleet, pods: Iterable[int]) -> list[float]:
+    """Take the first node with a place, pod by pod."""
+    times = []
+    for pod in pods:
+        start = thread_time()
+        for node in range(len(problem.nodes)):
+            fit = problem.fit(pod, node)
+            if fit is None:
+                continue
+            offer = choose(fleet.residual(fleet.state(node)), problem.shape_of(pod), fit)
+            if offer is not None:
+                fleet.take(pod, offer.inside.on(node))
+                break
+        times.append(1_000 * (thread_time() - start))
+    return times
+
+
+def scan_ms(problem: Problem, fleet: Fleet, pods: Iterable[int]) -> list[float]:
+    """Ask every node for its best place; nothing is taken."""
+    times = []
+    for pod in pods:
+        start = thread_time()
+        shape = problem.shape_of(pod)
+        for node in range(len(problem.nodes)):
+            fit = problem.fit(pod, node)
+            if fit is not None:
+                choose(fleet.residual(fleet.state(node)), shape, fit)
+        times.append(1_000 * (thread_time() - start))
+    return times
+
+
+def report(title: str, nodes: tuple[Node, ...], warm_up: int) -> None:
+    rng = Random(SEED)
+    before = drawn(rng, warm_up, [with_other_cpus(kind) for kind in SPECS], "before")
+    problem = build_problem(Instance(nodes, (*before, *drawn(rng, TIMED_PODS, SPECS, "pod"))))
+    timed = range(warm_up, warm_up + TIMED_PODS)
+    fleets = [Fleet(problem) for _ in range(3)]
+    for fleet in fleets:
+        scatter(Random(SEED), problem, fleet, range(warm_up))
+    states = len({fleets[0].state(node) for node in range(len(nodes))})
+    found = place_all(fleets[0], timed)
+    seen: set[int] = set()
+    cold, warm = [], []
+    for pod, took_ms, _ in found:
+        shape = problem.pods[pod]
+        (warm if shape in seen else cold).append(took_ms)
+        seen.add(shape)
+    placed = sum(ok for _, _, ok in found)
+    print(f"{title}: {len(nodes)} nodes in {states} states, {placed} of {TIMED_PODS} pods placed")
+    show("greedy path, first pod of a shape", cold)
+    show("greedy path, every later pod", warm)
+    first_fit = first_fit_ms(problem, fleets[1], timed)
+    show("first fit", first_fit)
+    scan = scan_ms(problem, fleets[2], timed[:SCANNED_PODS])
+    show(f"plain scan ({SCANNED_PODS} pods)", scan)
+    whole = mean(cold + warm)
+    print(f"  first fit / greedy path, means over all pods: {mean(first_fit) / whole:.2f}")
+    print(f"  plain scan / greedy path, means over later pods: {mean(scan) / mean(warm):.0f}")
+
+
+def report_batch(nodes: tuple[Node, ...]) -> None:
+    rng = Random(SEED)
+    gangs = [
+        *drawn(rng, TIMED_PODS - 44, SPECS, "pod"),
+        gang("training", SPECS[8], 32, 24, None),
+        gang("inference", SPECS[5], 4, 4, GatherLevel.NODE),
+        gang("prefill", SPECS[6], 8, 4, GatherLevel.NODE),
+    ]
+    problem = build_problem(Instance(nodes, tuple(gangs)))
+    start = thread_time()
+    choices = place_greedily(problem)
+    took_ms = 1_000 * (thread_time() - start)
+    print(f"one batch with three gangs: {len(choices)} of {len(problem.pods)} pods placed")
+    print(f"  {took_ms:.0f} ms, {took_ms / len(problem.pods):.2f} ms a pod, all counted")
+
+
+def mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values)
+
+
+def show(title: str, times_ms: Sequence[float]) -> None:
+    ordered = sorted(times_ms)
+    p99 = ordered[min(len(ordered) - 1, len(ordered) * 99 // 100)]
+    print(
+        f"  {title:36} median {median(ordered):8.3f} ms   p99 {p99:8.3f} ms   "
+        f"max {ordered[-1]:8.3f} ms   ({len(ordered)} pods)"
+    )
+
+
+def main() -> None:
+    count = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000
+    machines = [load_machine(name) for name in MACHINES]
+    nodes = tuple(Node(f"node-{i:05}", machines[i % len(machines)]) for i in range(count))
+    report("empty fleet", nodes, 0)
+    report("busy fleet", nodes, WARM_UP_PODS_PER_NODE * count)
+    report_batch(nodes)
+
+
+if __name__ == "__main__":
+    main()
