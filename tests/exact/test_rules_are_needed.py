@@ -38,8 +38,8 @@ def two_pods_on_three_cores() -> Instance:
 
     A third pod has to go to a node of half cores, so that the bind tier is not 0.
     """
-    threads = [Cpu(i, core=i // 2, package=0, numa_node=0) for i in range(6)]
-    whole = Topology("x86_64", tuple(threads), (NumaNode(0, 0),))
+    threads = [Cpu(i, core=i // 2, package=0, numa_node=i // 4) for i in range(6)]
+    whole = Topology("x86_64", tuple(threads), (NumaNode(0, 0), NumaNode(1, 0)))
     halves = Topology(
         "x86_64",
         tuple(Cpu(i, core=i // 2, package=0, numa_node=0) for i in range(8)),
