@@ -54,8 +54,18 @@ def two_pods_on_three_cores() -> Instance:
     )
 
 
-def lone(name: str, cpus: int) -> Gang:
-    spec = PodSpec((Container("main", Resources(1000 * cpus)),), qos=QosClass.LSR)
+def best_effort_beside_exclusive() -> Instance:
+    """A BE pod wants both CPUs of a node, an LSE pod one of them."""
+    cpus = tuple(Cpu(i, core=i, package=0, numa_node=0) for i in range(2))
+    machine = Machine("pair", "", Topology("aarch64", cpus, (NumaNode(0, 0),)))
+    return Instance(
+        nodes=(Node("n", machine),),
+        gangs=(lone("batch", 2, QosClass.BE), lone("service", 1, QosClass.LSE)),
+    )
+
+
+def lone(name: str, cpus: int, qos: QosClass = QosClass.LSR) -> Gang:
+    spec = PodSpec((Container("main", Resources(1000 * cpus)),), qos=qos)
     return Gang(name, "default", (Pod(name, "default", spec),), 1, lone=True)
 
 
@@ -67,7 +77,8 @@ def test_without_the_rule_some_world_goes_wrong(
     A rule that no world needs is not tested by any world.
     """
     others = tuple(other for other in RULES if other is not rule)
-    for instance in (two_pods_on_three_cores(), *map(tiny_instance, range(MOST_WORLDS))):
+    made = (two_pods_on_three_cores(), best_effort_beside_exclusive())
+    for instance in (*made, *map(tiny_instance, range(MOST_WORLDS))):
         whole = claimed(instance)
         with monkeypatch.context() as patch:
             patch.setattr(
