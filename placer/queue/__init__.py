@@ -1,0 +1,1 @@
+"""The fair queue: whose work is next, why, and how many threads a job should have."""

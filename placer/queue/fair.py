@@ -1,0 +1,307 @@
+"""The fair queue: least served first at every level of a tree of flows.
+
+    queue = FairQueue()
+    queue.add_group("medium", weight_milli=4000)
+    queue.add_job("MED1", group="medium")
+    queue.add_job("DEFAULT1")                       # in the default group
+    queue.submit("MED1", Unit(1, 60 * US_PER_S))
+    ticket = queue.next(now_us=0)                   # a thread of capacity is free
+    queue.finish(ticket, now_us=58 * US_PER_S)
+
+``next`` serves threads of work: each fits any free thread of capacity. Gangs may not
+fit where there is room for a smaller one: ``next_that_fits`` and ``select`` let others
+go before them, a bounded number of times. A decision costs O(log n) for n flows.
+"""
+
+from collections.abc import Callable, Collection, Iterator
+from itertools import islice
+
+from placer.queue.explain import steps_down
+from placer.queue.flow import Flow, Group, Job
+from placer.queue.tree import Tree
+from placer.queue.words import (
+    ONE_MILLI,
+    US_PER_S,
+    Batch,
+    Bypass,
+    Charge,
+    FlowReport,
+    Held,
+    Pick,
+    Step,
+    Ticket,
+    Unit,
+)
+
+Fits = Callable[[Unit], bool]
+"""Whether a unit can start now."""
+
+
+class FairQueue:
+    """Decides whose unit is next. It reads no clock: callers say what time it is.
+
+    Attributes:
+        tree: The flows and their accounts.
+        guess_us: Length charged for a unit of unknown length before any of its job ended.
+        bypass_limit: How often others may go before the oldest unit of a job; after
+            that it is held: nothing goes before it.
+        hold_us: How long a unit may be held; after that it is set aside.
+        look_ahead: How many units of a job are tried when its oldest does not fit.
+        in_flight: Tickets not finished, by sequence number.
+        set_aside: Units that found no room in all that time, with their jobs.
+
+    """
+
+    def __init__(
+        self,
+        *,
+        charge: Charge = Charge.DISPATCH,
+        guess_us: int = 60 * US_PER_S,
+        bypass_limit: int = 8,
+        hold_us: int = 600 * US_PER_S,
+        look_ahead: int = 16,
+    ) -> None:
+        for name, value, least in (
+            ("guess_us", guess_us, 1),
+            ("bypass_limit", bypass_limit, 0),
+            ("hold_us", hold_us, 0),
+            ("look_ahead", look_ahead, 1),
+        ):
+            if value < least:
+                raise ValueError(f"{name} is {value}; it must be {least} or more")
+        self.tree = Tree(charge)
+        self.guess_us = guess_us
+        self.bypass_limit = bypass_limit
+        self.hold_us = hold_us
+        self.look_ahead = look_ahead
+        self.in_flight: dict[int, Ticket] = {}
+        self.set_aside: list[tuple[str, Unit]] = []
+
+    def add_group(
+        self, name: str, *, weight_milli: int = ONE_MILLI, parent: str | None = None
+    ) -> None:
+        """Add a group of flows below another group, or at the top."""
+        self.tree.add_group(name, weight_milli, parent)
+
+    def add_job(
+        self,
+        name: str,
+        *,
+        weight_milli: int = ONE_MILLI,
+        group: str | None = None,
+        served: int | None = None,
+    ) -> None:
+        """Add a job to a group; without one, to the default group.
+
+        ``served`` is its recent past in thread-microseconds, from which it starts; without
+        one it starts at the lowest active value.
+
+        """
+        job = self.tree.add_job(name, weight_milli, group)
+        if served is not None:
+            self.tree.set_recent(job, served)
+
+    def remove(self, name: str) -> None:
+        """Forget a job that has no units any more, or a group without flows."""
+        self.tree.remove(name)
+
+    def submit(self, job: str, *units: Unit, now_us: int = 0) -> None:
+        """Queue units behind those of the job that wait already."""
+        flow = self.tree.job(job)
+        for unit in units:
+            if unit.width < 1 or (unit.length_us is not None and unit.length_us < 1):
+                raise ValueError(
+                    f"unit {unit.key!r} of job '{job}' has length {unit.length_us} us and width "
+                    f"{unit.width}; both are at least 1, and an unknown length is None"
+                )
+        flow.waiting.extend(units)
+        if units and flow.entry is None:
+            self.tree.wake(flow, now_us)
+
+    def next(self, now_us: int) -> Ticket | None:
+        """Dispatch the oldest unit of the least served job; None: nothing waits."""
+        flow: Flow = self.tree.root
+        running = self.tree.charge is Charge.RUNNING
+        while isinstance(flow, Group):
+            if not flow.active:
+                return None
+            flow = next(flow.in_order(Charge.RUNNING, now_us)) if running else flow.first()
+        return self._start(flow, 0, now_us)
+
+    def next_that_fits(self, now_us: int, fits: Fits) -> Ticket | Held | None:
+        """Dispatch the least served unit that fits; None: none that was tried does.
+
+        Younger units of a job may go before its oldest, then units of other jobs; each
+        time counts as a pass of the oldest.
+        """
+        while True:
+            passed: list[Job] = []
+            held = None
+            for job in self._jobs_in_order(self.tree.root, now_us):
+                position = self._first_that_fits(job, fits)
+                if position != 0:
+                    passed.append(job)
+                if position is not None:
+                    for other in passed:
+                        other.passes += 1
+                    return self._start(job, position, now_us)
+                if job.passes >= self.bypass_limit:
+                    held = job
+                    break
+            if held is None:
+                return None
+            if not self._hold_ends(held, now_us):
+                return Held(held.name, held.waiting[0], held.passes)
+
+    def explain(self, now_us: int) -> tuple[Step, ...]:
+        """Return why ``next`` would choose what it would, from the top of the tree down."""
+        return steps_down(self.tree.root, self.tree.charge, now_us)
+
+    def adopt(self, job: str, unit: Unit, now_us: int) -> Ticket:
+        """Charge a unit that runs already, chosen by nobody."""
+        return self._ticket(self.tree.job(job), unit, now_us, passes=0)
+
+    def select(self, now_us: int, limit: int) -> Batch:
+        """Choose at most so many units for a batch, in order of fairness (Q12).
+
+        All of them are charged as if they started now; ``settle`` must follow. A unit
+        that is held closes the batch, so that nothing of this batch goes before it.
+        """
+        picks: list[Pick] = []
+        while len(picks) < limit:
+            steps = self.explain(now_us)
+            ticket = self.next(now_us)
+            if ticket is None:
+                break
+            picks.append(Pick(ticket, steps))
+            if ticket.passes >= self.bypass_limit:
+                return Batch(tuple(picks), held=True)
+        return Batch(tuple(picks), held=False)
+
+    def settle(self, batch: Batch, placed: Collection[int], now_us: int) -> tuple[Bypass, ...]:
+        """Take back the units of a batch that found no place; return what was passed over.
+
+        Each goes to the front of its job, its charge undone, as if it had waited all the
+        while. Each unit that was placed although it came later counts as a pass.
+        ``placed`` are the sequence numbers of the tickets that run now.
+        """
+        later = 0
+        jobs: dict[str, Job] = {}
+        for ticket in (pick.ticket for pick in reversed(batch.picks)):
+            if ticket.sequence in placed:
+                later += 1
+                continue
+            jobs[ticket.job] = job = self.tree.job(ticket.job)
+            self._take_back(job, ticket, now_us)
+            job.passes = ticket.passes + later
+        bypasses = [self._bypass(job) for job in reversed(jobs.values()) if job.passes]
+        for job in jobs.values():
+            if job.passes >= self.bypass_limit:
+                self._hold_ends(job, now_us)
+        return tuple(bypasses)
+
+    def finish(self, ticket: Ticket, now_us: int) -> None:
+        """Let a unit end; its flows pay what it executed instead of the estimate."""
+        elapsed_us = now_us - ticket.start_us
+        if elapsed_us < 0:
+            raise ValueError(
+                f"unit {ticket.unit.key!r} of job '{ticket.job}' started at {ticket.start_us} us "
+                f"and cannot end at {now_us} us; times must not go backwards"
+            )
+        self._land(ticket)
+        job = self.tree.job(ticket.job)
+        job.ended += 1
+        job.ended_us += elapsed_us
+        self.tree.end(job, ticket, elapsed_us * ticket.unit.width)
+
+    def retry(self, now_us: int) -> None:
+        """Let what was set aside wait again, at the front: something has changed."""
+        units, self.set_aside = self.set_aside, []
+        for name, unit in reversed(units):
+            job = self.tree.job(name)
+            job.waiting.appendleft(unit)
+            job.passes, job.held_since_us = 0, None
+            self.tree.wake(job, now_us)
+
+    def bypasses(self) -> tuple[Bypass, ...]:
+        """Return the units that others went before and that still wait."""
+        jobs = (flow for flow in self.tree.flows.values() if isinstance(flow, Job))
+        return tuple(self._bypass(job) for job in jobs if job.passes and job.waiting)
+
+    def report(self, name: str, now_us: int) -> FlowReport:
+        """Return what a flow has had."""
+        flow = self.tree.flow(name)
+        return FlowReport(
+            name=name,
+            group=flow.parent.name or None if flow.parent else None,
+            weight_milli=flow.weight_milli,
+            service=flow.service(now_us),
+            tally=flow.standing(self.tree.charge, now_us),
+            queued=flow.queued(),
+            running=flow.holds(),
+        )
+
+    def _jobs_in_order(self, group: Group, now_us: int) -> Iterator[Job]:
+        for flow in group.in_order(self.tree.charge, now_us):
+            if isinstance(flow, Group):
+                yield from self._jobs_in_order(flow, now_us)
+            else:
+                yield flow
+
+    def _first_that_fits(self, job: Job, fits: Fits) -> int | None:
+        depth = 1 if job.passes >= self.bypass_limit else self.look_ahead
+        tried = enumerate(islice(job.waiting, depth))
+        return next((position for position, unit in tried if fits(unit)), None)
+
+    def _start(self, job: Job, position: int, now_us: int) -> Ticket:
+        """Dispatch the unit of the job at the position in its queue."""
+        if position:
+            unit, passes = job.waiting[position], 0
+            del job.waiting[position]
+        else:
+            unit, passes = job.waiting.popleft(), job.passes
+            job.passes, job.held_since_us = 0, None
+        return self._ticket(job, unit, now_us, passes)
+
+    def _ticket(self, job: Job, unit: Unit, now_us: int, passes: int) -> Ticket:
+        """Charge a unit that starts; the estimate is that of the moment."""
+        charge = 0
+        if self.tree.charge is Charge.DISPATCH:
+            length_us = unit.length_us
+            if length_us is None:
+                length_us = job.estimate_us(self.guess_us)
+            charge = length_us * unit.width
+        ticket = Ticket(self.tree.sequence, job.name, unit, now_us, charge, passes)
+        self.in_flight[ticket.sequence] = ticket
+        self.tree.start(job, unit, now_us, charge)
+        return ticket
+
+    def _take_back(self, job: Job, ticket: Ticket, now_us: int) -> None:
+        self._land(ticket)
+        self.tree.undo(job, ticket)
+        job.waiting.appendleft(ticket.unit)
+        self.tree.wake(job, now_us, lift=False)
+
+    def _land(self, ticket: Ticket) -> None:
+        if self.in_flight.get(ticket.sequence) != ticket:
+            raise ValueError(
+                f"unit {ticket.unit.key!r} of job '{ticket.job}' is not in flight; "
+                "it ended before, was taken back, or belongs to another queue"
+            )
+        del self.in_flight[ticket.sequence]
+
+    def _hold_ends(self, job: Job, now_us: int) -> bool:
+        """Set the job's oldest unit aside if it was held for too long."""
+        if job.held_since_us is None:
+            job.held_since_us = now_us
+        if now_us - job.held_since_us < self.hold_us:
+            return False
+        self.set_aside.append((job.name, job.waiting.popleft()))
+        job.passes, job.held_since_us = 0, None
+        if not job.waiting:
+            self.tree.sleep(job, now_us)
+        return True
+
+    def _bypass(self, job: Job) -> Bypass:
+        held = job.passes >= self.bypass_limit
+        return Bypass(job.name, job.waiting[0], job.passes, held)

@@ -1,0 +1,217 @@
+"""Flows: jobs with units that wait, and groups of flows that share by weight.
+
+A flow's value is its tally over its weight; the least value is served first. Values are
+compared as ``Account.key``, an integer: (tally << 62) // weight. Two different fractions with
+denominators below 2**31 differ by more than 2**-62, so their keys differ and stand in
+the same order, and equal fractions have equal keys: the comparison is exact.
+"""
+
+import heapq
+from collections import deque
+from collections.abc import Iterator
+
+from placer.queue.words import Charge, Unit
+
+_KEY_BITS = 62
+
+Entry = tuple[int, int, "Flow"]
+"""A flow in its parent's heap: its key, its rank among all flows, itself."""
+
+
+class Account:
+    """What groups and jobs have in common. Mutable; ``Tree`` keeps it consistent.
+
+    Attributes:
+        rank: Order of creation; among equal values the lower rank goes first.
+        tally: Thread-microseconds charged, plus what late starts were lifted by.
+        recent: The tally was given as a recent past, so the first start keeps it.
+        lifted_at: Sequence number of the first ticket after the last lift.
+        executed: Thread-microseconds of units that have ended; of a group, those of
+            flows that were removed.
+        entry: The flow's valid entry in its parent's heap; others there are stale.
+
+    """
+
+    __slots__ = (
+        "entry",
+        "executed",
+        "lifted_at",
+        "name",
+        "parent",
+        "rank",
+        "recent",
+        "tally",
+        "weight_milli",
+    )
+
+    def __init__(self, name: str, parent: "Group | None", weight_milli: int, rank: int) -> None:
+        self.name = name
+        self.parent = parent
+        self.weight_milli = weight_milli
+        self.rank = rank
+        self.tally = 0
+        self.recent = False
+        self.lifted_at = 0
+        self.executed = 0
+        self.entry: Entry | None = None
+
+    def key(self, standing: int) -> int:
+        """Return an integer that orders siblings by standing over weight, exactly."""
+        return (standing << _KEY_BITS) // self.weight_milli
+
+
+class Group(Account):
+    """A flow of flows.
+
+    Attributes:
+        active: How many children have units that wait.
+        floor: Tally and weight of the child that was last to have any; a start from
+            idleness is lifted to this value when no sibling is active.
+        heap: Entries of active children, and stale ones, least first.
+
+    """
+
+    __slots__ = ("active", "children", "floor", "heap")
+
+    def __init__(self, name: str, parent: "Group | None", weight_milli: int, rank: int) -> None:
+        super().__init__(name, parent, weight_milli, rank)
+        self.children: dict[str, Flow] = {}
+        self.active = 0
+        self.floor = (0, 1)
+        self.heap: list[Entry] = []
+
+    def queued(self) -> int:
+        """Return how many units wait below."""
+        return sum(child.queued() for child in self.children.values())
+
+    def holds(self) -> int:
+        """Return how many threads of capacity are held below."""
+        return sum(child.holds() for child in self.children.values())
+
+    def service(self, now_us: int) -> int:
+        """Return the thread-microseconds executed below, running units included."""
+        return self.executed + sum(child.service(now_us) for child in self.children.values())
+
+    def standing(self, charge: Charge, now_us: int) -> int:
+        """Return what decisions go by at the moment, in thread-microseconds."""
+        return self.tally if charge is Charge.DISPATCH else self.tally + self.service(now_us)
+
+    def enter(self, child: "Flow") -> None:
+        """Count a child among the active ones."""
+        self.active += 1
+        child.entry = (child.key(child.tally), child.rank, child)
+        self._push(child.entry)
+
+    def leave(self, child: "Flow", standing: int) -> None:
+        """Take a child that has nothing left to dispatch out of the active ones."""
+        self.active -= 1
+        if self.active == 0:
+            self.heap.clear()
+            self.floor = (standing, child.weight_milli)
+        elif self.heap[0] is child.entry:
+            heapq.heappop(self.heap)
+        child.entry = None
+
+    def update(self, child: "Flow") -> None:
+        """Move an active child to where its tally now puts it."""
+        old = child.entry
+        child.entry = entry = (child.key(child.tally), child.rank, child)
+        if self.heap[0] is old:
+            heapq.heapreplace(self.heap, entry)
+        else:
+            self._push(entry)
+
+    def first(self) -> "Flow":
+        """Return the active child of least value; some child must be active."""
+        heap = self.heap
+        while (entry := heap[0]) is not entry[2].entry:
+            heapq.heappop(heap)
+        return entry[2]
+
+    def in_order(self, charge: Charge, now_us: int) -> Iterator["Flow"]:
+        """Yield the active children, least value first; k of them cost O(k log k)."""
+        if charge is Charge.RUNNING:
+            active = (child for child in self.children.values() if child.entry is not None)
+            yield from sorted(active, key=lambda c: (c.key(c.standing(charge, now_us)), c.rank))
+            return
+        frontier = [(self.heap[0], 0)] if self.heap else []
+        while frontier:
+            entry, position = heapq.heappop(frontier)
+            if entry is entry[2].entry:
+                yield entry[2]
+            for below in (2 * position + 1, 2 * position + 2):
+                if below < len(self.heap):
+                    heapq.heappush(frontier, (self.heap[below], below))
+
+    def lowest(self, charge: Charge, now_us: int) -> tuple[int, int]:
+        """Return standing and weight of the least active value, or the floor."""
+        if self.active == 0:
+            return self.floor
+        child = self.first() if charge is Charge.DISPATCH else next(self.in_order(charge, now_us))
+        return child.standing(charge, now_us), child.weight_milli
+
+    def _push(self, entry: Entry) -> None:
+        heapq.heappush(self.heap, entry)
+        # Stale entries never outnumber the valid ones for long; the sweep costs O(1) each.
+        if len(self.heap) > 2 * self.active + 16:
+            self.heap = [e for e in self.heap if e is e[2].entry]
+            heapq.heapify(self.heap)
+
+
+class Job(Account):
+    """A flow of units.
+
+    Attributes:
+        waiting: Units not dispatched yet, oldest first.
+        passes: How often others went before the oldest one because it did not fit.
+        held_since_us: Since when nothing may go before the oldest one; None: not yet.
+        running: Threads of capacity held by units that have not ended.
+        starts_sum: Over those threads, the sum of their start times, microseconds.
+        ended: How many units have ended; with ended_us, what estimates are made of.
+        ended_us: The sum of their lengths.
+
+    """
+
+    __slots__ = (
+        "ended",
+        "ended_us",
+        "held_since_us",
+        "passes",
+        "running",
+        "starts_sum",
+        "waiting",
+    )
+
+    def __init__(self, name: str, parent: Group, weight_milli: int, rank: int) -> None:
+        super().__init__(name, parent, weight_milli, rank)
+        self.waiting: deque[Unit] = deque()
+        self.passes = 0
+        self.held_since_us: int | None = None
+        self.running = 0
+        self.starts_sum = 0
+        self.ended = 0
+        self.ended_us = 0
+
+    def queued(self) -> int:
+        """Return how many units wait."""
+        return len(self.waiting)
+
+    def holds(self) -> int:
+        """Return how many threads of capacity its units hold."""
+        return self.running
+
+    def service(self, now_us: int) -> int:
+        """Return the thread-microseconds executed, running units included (Q4)."""
+        return self.executed + self.running * now_us - self.starts_sum
+
+    def standing(self, charge: Charge, now_us: int) -> int:
+        """Return what decisions go by at the moment, in thread-microseconds."""
+        return self.tally if charge is Charge.DISPATCH else self.tally + self.service(now_us)
+
+    def estimate_us(self, guess_us: int) -> int:
+        """Return the mean length of the units that have ended; before any, the guess."""
+        return self.ended_us // self.ended if self.ended else guess_us
+
+
+Flow = Group | Job
+"""Either kind of flow; ``isinstance(flow, Group)`` tells them apart."""

@@ -1,0 +1,159 @@
+"""What the fair queue speaks of: units of work, tickets, and what it answers.
+
+Times and lengths are whole microseconds, service is thread-microseconds (one thread of
+capacity held for one microsecond), weights are thousandths. All of them are integers.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from fractions import Fraction
+from typing import NamedTuple
+
+US_PER_S = 1_000_000
+
+ONE_MILLI = 1000
+"""A weight of 1."""
+
+MAX_WEIGHT_MILLI = 2**31 - 1
+"""Largest weight; up to here ``Account.key`` orders values exactly."""
+
+DEFAULT_GROUP = "default"
+"""Where a job belongs that names no group; its weight is 1 unless told otherwise (Q6)."""
+
+
+class Charge(StrEnum):
+    """When a flow pays for the service it gets. The value is the word in files."""
+
+    DISPATCH = "dispatch"
+    """The whole length at once when a unit starts, corrected when it ends (Q9, Q10)."""
+
+    RUNNING = "running"
+    """As units run, second by second: the rule as first written down, for comparison."""
+
+
+class Unit(NamedTuple):
+    """What is dispatched as one: a thread of work, or a whole gang.
+
+    Attributes:
+        key: The caller's name for it; the queue only hands it back.
+        length_us: How long it runs as far as is known; None: the queue estimates.
+        width: Threads of capacity that it holds at once; a gang has several.
+
+    """
+
+    key: str | int
+    length_us: int | None
+    width: int = 1
+
+
+class Ticket(NamedTuple):
+    """A unit that was dispatched, and what its flows were charged for it.
+
+    Attributes:
+        sequence: Its place in the order of dispatch.
+        charge: Thread-microseconds that were charged; 0 under ``Charge.RUNNING``.
+        passes: How often others had gone before it while it was the oldest of its job.
+
+    """
+
+    sequence: int
+    job: str
+    unit: Unit
+    start_us: int
+    charge: int
+    passes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """Nothing may go before this unit any more, and it does not fit yet.
+
+    Attributes:
+        passes: How often others went before it.
+
+    """
+
+    job: str
+    unit: Unit
+    passes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Bypass:
+    """The oldest unit of a job that others went before, because it did not fit.
+
+    Attributes:
+        held: The limit is reached: from now on nothing goes before it.
+
+    """
+
+    job: str
+    unit: Unit
+    passes: int
+    held: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """Why a flow was chosen among its siblings.
+
+    Attributes:
+        group: Whose children they are; None: the top of the tree.
+        value: The chosen flow's thread-microseconds over its weight.
+        runner_up: Who would have been chosen without it; None: nobody else waits.
+        runner_up_value: The same for the runner-up.
+
+    """
+
+    group: str | None
+    chosen: str
+    value: Fraction
+    runner_up: str | None
+    runner_up_value: Fraction | None
+
+    @property
+    def gap(self) -> Fraction | None:
+        """How much lower the chosen value is; 0: a tie, the older flow goes first."""
+        return None if self.runner_up_value is None else self.runner_up_value - self.value
+
+
+@dataclass(frozen=True, slots=True)
+class Pick:
+    """A unit of a batch, and why it was next: one step for each level of the tree."""
+
+    ticket: Ticket
+    steps: tuple[Step, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Who enters the next batch, in the order of fairness.
+
+    Attributes:
+        held: The last pick is a unit that nothing may go before any more.
+
+    """
+
+    picks: tuple[Pick, ...]
+    held: bool
+
+
+@dataclass(frozen=True, slots=True)
+class FlowReport:
+    """What a flow has had, for people.
+
+    Attributes:
+        service: Thread-microseconds executed, running units included (Q4).
+        tally: What decisions go by: the charge, plus what late starts were lifted by.
+        queued: Units that wait, here or below.
+        running: Threads of capacity held now, here or below.
+
+    """
+
+    name: str
+    group: str | None
+    weight_milli: int
+    service: int
+    tally: int
+    queued: int
+    running: int
