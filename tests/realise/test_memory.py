@@ -1,0 +1,41 @@
+"""Which NUMA nodes the memory comes from."""
+
+from placer.realise.memory import MemoryWant, split_memory
+
+
+def pinned(*units: int) -> MemoryWant:
+    return MemoryWant(sum(units), units, ())
+
+
+def loose(amount: int, *near: int) -> MemoryWant:
+    return MemoryWant(amount, None, near)
+
+
+def test_pinned_memory_is_taken_as_it_is_pinned() -> None:
+    """
+    The pod's choice says how much comes from where.
+    """
+    assert split_memory([4, 4], [pinned(1, 3)]) == [(1, 3)]
+
+
+def test_loose_memory_leaves_what_others_have_pinned() -> None:
+    """
+    The loose pod comes first and is near cell 0, but cell 0 is promised to the other.
+    """
+    assert split_memory([4, 4], [loose(4, 0), pinned(4, 0)]) == [(0, 4), (4, 0)]
+
+
+def test_loose_memory_is_near_first_and_then_where_most_is_left() -> None:
+    """
+    Three units near, then the emptiest of the others.
+    """
+    assert split_memory([2, 3, 9], [loose(5, 1)]) == [(0, 3, 2)]
+
+
+def test_memory_fits_to_the_last_unit_and_no_further() -> None:
+    """
+    Nine units are there; ten are refused, and so are five from a cell of four.
+    """
+    assert split_memory([4, 5], [loose(6), pinned(3, 0)]) == [(1, 5), (3, 0)]
+    assert split_memory([4, 5], [loose(7), pinned(3, 0)]) is None
+    assert split_memory([4, 5], [pinned(5, 0)]) is None
