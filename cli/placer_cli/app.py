@@ -71,8 +71,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # The reader has all that it wants. Nothing is left to say, and nobody to say it to.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return Exit.BROKEN_PIPE
-    except KeyboardInterrupt:
-        return _fail("interrupted", Exit.INTERRUPTED)
     except InputError as error:
         return _fail(str(error), Exit.BAD_INPUT)
     except typer.TyperException as error:
@@ -88,6 +86,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
             "PLACER_DEBUG=1 shows where",
             Exit.DEFECT,
         )
+    if code == Exit.INTERRUPTED:
+        _fail("interrupted", Exit.INTERRUPTED)
+        sys.stderr.flush()
+        # A search may still be busy in a thread of its own, and nothing else ends it.
+        os._exit(Exit.INTERRUPTED)
     return code if isinstance(code, int) else Exit.DONE
 
 

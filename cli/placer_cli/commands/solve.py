@@ -56,6 +56,7 @@ def solve(
     Exit codes: 0 all pods are placed; 1 some are not; 2 bad input; 3 no answer in time.
     """
     from placer.load import load_instance
+    from placer_cli.interrupt import interruptible
     from placer_cli.progress import progress
     from placer_models.instance.placement_file import answer_to_json
 
@@ -70,7 +71,7 @@ def solve(
         with progress(err()) as tell:
             from placer.search.solver import solve as search
 
-            answer = search(problem, options, tell)
+            answer = interruptible(lambda: search(problem, options, tell))
         solve_s = monotonic() - started_s - read_s
         timing = {"read_s": round(read_s, 3), "solve_s": round(solve_s, 3)}
         tree = answer_to_json(answer, problem, timing)

@@ -4,11 +4,12 @@ from collections.abc import Iterator
 from typing import assert_never
 
 from rich.console import Group, RenderableType
+from rich.style import Style
 from rich.text import Text
 
 from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.flow import titled
-from placer_cli.draw.palette import BAD, GOOD
+from placer_cli.draw.palette import BAD, GOOD, STRONG
 from placer_cli.draw.places import draw_places, draw_unplaced
 from placer_cli.draw.residents import residents_of
 from placer_cli.draw.tiers import draw_tiers
@@ -23,7 +24,7 @@ def draw_answer(answer: Answer, instance: Instance, canvas: Canvas) -> Renderabl
 
 
 def _parts(answer: Answer, instance: Instance, canvas: Canvas) -> Iterator[RenderableType]:
-    yield Text(verdict(answer, instance), GOOD if isinstance(answer, Placed) else BAD)
+    yield Text(verdict(answer, instance), _style(answer))
     match answer:
         case Placed() | PartlyPlaced():
             if answer.placement.pods:
@@ -38,3 +39,13 @@ def _parts(answer: Answer, instance: Instance, canvas: Canvas) -> Iterator[Rende
     if not isinstance(answer, Placed) and answer.unplaced:
         yield ""
         yield titled("Without a place", draw_unplaced(answer.unplaced))
+
+
+def _style(answer: Answer) -> Style:
+    match answer:
+        case Placed():
+            return GOOD
+        case PartlyPlaced():
+            return STRONG
+        case _:
+            return BAD

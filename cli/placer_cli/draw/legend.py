@@ -53,12 +53,22 @@ def legend(node: Node, tenants: Sequence[Tenant], canvas: Canvas) -> Table:
     return table(head, rows, wrap=("CPUs", "memory", "links"))
 
 
-def cpus_of(resident: Resident, columns: int = 17) -> str:
+MOST_LISTED = 48
+"""A longer list of CPUs is cut short; the placement's file has it in full."""
+
+
+UNBROKEN = 17
+"""Two ranges of three digits stay together."""
+
+
+def cpus_of(resident: Resident) -> str:
     """Say which CPUs a pod runs on: its own by id, or the size of its pool."""
     ids = resident.place.cpuset
     if not resident.owns_cpus:
         return f"pool of {len(ids)}" if ids else ""
-    return short_list(ids, columns)
+    # With blanks, so that a list that does not fit breaks between two ranges.
+    listed = short_list(ids, MOST_LISTED)
+    return listed if len(listed) <= UNBROKEN else listed.replace(",", ", ")
 
 
 def memory_of(place: PodPlacement) -> str:

@@ -34,15 +34,15 @@ def count(number: int, noun: str, plural: str = "") -> str:
 
 
 def short_list(ids: Collection[int], columns: int = 18) -> str:
-    """Write ids as a CPU list if that fits, else as their ends: ``0,2..62``."""
+    """Write ids as a CPU list if that fits, else as ``0,2..62`` or ``16 of 9-192``."""
     text = format_cpu_list(ids)
     if len(text) <= columns:
         return text
-    first, *rest = ordered = sorted(ids)
+    first, second, *rest = ordered = sorted(ids)
     steps = {b - a for a, b in pairwise(ordered)}
     if len(steps) == 1:
-        return f"{first},{rest[0]}..{ordered[-1]}"
-    return f"{first}..{ordered[-1]}"
+        return f"{first},{second}..{rest[-1]}"
+    return f"{len(ordered)} of {first}-{ordered[-1]}"
 
 
 def fold_names(names: Sequence[str]) -> str:

@@ -1,0 +1,88 @@
+"""The picture of a cluster: a line a node."""
+
+from dataclasses import replace
+
+import pytest
+from rich.cells import cell_len
+
+from cli_samples import busy, text_of
+from placer_cli.draw.canvas import Canvas
+from placer_cli.draw.cluster import draw_cluster
+from placer_cli.draw.residents import StrangeError, residents_of
+from placer_models.cluster import Instance
+from placer_models.placement import Placement
+
+
+def drawn(instance: Instance, placement: Placement, width: int = 80) -> str:
+    return text_of(draw_cluster(instance, residents_of(instance, placement), Canvas(width)), width)
+
+
+def test_a_line_says_what_a_node_holds() -> None:
+    """
+    CPUs and memory taken, GPUs by owner, other devices, pods.
+    """
+    text = drawn(*busy(), width=120)
+
+    assert "busy · 5 nodes of dgx-a100 · 1 running pod · 9 of 10 pods placed" in text
+    line = next(line for line in text.splitlines() if line.startswith("gpu-00"))
+    assert "54/254" in line
+    assert "292Gi/1Ti" in line
+    assert "BBA·BB·!" in line
+    assert "rdma 2/12" in line
+    assert "A old   B train" in text
+
+
+def test_neighbours_that_look_the_same_share_a_line() -> None:
+    """
+    Idle nodes fold into one line with a host list; a cordoned one stays apart.
+    """
+    lines = drawn(*busy()).splitlines()
+
+    assert any(line.startswith("gpu-[03-04]") for line in lines)
+    assert any(line.startswith("gpu-01") and line.endswith("cordoned") for line in lines)
+
+
+def test_what_waits_is_listed_with_what_it_asks_for() -> None:
+    """
+    Without a placement all pods wait: a gang's members in one row.
+    """
+    instance, _ = busy()
+
+    text = drawn(instance, Placement(), 100)
+
+    assert "10 waiting" in text
+    assert "3  train-[0-2]  train, at least 3        10  LSR  16 CPUs, 64Gi, 2 gpu, 1 rdma" in text
+    assert "4  web-[0-3]" in text
+
+
+def test_a_thousand_idle_nodes_are_one_line() -> None:
+    """
+    A large cluster stays readable.
+    """
+    instance, _ = busy()
+    nodes = tuple(replace(instance.nodes[2], name=f"n-{i:04}") for i in range(1000))
+
+    text = drawn(replace(instance, nodes=nodes, running=()), Placement())
+
+    assert "n-[0000-0999]" in text
+    assert len(text.splitlines()) < 25
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 120])
+def test_a_narrow_page_is_kept_to(width: int) -> None:
+    """
+    Bars go first, then words are cut; no line runs over.
+    """
+    assert max(cell_len(line) for line in drawn(*busy(), width).splitlines()) <= width
+
+
+def test_a_placement_of_another_instance_is_refused() -> None:
+    """
+    A pod that does not wait here cannot be drawn.
+    """
+    instance, placement = busy()
+
+    with pytest.raises(StrangeError, match="pod 'train-0' of namespace 'default' does not wait"):
+        residents_of(replace(instance, gangs=()), placement)
+    with pytest.raises(StrangeError, match="is placed on 'gpu-00', which is no node"):
+        residents_of(replace(instance, nodes=instance.nodes[1:]), placement)

@@ -1,0 +1,116 @@
+"""The picture of a node: who holds which thread, memory and device."""
+
+from dataclasses import replace
+
+from cli_samples import busy, lone, place, pod, text_of
+from placer_cli.draw.canvas import Canvas
+from placer_cli.draw.node import draw_node
+from placer_cli.draw.residents import residents_of
+from placer_models.cluster import Instance
+from placer_models.placement import Placement
+from placer_models.policy import QosClass
+
+
+def drawn(instance: Instance, placement: Placement, name: str = "gpu-00", width: int = 80) -> str:
+    node = next(node for node in instance.nodes if node.name == name)
+    residents = residents_of(instance, placement).get(name, ())
+    return text_of(draw_node(node, residents, Canvas(width)), width)
+
+
+def test_each_thread_has_the_letter_of_its_owner() -> None:
+    """
+    Owners read without colour: letters in the cells, the same letters in the legend.
+    """
+    text = drawn(*busy())
+
+    assert "▪··· ···· DDDD ····  0-15" in text
+    assert "AA·· ···· ···· ····  16-31" in text
+    assert "BBBB BBBB ···· ····  176-191" in text
+    assert "D  api          LSE  8-11,136-139     0:32Gi" in text
+
+
+def test_memory_is_a_bar_of_letters_on_its_numa_node() -> None:
+    """
+    The bar of NUMA node 0 has the service and the web pods, and says how much is taken.
+    """
+    text = drawn(*busy())
+
+    assert "DEFGH" in text
+    assert "48Gi" in text
+
+
+def test_devices_name_their_holder_and_broken_ones_stand_out() -> None:
+    """
+    GPU 0 belongs to B, GPU 3 to nobody, and GPU 7 must not be given out.
+    """
+    text = drawn(*busy())
+
+    assert "GPU  0:B 1:B" in text
+    assert "GPU  2:A 3:·" in text
+    assert "GPU  6:· 7:!" in text
+    assert "! unhealthy" in text
+
+
+def test_the_legend_rates_the_links_of_a_pod() -> None:
+    """
+    A pod with two GPUs shows its pair's bandwidth, a running pod that it runs.
+    """
+    text = drawn(*busy())
+
+    assert "B  train-0      LSR  48-55,176-183    3:64Gi   0-1  300 GB/s  rdma 0" in text
+    assert "A  old running  LSR  16-17,144-145    1:100Gi  2" in text
+    assert "GPU 0 B     · NV12" in text
+
+
+def test_pods_of_the_pools_are_summed_up() -> None:
+    """
+    Pods without CPUs of their own own no cell; a line says what they ask for.
+    """
+    text = drawn(*busy())
+
+    assert "shared pool: 4 pods asking for 10 CPUs" in text
+    assert "best-effort pool: 1 pod asking for 30 CPUs" in text
+    assert "free: 210 of 254 CPUs · 105 whole cores" in text
+
+
+def test_an_empty_node_is_all_free() -> None:
+    """
+    A node with nobody on it has no legend, and its headline says that it is cordoned.
+    """
+    text = drawn(*busy(), name="gpu-01")
+
+    assert "cordoned: nothing new comes here" in text
+    assert "free: 254 of 254 CPUs · 127 whole cores · 8 of 8 GPU" in text
+    assert "QoS" not in text
+
+
+def test_a_cpu_with_two_owners_is_marked() -> None:
+    """
+    A placement that breaks a rule can be looked at: the breach is seen.
+    """
+    instance, _ = busy()
+    two = [pod(name, 1, 1, 0, 0, QosClass.LSR) for name in ("p", "q")]
+    instance = replace(instance, gangs=tuple(lone(one) for one in two))
+    both = Placement(tuple(place(one, "gpu-02", "5", {0: 1}) for one in two))
+
+    text = drawn(instance, both, "gpu-02")
+
+    assert "▪··· ·!·· ···· ····  0-15" in text
+    assert "! claimed twice" in text
+
+
+def test_more_owners_than_letters_have_two_each() -> None:
+    """
+    With 60 owners every mark has two letters, and cells are two columns wide.
+    """
+    instance, _ = busy()
+    many = [pod(f"p-{i}", 1, 1, 0, 0, QosClass.LSR) for i in range(60)]
+    instance = replace(instance, gangs=tuple(lone(one) for one in many))
+    placed = Placement(
+        tuple(place(one, "gpu-02", str(i + 1), {0: 1}) for i, one in enumerate(many))
+    )
+
+    text = drawn(instance, placed, "gpu-02", 100)
+
+    assert "▪ AAABAC ADAEAFAG" in text
+    assert "BH  p-59" in text

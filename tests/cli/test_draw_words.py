@@ -1,0 +1,116 @@
+"""Amounts, lists and names as people read them."""
+
+import pytest
+
+from placer_cli.draw.bars import bar
+from placer_cli.draw.palette import QUIET, link_styles, owner_marks
+from placer_cli.draw.threads import Cell
+from placer_cli.draw.verdict import percent
+from placer_cli.draw.words import cpus, fold_names, gb_per_s, memory, short_list
+
+
+@pytest.mark.parametrize(
+    ("amount", "text"),
+    [(0, "0"), (1023, "1023"), (64 * 2**30, "64Gi"), (2 * 2**40 - 2**30, "2Ti"), (1536, "1.5Ki")],
+)
+def test_memory_has_three_digits_and_a_unit(amount: int, text: str) -> None:
+    """
+    Bytes are written in the largest unit that leaves a number of at least one.
+    """
+    assert memory(amount) == text
+
+
+@pytest.mark.parametrize(
+    ("milli", "text"), [(0, "0"), (500, "0.5"), (64_000, "64"), (1_125, "1.125")]
+)
+def test_cpus_are_exact(milli: int, text: str) -> None:
+    """
+    Thousandths are shown only where there are any.
+    """
+    assert cpus(milli) == text
+
+
+@pytest.mark.parametrize(("centi", "text"), [(30_000, "300"), (1575, "15.75"), (100_000, "1,000")])
+def test_bandwidth_is_in_gb_per_s(centi: int, text: str) -> None:
+    """
+    Integers of 0.01 GB/s become the number that data sheets have.
+    """
+    assert gb_per_s(centi) == text
+
+
+@pytest.mark.parametrize(
+    ("ids", "text"),
+    [
+        ([], ""),
+        ([3], "3"),
+        (range(16), "0-15"),
+        (range(0, 64, 2), "0,2..62"),
+        ([0, 5, 6, 9, 14, 20, 31, 40, 55], "9 of 0-55"),
+    ],
+)
+def test_a_long_list_is_cut_short_without_a_lie(ids: list[int], text: str) -> None:
+    """
+    A list that does not fit says its step, or how many of which range.
+    """
+    assert short_list(ids, 13) == text
+
+
+@pytest.mark.parametrize(
+    ("names", "text"),
+    [
+        ([], ""),
+        (["a"], "a"),
+        (["web-0", "web-1", "web-3"], "web-[0-1,3]"),
+        (["n-09", "n-10"], "n-[09-10]"),
+        (["p-9", "p-10"], "p-[9-10]"),
+        (["n-09", "n-100"], "n-09 .. n-100"),
+        (["a", "b"], "a .. b"),
+    ],
+)
+def test_a_series_of_names_is_a_host_list(names: list[str], text: str) -> None:
+    """
+    Leading zeros survive; names that are no series show their ends.
+    """
+    assert fold_names(names) == text
+
+
+def test_owners_have_one_letter_while_letters_last() -> None:
+    """
+    52 owners have a letter each; from the 53rd on all have two.
+    """
+    assert owner_marks(3) == ("A", "B", "C")
+    assert len(set(owner_marks(52))) == 52
+    assert owner_marks(53)[:2] == ("AA", "AB")
+    assert len(set(owner_marks(2000))) == 2000
+
+
+def test_a_bar_shows_whoever_holds_something() -> None:
+    """
+    A part far below one column still has one, and the bar never grows.
+    """
+    parts = [(1, Cell("a", QUIET)), (0, Cell("b", QUIET)), (1000, Cell("c", QUIET))]
+
+    assert bar(parts, 1000, 8, ".").plain == "accccccc"
+    assert bar([(5, Cell("a", QUIET))], 10, 8, ".").plain == "aaaa...."
+    assert bar([(5, Cell("a", QUIET))], 0, 8, ".").plain == "........"
+
+
+def test_the_fastest_link_stands_out() -> None:
+    """
+    Styles follow the bandwidth, not the name; unknown links are quiet.
+    """
+    styles = link_styles([100, 200, 0, 100])
+
+    assert styles[200].bold
+    assert styles[200] != styles[100]
+    assert styles[0] == QUIET
+
+
+@pytest.mark.parametrize(
+    ("gap", "text"), [(0.0, "0.0 %"), (0.0001, "below 0.1 %"), (0.0123, "1.2 %")]
+)
+def test_a_gap_is_never_rounded_to_nothing(gap: float, text: str) -> None:
+    """
+    What is not optimal does not look optimal.
+    """
+    assert percent(gap) == text
