@@ -1,0 +1,153 @@
+"""Reads what topology tools print about a machine's GPUs: ``nvidia-smi topo -m`` above all."""
+
+import re
+from collections.abc import Mapping, Sequence
+
+from placer_models.cluster import Machine
+from placer_models.machines.links import SELF
+from placer_models.machines.other_topo import read_amd, read_slurmd
+from placer_models.machines.places import Affinity
+from placer_models.machines.rates import UNLINKED
+from placer_models.machines.sketch import GpuSketch, Sketch, to_machine
+from placer_models.machines.topo_text import Row, Table, clean_lines, read_cpus, read_tables
+from placer_models.machines.topo_text import TopoError as TopoError
+
+MAX_NUMA_NODE = 1023
+"""Linux itself is built for at most 1,024 NUMA nodes."""
+
+_GPU = re.compile(r"GPU([0-9]+)")
+_LEGEND = re.compile(r"\s*(NIC[0-9]+)\s*:\s*(\S+)")
+_KIND = re.compile(r"X|NV[1-9][0-9]?|SYS|SOC|NODE|PHB|PXB|PIX|PSB|N/A")
+
+
+def read_topo(
+    text: str,
+    *,
+    name: str = "topo",
+    gb_per_s_per_link: float | None = None,
+    gb_per_s_by_kind: Mapping[str, float] | None = None,
+) -> Machine:
+    """Return the machine that the text shows: GPUs, links, ports, and what is near them.
+
+    Reads ``nvidia-smi topo -m``, ``rocm-smi --showtopo``, ``amd-smi topology`` and
+    ``slurmd -G``, with whatever else was copied along. Nothing is invented: CPUs and
+    NUMA nodes near no GPU are missing, memory is 0, and the notes of the machine say
+    what was assumed. A GPU that is off the fabric keeps its place, with slow links.
+
+    Args:
+        text: What was printed.
+        name: What the machine is called.
+        gb_per_s_per_link: Bandwidth per direction of one NVLink or xGMI link; None: as
+            the generation has it that the text looks like.
+        gb_per_s_by_kind: Bandwidth per direction of whole kinds, such as ``SYS``.
+
+    Raises:
+        TopoError: The text shows no such machine, or is damaged; the message names the
+            line and the cell.
+
+    """
+    lines = clean_lines(text)
+    try:
+        sketch = read_slurmd(lines) or read_amd(lines) or _read_nvidia(lines)
+        return to_machine(sketch, name, gb_per_s_per_link, gb_per_s_by_kind or {})
+    except TopoError:
+        raise
+    except ValueError as error:
+        raise TopoError(None, str(error)) from error
+
+
+def _read_nvidia(lines: Sequence[str]) -> Sketch:
+    tables = [t for t in read_tables(lines) if _GPU.fullmatch(t.columns[0])]
+    if not tables:
+        raise TopoError(
+            None,
+            "there is no table of GPUs; expected the output of nvidia-smi topo -m: a header "
+            "that begins with GPU0 and below it a row for each GPU",
+        )
+    table = tables[0]
+    gpus = sorted((c for c in table.columns if _GPU.fullmatch(c)), key=lambda c: int(c[3:]))
+    nics = [c for c in table.columns if not _GPU.fullmatch(c)]
+    for name in gpus:
+        if name not in table.rows:
+            raise TopoError(table.line, f"{name} has a column but no row")
+    _check_cells(table)
+    affinities = [_affinity(name, table.rows[name], table.headings) for name in gpus]
+    matches = [match for line in lines if (match := _LEGEND.fullmatch(line))]
+    legend = {match[1]: match[2] for match in matches}
+    on_grace = any(affinity.memory_node is not None for affinity in affinities)
+    return Sketch(
+        gpus=tuple(GpuSketch(int(n[3:]), a) for n, a in zip(gpus, affinities, strict=True)),
+        nics=tuple(legend.get(nic, nic) for nic in nics),
+        kinds=tuple(tuple(_kind(table, a, b) for b in gpus + nics) for a in gpus + nics),
+        source="nvidia-smi topo -m",
+        architecture="aarch64" if on_grace else "x86_64",
+    )
+
+
+def _cell(table: Table, name: str, other: str) -> str | None:
+    """Return what the row of one device says about another; None: it has no row."""
+    row = table.rows.get(name)
+    return None if row is None else row.cells[table.columns.index(other)]
+
+
+def _kind(table: Table, name: str, other: str) -> str | None:
+    cell = _cell(table, name, other) or _cell(table, other, name)
+    return None if cell == UNLINKED and not _both_gpus(name, other) else cell
+
+
+def _both_gpus(name: str, other: str) -> bool:
+    return bool(_GPU.fullmatch(name) and _GPU.fullmatch(other))
+
+
+def _check_cells(table: Table) -> None:
+    """Refuse cells that are no links, and links that differ in their two directions."""
+    dead = {
+        name
+        for name, row in table.rows.items()
+        if all(cell in (SELF, UNLINKED) for cell in row.cells)
+    }
+    for name, row in table.rows.items():
+        for other, cell in zip(table.columns, row.cells, strict=True):
+            if (cell == SELF) != (name == other) or not _KIND.fullmatch(cell):
+                raise TopoError(
+                    row.line,
+                    f"{name} to {other}: {cell!r} is no link; expected NV1 to NV99, PIX, PXB, PHB, "
+                    f"NODE or SYS, and {SELF} on the diagonal (are cells missing or merged?)",
+                )
+            if cell == UNLINKED and _both_gpus(name, other) and not {name, other} & dead:
+                raise TopoError(
+                    row.line, f"{name} to {other}: the tool could not read this link ({cell})"
+                )
+            back = _cell(table, other, name)
+            if back is not None and back != cell:
+                raise TopoError(
+                    row.line,
+                    f"{name} to {other} is {cell!r}, but line {table.rows[other].line} has "
+                    f"{back!r} for the way back; links are the same in both directions",
+                )
+
+
+def _affinity(name: str, row: Row, headings: Sequence[str]) -> Affinity:
+    """Return what stands behind the links of a GPU; blank cells say nothing."""
+    cells = [word for cell in row.rest for word in cell.split() or [""]]
+    found = dict(zip(headings, cells, strict=False))
+    numa_nodes = read_cpus(
+        row.line,
+        f"{name}, NUMA Affinity",
+        found.get("NUMA Affinity", found.get("NUMA", "")),
+        MAX_NUMA_NODE,
+    )
+    memory_node = None
+    if "GPU NUMA ID" in headings:
+        # One tab more than headings: the value is the last cell, not the next one.
+        own = next((c for c in reversed(cells[headings.index("GPU NUMA ID") :]) if c), "")
+        memory_node = _single(read_cpus(row.line, f"{name}, GPU NUMA ID", own, MAX_NUMA_NODE))
+    return Affinity(
+        cpus=read_cpus(row.line, f"{name}, CPU Affinity", found.get("CPU Affinity", "")),
+        numa_nodes=numa_nodes or frozenset(),
+        memory_node=memory_node,
+    )
+
+
+def _single(nodes: frozenset[int] | None) -> int | None:
+    return next(iter(nodes)) if nodes and len(nodes) == 1 else None

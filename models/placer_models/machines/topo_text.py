@@ -1,0 +1,171 @@
+"""Tables in captured text: rows and columns of devices, as topology tools print them."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from placer_models.cpuset import MAX_CPU_ID, CpuSet, parse_cpu_list
+
+
+class TopoError(ValueError):
+    """The text does not say how the GPUs are linked, or contradicts itself.
+
+    Attributes:
+        line: The line at fault, from 1; None where the text as a whole is meant.
+
+    """
+
+    def __init__(self, line: int | None, message: str) -> None:
+        super().__init__(message if line is None else f"line {line}: {message}")
+        self.line = line
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One device and its cells, one for each column of the table.
+
+    Attributes:
+        rest: What stands behind the last link: the cells of the headings.
+
+    """
+
+    line: int
+    cells: tuple[str, ...]
+    rest: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class Table:
+    """A table whose rows and columns are devices.
+
+    Attributes:
+        columns: The devices, as the header names them.
+        headings: What the header says behind the devices, such as ``CPU Affinity``.
+        start: Where the first heading stands in its line; tells blank cells apart.
+
+    """
+
+    line: int
+    columns: tuple[str, ...]
+    headings: tuple[str, ...]
+    start: int
+    rows: dict[str, Row] = field(default_factory=dict)
+
+
+# Colours and underlines; logs often lose the escape character itself.
+_ESCAPES = re.compile(r"\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?|\x1b?\[[0-9;]*[mK]|\x1b.?")
+_QUOTED = re.compile(r"^[ ]*(?:#|>|//)+[ ]?")
+_GPU = r"GPU[0-9]{1,4}"
+_BUS_ID = r"[0-9a-fA-F]{4,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7]"
+_NIC = r"NIC[0-9]{1,4}|mlx[0-9]_(?:bond_)?[0-9]{1,4}"
+_GLUED = re.compile(rf"{_GPU}|{_BUS_ID}|{_NIC}|.+")
+_DEVICE = re.compile(rf"{_GPU}|{_BUS_ID}|[A-Za-z][A-Za-z0-9_.-]*[0-9][A-Za-z0-9_.-]*")
+_LINK = re.compile(r"X|NV[0-9]+|SYS|SOC|NODE|PHB|PXB|PIX|PSB|PCIE|XGMI[0-9]*|SELF|N/A")
+_HEADING = re.compile(r"(?:CPU|NUMA)\s+Affinity|GPU\s+NUMA\s+ID|NUMA\b")
+_TAB_STOP = 8
+_LONGEST_LIST = 4096
+
+
+def clean_lines(text: str) -> list[str]:
+    """Return the lines without what copying adds: colours, quotes, fences, table bars."""
+    text = _ESCAPES.sub("", text).replace("\r\n", "\n").replace("\r", "\n")
+    text = text.replace("\ufeff", "").replace("\xa0", " ").replace("\u2013", "-")
+    lines = []
+    for line in text.split("\n"):
+        if line.strip().startswith("```"):
+            line = ""
+        line = _QUOTED.sub("", line)
+        if line.strip().startswith("|"):
+            line = line.strip().strip("|").replace("|", "\t")
+        lines.append(re.sub(r",[ ]+(?=[0-9])", ",", line))
+    return lines
+
+
+def read_tables(lines: Sequence[str]) -> list[Table]:
+    """Return the tables of devices, in order.
+
+    Raises:
+        TopoError: A row has no column, stands twice, or is too short.
+
+    """
+    tables: list[Table] = []
+    table: Table | None = None
+    for number, line in enumerate(lines, start=1):
+        header = _header(number, line)
+        if header is not None:
+            table = header
+            tables.append(header)
+        elif table is not None and line.strip() and not _add_row(table, number, line):
+            table = None
+    return [t for t in tables if t.rows]
+
+
+def read_cpus(line: int, what: str, text: str, largest: int = MAX_CPU_ID) -> CpuSet | None:
+    """Read a list of CPUs or NUMA nodes from a cell; None: it does not say."""
+    if text in ("", "N/A", "-", "-1"):
+        return None
+    try:
+        if len(text) > _LONGEST_LIST:
+            raise ValueError(f"a list of {len(text)} characters is longer than any tool prints")
+        ids = parse_cpu_list(text)
+        if max(ids) > largest:
+            raise ValueError(f"{text!r} goes up to {max(ids)}; ids end at {largest}")
+    except ValueError as error:
+        raise TopoError(line, f"{what}: {error}") from error
+    return ids
+
+
+def is_link(cell: str) -> bool:
+    """Return whether a cell of a table is a kind of link that tools print."""
+    return _LINK.fullmatch(cell) is not None
+
+
+def _header(number: int, line: str) -> Table | None:
+    """Return the table that the line opens; None: it is no header."""
+    found = _HEADING.search(line)
+    names = line[: found.start()] if found else line
+    words = [part for word in names.split() for part in _GLUED.findall(word)]
+    if not words or not re.fullmatch(rf"{_GPU}|{_BUS_ID}", words[0]):
+        return None
+    if len(words) < 2 and found is None:
+        return None
+    if any(is_link(word) or not _DEVICE.fullmatch(word) for word in words):
+        return None
+    for word in words:
+        if words.count(word) > 1:
+            raise TopoError(number, f"the header names {word} twice")
+    headings = tuple(" ".join(h.split()) for h in _HEADING.findall(line))
+    return Table(number, tuple(words), headings, found.start() if found else len(line))
+
+
+def _add_row(table: Table, number: int, line: str) -> bool:
+    """Add the row that the line is; False: it is none, and the table ends."""
+    name, second = [*line.split(), ""][:2]
+    if name.endswith(":") and is_link(second):  # else it is a legend: NIC0: mlx5_0
+        name = name.removesuffix(":")
+    if name not in table.columns:
+        if re.fullmatch(_GPU, name) and is_link(second):
+            raise TopoError(number, f"{name} has a row, but no column in line {table.line}")
+        return False
+    if name in table.rows:
+        first = table.rows[name].line
+        raise TopoError(number, f"{name} has a second row; the first is line {first}")
+    width = len(table.columns)
+    by_tab = [cell.strip() for cell in line.strip("\n").split("\t")]
+    if len(by_tab) > width and by_tab[0].rstrip(":") == name:
+        table.rows[name] = Row(number, tuple(by_tab[1 : width + 1]), tuple(by_tab[width + 1 :]))
+        return True
+    words = list(re.finditer(r"\S+", line))[1:]
+    if len(words) < width:
+        raise TopoError(
+            number,
+            f"{name} has {len(words)} cells for {width} devices; "
+            f"nothing is said about {table.columns[len(words)]}",
+        )
+    rest = [word.group() for word in words[width:]]
+    # Tools print tabs: a blank first cell shows as a gap of a tab stop and more.
+    is_short = 0 < len(rest) < len(table.headings)
+    if is_short and words[width].start() >= table.start + _TAB_STOP:
+        rest.insert(0, "")
+    table.rows[name] = Row(number, tuple(w.group() for w in words[:width]), tuple(rest))
+    return True
