@@ -26,6 +26,7 @@ from placer_models.machines.nvidia_topo import TopoError, read_topo
 from placer_models.placement import Placement
 
 _FILE_SUFFIXES = (".yaml", ".yml", ".json", ".txt")
+_NO_NAME = re.compile(r"[^A-Za-z0-9._-]+")
 _TOPO_HEADER = re.compile(r"\bGPU *#?\d+\b")
 
 
@@ -111,7 +112,8 @@ def _is_topo(text: str, path: Path) -> bool:
 
 
 def _read_topo(text: str, path: Path) -> Machine:
+    name = _NO_NAME.sub("-", path.stem).strip("-._") or "machine"
     try:
-        return read_topo(text, name=path.stem if path.stem != "-" else "machine")
+        return read_topo(text, name=name)
     except TopoError as error:
         raise InputError(name_of(path), None, "", str(error)) from None

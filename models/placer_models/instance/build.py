@@ -21,6 +21,9 @@ INSTANCE = "Instance"
 MACHINE = "Machine"
 PLACEMENT = "Placement"
 
+MAX_MACHINE_PARTS = 1_000_000
+"""Most CPUs, devices and links of all machines that are written out."""
+
 _KINDS = (INSTANCE, MACHINE, PLACEMENT)
 
 
@@ -55,7 +58,6 @@ def build_instance(documents: Sequence[Document], find_machine: MachineFinder) -
 
     """
     faults = Faults(documents)
-    machines: dict[str, Machine] = {}
     files: list[tuple[InstanceFile, Place]] = []
     parts: list[tuple[MachineFile, Place]] = []
     for document in documents:
@@ -76,10 +78,11 @@ def build_instance(documents: Sequence[Document], find_machine: MachineFinder) -
     if not files:
         message = f"holds no document of 'kind: {INSTANCE}'"
         raise InputError(documents[0].file, None, "", message)
+    reader = _MachineReader(faults)
     for part, place in parts:
-        _add_machine(machines, part, place, faults)
+        reader.add(part, place)
     faults.raise_first()
-    instance = _build(files, machines, find_machine, faults)
+    instance = _build(files, reader.machines, find_machine, faults)
     faults.raise_first()
     return instance
 
@@ -92,26 +95,44 @@ def machine_of(document: Document) -> Machine:
 
     """
     faults = Faults([document])
-    machines: dict[str, Machine] = {}
+    reader = _MachineReader(faults)
     part = check(MachineFile, Place(document), faults)
     if part:
-        _add_machine(machines, part, Place(document), faults)
+        reader.add(part, Place(document))
     faults.raise_first()
-    return next(iter(machines.values()))
+    return next(iter(reader.machines.values()))
 
 
-def _add_machine(
-    machines: dict[str, Machine], part: MachineFile, place: Place, faults: Faults
-) -> None:
-    if part.name in machines:
-        faults.add(place.at("name"), f"a machine {shown(part.name)} is already given; rename one")
-        return
-    try:
-        machines[part.name] = to_machine(part)
-    except MachineError as error:
-        faults.add(place.at(*error.field), error.message)
-    except ValueError as error:
-        faults.add(place, str(error))
+class _MachineReader:
+    """Reads the machines that the files define."""
+
+    def __init__(self, faults: Faults) -> None:
+        self._faults = faults
+        self._weight = 0
+        self.machines: dict[str, Machine] = {}
+
+    def add(self, part: MachineFile, place: Place) -> None:
+        if part.name in self.machines:
+            message = f"a machine {shown(part.name)} is already given; rename one"
+            self._faults.add(place.at("name"), message)
+            return
+        # Short texts can stand for many CPUs and devices: weigh before unfolding.
+        weight = self._weight + sum(d.count * (1 + d.virtual_functions) for d in part.devices)
+        if weight > MAX_MACHINE_PARTS:
+            message = f"the machines have more than {MAX_MACHINE_PARTS:,} CPUs and devices together"
+            self._faults.add(place, message)
+            return
+        try:
+            machine = to_machine(part)
+        except MachineError as error:
+            self._faults.add(place.at(*error.field), error.message)
+        except ValueError as error:
+            self._faults.add(place, str(error))
+        else:
+            links = len(machine.gpu_links.minors) ** 2 if machine.gpu_links else 0
+            topology = machine.topology
+            self._weight = weight + len(topology.cpus) + len(topology.numa_nodes) + links
+            self.machines[part.name] = machine
 
 
 def _build(
@@ -127,9 +148,8 @@ def _build(
         for i, part in enumerate(file.nodes)
         for node in node_reader.nodes(part, place.at("nodes", i))
     )
-    if not nodes:
-        at, line = files[0][1].at("nodes"), "is missing; an instance has one node or more"
-        faults.add(at, line)
+    if not any(file.nodes for file, _ in files):
+        faults.add(files[0][1].at("nodes"), "is missing; an instance has one node or more")
     # Without its nodes, whatever names them would be blamed for their faults.
     faults.raise_first()
     types = {d.type for node in nodes for d in node.machine.devices}

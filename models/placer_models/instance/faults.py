@@ -1,10 +1,11 @@
 """Places in documents, and the list of what was found wrong at them."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from placer_models.instance.documents import Document
-from placer_models.instance.errors import InputError
+from placer_models.instance.errors import InputError, suggestion
 from placer_models.instance.tree import Path, describe, field_name, line_of, part_at, steps
 
 
@@ -41,20 +42,45 @@ class Place:
         return f"{self.document.file}:{self.line}"
 
 
+MAX_FAULTS = 100
+"""So many faults are gathered at most; the work on a hopeless file ends there."""
+
+
 class Faults:
-    """Gathers all that is wrong, and raises what comes first in the files."""
+    """Gathers what is wrong, and raises what comes first in the files."""
 
     def __init__(self, documents: Sequence[Document]) -> None:
         self._order = {
             file: i for i, file in enumerate(dict.fromkeys(doc.file for doc in documents))
         }
-        self._found: list[tuple[int, int, int, InputError]] = []
+        self._found: list[_Fault] = []
 
-    def add(self, place: Place, message: str) -> None:
-        """Note what is wrong at a place."""
-        file, line = place.document.file, place.line
-        fault = InputError(file, line, field_name(place.path), message)
-        self._found.append((self._order.get(file, 0), line, len(self._found), fault))
+    def add(
+        self,
+        place: Place,
+        message: str,
+        *,
+        name: str = "",
+        known: Iterable[str] = (),
+        more: int = 0,
+    ) -> None:
+        """Note what is wrong at a place.
+
+        Args:
+            place: Where.
+            message: What, in our words.
+            name: A name that is not known; the message ends with the nearest known one.
+            known: The known names.
+            more: How many further faults stand behind this one.
+
+        Raises:
+            InputError: There are too many by now.
+
+        """
+        order = (self._order.get(place.document.file, 0), place.line, len(self._found))
+        self._found.append(_Fault(order, place, message, name, known, more))
+        if len(self._found) == MAX_FAULTS:
+            self.raise_first()
 
     def raise_first(self) -> None:
         """Raise the first fault, which says how many there are; do nothing without any.
@@ -63,8 +89,23 @@ class Faults:
             InputError: Something is wrong.
 
         """
-        if self._found:
-            first = min(self._found)[-1]
-            raise InputError(
-                first.file, first.line, first.field, first.message, more=len(self._found) - 1
-            )
+        if not self._found:
+            return
+        first = min(self._found, key=lambda fault: fault.order)
+        raise InputError(
+            first.place.document.file,
+            first.place.line,
+            field_name(first.place.path),
+            # Only now: to compare with many names takes long.
+            first.message + (suggestion(first.name, first.known) if first.name else ""),
+            more=len(self._found) - 1 + sum(fault.more for fault in self._found),
+        )
+
+
+class _Fault(NamedTuple):
+    order: tuple[int, int, int]
+    place: Place
+    message: str
+    name: str
+    known: Iterable[str]
+    more: int

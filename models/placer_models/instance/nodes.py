@@ -7,6 +7,7 @@ from placer_models.cpuset import format_cpu_list, parse_cpu_list
 from placer_models.instance.documents import Document
 from placer_models.instance.errors import InputError, shown, suggestion
 from placer_models.instance.faults import Faults, Place
+from placer_models.instance.fields import check_name
 from placer_models.instance.hosts import MAX_HOSTS, expand_hosts
 from placer_models.instance.pods import Names
 from placer_models.instance.schema import NodePart
@@ -31,7 +32,13 @@ class NodeReader:
     def nodes(self, part: NodePart, place: Place) -> tuple[Node, ...]:
         """Return the nodes of one entry: as many as its host list has names."""
         machine = self._machine(part.machine, place.at("machine"))
-        names = expand_hosts(part.name)
+        try:
+            names = expand_hosts(part.name)
+            for name in names:
+                check_name(name)
+        except ValueError as error:
+            self._faults.add(place.at("name"), str(error))
+            return ()
         self._count += len(names)
         if self._count > MAX_HOSTS:
             self._faults.add(place.at("name"), f"the nodes are more than {MAX_HOSTS:,}; use fewer")

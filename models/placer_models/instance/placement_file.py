@@ -133,7 +133,7 @@ def placement_of(document: Document) -> Placement:
     """
     place = Place(document)
     faults = Faults([document])
-    file = check(PlacementFile, place, faults)
+    file = check(PlacementFile, place, faults, nulls=True)
     pods = []
     if file is not None:
         for i, entry in enumerate(file.pods):

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from placer_models.instance.errors import shown, suggestion
+from placer_models.instance.errors import shown
 from placer_models.instance.faults import Faults, Place
 from placer_models.instance.fields import check_name
 from placer_models.instance.requests import RequestReader
@@ -29,14 +29,16 @@ class Names:
 
     def take(self, key: Key, place: Place) -> bool:
         """Note the key; a second one of the same name is a fault."""
-        first = self._given.setdefault(key, place)
-        if first is not place:
+        first = self._given.get(key)
+        if first is not None:
             name = key[1] if key[0] in ("", "default") else "/".join(key)
             self._faults.add(
                 place.at("name"),
                 f"a {self._kind} {shown(name)} is already given at {first.where}; rename one",
             )
-        return first is place
+            return False
+        self._given[key] = place
+        return True
 
 
 class PodReader:
@@ -211,10 +213,9 @@ class GangReader:
             key = (namespace if slash else part.namespace, name)
             at = place.at("gangs", i)
             if key not in self._gangs:
-                known = [n if ns == part.namespace else f"{ns}/{n}" for ns, n in self._gangs]
-                self._faults.add(
-                    at, f"no gang {shown(written)} is given{suggestion(written, known)}"
-                )
+                known = (n if ns == part.namespace else f"{ns}/{n}" for ns, n in self._gangs)
+                message = f"no gang {shown(written)} is given"
+                self._faults.add(at, message, name=written, known=known)
             elif key in self._group_of:
                 self._faults.add(
                     at,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from placer_models.cluster import Node, RunningPod
 from placer_models.cpuset import CpuSet, format_cpu_list, parse_cpu_list
 from placer_models.device import GPU
-from placer_models.instance.errors import shown, suggestion
+from placer_models.instance.errors import shown
 from placer_models.instance.faults import Faults, Place
 from placer_models.instance.nodes import missing_device
 from placer_models.instance.pods import PodReader
@@ -57,8 +57,8 @@ class RunningReader:
         self._pods.take(part.namespace, part.name, place)
         node = self._nodes.get(part.node)
         if node is None:
-            hint = suggestion(part.node, self._nodes)
-            self._faults.add(place.at("node"), f"no node {shown(part.node)} is given{hint}")
+            message = f"no node {shown(part.node)} is given"
+            self._faults.add(place.at("node"), message, name=part.node, known=self._nodes)
             return
         pod = Pod(part.name, part.namespace, spec)
         held = self._held[node.name]
@@ -109,6 +109,7 @@ class RunningReader:
                 at,
                 f"got {shown(part.cpuset)}, {len(cpus)} CPUs; expected the {want} of its request",
             )
+            return frozenset()
         topology = node.machine.topology
         for what, wrong in (
             (f"not on node {node.name}", cpus - topology.cpu.keys()),

@@ -11,7 +11,6 @@ from placer_models.instance.fields import (
     Count,
     CpuList,
     Gather,
-    HostList,
     Minor,
     Name,
     Part,
@@ -34,7 +33,7 @@ class MetadataPart(Part):
 class NodePart(Part):
     """Nodes that are alike; the name may be a host list."""
 
-    name: HostList
+    name: str = Field(description="One name, or many as a host list: gpu-[00-03].")
     machine: str = Field(
         description="A machine of the catalogue or of `machines`, or the path of a machine file."
     )

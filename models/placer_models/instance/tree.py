@@ -19,8 +19,11 @@ Plain = None | bool | int | float | str | list["Plain"] | dict[str, "Plain"]
 MAX_DEPTH = 64
 """Deepest nesting that is read; an instance needs eight."""
 
-MAX_VALUES = 1_000_000
+MAX_VALUES = 500_000
 """Most values in one file: bounds the memory that a file can make us take."""
+
+MAX_KEYS = 10_000
+"""Most fields of one mapping."""
 
 _SHOWN_KEY_CHARACTERS = 80
 
@@ -107,7 +110,11 @@ class Builder:
 
     def _key(self, key: Scalar) -> None:
         mapping = self._open[-1]
-        if isinstance(mapping, Mapping) and key.text in mapping.entries:
+        if not isinstance(mapping, Mapping):
+            return
+        if len(mapping.entries) == MAX_KEYS:
+            raise self.fault(key.line, f"more than {MAX_KEYS:,} fields in one mapping; use a list")
+        if key.text in mapping.entries:
             first = mapping.entries[key.text].line
             raise self.fault(
                 key.line, f"the key {shown(key.text)} is already given on line {first}; keep one"

@@ -11,7 +11,18 @@ from pydantic_core import ErrorDetails
 from placer_models.instance.errors import suggestion
 from placer_models.instance.faults import Faults, Place
 from placer_models.instance.later import later_word
-from placer_models.instance.tree import Path, Scalar, Tree, describe, plain, steps
+from placer_models.instance.tree import (
+    Listing,
+    Mapping,
+    Path,
+    Scalar,
+    Tree,
+    describe,
+    line_of,
+    part_at,
+    plain,
+    steps,
+)
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -33,7 +44,7 @@ _EXPECTED = {
     "float_type": "a number",
     "finite_number": "a number",
     "bool_type": "true or false",
-    "string_type": "text",
+    "string_type": "text or a number",
     "model_type": "a mapping, that is lines of 'field: value'",
     "dict_type": "a mapping, that is lines of 'key: value'",
     "tuple_type": "a list, that is lines of '- item'",
@@ -42,21 +53,24 @@ _EXPECTED = {
 """What pydantic's errors of type want, in words."""
 
 
-def check(schema: type[Model], place: Place, faults: Faults) -> Model | None:
+def check(
+    schema: type[Model], place: Place, faults: Faults, *, nulls: bool = False
+) -> Model | None:
     """Return the part of the document at the place as the schema's model.
 
     What differs from the schema is added to the faults, and the answer is None.
-    A plain scalar is text where the schema wants text: ``reservedCpus: 0``.
+    A plain scalar is text where the schema wants text: ``reservedCpus: 0``. A field
+    without a value is a fault, for a forgotten value is no default, unless ``nulls``.
     """
-    tree = [place.document.tree, *(part for _, part, _ in steps(place.document.tree, place.path))][
-        -1
-    ]
+    tree = part_at(place.document.tree, place.path)
     as_text: frozenset[Path] = frozenset()
     while True:
+        errors: list[ErrorDetails] = []
+        model = None
         try:
-            return schema.model_validate_json(json.dumps(plain(tree, as_text)))
+            model = schema.model_validate_json(json.dumps(plain(tree, as_text)))
         except ValidationError as error:
-            errors = error.errors(include_url=False)
+            errors = error.errors(include_url=False, include_input=False)
         wanted = frozenset(
             path
             for path, node, kind in ((*_part(tree, e["loc"]), e["type"]) for e in errors)
@@ -65,9 +79,27 @@ def check(schema: type[Model], place: Place, faults: Faults) -> Model | None:
         if wanted <= as_text:
             break
         as_text |= wanted
-    for path, message in _messages(schema, tree, errors):
-        faults.add(place.at(*path), message)
+    groups = _by_path(tree, errors)
+    if not nulls:
+        groups |= {path: [] for path in _empty_fields(tree)}
+    if not groups:
+        return model
+    first = min(groups, key=lambda path: line_of(tree, path))
+    message = _message(schema, part_at(tree, first), first, groups[first])
+    faults.add(place.at(*first), message, more=len(groups) - 1)
     return None
+
+
+def _empty_fields(tree: Tree, path: Path = ()) -> Iterator[Path]:
+    """Yield the fields of mappings that have no value."""
+    if isinstance(tree, Mapping):
+        for key, (node, _) in tree.entries.items():
+            if isinstance(node, Scalar) and plain(node) is None:
+                yield (*path, key)
+            yield from _empty_fields(node, (*path, key))
+    elif isinstance(tree, Listing):
+        for i, node in enumerate(tree.items):
+            yield from _empty_fields(node, (*path, i))
 
 
 def _part(tree: Tree, loc: Sequence[str | int]) -> tuple[Path, Tree]:
@@ -78,32 +110,29 @@ def _part(tree: Tree, loc: Sequence[str | int]) -> tuple[Path, Tree]:
     return tuple(step for step, _, _ in walked), walked[-1][1]
 
 
-def _messages(
-    schema: type[BaseModel], tree: Tree, errors: list[ErrorDetails]
-) -> Iterator[tuple[Path, str]]:
-    """Yield one message for each part that is wrong."""
+def _by_path(tree: Tree, errors: list[ErrorDetails]) -> dict[Path, list[ErrorDetails]]:
+    """Return the errors of each part that is wrong."""
     by_path: dict[Path, list[ErrorDetails]] = defaultdict(list)
     for error in errors:
         path, _ = _part(tree, error["loc"])
         missing = (str(error["loc"][-1]),) if error["type"] == "missing" else ()
         by_path[*path, *missing].append(error)
-    for path, group in by_path.items():
-        deeper = any(other != path and other[: len(path)] == path for other in by_path)
-        if deeper and all(error["type"] in _EXPECTED for error in group):
-            continue  # Another branch of a union got further.
-        node = _part(tree, path)[1]
-        wanted = [_EXPECTED[e["type"]] for e in group if e["type"] in _EXPECTED]
-        if isinstance(node, Scalar) and plain(node) is None and wanted:
-            yield path, "has no value; give it one, or delete the line"
-        elif len(wanted) == len(group):
-            yield path, f"got {describe(node)}; expected {' or '.join(dict.fromkeys(wanted))}"
-        else:
-            yield path, _message(schema, node, path, group)
+    above = {path[:i] for path in by_path for i in range(len(path))}
+    for path in above & by_path.keys():
+        # Another branch of a union got further: this one was not meant.
+        if all(error["type"] in _EXPECTED for error in by_path[path]):
+            del by_path[path]
+    return dict(by_path)
 
 
 def _message(schema: type[BaseModel], node: Tree, path: Path, group: list[ErrorDetails]) -> str:
-    error = next(e for e in group if e["type"] not in _EXPECTED)
-    context = error.get("ctx", {})
+    if not group:
+        return "has no value; give it one, or delete the line"
+    wanted = dict.fromkeys(_EXPECTED[e["type"]] for e in group if e["type"] in _EXPECTED)
+    telling = [error for error in group if error["type"] not in _EXPECTED]
+    if not telling:
+        return f"got {describe(node)}; expected {' or '.join(wanted)}"
+    error, context = telling[0], telling[0].get("ctx", {})
     match error["type"]:
         case "missing":
             return "is missing; add it"

@@ -1,0 +1,200 @@
+"""Writes an instance as a file says it: what is read back is the same instance."""
+
+from collections.abc import Sequence
+from itertools import chain, count
+
+import yaml
+
+from placer_models.cluster import Instance, Machine, Node, RunningPod
+from placer_models.cpuset import format_cpu_list
+from placer_models.instance.machine_writer import Json, machine_to_dict
+from placer_models.instance.pods import ONLY_CONTAINER
+from placer_models.instance.schema import API_VERSION
+from placer_models.machines.catalogue import load_machine, machine_names
+from placer_models.placement import DeviceGrant
+from placer_models.pod import Container, ContainerRole, Gang, Pod, Resources
+from placer_models.policy import AlignmentPolicy, BindPolicy, Strength
+from placer_models.quantity import format_bytes
+
+
+class _Dumper(yaml.SafeDumper):
+    """Writes text of several lines as such."""
+
+
+def _text(dumper: _Dumper, text: str) -> yaml.ScalarNode:
+    style = "|" if "\n" in text else None
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
+
+
+_Dumper.add_representer(str, _text)
+
+
+def instance_to_yaml(instance: Instance) -> str:
+    """Return the text of an instance file."""
+    return yaml.dump(
+        instance_to_dict(instance),
+        Dumper=_Dumper,
+        sort_keys=False,
+        allow_unicode=True,
+        default_flow_style=None,
+        width=100,
+    )
+
+
+def instance_to_dict(instance: Instance) -> Json:
+    """Return the document of an instance: every pod and every node by itself.
+
+    Machines of the catalogue are named, others written out. Lone pods come before
+    gangs, as they do when a file is read.
+    """
+    name_of, machines = _name_machines(instance.nodes)
+    inline = [
+        machine_to_dict(machine, name)
+        for name, machine in machines.items()
+        if name not in machine_names() or load_machine(name) != machine
+    ]
+    written: Json = {"apiVersion": API_VERSION, "kind": "Instance"}
+    written.update({"metadata": {"name": instance.name}} if instance.name else {})
+    for field, parts in (
+        ("machines", inline),
+        ("nodes", [_node(node, name_of[id(node.machine)]) for node in instance.nodes]),
+        ("pods", [_lone(gang) for gang in instance.gangs if gang.lone]),
+        ("gangs", [_gang(gang) for gang in instance.gangs if not gang.lone]),
+        (
+            "gangGroups",
+            [
+                {
+                    "name": group.name,
+                    **_namespace(group.namespace),
+                    "gangs": ["/".join(key) for key in group.gangs],
+                }
+                for group in instance.groups
+            ],
+        ),
+        ("running", [_running(running) for running in instance.running]),
+    ):
+        written.update({field: parts} if parts else {})
+    return written
+
+
+def _name_machines(nodes: Sequence[Node]) -> tuple[dict[int, str], dict[str, Machine]]:
+    """Return the name of each machine by its identity, and the distinct ones by name."""
+    name_of: dict[int, str] = {}
+    machines: dict[str, Machine] = {}
+    for machine in (node.machine for node in nodes):
+        if id(machine) in name_of:
+            continue
+        name = next((name for name, other in machines.items() if other == machine), None)
+        if name is None:
+            names = chain([machine.name], (f"{machine.name}-{i}" for i in count(2)))
+            name = next(name for name in names if name not in machines)
+            machines[name] = machine
+        name_of[id(machine)] = name
+    return name_of, machines
+
+
+def _node(node: Node, machine: str) -> Json:
+    written: Json = {"name": node.name, "machine": machine}
+    if node.labels:
+        written["labels"] = dict(node.labels)
+    if node.reserved_cpus:
+        written["reservedCpus"] = format_cpu_list(node.reserved_cpus)
+    if node.alignment is not AlignmentPolicy.NONE:
+        written["numaPolicy"] = node.alignment.value
+    if node.unhealthy:
+        written["unhealthyDevices"] = _minors(
+            [DeviceGrant(kind, minor) for kind, minor in sorted(node.unhealthy)]
+        )
+    if node.cordoned:
+        written["cordoned"] = True
+    return written
+
+
+def _lone(gang: Gang) -> Json:
+    return {**_pod(gang.pods[0]), **_namespace(gang.namespace), **_rank(gang)}
+
+
+def _gang(gang: Gang) -> Json:
+    return {
+        "name": gang.name,
+        **_namespace(gang.namespace),
+        "minimum": gang.minimum,
+        **_rank(gang),
+        **({"gather": gang.gather.value} if gang.gather else {}),
+        "pods": [_pod(pod) for pod in gang.pods],
+    }
+
+
+def _rank(gang: Gang) -> Json:
+    return {
+        **({"priority": gang.priority} if gang.priority else {}),
+        **({"weight": gang.weight} if gang.weight != 1 else {}),
+    }
+
+
+def _namespace(namespace: str) -> Json:
+    return {} if namespace == "default" else {"namespace": namespace}
+
+
+def _pod(pod: Pod) -> Json:
+    spec = pod.spec
+    written: Json = {"name": pod.name, "qos": spec.qos.value}
+    only = spec.containers[0]
+    if spec.containers == (Container(ONLY_CONTAINER, only.requests),):
+        if amounts := _amounts(only.requests):
+            written["requests"] = amounts
+    else:
+        written["containers"] = [
+            {
+                "name": container.name,
+                **(
+                    {"role": container.role.value}
+                    if container.role is not ContainerRole.APP
+                    else {}
+                ),
+                "requests": _amounts(container.requests),
+            }
+            for container in spec.containers
+        ]
+    if spec.bind_strength is Strength.REQUIRED:
+        written["cpuBindPolicy"] = {"required": spec.bind.value}
+    elif spec.bind is not BindPolicy.DEFAULT:
+        written["cpuBindPolicy"] = spec.bind.value
+    if spec.alignment is not AlignmentPolicy.NONE:
+        written["numaPolicy"] = spec.alignment.value
+    if spec.node_selector:
+        written["nodeSelector"] = dict(spec.node_selector)
+    return written
+
+
+def _amounts(resources: Resources) -> Json:
+    written: Json = {}
+    if resources.cpu_milli:
+        whole = resources.cpu_milli % 1000 == 0
+        written["cpu"] = resources.cpu_milli // 1000 if whole else f"{resources.cpu_milli}m"
+    if resources.memory_bytes:
+        written["memory"] = format_bytes(resources.memory_bytes)
+    for pages in resources.hugepages:
+        size = pages.page_bytes
+        written[f"hugepages-{format_bytes(size)}"] = format_bytes(size * pages.count)
+    written.update({request.type: request.count for request in resources.devices})
+    return written
+
+
+def _running(running: RunningPod) -> Json:
+    pod, placement = running.pod, running.placement
+    written = {**_pod(pod), **_namespace(pod.namespace), "node": placement.node}
+    if pod.spec.qos.owns_cpus:
+        written["cpuset"] = format_cpu_list(placement.cpuset)
+    if placement.memory_bytes:
+        written["memory"] = {str(numa): format_bytes(size) for numa, size in placement.memory_bytes}
+    if placement.devices:
+        written["devices"] = _minors(placement.devices)
+    return written
+
+
+def _minors(grants: Sequence[DeviceGrant]) -> dict[str, list[int]]:
+    minors: dict[str, list[int]] = {}
+    for grant in grants:
+        minors.setdefault(grant.type, []).append(grant.minor)
+    return minors
