@@ -9,7 +9,7 @@ from placer.search.start import hint_of
 from placer.search.tiers import Progress, optimise_tiers
 from placer_models.cpsat.batch import BatchModel, build_batch_model
 from placer_models.cpsat.variables import Decisions, Seat
-from placer_models.goals import Tier, tiers_for
+from placer_models.goals import tiers_for
 from placer_models.problem import Choice, Choices, CoreTake, Problem
 
 TIERS_BEFORE_LINKS = 2
@@ -48,31 +48,35 @@ def search_exactly(
     start_values: Sequence[int],
     budget: Budget,
     progress: Progress,
+    settled: Sequence[int | None] = (),
 ) -> Found:
-    """Optimise every tier over the whole model.
+    """Optimise tiers over the whole model.
 
     Args:
         problem: The batch.
         start: Choices that are known to be right.
-        start_values: What the judge says the start is worth, tier by tier.
+        start_values: What the judge says the start is worth, for as many tiers as are
+            wanted, from the first on.
         budget: Bounds the whole search.
         progress: Told what is done next.
+        settled: Bounds of leading tiers that are done already.
 
     Raises:
         SolverError: The model is at odds with the start: a defect of ours.
 
     """
     progress("writing the model")
-    batch = build_batch_model(problem)
-    hint(batch.model, hint_of(problem, batch.decisions, start))
-    tiers = tiers_for(problem.priorities)
+    wanted = len(start_values)
     levels = len(problem.priorities)
-    standing = optimise_tiers(
-        batch, tiers, limits_of(problem), start_values, levels, budget, progress
-    )
+    limits = limits_of(problem)[:wanted]
+    batch = build_batch_model(problem, tiers=wanted)
+    hint(batch.model, hint_of(problem, batch.decisions, start))
+    tiers = tiers_for(problem.priorities)[:wanted]
+    standing = optimise_tiers(batch, tiers, limits, start_values, levels, budget, progress, settled)
     bounds = list(standing.bounds)
     if not batch.decisions.complete:
-        bounds[levels + TIERS_BEFORE_LINKS :] = _without_proof(tiers, levels, limits_of(problem))
+        unsure = levels + TIERS_BEFORE_LINKS
+        bounds[unsure:] = limits[unsure:]
     return Found(
         choices=None
         if standing.solution is None
@@ -80,12 +84,6 @@ def search_exactly(
         values=tuple(standing.values),
         bounds=tuple(bounds),
     )
-
-
-def _without_proof(
-    tiers: Sequence[Tier], levels: int, limits: list[int | None]
-) -> list[int | None]:
-    return limits[levels + TIERS_BEFORE_LINKS : len(tiers)]
 
 
 def choices_of(problem: Problem, batch: BatchModel, solution: Solution) -> Choices:

@@ -1,31 +1,19 @@
 """From an instance to its answer."""
 
-import random
 from collections.abc import Sequence
 
 from placer.greedy.place import place_greedily
-from placer.search.bound import bound_first_tiers
 from placer.search.budget import Budget
-from placer.search.exact import limits_of, search_exactly
-from placer.search.judged import Judged, check_claim, judged, realised
-from placer.search.neighbourhoods import Neighbourhoods
+from placer.search.exact import limits_of
+from placer.search.joint import Bounds, JointSearch
+from placer.search.judged import Judged, realised
 from placer.search.options import Engine, SolveOptions
 from placer.search.reasons import why_unplaced
 from placer.search.tiers import Progress
 from placer.state.account import Account
 from placer.state.batch import accounts_of, build_problem
-from placer.state.recount import recount
 from placer_models.cluster import Instance
-from placer_models.cpsat.units import units_of
-from placer_models.goals import tiers_for
 from placer_models.placement import Answer, GaveUp, Infeasible, PartlyPlaced, Placed, TierValue
-from placer_models.problem import Problem
-
-MOST_SEATS = 4_000
-"""(unit, node) pairs up to which `auto` solves the whole batch as one model."""
-
-Bounds = list[int | None]
-"""One a tier; None where nothing is known."""
 
 
 def solve(
@@ -56,66 +44,18 @@ def solve(
     problem = build_problem(instance, accounts)
     tell("placing greedily")
     choices = place_greedily(problem, deadline=lambda: budget.over)
-    best = realised(instance, accounts, problem, choices)
-    bounds: Bounds = limits_of(problem)
-    if options.engine is not Engine.GREEDY and bounds != list(best.values):
-        whole = options.engine is Engine.EXACT or seats_of(problem) <= MOST_SEATS
-        improve = _exactly if whole else _by_parts
-        best, bounds = improve(instance, accounts, problem, best, budget, tell)
-    return _answer(instance, accounts, best, bounds, budget)
-
-
-def seats_of(problem: Problem) -> int:
-    """Return how many (unit, node) pairs the whole model would have."""
-    return sum(
-        problem.fits[unit.shape][node.kind] is not None
-        for unit in units_of(problem)
-        for node in problem.nodes
-    )
-
-
-def _exactly(
-    instance: Instance,
-    accounts: Sequence[Account],
-    problem: Problem,
-    best: Judged,
-    budget: Budget,
-    tell: Progress,
-) -> tuple[Judged, Bounds]:
-    """Solve the whole batch as one model."""
-    start = recount(instance, accounts, problem, best.placement)
-    found = search_exactly(problem, start, best.values, budget, tell)
-    if found.choices is not None:
-        best = realised(instance, accounts, problem, found.choices)
-        check_claim(best, found.values)
-    return best, list(found.bounds)
-
-
-def _by_parts(
-    instance: Instance,
-    accounts: Sequence[Account],
-    problem: Problem,
-    best: Judged,
-    budget: Budget,
-    tell: Progress,
-) -> tuple[Judged, Bounds]:
-    """Bound tier 1 by a relaxed model, then improve a few nodes at a time."""
-    bounds: Bounds = limits_of(problem)
-    tell("bounding tier 1")
-    # Bounds stay true when earlier tiers improve: fewer placements are as good.
-    bounds[: len(problem.priorities)] = bound_first_tiers(problem, best.values, bounds, budget)
-    search = Neighbourhoods(
+    search = JointSearch(
         instance=instance,
-        placement=best.placement,
-        tiers=tiers_for(problem.priorities),
-        values=list(best.values),
-        limits=bounds,
+        accounts=accounts,
+        problem=problem,
         budget=budget,
-        rng=random.Random(budget.options.seed),
+        tell=tell,
+        best=realised(instance, accounts, problem, choices),
+        bounds=limits_of(problem),
     )
-    search.run(tell)
-    found = judged(instance, search.placement)
-    return (found if found.better_than(best) else best), bounds
+    if options.engine is not Engine.GREEDY:
+        search.run(whole=options.engine is Engine.EXACT)
+    return _answer(instance, accounts, search.best, search.bounds, budget)
 
 
 def _answer(
@@ -131,7 +71,8 @@ def _answer(
         return Placed(best.placement, tiers)
     if best.placement.pods:
         return PartlyPlaced(best.placement, tiers, left_out)
-    if all(value.proven for value in tiers if value.tier.name.startswith("placed.")):
+    levels = len({gang.priority for gang in instance.gangs})
+    if all(value.proven for value in tiers[:levels]):
         return Infeasible(left_out)
     return GaveUp(budget.elapsed_s, left_out)
 

@@ -37,6 +37,7 @@ def optimise_tiers(
     first_tiers: int,
     budget: Budget,
     progress: Progress,
+    settled: Sequence[int | None] = (),
 ) -> Standing:
     """Optimise tier by tier.
 
@@ -49,6 +50,8 @@ def optimise_tiers(
         first_tiers: How many leading tiers are sub-tiers of tier 1.
         budget: Bounds the whole.
         progress: Told which tier is next.
+        settled: Bounds of the leading tiers that are done: the start's values are
+            kept there, and nothing is solved.
 
     Returns:
         Values that are lexicographically no worse than the start, with bounds.
@@ -56,7 +59,9 @@ def optimise_tiers(
     """
     standing = Standing(list(start), None, [])
     for index, (tier, expression, limit) in enumerate(zip(tiers, batch.tiers, limits, strict=True)):
-        if limit is not None and standing.values[index] == limit:
+        if index < len(settled):
+            standing.bounds.append(settled[index])
+        elif limit is not None and standing.values[index] == limit:
             standing.bounds.append(limit)
         elif isinstance(expression, int):
             standing.bounds.append(expression)

@@ -81,11 +81,23 @@ class BatchModel:
 
 
 def build_batch_model(
-    problem: Problem, *, rules: tuple[Rule, ...] = RULES, cuts: tuple[Rule, ...] = CUTS
+    problem: Problem,
+    *,
+    tiers: int | None = None,
+    rules: tuple[Rule, ...] = RULES,
+    cuts: tuple[Rule, ...] = CUTS,
 ) -> BatchModel:
-    """Write the whole model down; nothing is solved yet."""
+    """Write the model down; nothing is solved yet.
+
+    Args:
+        problem: The batch.
+        tiers: How many tiers it is for, from the first on; None: all.
+        rules: What placements obey; tests leave some out.
+        cuts: What helps the search.
+
+    """
     model = CpModel()
     x = decide(model, problem)
     for rule in (*rules, *cuts):
         rule(model, problem, x)
-    return BatchModel(model, x, tuple(tier_expressions(model, problem, x)))
+    return BatchModel(model, x, tuple(tier_expressions(model, problem, x, tiers)))

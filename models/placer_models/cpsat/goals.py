@@ -1,7 +1,7 @@
 """What each tier counts, as an expression over the decisions (docs/rules.md)."""
 
 from collections.abc import Iterator
-from itertools import product
+from itertools import islice, product
 
 from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
@@ -22,17 +22,30 @@ MAX_TABLE_ROWS = 20_000
 """Free counts of one board that a table is written for."""
 
 
-def tier_expressions(model: CpModel, problem: Problem, x: Decisions) -> list[Expression]:
-    """Return one expression a tier, in the order of `goals.tiers_for`."""
-    return [
-        *(placed(problem, x, level) for level in range(len(problem.priorities))),
-        alignment(x),
-        bind(x),
-        pod_pair_minimum(problem, x),
-        pod_pair_sum(x),
-        gang_pair_sum(model, problem, x),
-        usable(model, problem, x),
-    ]
+def tier_expressions(
+    model: CpModel, problem: Problem, x: Decisions, tiers: int | None = None
+) -> list[Expression]:
+    """Return one expression a tier, in the order of `goals.tiers_for`.
+
+    Args:
+        model: Gets the variables that some tiers need.
+        problem: The batch.
+        x: Its decisions.
+        tiers: Stop after so many; None: all of them.
+
+    """
+    return list(islice(_tier_by_tier(model, problem, x), tiers))
+
+
+def _tier_by_tier(model: CpModel, problem: Problem, x: Decisions) -> Iterator[Expression]:
+    for level in range(len(problem.priorities)):
+        yield placed(problem, x, level)
+    yield alignment(x)
+    yield bind(x)
+    yield pod_pair_minimum(x)
+    yield pod_pair_sum(x)
+    yield gang_pair_sum(model, problem, x)
+    yield usable(model, problem, x)
 
 
 def placed(problem: Problem, x: Decisions, level: int) -> Expression:
@@ -76,7 +89,7 @@ def bind(x: Decisions) -> Expression:
     return LinearExpr.sum(terms)
 
 
-def pod_pair_minimum(problem: Problem, x: Decisions) -> Expression:
+def pod_pair_minimum(x: Decisions) -> Expression:
     """Sum how far each pod's slowest GPU pair falls short (tier 4a)."""
     return LinearExpr.sum(
         [

@@ -1,0 +1,157 @@
+"""The joint search: from a judged placement to a better one, with bounds.
+
+Three ways, by size. A small batch is one model for all tiers. In a larger one the tiers
+before the links are one model without links, and the later tiers are improved part by
+part. In a fleet even tier 1 is only bounded as a whole, and improved part by part.
+"""
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from placer.search.bound import bound_first_tiers
+from placer.search.budget import Budget
+from placer.search.coarse import links_matter, refine, without_links
+from placer.search.exact import TIERS_BEFORE_LINKS, search_exactly
+from placer.search.judged import Judged, check_claim, judged, realised
+from placer.search.neighbourhoods import Neighbourhoods
+from placer.search.tiers import Progress
+from placer.state.account import Account
+from placer.state.recount import recount
+from placer_models.cluster import Instance
+from placer_models.cpsat.units import units_of
+from placer_models.goals import tiers_for
+from placer_models.problem import Problem
+
+MOST_SEATS = 4_000
+"""(unit, node) pairs up to which the tiers before the links are one model."""
+
+MOST_LINKED_SEATS = 400
+"""The same for all tiers: GPU sets make the model much larger."""
+
+FEW_SEATS = 40
+"""(unit, node) pairs up to which one model is quicker than one without links and one with."""
+
+SHARE_BEFORE_LINKS = 0.6
+"""Of the time: for the model without links, where a search part by part follows."""
+
+SHARE_OF_BOUND = 0.1
+"""Of the time: for bounding tier 1 of a fleet."""
+
+Bounds = list[int | None]
+"""One a tier; None where nothing is known."""
+
+
+@dataclass(slots=True)
+class JointSearch:
+    """A search and where it stands: `best` only ever gets better.
+
+    Attributes:
+        accounts: What is left on each node, in the instance's order.
+        problem: The same in integers.
+        bounds: True of the tiers before them as `best` has them.
+
+    """
+
+    instance: Instance
+    accounts: Sequence[Account]
+    problem: Problem
+    budget: Budget
+    tell: Progress
+    best: Judged
+    bounds: Bounds
+
+    def run(self, *, whole: bool) -> None:
+        """Improve the placement and the bounds until all is proven or the time is over.
+
+        Args:
+            whole: Model the whole batch, however large.
+
+        """
+        seats = seats_of(self.problem)
+        linked = links_matter(self.problem)
+        one_model = whole or seats <= (MOST_LINKED_SEATS if linked else MOST_SEATS)
+        if not whole and seats > MOST_SEATS:
+            self._bound()
+        elif linked and seats > FEW_SEATS:
+            self._before_links(1.0 if one_model else SHARE_BEFORE_LINKS)
+        if one_model:
+            self._all_tiers()
+        else:
+            self._by_parts()
+
+    def _before_links(self, share: float) -> None:
+        """Solve the tiers that do not look at links, in a model without them."""
+        count = len(self.problem.priorities) + TIERS_BEFORE_LINKS
+        coarse = without_links(self.problem)
+        part = self.budget.part(share * self.budget.left)
+        found = search_exactly(
+            coarse,
+            recount(self.instance, self.accounts, coarse, self.best.placement),
+            self.best.values[:count],
+            part,
+            self.tell,
+        )
+        self.budget.spend(part)
+        self.bounds[:count] = found.bounds
+        if found.choices is not None:
+            refined = refine(self.problem, coarse, found.choices)
+            self.best = realised(self.instance, self.accounts, self.problem, refined)
+            check_claim(self.best, found.values)
+
+    def _all_tiers(self) -> None:
+        """Solve what is not proven yet in one model."""
+        settled = self._settled()
+        found = search_exactly(
+            self.problem,
+            recount(self.instance, self.accounts, self.problem, self.best.placement),
+            self.best.values,
+            self.budget,
+            self.tell,
+            self.bounds[:settled],
+        )
+        self.bounds = list(found.bounds)
+        if found.choices is not None:
+            self.best = realised(self.instance, self.accounts, self.problem, found.choices)
+            check_claim(self.best, found.values)
+
+    def _settled(self) -> int:
+        """Return how many leading tiers are proven."""
+        for index, (value, bound) in enumerate(zip(self.best.values, self.bounds, strict=True)):
+            if value != bound:
+                return index
+        return len(self.bounds)
+
+    def _bound(self) -> None:
+        """Bound tier 1 without solving it: the relaxed model says what none can reach."""
+        self.tell("bounding tier 1")
+        levels = len(self.problem.priorities)
+        part = self.budget.part(SHARE_OF_BOUND * self.budget.left)
+        # These stay true when earlier levels improve: then fewer placements are as good.
+        self.bounds[:levels] = bound_first_tiers(self.problem, self.best.values, self.bounds, part)
+        self.budget.spend(part)
+
+    def _by_parts(self) -> None:
+        """Improve a few nodes at a time."""
+        search = Neighbourhoods(
+            instance=self.instance,
+            placement=self.best.placement,
+            tiers=tiers_for(self.problem.priorities),
+            values=list(self.best.values),
+            limits=self.bounds,
+            budget=self.budget,
+            rng=random.Random(self.budget.options.seed),
+        )
+        search.run(self.tell)
+        found = judged(self.instance, search.placement)
+        if found.better_than(self.best):
+            self.best = found
+
+
+def seats_of(problem: Problem) -> int:
+    """Return how many (unit, node) pairs a model of the whole batch has."""
+    return sum(
+        problem.fits[unit.shape][node.kind] is not None
+        for unit in units_of(problem)
+        for node in problem.nodes
+    )
