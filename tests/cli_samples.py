@@ -44,6 +44,11 @@ def written(folder: Path, text: str, name: str = "instance.yaml") -> str:
     return str(file)
 
 
+def names_in(folder: Path) -> list[str]:
+    """Return the names of all files in a folder, hidden ones too."""
+    return sorted(file.name for file in folder.iterdir())
+
+
 def pod(
     name: str,
     cpu: float = 0,

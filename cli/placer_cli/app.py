@@ -76,8 +76,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except typer.TyperException as error:
         return _fail(f"{error.format_message()} ({_help(error)})", Exit.BAD_INPUT)
     except OSError as error:
-        file = f"{error.filename}: " if error.filename is not None else ""
-        return _fail(f"{file}{error.strerror or error}", Exit.BAD_INPUT)
+        file = "output" if error.filename is None else error.filename
+        return _fail(f"{file}: {error.strerror or error}", Exit.BAD_INPUT)
     except Exception as error:
         if os.environ.get("PLACER_DEBUG") == "1":
             traceback.print_exc()

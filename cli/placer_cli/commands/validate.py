@@ -5,7 +5,6 @@ from typing import Annotated
 
 import typer
 
-from placer_cli.console import err, out
 from placer_cli.exits import Exit
 from placer_models.cluster import Instance, Machine
 from placer_models.instance.errors import InputError
@@ -30,17 +29,16 @@ def validate(
     """
     from placer.load import load_any, load_instance
 
-    console = out()
     if together:
-        console.print(f"{', '.join(map(str, files))}: {_holds(load_instance(files))}")
+        typer.echo(f"{', '.join(map(str, files))}: {_holds(load_instance(files))}")
         return
     bad = False
     for file in files:
         try:
-            console.print(f"{file}: {_holds(load_any(file))}", soft_wrap=True)
+            typer.echo(f"{file}: {_holds(load_any(file))}")
         except InputError as error:
             bad = True
-            err().print(str(error), soft_wrap=True)
+            typer.echo(f"placer: {error}", err=True)
     raise typer.Exit(Exit.BAD_INPUT if bad else Exit.DONE)
 
 

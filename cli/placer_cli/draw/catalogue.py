@@ -17,17 +17,20 @@ from placer_models.cluster import Machine
 from placer_models.device import GPU
 
 LINK_CLASSES = 2
-"""How many classes of links the table names, fastest first."""
+"""How many bandwidths the table names, fastest first."""
 
 WIDE_COLUMNS = 96
-"""From this width on there is room for packages and threads per core too."""
+"""From this width on there is room for packages, threads per core and memory too."""
+
+NARROW_COLUMNS = 60
+"""Below this width there is no room for links."""
 
 
 def draw_catalogue(machines: Sequence[Machine], canvas: Canvas) -> RenderableType:
     """Return a row for each machine."""
     head = ("machine", "CPUs", "pkg", "NUMA", "SMT", "memory", "GPUs", "links, GB/s")
     rows = [_row(machine, canvas) for machine in machines]
-    return table(head, rows, numbers=head[1:6], wrap=("links, GB/s",))
+    return table(head, rows, numbers=head[1:6], wrap=("GPUs", "links, GB/s"))
 
 
 def facts_of(machine: Machine) -> dict[str, object]:
@@ -61,21 +64,26 @@ def _row(machine: Machine, canvas: Canvas) -> list[Text]:
         Text(str(len({cpu.package for cpu in topology.cpus})) if wide else ""),
         Text(str(len(topology.numa_nodes))),
         Text(threads_per_core(topology) if wide else ""),
-        Text(memory(topology.memory_bytes)),
+        Text(memory(topology.memory_bytes) if wide else ""),
         Text(_gpus(machine)),
-        Text(_links(machine), QUIET),
+        Text(_links(machine) if canvas.width >= NARROW_COLUMNS else "", QUIET),
     ]
 
 
 def _gpus(machine: Machine) -> str:
     models = Counter(device.model for device in machine.devices if device.type == GPU)
-    return ", ".join(f"{number} {model or 'GPU'}" for model, number in models.items())
+    if len(models) > 1:
+        return f"{models.total()} of {len(models)} models"
+    return "".join(f"{number} {model or 'GPU'}" for model, number in models.items())
 
 
 def _links(machine: Machine) -> str:
+    """Name the fastest links; names of one bandwidth stand together: ``NODE/SYS 31.5``."""
     if machine.gpu_links is None:
         return ""
-    classes = link_classes(machine.gpu_links)
-    named = [f"{link.kind} {gb_per_s(link.centi_gb_per_s)}" for link in classes[:LINK_CLASSES]]
-    rest = len(classes) - LINK_CLASSES
-    return ", ".join(named) + (f" +{rest}" if rest > 0 else "")
+    kinds: dict[int, list[str]] = {}
+    for link in link_classes(machine.gpu_links):
+        kinds.setdefault(link.centi_gb_per_s, []).append(link.kind)
+    named = [f"{'/'.join(names)} {gb_per_s(value)}" for value, names in kinds.items()]
+    rest = len(named) - LINK_CLASSES
+    return ", ".join(named[:LINK_CLASSES]) + (f" +{rest}" if rest > 0 else "")

@@ -34,6 +34,10 @@ BAR_COLUMNS = range(4, 21)
 """Widths of a bar; where there is not even room for the least, numbers must do."""
 
 
+SPARED = ("machine", "other", "pods")
+"""Columns that a narrow page does without."""
+
+
 def draw_cluster(
     instance: Instance, residents: Mapping[str, Sequence[Resident]], canvas: Canvas
 ) -> RenderableType:
@@ -47,10 +51,14 @@ def _parts(
     parties = _parties(instance, residents)
     yield _headline(instance, residents, canvas)
     yield ""
-    slim = _nodes(instance, residents, parties, _Bars(0, canvas.marks))
-    room = (canvas.width - columns_of(slim)) // 2 - 1
-    columns = min(room, BAR_COLUMNS[-1]) if room >= BAR_COLUMNS[0] else 0
-    yield _nodes(instance, residents, parties, _Bars(columns, canvas.marks)) if columns else slim
+    drawn = _nodes(instance, residents, parties, _Bars(0, canvas.marks))
+    room = (canvas.width - columns_of(drawn)) // 2 - 1
+    if room >= BAR_COLUMNS[0]:
+        bars = _Bars(min(room, BAR_COLUMNS[-1]), canvas.marks)
+        drawn = _nodes(instance, residents, parties, bars)
+    elif room < 0:
+        drawn = _nodes(instance, residents, parties, _Bars(0, canvas.marks), short=True)
+    yield drawn
     yield _key(instance, parties, canvas)
     placed = {resident.pod.key for tenants in residents.values() for resident in tenants}
     left = waiting(instance, placed)
@@ -79,6 +87,8 @@ def _nodes(
     residents: Mapping[str, Sequence[Resident]],
     parties: Mapping[str, Cell],
     bars: "_Bars",
+    *,
+    short: bool = False,
 ) -> Table:
     """Return the table of nodes; neighbours that look the same share a row."""
     one_machine = len({node.machine.name for node in instance.nodes}) == 1
@@ -91,6 +101,8 @@ def _nodes(
         names, cells = zip(*same, strict=True)
         rows.append([Text(fold_names(names)), *cells[0]])
     head = ("node", "machine", "CPU", "memory", "GPU", "other", "pods", "")
+    if short:
+        rows = [[Text() if head[i] in SPARED else row[i] for i in range(len(row))] for row in rows]
     return table(head, rows, numbers=("pods",))
 
 

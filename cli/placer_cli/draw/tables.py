@@ -11,6 +11,9 @@ from placer_cli.draw.palette import FRAME, STRONG
 LEAST_COLUMNS = 7
 """What a column that wraps keeps of its width, so that it never disappears."""
 
+WHOLE_COLUMNS = 30
+"""Up to this width a column that does not wrap is left whole."""
+
 
 def table(
     columns: Sequence[str],
@@ -35,12 +38,13 @@ def table(
     )
     for i in kept:
         name = columns[i]
+        natural = max(len(name), *(row[i].cell_len for row in rows))
         drawn.add_column(
             name,
             justify="right" if name in numbers else "left",
             overflow="fold" if name in wrap else "ellipsis",
             no_wrap=name not in wrap,
-            min_width=LEAST_COLUMNS if name in wrap else None,
+            min_width=min(natural, LEAST_COLUMNS if name in wrap else WHOLE_COLUMNS),
         )
     for row in rows:
         drawn.add_row(*(row[i] for i in kept))

@@ -1,0 +1,181 @@
+"""Every failure is one line on standard error, with the right exit code."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from cli_samples import SMALL, names_in, written
+from placer_cli.app import main
+from placer_cli.exits import Exit
+
+PLACER = [sys.executable, "-c", "import sys; from placer_cli.app import main; sys.exit(main())"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["solve"], "Missing argument"),
+        (["slove", "a"], "No such command 'slove'. Did you mean 'solve'?"),
+        (["solve", "a", "--tme-limit", "3"], "No such option: --tme-limit"),
+        (["solve", "a", "--time-limit", "-1"], "--time-limit"),
+        (["solve", "a", "--format", "xml"], "'xml' is not one of 'table', 'json', 'yaml'"),
+        (["solve", "nowhere.yaml"], "nowhere.yaml: "),
+        (["solve", "."], ".: "),
+        (["verify", "nowhere.yaml", "p.json"], "nowhere.yaml: "),
+        (["validate", "nowhere.yaml"], "nowhere.yaml: "),
+        (["show", "."], ".: "),
+    ],
+)
+def test_bad_usage_and_missing_files_end_with_two(
+    arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """
+    One line that names the value, nothing on standard output, no traceback.
+    """
+    code = main(arguments)
+
+    captured = capsys.readouterr()
+    assert code == Exit.BAD_INPUT
+    assert captured.err.startswith("placer: ")
+    assert words in captured.err
+    assert captured.err.count("\n") == 1
+    assert captured.out == ""
+
+
+def test_a_file_that_may_not_be_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """
+    A file without read permission is named.
+    """
+    file = written(tmp_path, SMALL)
+    Path(file).chmod(0)
+    if os.access(file, os.R_OK):
+        pytest.skip("this user may read every file, as root may")
+
+    assert main(["solve", file]) == Exit.BAD_INPUT
+    assert capsys.readouterr().err.startswith(f"placer: {file}: ")
+
+
+def test_each_bad_file_is_named_and_the_good_ones_pass(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """
+    `validate` looks at all files; one bad one is enough for exit code 2.
+    """
+    good = written(tmp_path, SMALL)
+    bad = written(tmp_path, SMALL.replace("machine:", "mashine: x, machine:"), "bad.yaml")
+
+    code = main(["validate", good, bad, good])
+
+    captured = capsys.readouterr()
+    assert code == Exit.BAD_INPUT
+    assert captured.out.count("an instance of 2 nodes, 0 running pods, 3 waiting pods") == 2
+    assert captured.err.startswith(f"placer: {bad}:5: nodes[0].mashine: ")
+    assert captured.err.count("\n") == 1
+
+
+def test_files_of_one_instance_are_validated_together(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """
+    With --together files are read as solve reads them.
+    """
+    head = "apiVersion: placer/v1\nkind: Instance\n"
+    nodes = written(tmp_path, head + "nodes: [{name: a, machine: dgx-2}]\n", "nodes.yaml")
+    pods = written(tmp_path, head + "pods: [{name: p, requests: {gpu: 16}}]\n", "pods.yaml")
+
+    assert main(["validate", "--together", nodes, pods]) == Exit.DONE
+    assert "an instance of 1 node, 0 running pods, 1 waiting pod" in capsys.readouterr().out
+
+
+def test_a_defect_of_ours_is_called_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """
+    An unexpected exception names itself and asks for a report; a traceback is on demand.
+    """
+
+    def broken(*_: object) -> None:
+        raise ZeroDivisionError("no nodes")
+
+    monkeypatch.setattr("placer.search.solver.solve", broken)
+    file = written(tmp_path, SMALL)
+
+    assert main(["solve", file]) == Exit.DEFECT
+    assert capsys.readouterr().err.startswith(
+        "placer: ZeroDivisionError: no nodes: this is a defect of placer, please report it"
+    )
+    monkeypatch.setenv("PLACER_DEBUG", "1")
+    assert main(["solve", file]) == Exit.DEFECT
+    assert "Traceback" in capsys.readouterr().err
+
+
+def test_a_reader_that_goes_away_ends_the_command_quietly() -> None:
+    """
+    `placer machines | head -1` prints one line and no complaint.
+    """
+    command = f"{' '.join(map(_quoted, [*PLACER, 'show', 'mi300a-cpx']))} | head -1"
+
+    run = subprocess.run(
+        ["bash", "-c", f"{command}; echo ${{PIPESTATUS[0]}}"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert run.stderr == ""
+    assert len(run.stdout.splitlines()) == 2
+    assert run.stdout.splitlines()[1] in (str(int(Exit.BROKEN_PIPE)), "0")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
+def test_a_full_disk_is_said() -> None:
+    """
+    What cannot be printed is not lost in silence.
+    """
+    with Path("/dev/full").open("w") as full:
+        run = subprocess.run(
+            [*PLACER, "machines"], stdout=full, stderr=subprocess.PIPE, text=True, check=False
+        )
+
+    assert run.returncode == Exit.BAD_INPUT
+    assert run.stderr == "placer: output: No space left on device\n"
+
+
+def test_ctrl_c_ends_a_search_at_once(tmp_path: Path) -> None:
+    """
+    An interrupted search says so, ends with 130 and leaves the output as it was.
+    """
+    slow = (
+        "import sys, time, placer.search.solver as s\n"
+        "def forever(*_):\n"
+        "    print('searching', file=sys.stderr, flush=True)\n"
+        "    time.sleep(3600)\n"
+        "s.solve = forever\n"
+        "from placer_cli.app import main\n"
+        "sys.exit(main())\n"
+    )
+    target = tmp_path / "p.json"
+    run = subprocess.Popen(
+        [sys.executable, "-c", slow, "solve", written(tmp_path, SMALL), "--output", str(target)],
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert run.stderr is not None
+    assert run.stderr.readline() == "searching\n"
+    time.sleep(0.2)
+
+    run.send_signal(signal.SIGINT)
+    _, err = run.communicate(timeout=60)
+
+    assert run.returncode == Exit.INTERRUPTED
+    assert err == "placer: interrupted\n"
+    assert names_in(tmp_path) == ["instance.yaml"]
+
+
+def _quoted(word: str) -> str:
+    return f"'{word}'"

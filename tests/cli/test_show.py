@@ -1,0 +1,120 @@
+"""``placer show``: what may be shown, and to where."""
+
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from cli_samples import SMALL, names_in, written
+from placer_cli.app import main
+from placer_cli.exits import Exit
+from placer_models.machines.catalogue import machine_names
+
+TOPO = """\
+\tGPU0\tGPU1\tCPU Affinity\tNUMA Affinity
+GPU0\t X \tNV4\t0-7\t0
+GPU1\tNV4\t X \t0-7\t0
+"""
+
+
+def test_a_machine_of_the_catalogue(capsys: pytest.CaptureFixture[str]) -> None:
+    """
+    Its name is enough.
+    """
+    assert main(["show", "dgx-1-v100"]) == Exit.DONE
+    assert "NV2 50 GB/s" in capsys.readouterr().out
+
+
+def test_the_text_of_a_real_machine(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """
+    What nvidia-smi topo -m printed is a machine too.
+    """
+    assert main(["show", written(tmp_path, TOPO, "topo.txt")]) == Exit.DONE
+    assert "GPU 1  NV4   ·" in capsys.readouterr().out
+
+
+def test_an_instance_and_one_of_its_nodes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """
+    The cluster at a glance, and with --node the inside of one node.
+    """
+    file = written(tmp_path, SMALL)
+
+    assert main(["show", file]) == Exit.DONE
+    assert "gpu-[0-1]" in capsys.readouterr().out
+    assert main(["show", file, "--node", "gpu-1"]) == Exit.DONE
+    assert "free: 80 of 80 CPUs" in capsys.readouterr().out
+
+
+def test_a_placement_is_drawn_with_its_instance(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """
+    Placed pods show beside the running ones.
+    """
+    file, answer = written(tmp_path, SMALL), str(tmp_path / "p.json")
+    main(["solve", file, "--engine", "greedy", "--output", answer])
+    capsys.readouterr()
+
+    assert main(["show", file, "--placement", answer]) == Exit.DONE
+    assert "3 of 3 pods placed" in capsys.readouterr().out
+
+
+def test_a_picture_is_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """
+    --svg writes a well-formed picture that loads nothing from the network.
+    """
+    target = tmp_path / "machine.svg"
+
+    assert main(["show", "dgx-a100", "--svg", str(target)]) == Exit.DONE
+
+    text = target.read_text()
+    assert ElementTree.fromstring(text).tag == "{http://www.w3.org/2000/svg}svg"
+    assert text.replace("http://www.w3.org/2000/svg", "").count("http") == 0
+    assert capsys.readouterr().out == ""
+    assert names_in(tmp_path) == ["machine.svg"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["dgx-a10"], "'dgx-a10' is neither a file nor a machine of the catalogue; did you mean"),
+        (["dgx-a100", "--node", "a"], "--node goes with an instance, not with a machine"),
+        (["dgx-a100", "--placement", "a"], "--placement goes with an instance"),
+        (["INSTANCE", "--node", "gpu-7"], "--node 'gpu-7' is no node; did you mean 'gpu-"),
+        (["INSTANCE", "--placement", "OTHER"], "pod 'x' of namespace 'default' does not wait"),
+        (["OTHER"], "is a placement: show its instance, with --placement"),
+    ],
+)
+def test_what_cannot_be_shown_is_said_in_a_line(
+    arguments: list[str], words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """
+    The message names the value and the mend, and nothing is drawn.
+    """
+    other = "apiVersion: placer/v1\nkind: Placement\npods: [{name: x, node: gpu-0}]\n"
+    names = {
+        "INSTANCE": written(tmp_path, SMALL),
+        "OTHER": written(tmp_path, other, "other.yaml"),
+    }
+
+    code = main(["show", *(names.get(word, word) for word in arguments)])
+
+    captured = capsys.readouterr()
+    assert code == Exit.BAD_INPUT
+    assert words in captured.err
+    assert captured.err.count("\n") == 1
+    assert captured.out == ""
+
+
+def test_the_catalogue_is_listed_whole(capsys: pytest.CaptureFixture[str]) -> None:
+    """
+    `placer machines` has a row for each machine, with its GPUs and links.
+    """
+    assert main(["machines"]) == Exit.DONE
+
+    out = capsys.readouterr().out
+    assert all(f"{name} " in out for name in machine_names())
+    assert "8 V100-SXM2-16GB" in out
+    assert "NV2 50, NV1 25 +1" in out

@@ -1,0 +1,242 @@
+"""``placer solve``: what it prints, what it writes, how it ends."""
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+
+from cli_samples import SMALL, TOO_LARGE, names_in, written
+from placer_cli.app import main
+from placer_cli.exits import Exit
+from placer_models.placement import GaveUp, Infeasible, Unplaced
+
+FAST = ("--workers", "1", "--work-limit", "5")
+
+
+def test_a_solvable_instance_ends_with_zero(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """
+    The verdict comes first, then a row for each pod, then the tiers.
+    """
+    code = main(["solve", written(tmp_path, SMALL), *FAST])
+
+    out = capsys.readouterr().out
+    assert code == Exit.DONE
+    assert out.startswith("3 of 3 pods placed; proven optimal in every tier.\n")
+    assert "train  train-0  gpu-" in out
+    assert "50 GB/s" in out
+    assert "links.pod-minimum" in out
+
+
+def test_a_pod_without_a_place_ends_with_one_and_a_reason(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """
+    What fits is placed; what does not is listed with why.
+    """
+    code = main(["solve", written(tmp_path, TOO_LARGE), *FAST])
+
+    out = capsys.readouterr().out
+    assert code == Exit.NOT_ALL
+    assert out.startswith("3 of 4 pods placed; ")
+    assert "Without a place" in out
+    assert "huge" in out.split("Without a place")[1]
+
+
+def test_the_document_has_the_promised_shape(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """
+    Programs find status, tiers, pods, moves, unplaced and timing.
+    """
+    main(["solve", written(tmp_path, TOO_LARGE), *FAST, "--format", "json"])
+
+    tree = json.loads(capsys.readouterr().out)
+    assert (tree["apiVersion"], tree["kind"]) == ("placer/v1", "Placement")
+    assert tree["status"] == "partly-placed"
+    assert {"name", "unit", "sense", "value", "bound", "proven"} == set(tree["tiers"][0])
+    assert {pod["name"] for pod in tree["pods"]} == {"train-0", "train-1", "web"}
+    assert {
+        *("name", "namespace", "gang", "node", "cpuset", "containers"),
+        *("memory", "hugepages", "devices", "env"),
+    } == set(tree["pods"][0])
+    assert {"type", "minor", "id", "resources", "vfs"} == set(tree["pods"][0]["devices"][0])
+    assert tree["moves"] == []
+    assert [pod["name"] for pod in tree["unplaced"]] == ["huge"]
+    assert set(tree["timing"]) == {"read_s", "solve_s"}
+
+
+def test_yaml_is_the_same_document(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """
+    The two formats differ in looks only.
+    """
+    file = written(tmp_path, SMALL)
+    main(["solve", file, *FAST, "--format", "json"])
+    as_json = json.loads(capsys.readouterr().out)
+    main(["solve", file, *FAST, "--format", "yaml"])
+    as_yaml = yaml.safe_load(capsys.readouterr().out)
+
+    assert {**as_json, "timing": {}} == {**as_yaml, "timing": {}}
+
+
+def test_output_takes_the_document_and_the_table_stays(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """
+    One run gives the table to read and the file to keep.
+    """
+    target = tmp_path / "placement.json"
+
+    main(["solve", written(tmp_path, SMALL), *FAST, "--output", str(target)])
+
+    assert json.loads(target.read_text())["status"] == "placed"
+    assert "3 of 3 pods placed" in capsys.readouterr().out
+    assert names_in(tmp_path) == ["instance.yaml", "placement.json"]
+
+
+def test_output_in_a_chosen_format_leaves_standard_output_alone(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """
+    With --format json the document goes to the file, and nothing else is printed there.
+    """
+    target = tmp_path / "placement.txt"
+
+    main(["solve", written(tmp_path, SMALL), *FAST, "--format", "json", "--output", str(target)])
+
+    assert json.loads(target.read_text())["kind"] == "Placement"
+    assert capsys.readouterr().out == ""
+
+
+def test_a_yaml_name_gets_yaml(tmp_path: Path) -> None:
+    """
+    The file's name says its format where --format does not.
+    """
+    target = tmp_path / "placement.yaml"
+
+    main(["solve", written(tmp_path, SMALL), *FAST, "--output", str(target)])
+
+    assert target.read_text().startswith("apiVersion: placer/v1\nkind: Placement\n")
+
+
+def test_a_refused_instance_leaves_the_old_output(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """
+    Bad input writes nothing: the last good answer is still there.
+    """
+    target = tmp_path / "placement.json"
+    target.write_text("the last good answer")
+
+    code = main(
+        ["solve", written(tmp_path, SMALL + "colour: red\n"), *FAST, "--output", str(target)]
+    )
+
+    assert code == Exit.BAD_INPUT
+    assert target.read_text() == "the last good answer"
+    assert names_in(tmp_path) == ["instance.yaml", "placement.json"]
+    assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize(
+    ("target", "words"),
+    [("", "Is a directory"), ("nowhere/placement.json", "No such file or directory")],
+)
+def test_an_output_that_cannot_be_written_is_known_at_once(
+    target: str,
+    words: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """
+    The solver does not even start when its answer could not be kept.
+    """
+    monkeypatch.setattr("placer.search.solver.solve", lambda *_: pytest.fail("it started"))
+
+    code = main(["solve", written(tmp_path, SMALL), *FAST, "--output", str(tmp_path / target)])
+
+    assert code == Exit.BAD_INPUT
+    assert words in capsys.readouterr().err
+
+
+LEFT = (Unplaced("huge", "default", None, ("never fits: 9 gpu of 8",)),)
+
+
+@pytest.mark.parametrize(
+    ("answer", "code", "words"),
+    [
+        (GaveUp(1.0, LEFT), Exit.NO_ANSWER, "No placement was found or ruled out in 1.0 s"),
+        (Infeasible(LEFT), Exit.NOT_ALL, "0 of 3 pods placed: it is proven that nothing"),
+    ],
+)
+def test_no_placement_is_an_answer_too(
+    answer: GaveUp | Infeasible,
+    code: Exit,
+    words: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """
+    Time that ran out and a proof that nothing fits end differently; both say why.
+    """
+    monkeypatch.setattr("placer.search.solver.solve", lambda *_: answer)
+
+    assert main(["solve", written(tmp_path, SMALL)]) == code
+
+    out = capsys.readouterr().out
+    assert words in out
+    assert "never fits: 9 gpu of 8" in out
+
+
+def test_the_options_reach_the_solver(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """
+    Engine, limits, workers and seed arrive as they were given.
+    """
+    seen = []
+
+    def fake(instance: object, options: object, progress: object) -> GaveUp:
+        seen.append(options)
+        return GaveUp(0.0, ())
+
+    monkeypatch.setattr("placer.search.solver.solve", fake)
+    options = "--engine greedy --time-limit 7 --work-limit 3 --workers 2 --seed 5"
+
+    main(["solve", written(tmp_path, SMALL), *options.split()])
+
+    (got,) = seen
+    assert (got.engine, got.time_limit_s, got.work_limit) == ("greedy", 7.0, 3)
+    assert (got.workers, got.seed) == (2, 5)
+
+
+def test_nodes_and_pods_may_stand_in_two_files(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """
+    The files of one command line make one instance.
+    """
+    head = "apiVersion: placer/v1\nkind: Instance\n"
+    nodes = written(tmp_path, head + "nodes: [{name: a, machine: dgx-2}]\n", "nodes.yaml")
+    pods = written(tmp_path, head + "pods: [{name: p, requests: {gpu: 16}}]\n", "pods.yaml")
+
+    assert main(["solve", nodes, pods, *FAST]) == Exit.DONE
+    assert "0-15" in capsys.readouterr().out
+
+
+def test_many_replicas_share_a_row(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """
+    200 equal pods do not fill the screen.
+    """
+    text = (
+        "apiVersion: placer/v1\nkind: Instance\nnodes: [{name: a, machine: dgx-a100}]\n"
+        "pods: [{name: web, replicas: 200, requests: {cpu: 1, memory: 1Gi}}]\n"
+    )
+
+    main(["solve", written(tmp_path, text), "--engine", "greedy"])
+
+    out = capsys.readouterr().out
+    assert "web-[0-199]" in out
+    assert len(out.splitlines()) < 25
