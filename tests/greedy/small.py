@@ -7,7 +7,7 @@ from placer.greedy.fleet import Fleet
 from placer.judge.breaches import Breach, breaches
 from placer.realise.realiser import Unrealisable, realise
 from placer.state.batch import accounts_of, build_problem
-from placer_models.cluster import Instance, Machine, Node
+from placer_models.cluster import Instance, Machine, Node, RunningPod
 from placer_models.device import GPU, Device, LinkMatrix
 from placer_models.placement import Placement
 from placer_models.pod import Container, DeviceRequest, Gang, Pod, PodSpec, Resources
@@ -20,7 +20,7 @@ from placer_models.topology import Cpu, NumaNode, Topology
 class Numa:
     """One NUMA node: the threads of each of its cores, its bytes, its devices."""
 
-    cores: tuple[int, ...] = ()
+    cores: tuple[int, ...] = (2,)
     memory_bytes: int = 0
     gpus: int = 0
     nics: int = 0
@@ -115,10 +115,15 @@ def gang(
     )
 
 
-def instance(nodes: Sequence[Machine], *gangs: Gang) -> Instance:
-    """Return nodes ``n0``, ``n1``, ... of the machines, and gangs that wait."""
-    named = tuple(Node(f"n{i}", each) for i, each in enumerate(nodes))
-    return Instance(nodes=named, gangs=gangs)
+def instance(
+    machines: Sequence[Machine],
+    *gangs: Gang,
+    nodes: tuple[Node, ...] = (),
+    running: tuple[RunningPod, ...] = (),
+) -> Instance:
+    """Return gangs that wait, and nodes ``n0``, ``n1``, ... of machines, or given ones."""
+    named = tuple(Node(f"n{i}", each) for i, each in enumerate(machines))
+    return Instance(nodes=(*named, *nodes), gangs=gangs, running=running)
 
 
 def realised(world: Instance, choices: Choices) -> Placement:

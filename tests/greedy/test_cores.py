@@ -1,0 +1,102 @@
+"""How many cores and threads of each class a pod takes."""
+
+from greedy.small import Numa, gang, instance, machine, spec
+from placer.greedy.chooser import choose
+from placer.greedy.fleet import Fleet
+from placer.state.batch import build_problem
+from placer_models.pod import PodSpec
+from placer_models.policy import BindPolicy
+from placer_models.problem import CoreTake
+
+SPREAD = BindPolicy.SPREAD_BY_PCPUS
+FULL = BindPolicy.FULL_PCPUS
+
+
+def takes(cores: tuple[int, ...], *specs: PodSpec) -> list[tuple[CoreTake, ...] | None]:
+    """Place pods one after the other on a node; return what each takes of the classes."""
+    problem = build_problem(instance([machine(Numa(cores=cores))], gang("a", *specs)))
+    fleet = Fleet(problem)
+    found: list[tuple[CoreTake, ...] | None] = []
+    for pod in range(len(specs)):
+        choice = fleet.find(pod)
+        if choice is not None:
+            fleet.take(pod, choice)
+        found.append(choice and choice.cores)
+    return found
+
+
+def test_whole_cores_are_taken_as_far_as_the_count_goes() -> None:
+    """
+    Five CPUs are two whole cores and one thread.
+    """
+    assert takes((2,) * 4, spec(5)) == [(CoreTake(2, 1, 1),)]
+
+
+def test_single_threads_go_to_a_core_that_is_broken_already() -> None:
+    """
+    The second pod's odd thread sits beside the first one's, and a core stays whole.
+    """
+    first, second, third = takes((2,) * 4, spec(3), spec(3), spec(2))
+
+    assert first == second == (CoreTake(1, 1, 1),)
+    assert third == (CoreTake(1),)
+
+
+def test_required_whole_cores_are_had_or_refused() -> None:
+    """
+    Three CPUs are no number of two-thread cores; with one-thread cores beside they are.
+    """
+    assert takes((2, 2), spec(3, bind=FULL, required=True)) == [None]
+    assert takes((2, 1), spec(3, bind=FULL, required=True)) == [(CoreTake(1), CoreTake(1))]
+
+
+def test_cores_of_uneven_width_are_combined_to_the_count() -> None:
+    """
+    Four CPUs of cores of 3 and 2 threads: two cores of 2, not one of 3 and a thread.
+    """
+    assert takes((3, 2, 2), spec(4)) == [(CoreTake(), CoreTake(2))]
+
+
+def test_spread_takes_a_thread_a_core() -> None:
+    """
+    Three CPUs touch three cores; five on four cores touch all four.
+    """
+    assert takes((2,) * 4, spec(3, bind=SPREAD)) == [(CoreTake(0, 3, 3),)]
+    assert takes((2,) * 4, spec(5, bind=SPREAD)) == [(CoreTake(0, 5, 4),)]
+
+
+def test_required_spread_is_refused_where_cores_are_too_few() -> None:
+    """
+    Four CPUs fit on four cores, five do not.
+    """
+    wanted = spec(4, bind=SPREAD, required=True)
+
+    assert takes((2,) * 4, wanted) == [(CoreTake(0, 4, 4),)]
+    assert takes((2,) * 3, wanted) == [None]
+
+
+def test_spread_shares_cores_that_others_spread_over() -> None:
+    """
+    Two pods of two spread CPUs need two cores together, so a third has whole ones.
+    """
+    *_, last = takes((2,) * 4, spec(2, bind=SPREAD), spec(2, bind=SPREAD), spec(4))
+
+    assert last == (CoreTake(2),)
+
+
+def test_the_price_counts_cpus_against_the_policy() -> None:
+    """
+    On two cores with one free thread each, two CPUs are both outside whole cores.
+    """
+    world = instance([machine(Numa(cores=(2, 2)))], gang("a", spec(2, bind=SPREAD), spec(2)))
+    problem = build_problem(world)
+    fleet = Fleet(problem)
+    first = fleet.find(0)
+    assert first is not None
+    fleet.take(0, first)
+    fit = problem.fit(1, 0)
+    assert fit is not None
+    offer = choose(fleet.residual(fleet.state(0)), problem.shape_of(1), fit)
+
+    assert offer is not None
+    assert offer.price.bind == 2
