@@ -64,7 +64,7 @@ DEMO := build/demo.json
 demo: $(READY)
 	@mkdir -p build
 	@echo; echo 'Who runs where? Ten seconds for an answer, with a bound that says how good it is.'
-	$(BIN)/placer solve instances/demo.yaml --time-limit 10 --format json --output $(DEMO)
+	$(BIN)/placer solve instances/demo.yaml --time-limit 10 --output $(DEMO)
 	@echo; echo 'Does the answer keep every rule? The judge is separate code and knows no solver.'
 	$(BIN)/placer verify instances/demo.yaml $(DEMO)
 	@echo; echo 'What does it look like inside the machines?'

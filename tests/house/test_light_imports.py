@@ -12,13 +12,9 @@ HEAVY = ("ortools", "pandas")
 RUN_AND_TELL = """
 import sys
 from placer_cli.app import main
-sys.argv = ["placer", *sys.argv[1:]]
-try:
-    main()
-except SystemExit as end:
-    if end.code:
-        raise
-print(*sorted({name.partition(".")[0] for name in sys.modules}), file=sys.stderr)
+code = main(sys.argv[1:])
+print(*sys.modules, file=sys.stderr)
+sys.exit(code)
 """
 
 
