@@ -1,0 +1,103 @@
+"""The best placement of a tiny instance, found by trying everything.
+
+Nothing is shared with the solver but the words. Whether a placement is allowed and what
+it is worth is asked of the judge alone. Three shortcuts, each plainly exact:
+
+* Which pods are placed decides the first tiers, so those choices are tried best first.
+* Given who is on which node, no rule and no tier couples two nodes, and tiers are sums:
+  the best inside of each node, together, is the best.
+* Cores are told apart only by NUMA node, online threads and free threads.
+
+``plain_enumeration`` takes none of them, and has to agree.
+"""
+
+from collections import defaultdict
+from dataclasses import dataclass
+from functools import cmp_to_key
+from itertools import pairwise, product, takewhile
+
+from insides import BETWEEN_NODES, Insides, broken
+from leaves import Stay
+from placer.judge.breaches import breaches
+from placer.judge.measure import Vector, better, measure
+from placer_models.cluster import Instance
+from placer_models.goals import ALIGNMENT
+from placer_models.placement import Placement
+
+MOST_LEAVES = 100_000
+"""Insides of single nodes that are tried before a world is given up."""
+
+
+@dataclass(frozen=True, slots=True)
+class Best:
+    """One best placement.
+
+    Attributes:
+        vector: Its value in every tier.
+        leaves: How many insides of single nodes were tried.
+
+    """
+
+    placement: Placement
+    vector: Vector
+    leaves: int
+
+
+def best_vector(instance: Instance) -> tuple[int, ...]:
+    """Return the values, tier by tier, that no placement of the instance beats."""
+    return tuple(value for _, value in best_placement(instance).vector)
+
+
+def best_placement(instance: Instance, most_leaves: int = MOST_LEAVES) -> Best:
+    """Return a best placement of the instance.
+
+    Raises:
+        TooManyLeavesError: There are more than ``most_leaves`` leaves.
+
+    """
+    insides = Insides(instance, most_leaves)
+    best: tuple[Vector, Placement] | None = None
+    for stays, placed in _assignments(instance):
+        if best and better(_placed_tiers(best[0]), placed):
+            break
+        on_node: dict[str, list[Stay]] = defaultdict(list)
+        for stay in stays:
+            on_node[stay.node.name].append(stay)
+        found = [insides.best(guests) for guests in on_node.values()]
+        if None in found:
+            continue
+        placement = Placement(tuple(place for inside in found if inside for place in inside))
+        vector = measure(instance, placement)
+        if best is None or better(vector, best[0]):
+            assert not breaches(instance, placement), "each node is well, and all together not"
+            best = vector, placement
+    assert best is not None, "nothing is placed, and even that is not allowed"
+    return Best(best[1], best[0], insides.leaves)
+
+
+def _assignments(instance: Instance) -> list[tuple[tuple[Stay, ...], Vector]]:
+    """Return who goes to which node, best tiers ``placed`` first, with their values."""
+    wanting = [(gang, pod) for gang in instance.gangs for pod in gang.pods]
+    elsewhere = len(instance.nodes)
+    found: list[tuple[tuple[Stay, ...], Vector]] = []
+    for ranks in product(range(elsewhere + 1), repeat=len(wanting)):
+        # Equal members of a gang are interchangeable: one order of them is enough.
+        if any(
+            a[0] is b[0] and a[1].spec == b[1].spec and rank_a > rank_b
+            for (a, rank_a), (b, rank_b) in pairwise(zip(wanting, ranks, strict=True))
+        ):
+            continue
+        stays = tuple(
+            Stay(gang, pod, instance.nodes[rank])
+            for (gang, pod), rank in zip(wanting, ranks, strict=True)
+            if rank < elsewhere
+        )
+        skeleton = Placement(tuple(stay.place({}, stay.cpus) for stay in stays))
+        if not broken(instance, skeleton, ("cordon", "node-selector", *BETWEEN_NODES)):
+            found.append((stays, _placed_tiers(measure(instance, skeleton))))
+    return sorted(found, key=cmp_to_key(lambda a, b: better(b[1], a[1]) - better(a[1], b[1])))
+
+
+def _placed_tiers(vector: Vector) -> Vector:
+    """Return the tiers before ``alignment``: those that only ask who is placed."""
+    return tuple(takewhile(lambda item: item[0] != ALIGNMENT, vector))

@@ -1,0 +1,193 @@
+"""The best inside of one node for given pods, by trying every one of them."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import chain, combinations, product
+
+from leaves import Room, Stay, pour, room_left, settled
+from placer.judge.breaches import RULES
+from placer.judge.measure import Vector, better, measure
+from placer.judge.scene import scene_of
+from placer_models.cluster import Instance, Node
+from placer_models.cpuset import CpuSet
+from placer_models.goals import ALIGNMENT
+from placer_models.placement import DeviceGrant, Placement, PodPlacement
+from placer_models.pod import Resources
+from placer_models.topology import Topology
+
+Mask = frozenset[int]
+"""NUMA nodes that a pod's memory may be on."""
+
+BETWEEN_NODES = ("gang-minimum", "gang-group", "gather")
+"""The rules that look at more than one node."""
+
+INSIDE = tuple(name for name in RULES if name not in BETWEEN_NODES)
+"""The rules of each node alone."""
+
+WITH_OTHERS = ("memory", "shared-pool", "be-pool", "containers")
+"""The rules inside a node that a pod alone, without memory and pool, says nothing about."""
+
+ALONE = tuple(name for name in INSIDE if name not in WITH_OTHERS)
+"""The rules that a pod breaks, if at all, by its own CPUs and devices."""
+
+
+class TooManyLeavesError(Exception):
+    """The world is too large to try everything."""
+
+
+def broken(instance: Instance, placement: Placement, rules: Sequence[str]) -> bool:
+    """Return whether the placement breaks any of the rules."""
+    scene = scene_of(instance, placement)
+    return any(True for name in rules for _ in RULES[name](scene))
+
+
+@dataclass(slots=True)
+class Insides:
+    """Finds best insides and remembers them; counts the leaves that it tries."""
+
+    instance: Instance
+    most_leaves: int
+    leaves: int = 0
+    found: dict[object, tuple[PodPlacement, ...] | None] = field(default_factory=dict)
+    alone: dict[object, bool] = field(default_factory=dict)
+    masks: dict[object, list[tuple[int, Mask]]] = field(default_factory=dict)
+    splits: dict[object, tuple[Room, ...] | None] = field(default_factory=dict)
+
+    def best(self, guests: Sequence[Stay]) -> tuple[PodPlacement, ...] | None:
+        """Return the pods in their best places on their one node; None: they do not fit."""
+        key = tuple(guest.key for guest in guests)
+        if key not in self.found:
+            self.found[key] = self._best(guests)
+        return self.found[key]
+
+    def _best(self, guests: Sequence[Stay]) -> tuple[PodPlacement, ...] | None:
+        node = guests[0].node
+        runners = [r for r in self.instance.running if r.placement.node == node.name]
+        owned = frozenset[int]().union(
+            *(r.placement.cpuset for r in runners if r.pod.spec.qos.owns_cpus)
+        )
+        held = {(g.type, g.minor) for r in runners for g in r.placement.devices}
+        devices = [d for d in node.machine.devices if (d.type, d.minor) not in held]
+        free_cpus = node.machine.topology.online - node.reserved_cpus - owned
+        free = [DeviceGrant(d.type, d.minor, d.id) for d in devices if node.is_healthy(d)]
+        best: tuple[Vector, tuple[PodPlacement, ...]] | None = None
+        for stays in self._leaves(guests, free_cpus, free):
+            self.leaves += 1
+            if self.leaves > self.most_leaves:
+                raise TooManyLeavesError(f"{self.instance.name}: over {self.most_leaves} leaves")
+            memory = self._split(node, stays)
+            if memory is None:
+                continue
+            places = settled(self.instance, stays, memory)
+            vector = measure(self.instance, Placement(places))
+            if (best is None or better(vector, best[0])) and not broken(
+                self.instance, Placement(places), INSIDE
+            ):
+                best = vector, places
+        return best[1] if best else None
+
+    def _leaves(
+        self, guests: Sequence[Stay], cpus: CpuSet, grants: Sequence[DeviceGrant]
+    ) -> Iterator[tuple[Stay, ...]]:
+        """Yield each way to share out CPUs and devices that leaves every pod well, alone."""
+        if not guests:
+            yield ()
+            return
+        guest, *rest = guests
+        requests = guest.pod.spec.requests
+        count = requests.cpu_milli // 1000 if guest.pod.spec.qos.owns_cpus else 0
+        for own in cpu_sets(guest.node.machine.topology, cpus, count):
+            for held in grant_sets(requests, grants):
+                stay = replace(guest, cpus=own, grants=held)
+                if self._is_well_alone(stay):
+                    left = [grant for grant in grants if grant not in held]
+                    for others in self._leaves(rest, cpus - own, left):
+                        yield (stay, *others)
+
+    def _is_well_alone(self, stay: Stay) -> bool:
+        """Return whether the pod could be there if it were alone and had its memory nowhere.
+
+        Memory and neighbours only ever take away: what is refused here stays refused.
+        """
+        if stay.key not in self.alone:
+            placement = Placement((stay.place({}, stay.cpus),))
+            self.alone[stay.key] = not broken(self.instance, placement, ALONE)
+        return self.alone[stay.key]
+
+    def _split(self, node: Node, stays: Sequence[Stay]) -> tuple[Room, ...] | None:
+        """Return the memory of each pod, worth most in tier ``alignment``; None: too little.
+
+        Memory decides nothing else. So masks are tried by that tier's value, lowest
+        first, until one lets all pods be served.
+        """
+        options = [self._masks(stay) for stay in stays]
+        key = (node.name, tuple(s.pod.key for s in stays), tuple(tuple(o) for o in options))
+        if key not in self.splits:
+            self.splits[key] = None
+            needs = [stay.pod.spec.requests.memory_bytes for stay in stays]
+            room = room_left(self.instance, node)
+            for choice in sorted(product(*options), key=lambda c: sum(cost for cost, _ in c)):
+                poured = pour(needs, [mask for _, mask in choice], room)
+                if poured is not None:
+                    self.splits[key] = tuple(poured)
+                    break
+        return self.splits[key]
+
+    def _masks(self, stay: Stay) -> list[tuple[int, Mask]]:
+        """Return (value in tier ``alignment``, where the memory may be) for the pod alone.
+
+        A mask inside another of no higher value is left out: the larger serves as well.
+        """
+        if not stay.pod.spec.requests.memory_bytes:
+            return [(0, frozenset())]
+        if stay.key not in self.masks:
+            found = []
+            numa_nodes = [numa.id for numa in stay.node.machine.topology.numa_nodes]
+            sizes = range(len(numa_nodes), 0, -1)
+            for mask in chain.from_iterable(combinations(numa_nodes, size) for size in sizes):
+                placement = Placement((stay.place(dict.fromkeys(mask, 1), stay.cpus),))
+                cost = dict(measure(self.instance, placement))[ALIGNMENT]
+                is_useful = not any(cost >= c and set(mask) <= m for c, m in found)
+                if is_useful and not broken(self.instance, placement, ("alignment",)):
+                    found.append((cost, frozenset(mask)))
+            self.masks[stay.key] = found
+        return self.masks[stay.key]
+
+
+def cpu_sets(topology: Topology, free: CpuSet, count: int) -> Iterator[CpuSet]:
+    """Yield the sets of ``count`` free CPUs, one of those that differ only by like cores.
+
+    Like cores have the same NUMA node, as many online threads and as many free ones. All
+    rules and tiers read a core by these alone, so what follows is the same for each.
+    """
+    like: dict[tuple[int | None, int, int], list[list[int]]] = defaultdict(list)
+    for threads in topology.cores.values():
+        if usable := sorted(threads & free):
+            numa_node = topology.cpu[usable[0]].numa_node
+            like[numa_node, len(threads), len(usable)].append(usable)
+    cores = [(kind, core) for kind, members in like.items() for core in members]
+
+    def take(index: int, left: int, last: int) -> Iterator[tuple[int, ...]]:
+        """Take from the core and those after it; never more than from a like core before."""
+        if not left:
+            yield ()
+        elif index < len(cores):
+            kind, core = cores[index]
+            is_first = not index or cores[index - 1][0] != kind
+            for taken in range(min(left, len(core), len(core) if is_first else last) + 1):
+                for others in take(index + 1, left - taken, taken):
+                    yield (*core[:taken], *others)
+
+    return (frozenset(cpus) for cpus in take(0, count, 0))
+
+
+def grant_sets(
+    requests: Resources, free: Sequence[DeviceGrant]
+) -> Iterator[tuple[DeviceGrant, ...]]:
+    """Yield every choice of free devices that is as many as asked for of each type."""
+    choices = [
+        combinations([grant for grant in free if grant.type == asked.type], asked.count)
+        for asked in requests.devices
+    ]
+    return (tuple(chain.from_iterable(choice)) for choice in product(*choices))

@@ -1,0 +1,127 @@
+"""One leaf of an enumeration: who owns what, made into a placement the judge can read."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from placer_models.cluster import Instance, Node
+from placer_models.cpuset import CpuSet
+from placer_models.placement import ContainerPlacement, DeviceGrant, PodPlacement
+from placer_models.pod import ContainerRole, Gang, Pod
+from pools import pools
+
+Room = Mapping[int, int]
+"""NUMA node -> bytes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stay:
+    """One pod on one node, with CPUs and devices, but not yet memory or pools."""
+
+    gang: Gang
+    pod: Pod
+    node: Node
+    cpus: CpuSet = frozenset()
+    grants: tuple[DeviceGrant, ...] = ()
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """What tells stays of one instance apart; hashing a whole machine is slow."""
+        return self.pod.key, self.node.name, self.cpus, self.grants
+
+    def place(self, memory: Room, cpuset: CpuSet) -> PodPlacement:
+        """Return the pod's placement on the CPUs, its own or its pool's."""
+        return PodPlacement(
+            name=self.pod.name,
+            namespace=self.pod.namespace,
+            gang=None if self.gang.lone else self.gang.name,
+            node=self.node.name,
+            cpuset=cpuset,
+            containers=_parts(self.pod, cpuset),
+            memory_bytes=tuple(sorted((n, held) for n, held in memory.items() if held)),
+            devices=self.grants,
+        )
+
+
+def room_left(instance: Instance, node: Node) -> dict[int, int]:
+    """Return what running pods leave of the memory of each NUMA node."""
+    room = {numa.id: numa.memory_bytes for numa in node.machine.topology.numa_nodes}
+    for runner in instance.running:
+        if runner.placement.node == node.name:
+            for numa_node, held in runner.placement.memory_bytes:
+                room[numa_node] -= held
+    return room
+
+
+def settled(
+    instance: Instance, stays: Sequence[Stay], memory: Sequence[Room]
+) -> tuple[PodPlacement, ...]:
+    """Return the placements of the pods: LS and BE pods get the pools that are left."""
+    tenants = [(runner.pod, runner.placement) for runner in instance.running]
+    tenants += [(stay.pod, stay.place({}, stay.cpus)) for stay in stays]
+    pools_of = {node.name: pools(node, tenants) for node in instance.nodes}
+    return tuple(
+        stay.place(held, pools_of[stay.node.name].get(stay.pod.spec.qos, stay.cpus))
+        for stay, held in zip(stays, memory, strict=True)
+    )
+
+
+def pour(
+    needs: Sequence[int], allowed: Sequence[Iterable[int]], room: Room
+) -> list[Counter[int]] | None:
+    """Share out memory so that each need is met on its allowed NUMA nodes; None: cannot be.
+
+    A flow by shortest augmenting paths: a pod that finds no room moves others over.
+    """
+    allowed = [sorted(numa_nodes) for numa_nodes in allowed]
+    left = Counter(room)
+    given: list[Counter[int]] = [Counter() for _ in needs]
+    for pod, need in enumerate(needs):
+        while missing := need - given[pod].total():
+            path = _path(pod, allowed, left, given)
+            if path is None:
+                return None
+            movers = [given[mover][out] for (_, out), (mover, _) in pairwise(path)]
+            amount = min(missing, left[path[-1][1]], *movers)
+            for i, (mover, into) in enumerate(path):
+                given[mover][into] += amount
+                if i:
+                    given[mover][path[i - 1][1]] -= amount
+            left[path[-1][1]] -= amount
+    return given
+
+
+def _path(
+    start: int,
+    allowed: Sequence[Sequence[int]],
+    left: Room,
+    given: Sequence[Room],
+) -> list[tuple[int, int]] | None:
+    """Return the shortest chain of (pod, NUMA node it moves to) that ends where room is."""
+    queue: list[list[tuple[int, int]]] = [[(start, n)] for n in allowed[start]]
+    seen = set(allowed[start])
+    while queue:
+        path = queue.pop(0)
+        full = path[-1][1]
+        if left[full] > 0:
+            return path
+        for pod, held in enumerate(given):
+            if held[full] > 0:
+                fresh = [n for n in allowed[pod] if n not in seen]
+                seen.update(fresh)
+                queue += [[*path, (pod, n)] for n in fresh]
+    return None
+
+
+def _parts(pod: Pod, cpus: CpuSet) -> tuple[ContainerPlacement, ...]:
+    """Give each container its part of the pod's own CPUs, or all of the pool."""
+    rest = sorted(cpus)
+    parts = []
+    for container in pod.spec.containers:
+        count = container.requests.cpu_milli // 1000
+        part = cpus
+        if pod.spec.qos.owns_cpus and count and container.role is not ContainerRole.INIT:
+            part, rest = frozenset(rest[:count]), rest[count:]
+        parts.append(ContainerPlacement(container.name, part))
+    return tuple(parts)
