@@ -62,11 +62,15 @@ def realised(
 def check_claim(found: Judged, claimed: Sequence[int]) -> None:
     """Hold the model's count against the judge, whose measure may be better, never worse.
 
+    Args:
+        found: What the judge measured.
+        claimed: The model's values of the first tiers, or of all.
+
     Raises:
         SolverError: The model promised what the judge does not see.
 
     """
-    for (tier, value), claim in zip(found.worth, claimed, strict=True):
+    for (tier, value), claim in zip(found.worth, claimed, strict=False):
         if tier.better(claim, value):
             raise SolverError(f"tier {tier.name}: the model says {claim}, the judge {value}")
         if tier.better(value, claim):

@@ -1,0 +1,47 @@
+"""The relaxed model bounds what no placement can reach."""
+
+from brute_force import best_vector
+from placer.search.bound import bound_first_tiers
+from placer.search.budget import Budget
+from placer.search.exact import limits_of
+from placer.search.options import SolveOptions
+from placer.state.batch import build_problem
+from placer_models.cluster import Instance, Machine, Node
+from placer_models.pod import Container, Gang, Pod, PodSpec, Resources
+from placer_models.topology import Cpu, NumaNode, Topology
+from worlds import tiny_instance
+
+
+def bounds(instance: Instance, values: list[int]) -> list[int | None]:
+    problem = build_problem(instance)
+    budget = Budget(SolveOptions(workers=1, time_limit_s=60))
+    return bound_first_tiers(problem, values, limits_of(problem), budget)
+
+
+def test_no_tiny_world_beats_its_relaxed_bound() -> None:
+    """
+    Level by level, among placements that keep what the levels before reached.
+    """
+    for seed in range(150):
+        instance = tiny_instance(seed)
+        best = best_vector(instance)
+        levels = len({gang.priority for gang in instance.gangs})
+
+        for value, bound in zip(best[:levels], bounds(instance, list(best)), strict=True):
+            assert bound is not None
+            assert bound >= value
+
+
+def test_slots_are_counted_not_only_sums() -> None:
+    """
+    Four nodes with 1 GiB each hold no pod of 2 GiB, though the sum is 4 GiB.
+    """
+    gib = 2**30
+    topology = Topology("x86_64", (Cpu(0, 0, 0, 0),), (NumaNode(0, gib),))
+    spec = PodSpec((Container("main", Resources(memory_bytes=2 * gib)),))
+    instance = Instance(
+        nodes=tuple(Node(f"n{i}", Machine("small", "", topology)) for i in range(4)),
+        gangs=(Gang("pod", "default", (Pod("pod", "default", spec),), 1, lone=True),),
+    )
+
+    assert bounds(instance, [0]) == [0]

@@ -1,0 +1,105 @@
+"""The joint search at every size it knows, shrunk to tiny worlds."""
+
+import pytest
+
+from brute_force import best_vector
+from placer.judge.breaches import breaches
+from placer.judge.measure import better, measure
+from placer.search import joint
+from placer.search.options import Engine, SolveOptions
+from placer.search.solver import solve
+from placer_models.cluster import Instance
+from placer_models.placement import Answer, GaveUp, Infeasible, Placement, TierValue
+from worlds import tiny_instance
+
+WORLDS = range(30)
+
+
+def options(engine: Engine = Engine.AUTO) -> SolveOptions:
+    return SolveOptions(engine=engine, workers=1, seed=1, work_limit=20)
+
+
+def worth_of(instance: Instance, answer: Answer) -> tuple[tuple[TierValue, ...], Placement]:
+    """Return tiers and placement; the empty placement where the answer has none."""
+    if isinstance(answer, Infeasible | GaveUp):
+        return (), Placement()
+    return answer.tiers, answer.placement
+
+
+def shrink(patch: pytest.MonkeyPatch, **sizes: int) -> None:
+    for name, size in sizes.items():
+        patch.setattr(joint, name, size)
+
+
+WAYS = {
+    "one model": {},
+    "without links first": {"FEW_SEATS": 0},
+    "without links, then parts": {"FEW_SEATS": 0, "MOST_LINKED_SEATS": 0, "MOST_SEATS": 10**6},
+    "bound, then parts": {"FEW_SEATS": 0, "MOST_LINKED_SEATS": 0, "MOST_SEATS": 0},
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_every_way_is_clean_never_below_greedy_and_never_above_its_bounds(
+    way: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """
+    However the search is split up, the judge finds nothing, the greedy answer is not
+    better, and brute force does not beat a bound.
+    """
+    shrink(monkeypatch, **WAYS[way])
+    for seed in WORLDS:
+        instance = tiny_instance(seed)
+        tiers, placement = worth_of(instance, solve(instance, options()))
+        _, greedy = worth_of(instance, solve(instance, options(Engine.GREEDY)))
+        best = best_vector(instance)
+
+        assert breaches(instance, placement) == ()
+        assert not better(measure(instance, greedy), measure(instance, placement))
+        for value, reached in zip(tiers, best, strict=False):
+            assert value.bound is None or not value.tier.better(reached, value.bound)
+            if value.proven:
+                assert value.value == reached
+            if value.value != reached:
+                break  # later tiers are bounded among other placements
+
+
+@pytest.mark.parametrize("way", ["one model", "without links first"])
+def test_a_whole_model_proves_every_tier(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """
+    One model or two, the answer is the one that brute force finds.
+    """
+    shrink(monkeypatch, **WAYS[way])
+    for seed in WORLDS:
+        instance = tiny_instance(seed)
+        tiers, placement = worth_of(instance, solve(instance, options()))
+
+        assert tuple(v for _, v in measure(instance, placement)) == best_vector(instance)
+        assert all(value.proven for value in tiers)
+
+
+def test_parts_improve_a_greedy_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """
+    Where greedy is not the best, solving part by part finds better on some worlds.
+    """
+    shrink(monkeypatch, MOST_SEATS=0, MOST_LINKED_SEATS=0)
+    improved = 0
+    for seed in range(80):
+        instance = tiny_instance(seed)
+        _, greedy = worth_of(instance, solve(instance, options(Engine.GREEDY)))
+        if tuple(v for _, v in measure(instance, greedy)) == best_vector(instance):
+            continue
+        _, found = worth_of(instance, solve(instance, options()))
+        improved += better(measure(instance, found), measure(instance, greedy))
+
+    assert improved > 0
+
+
+def test_one_worker_a_seed_and_a_work_limit_repeat_the_answer() -> None:
+    """
+    The same call gives the same placement, to the last CPU.
+    """
+    for seed in range(10):
+        instance = tiny_instance(seed)
+
+        assert solve(instance, options()) == solve(instance, options())

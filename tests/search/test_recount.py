@@ -1,0 +1,43 @@
+"""Counting a placement again gives choices that realise to one as good."""
+
+from placer.greedy.place import place_greedily
+from placer.judge.breaches import breaches
+from placer.judge.measure import measure
+from placer.realise.realiser import Unrealisable, realise
+from placer.search.coarse import refine, without_links
+from placer.state.batch import accounts_of, build_problem
+from placer.state.recount import recount
+from worlds import tiny_instance
+
+
+def test_recounted_choices_realise_to_the_same_worth() -> None:
+    """
+    Ids to counts and back loses nothing that is measured.
+    """
+    for seed in range(150):
+        instance = tiny_instance(seed)
+        accounts = accounts_of(instance)
+        problem = build_problem(instance, accounts)
+        first = realise(instance, accounts, problem, place_greedily(problem))
+        assert not isinstance(first, Unrealisable)
+        again = realise(instance, accounts, problem, recount(instance, accounts, problem, first))
+        assert not isinstance(again, Unrealisable)
+
+        assert breaches(instance, again) == ()
+        assert measure(instance, again) == measure(instance, first)
+
+
+def test_choices_without_links_refine_to_clean_placements() -> None:
+    """
+    GPUs chosen by NUMA node alone become sets of single GPUs that nobody else holds.
+    """
+    for seed in range(150):
+        instance = tiny_instance(seed)
+        accounts = accounts_of(instance)
+        problem = build_problem(instance, accounts)
+        coarse = without_links(problem)
+        choices = refine(problem, coarse, place_greedily(coarse))
+        placement = realise(instance, accounts, problem, choices)
+
+        assert not isinstance(placement, Unrealisable)
+        assert breaches(instance, placement) == ()
