@@ -21,6 +21,7 @@ class _Account:
     value: Fraction = Fraction(0)
     longest: int = 0
     queued: int = 0
+    recent: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,12 +58,20 @@ class FairnessMeter:
             self._children.setdefault(group, []).append(name)
         self.worst = Lead()
 
+    def served(self, job: str, service: int) -> None:
+        """Note a recent past; the job and its groups start from it."""
+        for name in self._upward(job):
+            account = self._accounts[name]
+            account.value += Fraction(service * ONE_MILLI, account.weight_milli)
+            account.recent = True
+
     def arrived(self, job: str, units: int) -> None:
         """Note that units of a job wait now."""
         for name in self._upward(job):
             account = self._accounts[name]
-            if account.queued == 0:
+            if account.queued == 0 and not account.recent:
                 account.value = max(account.value, self._lowest(account.group))
+            account.recent = False
             account.queued += units
 
     def dispatched(self, job: str, service: int, now_us: int) -> None:

@@ -1,0 +1,1 @@
+"""The files of the fair queue: simulations and histories, read with the place of each fault."""

@@ -1,0 +1,36 @@
+"""What every document begins with: its version, its kind, and what it is about."""
+
+from pathlib import Path
+
+from placer.queue.file.fields import Fields
+from placer_models.instance.documents import name_of, read_documents
+from placer_models.instance.errors import InputError
+from placer_models.instance.faults import Faults, Place
+
+API_VERSION = "placer/v1"
+
+_HEADER = ("apiVersion", "kind", "metadata")
+
+
+def open_document(path: Path, kind: str, known: tuple[str, ...]) -> tuple[Fields, str]:
+    """Return the fields of the only document of a file, and its title.
+
+    Raises:
+        InputError: It is no document of the kind.
+
+    """
+    documents = read_documents(path)
+    if len(documents) != 1:
+        message = f"expected one document of 'kind: {kind}', got {len(documents)}"
+        raise InputError(name_of(path), None, "", message)
+    faults = Faults(documents)
+    fields = Fields(documents[0].tree, Place(documents[0]), faults, (*_HEADER, *known))
+    for name, expected in (("apiVersion", API_VERSION), ("kind", kind)):
+        if fields.text(name, None) not in (expected, "") and name in fields:
+            fields.fault(name, f"got '{fields.text(name, '')[:60]}'; expected '{expected}'")
+    faults.raise_first()
+    metadata = fields.below("metadata", ("name", "description"))
+    title = metadata.text("name", path.stem) if metadata else path.stem
+    if metadata:
+        metadata.text("description", "")
+    return fields, title

@@ -1,0 +1,1 @@
+"""Simulated capacity: what the fair queue does to jobs over time."""

@@ -1,0 +1,61 @@
+"""The threads of capacity: which are free, which are held, which have to leave."""
+
+import heapq
+from collections.abc import Iterable
+
+from placer.queue.simulation.scenario import Capacity
+from placer.queue.words import ONE_MILLI
+
+
+class Floor:
+    """Threads of capacity by number, from 1; the lowest free numbers are taken first."""
+
+    def __init__(self, capacity: Capacity) -> None:
+        self._slow = dict(capacity.slow)
+        self._target = capacity.threads
+        self._free = list(range(1, capacity.threads + 1))
+        self._away = set(range(capacity.threads + 1, capacity.most + 1))
+        self._held = 0
+
+    @property
+    def free(self) -> int:
+        """How many can be taken now."""
+        return len(self._free)
+
+    @property
+    def present(self) -> int:
+        """How many are there, those that still have to end their work included."""
+        return len(self._free) + self._held
+
+    def take(self, count: int) -> tuple[int, ...]:
+        """Hold the lowest free ones."""
+        self._held += count
+        return tuple(heapq.heappop(self._free) for _ in range(count))
+
+    def take_these(self, numbers: Iterable[int]) -> tuple[int, ...]:
+        """Hold the very ones named."""
+        taken = tuple(numbers)
+        self._free = sorted(set(self._free) - set(taken))
+        self._held += len(taken)
+        return taken
+
+    def give(self, numbers: Iterable[int]) -> None:
+        """Let threads of capacity go; those above the target leave."""
+        for number in numbers:
+            self._held -= 1
+            if number <= self._target:
+                heapq.heappush(self._free, number)
+            else:
+                self._away.add(number)
+
+    def resize(self, threads: int) -> None:
+        """Let threads of capacity leave or come back; held ones leave when they are let go."""
+        self._target = threads
+        idle = self._away.union(self._free)
+        self._free = sorted(number for number in idle if number <= threads)
+        self._away = {number for number in idle if number > threads}
+
+    def duration_us(self, length_us: int, on: Iterable[int]) -> int:
+        """Return how long a thread of work takes on these; the slowest one counts."""
+        milli = max(self._slow.get(number, ONE_MILLI) for number in on)
+        return -(-length_us * milli // ONE_MILLI)

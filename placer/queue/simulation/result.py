@@ -1,0 +1,91 @@
+"""What a simulation found: every run, every job's times, and how fair it was."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from placer.queue.fairness import Lead
+from placer.queue.simulation.scenario import Scenario
+from placer.queue.words import Step
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One thread of work on its threads of capacity.
+
+    Attributes:
+        thread: Its number in the job, from 1.
+        on: Numbers of the threads of capacity; several for a gang.
+        passes: How often others went before it while it was the oldest of its job.
+        steps: Why it was next; empty if it ran before the simulation began.
+
+    """
+
+    job: str
+    thread: int
+    on: tuple[int, ...]
+    start_us: int
+    end_us: int
+    passes: int = 0
+    steps: tuple[Step, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class JobResult:
+    """What became of a job.
+
+    Attributes:
+        first_start_us: None if none of its threads ever ran.
+        end_us: None if some thread never ran.
+        service: Thread-microseconds executed.
+
+    """
+
+    name: str
+    group: str
+    arrives_us: int
+    threads: int
+    first_start_us: int | None
+    end_us: int | None
+    service: int
+
+    @property
+    def took_us(self) -> int | None:
+        """From its arrival to its end."""
+        return None if self.end_us is None else self.end_us - self.arrives_us
+
+
+@dataclass(frozen=True, slots=True)
+class Simulated:
+    """A whole simulation.
+
+    Attributes:
+        runs: In the order of their starts.
+        makespan_us: When the last run ended.
+        lower_bound_us: Before this no order of the threads could have ended.
+        upper_bound_us: Graham's bound, W/C + (1 - 1/C) Lmax; None where it does not
+            apply: it is for work that is all there at the start, on capacity that
+            stays as it is.
+        capacity_us: Thread-microseconds of capacity that there were until the end.
+        lead: The worst lead of a flow over a sibling; None: too many flows to compare.
+        never_ran: Threads of work that found no room, by job.
+
+    """
+
+    scenario: Scenario
+    runs: tuple[Run, ...]
+    jobs: tuple[JobResult, ...]
+    makespan_us: int
+    lower_bound_us: int
+    upper_bound_us: Fraction | None
+    capacity_us: int
+    lead: Lead | None
+    never_ran: tuple[tuple[str, int], ...]
+
+    @property
+    def service(self) -> int:
+        """Thread-microseconds executed."""
+        return sum((run.end_us - run.start_us) * len(run.on) for run in self.runs)
+
+    def runs_on(self, number: int) -> int:
+        """Return how many threads of work ran on a thread of capacity."""
+        return sum(number in run.on for run in self.runs)
