@@ -43,7 +43,7 @@ def kind_of(document: Document) -> str:
         text = entry.node.text if isinstance(entry.node, Scalar) else ""
         if text not in allowed:
             at = place.at(field)
-            message = f"got {at.value}; expected {' or '.join(allowed)}{suggestion(text, allowed)}"
+            message = f"got {at.value}; expected {', '.join(allowed)}{suggestion(text, allowed)}"
             raise InputError(document.file, at.line, field, message)
     return text
 

@@ -58,10 +58,10 @@ def _alignment(value: object) -> object:
 
 
 def _gather(value: object) -> object:
-    level = next(iter(value), None) if isinstance(value, dict) else value
-    reason = later_gather(level) if isinstance(level, str) else None
-    if reason:
-        raise ValueError(reason)
+    words = [*value.keys(), *value.values()] if isinstance(value, dict) else [value]
+    for reason in (later_gather(word) for word in words if isinstance(word, str)):
+        if reason:
+            raise ValueError(reason)
     return value
 
 

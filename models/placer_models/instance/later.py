@@ -16,7 +16,6 @@ _LATER = {
     "numaAllocateStrategy": "NUMA nodes are chosen by the tiers",
     "numaScope": "NUMA policies hold for the whole pod",
     "partitions": "GPUs are chosen by their links, not by a partition table",
-    "preferred": "gathering is required or not asked for",
     "networkTopology": "members gather on a node or nowhere",
 }
 
@@ -48,7 +47,9 @@ def later_word(word: str) -> str | None:
 
 
 def later_gather(level: str) -> str | None:
-    """Return why a known gather level is refused; None: it is not a known one."""
+    """Return why a known way to gather is refused; None: it is not a known one."""
+    if level == "preferred":
+        return "'preferred' is not supported yet: gathering is required, or not asked for"
     if level in _GATHER_LEVELS:
         return f"gathering on a '{level}' is not supported yet: use node, or leave it out"
     return None

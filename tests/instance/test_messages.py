@@ -1,0 +1,61 @@
+"""Every bad field is one message: file, line, field, value, what is allowed."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import yaml
+
+CHANGES = [
+    tuple(change)
+    for changes in yaml.safe_load((Path(__file__).parent / "bad_fields.yaml").read_text()).values()
+    for change in changes
+]
+
+
+@pytest.mark.parametrize(("old", "new", "message"), CHANGES, ids=map(str, range(len(CHANGES))))
+def test_a_bad_field_is_one_message(
+    old: str, new: str, message: str, sample: str, refusal: Callable[..., str]
+) -> None:
+    """
+    One change to a good file, one message that names the place and what is allowed.
+    """
+    assert old in sample
+    assert message in refusal(sample.replace(old, new, 1))
+
+
+def test_the_first_fault_in_the_file_is_told_and_the_rest_is_counted(
+    sample: str, refusal: Callable[..., str]
+) -> None:
+    """
+    Of several faults a person sees the topmost, and how many more there are.
+    """
+    bad = (
+        sample.replace("weight: 3", "wieght: 3")
+        .replace("placer: 1", "")
+        .replace("qos: LSE", "qos: X")
+    )
+
+    assert refusal(bad).startswith("a.yaml:24: pods[0].wieght:")
+    assert refusal(bad).endswith("(and 1 more)")
+
+
+def test_a_message_has_one_line_whatever_the_value(
+    sample: str, refusal: Callable[..., str]
+) -> None:
+    """
+    Control characters and long values of the file cannot spoil the message.
+    """
+    message = refusal(sample.replace("name: single", f'name: "a\\n\\e[31m{"x" * 9_000}"'))
+
+    assert r"'a\n\x1b[31mxxxx" in message
+    assert len(message) < 400
+
+
+def test_json_fields_have_lines_too(refusal: Callable[..., str]) -> None:
+    """
+    JSON is held to the same schema, with the same messages.
+    """
+    text = '{"apiVersion": "placer/v1",\n"kind": "Instance",\n"nodes": [\n{"name": 3}]}'
+
+    assert refusal(text, "a.json").startswith("a.json:4: nodes[0].machine: is missing")
