@@ -1,9 +1,11 @@
 """Every machine of the catalogue has the insides that its sources say."""
 
+from importlib.resources import as_file, files
 from typing import NamedTuple
 
 import pytest
 
+from placer.load import load_machine_file
 from placer_models.cluster import Machine
 from placer_models.cpuset import parse_cpu_list
 from placer_models.device import GPU, LinkMatrix
@@ -321,6 +323,15 @@ def test_a_numa_node_may_span_two_packages() -> None:
 
     assert [node.id for node in topology.numa_nodes] == [0, 2, 3]
     assert {cpu.package for cpu in topology.cpus if cpu.numa_node == 0} == {0, 1}
+
+
+@pytest.mark.parametrize("name", sorted(FACTS))
+def test_a_file_of_the_catalogue_can_be_copied_as_ones_own(name: str) -> None:
+    """
+    The files are in the users' own format: read as such, they are the same machines.
+    """
+    with as_file(files("placer_models.machines") / "catalogue" / f"{name}.yaml") as path:
+        assert load_machine_file(path) == load_machine(name)
 
 
 def test_an_unknown_name_brings_the_nearest() -> None:

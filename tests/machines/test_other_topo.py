@@ -76,6 +76,24 @@ def test_rocm_smi_may_write_numa_lines_with_blanks() -> None:
     assert [gpu.numa_node for gpu in machine.devices] == [0, 0, 1]
 
 
+def test_columns_in_any_order_are_sorted_by_number() -> None:
+    """
+    GPU2 may stand first: machines list GPUs ascending.
+    """
+    machine = read_topo(
+        """
+        GPU2 GPU0 GPU1
+        GPU2 0 PCIE PCIE
+        GPU0 PCIE 0 XGMI
+        GPU1 PCIE XGMI 0
+        """
+    )
+
+    assert [gpu.minor for gpu in machine.devices] == [0, 1, 2]
+    assert machine.gpu_links is not None
+    assert machine.gpu_links.kinds[0] == ("X", "XGMI", "PCIE")
+
+
 def test_amd_smi_names_gpus_by_bus_id() -> None:
     """
     GPUs are numbered in the order printed, and keep their bus ids.
@@ -132,6 +150,7 @@ def lines(text: str) -> list[str]:
             AMD_SMI.replace("0000:22:00.0 XGMI         SELF", ""),
             "line 14: 0000:22:00.0 has a column but no row",
         ),
+        (AMD_SMI.replace("0000:22:00.0", "GPU1"), "line 14: GPUs are named GPU0 and so on, or all"),
         (SLURM.replace("Links=-1,4,0", "Links=-1,4"), "line 2: GPU 0: Links has 2 values for 3"),
         (SLURM.replace("-1,4,0", "-1,x,0"), "line 2: GPU 0: Links has 'x'; expected a count"),
         (SLURM.replace("-1,4,0", "4,-1,0"), "line 2: GPU 0: Links has '4'"),

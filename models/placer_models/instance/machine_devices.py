@@ -6,8 +6,8 @@ from typing import TypeVar
 
 from placer_models.cpuset import parse_cpu_list
 from placer_models.device import Device, LinkMatrix, VirtualFunction
+from placer_models.instance.machine_links import kinds_within, link_matrix, read_kinds
 from placer_models.instance.machine_parts import DevicesPart, GpuLinksPart, at
-from placer_models.machines.links import kinds_within, link_matrix, read_kinds
 from placer_models.quantity import parse_bytes
 
 _T = TypeVar("_T")

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from placer_models.cpuset import MAX_CPU_ID
 from placer_models.instance.fields import Amount, Count, CpuList, Minor, Part
-from placer_models.machines.cores import Numbering
+from placer_models.instance.machine_cores import Numbering
 from placer_models.policy import CoreKind
 
 NumaId = Annotated[int, Field(ge=0, le=MAX_CPU_ID)]

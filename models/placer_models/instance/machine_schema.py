@@ -8,6 +8,7 @@ from placer_models.cluster import Machine
 from placer_models.cpuset import CpuSet, format_cpu_list, parse_cpu_list
 from placer_models.device import GPU
 from placer_models.instance.fields import CpuList, Name, Part
+from placer_models.instance.machine_cores import group_caches, key_by_cpu, split_cores
 from placer_models.instance.machine_devices import read_devices, read_links
 from placer_models.instance.machine_parts import (
     CoresPart,
@@ -18,7 +19,6 @@ from placer_models.instance.machine_parts import (
     PackagePart,
     at,
 )
-from placer_models.machines.cores import group_caches, key_by_cpu, split_cores
 from placer_models.policy import CoreKind
 from placer_models.quantity import parse_bytes
 from placer_models.topology import Cpu, Hugepages, NumaNode, Topology

@@ -4,18 +4,25 @@ import re
 from collections.abc import Mapping, Sequence
 
 from placer_models.cluster import Machine
-from placer_models.machines.links import SELF
+from placer_models.instance.machine_links import SELF
 from placer_models.machines.other_topo import read_amd, read_slurmd
 from placer_models.machines.places import Affinity
 from placer_models.machines.rates import UNLINKED
 from placer_models.machines.sketch import GpuSketch, Sketch, to_machine
-from placer_models.machines.topo_text import Row, Table, clean_lines, read_cpus, read_tables
+from placer_models.machines.topo_text import (
+    Row,
+    Table,
+    clean_lines,
+    gpu_number,
+    is_gpu,
+    read_cpus,
+    read_tables,
+)
 from placer_models.machines.topo_text import TopoError as TopoError
 
 MAX_NUMA_NODE = 1023
 """Linux itself is built for at most 1,024 NUMA nodes."""
 
-_GPU = re.compile(r"GPU([0-9]+)")
 _LEGEND = re.compile(r"\s*(NIC[0-9]+)\s*:\s*(\S+)")
 _KIND = re.compile(r"X|NV[1-9][0-9]?|SYS|SOC|NODE|PHB|PXB|PIX|PSB|N/A")
 
@@ -57,7 +64,7 @@ def read_topo(
 
 
 def _read_nvidia(lines: Sequence[str]) -> Sketch:
-    tables = [t for t in read_tables(lines) if _GPU.fullmatch(t.columns[0])]
+    tables = [t for t in read_tables(lines) if is_gpu(t.columns[0])]
     if not tables:
         raise TopoError(
             None,
@@ -65,8 +72,8 @@ def _read_nvidia(lines: Sequence[str]) -> Sketch:
             "that begins with GPU0 and below it a row for each GPU",
         )
     table = tables[0]
-    gpus = sorted((c for c in table.columns if _GPU.fullmatch(c)), key=lambda c: int(c[3:]))
-    nics = [c for c in table.columns if not _GPU.fullmatch(c)]
+    gpus = sorted(filter(is_gpu, table.columns), key=gpu_number)
+    nics = [c for c in table.columns if not is_gpu(c)]
     for name in gpus:
         if name not in table.rows:
             raise TopoError(table.line, f"{name} has a column but no row")
@@ -76,7 +83,7 @@ def _read_nvidia(lines: Sequence[str]) -> Sketch:
     legend = {match[1]: match[2] for match in matches}
     on_grace = any(affinity.memory_node is not None for affinity in affinities)
     return Sketch(
-        gpus=tuple(GpuSketch(int(n[3:]), a) for n, a in zip(gpus, affinities, strict=True)),
+        gpus=tuple(GpuSketch(gpu_number(n), a) for n, a in zip(gpus, affinities, strict=True)),
         nics=tuple(legend.get(nic, nic) for nic in nics),
         kinds=tuple(tuple(_kind(table, a, b) for b in gpus + nics) for a in gpus + nics),
         source="nvidia-smi topo -m",
@@ -84,19 +91,9 @@ def _read_nvidia(lines: Sequence[str]) -> Sketch:
     )
 
 
-def _cell(table: Table, name: str, other: str) -> str | None:
-    """Return what the row of one device says about another; None: it has no row."""
-    row = table.rows.get(name)
-    return None if row is None else row.cells[table.columns.index(other)]
-
-
 def _kind(table: Table, name: str, other: str) -> str | None:
-    cell = _cell(table, name, other) or _cell(table, other, name)
-    return None if cell == UNLINKED and not _both_gpus(name, other) else cell
-
-
-def _both_gpus(name: str, other: str) -> bool:
-    return bool(_GPU.fullmatch(name) and _GPU.fullmatch(other))
+    cell = table.cell(name, other) or table.cell(other, name)
+    return None if cell == UNLINKED and not (is_gpu(name) and is_gpu(other)) else cell
 
 
 def _check_cells(table: Table) -> None:
@@ -114,11 +111,12 @@ def _check_cells(table: Table) -> None:
                     f"{name} to {other}: {cell!r} is no link; expected NV1 to NV99, PIX, PXB, PHB, "
                     f"NODE or SYS, and {SELF} on the diagonal (are cells missing or merged?)",
                 )
-            if cell == UNLINKED and _both_gpus(name, other) and not {name, other} & dead:
+            both = is_gpu(name) and is_gpu(other)
+            if cell == UNLINKED and both and not {name, other} & dead:
                 raise TopoError(
                     row.line, f"{name} to {other}: the tool could not read this link ({cell})"
                 )
-            back = _cell(table, other, name)
+            back = table.cell(other, name)
             if back is not None and back != cell:
                 raise TopoError(
                     row.line,
@@ -130,22 +128,25 @@ def _check_cells(table: Table) -> None:
 def _affinity(name: str, row: Row, headings: Sequence[str]) -> Affinity:
     """Return what stands behind the links of a GPU; blank cells say nothing."""
     cells = [word for cell in row.rest for word in cell.split() or [""]]
-    found = dict(zip(headings, cells, strict=False))
-    numa_nodes = read_cpus(
-        row.line,
-        f"{name}, NUMA Affinity",
-        found.get("NUMA Affinity", found.get("NUMA", "")),
-        MAX_NUMA_NODE,
-    )
-    memory_node = None
-    if "GPU NUMA ID" in headings:
+    if sum(cell != "" for cell in cells) > len(headings):
+        raise TopoError(
+            row.line,
+            f"{name} has {' '.join(cells).strip()!r} behind its links; the header has "
+            f"{', '.join(headings) or 'nothing'} there",
+        )
+    whats = [heading.split()[0] for heading in headings]
+    found = dict(zip(whats, cells, strict=False))
+    if "GPU" in whats:
         # One tab more than headings: the value is the last cell, not the next one.
-        own = next((c for c in reversed(cells[headings.index("GPU NUMA ID") :]) if c), "")
-        memory_node = _single(read_cpus(row.line, f"{name}, GPU NUMA ID", own, MAX_NUMA_NODE))
+        found["GPU"] = next((c for c in reversed(cells[whats.index("GPU") :]) if c), "")
+    near, own = (
+        read_cpus(row.line, f"{name}, {what}", found.get(key, ""), MAX_NUMA_NODE)
+        for what, key in [("NUMA Affinity", "NUMA"), ("GPU NUMA ID", "GPU")]
+    )
     return Affinity(
-        cpus=read_cpus(row.line, f"{name}, CPU Affinity", found.get("CPU Affinity", "")),
-        numa_nodes=numa_nodes or frozenset(),
-        memory_node=memory_node,
+        cpus=read_cpus(row.line, f"{name}, CPU Affinity", found.get("CPU", "")),
+        numa_nodes=near or frozenset(),
+        memory_node=_single(own),
     )
 
 

@@ -3,10 +3,17 @@
 import re
 from collections.abc import Sequence
 
-from placer_models.machines.links import SELF
+from placer_models.instance.machine_links import SELF
 from placer_models.machines.places import Affinity
 from placer_models.machines.sketch import GpuSketch, Sketch
-from placer_models.machines.topo_text import Table, TopoError, read_cpus, read_tables
+from placer_models.machines.topo_text import (
+    Table,
+    TopoError,
+    gpu_number,
+    is_gpu,
+    read_cpus,
+    read_tables,
+)
 
 _AMD_LINKS = ("XGMI", "PCIE")
 _AMD_SELF = ("0", "SELF", "X", "N/A")
@@ -38,13 +45,17 @@ def read_amd(lines: Sequence[str]) -> Sketch | None:
     for line in lines:
         if match := _AMD_NUMA.fullmatch(line):
             numa_of[int(match[1])] = int(match[2])
+    if any(is_gpu(name) != is_gpu(table.columns[0]) for name in table.columns):
+        raise TopoError(table.line, "GPUs are named GPU0 and so on, or all by bus id, not both")
+    names = sorted(table.columns, key=gpu_number) if is_gpu(table.columns[0]) else table.columns
     gpus = []
-    for i, name in enumerate(table.columns):
-        minor = int(name.removeprefix("GPU")) if name.startswith("GPU") else i
+    for i, name in enumerate(names):
+        minor = gpu_number(name) if is_gpu(name) else i
         near = frozenset({numa_of[minor]}) if minor in numa_of else frozenset()
-        bus_id = "" if name.startswith("GPU") else name
+        bus_id = "" if is_gpu(name) else name
         gpus.append(GpuSketch(minor, Affinity(numa_nodes=near), bus_id=bus_id))
-    return Sketch(tuple(gpus), (), _amd_kinds(table), "the topology that AMD's tools print")
+    kinds = _amd_kinds(table, names)
+    return Sketch(tuple(gpus), (), kinds, "the topology that AMD's tools print")
 
 
 def read_slurmd(lines: Sequence[str]) -> Sketch | None:
@@ -98,8 +109,8 @@ def _has_link_types(table: Table) -> bool:
     return any(cell in _AMD_LINKS for row in table.rows.values() for cell in row.cells)
 
 
-def _amd_kinds(table: Table) -> tuple[tuple[str, ...], ...]:
-    for name in table.columns:
+def _amd_kinds(table: Table, names: Sequence[str]) -> tuple[tuple[str, ...], ...]:
+    for name in names:
         if name not in table.rows:
             raise TopoError(table.line, f"{name} has a column but no row")
     for name, row in table.rows.items():
@@ -110,13 +121,10 @@ def _amd_kinds(table: Table) -> tuple[tuple[str, ...], ...]:
                     f"{name} to {other}: {cell!r} is no link type; expected XGMI or PCIE, and 0 or "
                     "SELF on the diagonal; run the tool in a mode in which it can read its links",
                 )
-            back = table.rows[other].cells[table.columns.index(name)]
+            back = table.cell(other, name)
             if other != name and back != cell:
                 raise TopoError(row.line, f"{name} to {other} is {cell}, but back it is {back}")
-    return tuple(
-        tuple(SELF if i == j else cell for j, cell in enumerate(table.rows[name].cells))
-        for i, name in enumerate(table.columns)
-    )
+    return tuple(tuple(SELF if a == b else table.cell(a, b) or "" for b in names) for a in names)
 
 
 def _slurm_kind(number: int, minor: int, count: str, diagonal: bool) -> str:

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Mapping
 
-from placer_models.machines.links import SELF
+from placer_models.instance.machine_links import SELF
 
 UNLINKED = "N/A"
 """The kind of every pair of a GPU that the tool could not reach at all."""

@@ -51,17 +51,22 @@ class Table:
     start: int
     rows: dict[str, Row] = field(default_factory=dict)
 
+    def cell(self, name: str, other: str) -> str | None:
+        """Return what the row of one device says about another; None: it has no row."""
+        row = self.rows.get(name)
+        return None if row is None else row.cells[self.columns.index(other)]
+
 
 # Colours and underlines; logs often lose the escape character itself.
 _ESCAPES = re.compile(r"\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?|\x1b?\[[0-9;]*[mK]|\x1b.?")
 _QUOTED = re.compile(r"^[ ]*(?:#|>|//)+[ ]?")
-_GPU = r"GPU[0-9]{1,4}"
+_GPU = r"GPU(?:0|[1-9][0-9]{0,3})"
 _BUS_ID = r"[0-9a-fA-F]{4,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7]"
 _NIC = r"NIC[0-9]{1,4}|mlx[0-9]_(?:bond_)?[0-9]{1,4}"
 _GLUED = re.compile(rf"{_GPU}|{_BUS_ID}|{_NIC}|.+")
-_DEVICE = re.compile(rf"{_GPU}|{_BUS_ID}|[A-Za-z][A-Za-z0-9_.-]*[0-9][A-Za-z0-9_.-]*")
+_DEVICE = re.compile(rf"{_GPU}|{_BUS_ID}|(?!GPU)[A-Za-z][A-Za-z0-9_.-]*[0-9][A-Za-z0-9_.-]*")
 _LINK = re.compile(r"X|NV[0-9]+|SYS|SOC|NODE|PHB|PXB|PIX|PSB|PCIE|XGMI[0-9]*|SELF|N/A")
-_HEADING = re.compile(r"(?:CPU|NUMA)\s+Affinity|GPU\s+NUMA\s+ID|NUMA\b")
+_HEADING = re.compile(r"GPU\s+NUMA\s+ID|(?:CPU|NUMA)(?:\s+Affinity)?(?=\s|$)")
 _TAB_STOP = 8
 _LONGEST_LIST = 4096
 
@@ -115,6 +120,16 @@ def read_cpus(line: int, what: str, text: str, largest: int = MAX_CPU_ID) -> Cpu
     return ids
 
 
+def is_gpu(name: str) -> bool:
+    """Return whether a device is called GPU0 and so on."""
+    return re.fullmatch(_GPU, name) is not None
+
+
+def gpu_number(name: str) -> int:
+    """Return the number in the name of a GPU."""
+    return int(name.removeprefix("GPU"))
+
+
 def is_link(cell: str) -> bool:
     """Return whether a cell of a table is a kind of link that tools print."""
     return _LINK.fullmatch(cell) is not None
@@ -125,7 +140,7 @@ def _header(number: int, line: str) -> Table | None:
     found = _HEADING.search(line)
     names = line[: found.start()] if found else line
     words = [part for word in names.split() for part in _GLUED.findall(word)]
-    if not words or not re.fullmatch(rf"{_GPU}|{_BUS_ID}", words[0]):
+    if not words or not (is_gpu(words[0]) or re.fullmatch(_BUS_ID, words[0])):
         return None
     if len(words) < 2 and found is None:
         return None
@@ -144,10 +159,12 @@ def _add_row(table: Table, number: int, line: str) -> bool:
     if name.endswith(":") and is_link(second):  # else it is a legend: NIC0: mlx5_0
         name = name.removesuffix(":")
     if name not in table.columns:
-        if re.fullmatch(_GPU, name) and is_link(second):
+        if is_gpu(name) and is_link(second):
             raise TopoError(number, f"{name} has a row, but no column in line {table.line}")
         return False
     if name in table.rows:
+        if not is_link(second):  # prose that begins with a device
+            return False
         first = table.rows[name].line
         raise TopoError(number, f"{name} has a second row; the first is line {first}")
     width = len(table.columns)
