@@ -25,13 +25,13 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
-    epilog="Example: placer solve instances/demo.yaml",
+    epilog="Example: placer solve instances/hello.yaml",
 )
 
-app.command(epilog="Example: placer solve instances/demo.yaml --time-limit 10")(solve)
-app.command(epilog="Example: placer verify instances/demo.yaml placement.json")(verify)
+app.command(epilog="Example: placer solve instances/hello.yaml --output placement.json")(solve)
+app.command(epilog="Example: placer verify instances/hello.yaml placement.json")(verify)
 app.command(epilog="Example: placer show dgx-a100")(show)
-app.command(epilog="Example: placer validate instances/demo.yaml")(validate)
+app.command(epilog="Example: placer validate instances/hello.yaml")(validate)
 app.command(epilog="Example: placer schema > placer.schema.json")(schema)
 app.command(epilog="Example: placer machines")(machines)
 

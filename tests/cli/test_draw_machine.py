@@ -122,7 +122,7 @@ def test_a_matrix_too_wide_for_names_has_shades() -> None:
     text = drawn(load_machine("mi300a-cpx"))
 
     assert "GPU 23 ▓ ▓" in text
-    assert "█ LOCAL" in text
+    assert "█ HBM 883 GB/s   ▓ XGMI2 128 GB/s" in text
 
 
 def test_a_matrix_that_says_nothing_new_is_left_out() -> None:

@@ -1,5 +1,6 @@
 """The picture of a node: who holds which thread, memory and device."""
 
+import re
 from dataclasses import replace
 
 from cli_samples import busy, lone, place, pod, text_of
@@ -17,6 +18,11 @@ def drawn(instance: Instance, placement: Placement, name: str = "gpu-00", width:
     return text_of(draw_node(node, residents, Canvas(width)), width)
 
 
+def words(text: str) -> str:
+    """Return a text with one blank between words, whatever the columns' widths."""
+    return re.sub(" +", " ", text)
+
+
 def test_each_thread_has_the_letter_of_its_owner() -> None:
     """
     Owners read without colour: letters in the cells, the same letters in the legend.
@@ -26,7 +32,7 @@ def test_each_thread_has_the_letter_of_its_owner() -> None:
     assert "▪··· ···· DDDD ····  0-15" in text
     assert "AA·· ···· ···· ····  16-31" in text
     assert "BBBB BBBB ···· ····  176-191" in text
-    assert "D  api          LSE  8-11,136-139     0:32Gi" in text
+    assert "D api LSE 8-11,136-139 0:32Gi" in words(text)
 
 
 def test_memory_is_a_bar_of_letters_on_its_numa_node() -> None:
@@ -55,10 +61,10 @@ def test_the_legend_rates_the_links_of_a_pod() -> None:
     """
     A pod with two GPUs shows its pair's bandwidth, a running pod that it runs.
     """
-    text = drawn(*busy())
+    text = drawn(*busy(), width=90)
 
-    assert "B  train-0      LSR  48-55,176-183    3:64Gi   0-1  300 GB/s  rdma 0" in text
-    assert "A  old running  LSR  16-17,144-145    1:100Gi  2" in text
+    assert "B train-0 train LSR 48-55,176-183 3:64Gi 0-1 300 GB/s rdma 0" in words(text)
+    assert "A old running LSR 16-17,144-145 1:100Gi 2" in words(text)
     assert "GPU 0 B     · NV12" in text
 
 
@@ -113,4 +119,4 @@ def test_more_owners_than_letters_have_two_each() -> None:
     text = drawn(instance, placed, "gpu-02", 100)
 
     assert "▪ AAABAC ADAEAFAG" in text
-    assert "BH  p-59" in text
+    assert "BH p-59" in words(text)

@@ -5,8 +5,10 @@ import pytest
 from placer_cli.draw.bars import bar
 from placer_cli.draw.palette import QUIET, link_styles, owner_marks
 from placer_cli.draw.threads import Cell
-from placer_cli.draw.verdict import percent
+from placer_cli.draw.verdict import gap
 from placer_cli.draw.words import cpus, fold_names, gb_per_s, memory, short_list
+from placer_models.goals import BIND, POD_PAIR_MINIMUM, USABLE, Tier
+from placer_models.placement import TierValue
 
 
 @pytest.mark.parametrize(
@@ -63,13 +65,15 @@ def test_a_long_list_is_cut_short_without_a_lie(ids: list[int], text: str) -> No
         (["web-0", "web-1", "web-3"], "web-[0-1,3]"),
         (["n-09", "n-10"], "n-[09-10]"),
         (["p-9", "p-10"], "p-[9-10]"),
-        (["n-09", "n-100"], "n-09 .. n-100"),
-        (["a", "b"], "a .. b"),
+        (["n-09", "n-10", "n-100"], "n-[09-10], n-100"),
+        (["a", "b"], "a, b"),
+        (["a-0", "b-0", "a-1"], "a-[0-1], b-0"),
+        (["a", "b", "c", "d", "e"], "a .. e"),
     ],
 )
 def test_a_series_of_names_is_a_host_list(names: list[str], text: str) -> None:
     """
-    Leading zeros survive; names that are no series show their ends.
+    Leading zeros survive; names of many series show their ends.
     """
     assert fold_names(names) == text
 
@@ -107,10 +111,20 @@ def test_the_fastest_link_stands_out() -> None:
 
 
 @pytest.mark.parametrize(
-    ("gap", "text"), [(0.0, "0.0 %"), (0.0001, "below 0.1 %"), (0.0123, "1.2 %")]
+    ("tier", "value", "bound", "text"),
+    [
+        (BIND, 4, 4, "0"),
+        (BIND, 4, None, ""),
+        (USABLE, 9_999, 10_000, "below 0.1 %"),
+        (USABLE, 90, 100, "10.0 %"),
+        (BIND, 12, 0, "12"),
+        (POD_PAIR_MINIMUM, 1575, 0, "15.75"),
+    ],
 )
-def test_a_gap_is_never_rounded_to_nothing(gap: float, text: str) -> None:
+def test_a_gap_is_never_rounded_to_nothing(
+    tier: Tier, value: int, bound: int | None, text: str
+) -> None:
     """
-    What is not optimal does not look optimal.
+    What is not optimal does not look optimal; beside a bound of 0 there is no percentage.
     """
-    assert percent(gap) == text
+    assert gap(TierValue(tier, value, bound, proven=value == bound)) == text

@@ -29,7 +29,7 @@ def _parts(answer: Answer, instance: Instance, canvas: Canvas) -> Iterator[Rende
         case Placed() | PartlyPlaced():
             if answer.placement.pods:
                 yield ""
-                yield draw_places(instance, residents_of(instance, answer.placement))
+                yield draw_places(instance, residents_of(instance, answer.placement), canvas)
             yield ""
             yield titled("How good it is", draw_tiers(answer.tiers, canvas))
         case Infeasible() | GaveUp():
@@ -38,7 +38,7 @@ def _parts(answer: Answer, instance: Instance, canvas: Canvas) -> Iterator[Rende
             assert_never(answer)
     if not isinstance(answer, Placed) and answer.unplaced:
         yield ""
-        yield titled("Without a place", draw_unplaced(answer.unplaced))
+        yield titled("Without a place", draw_unplaced(answer.unplaced, canvas))
 
 
 def _style(answer: Answer) -> Style:

@@ -19,18 +19,18 @@ from placer_models.device import GPU
 LINK_CLASSES = 2
 """How many bandwidths the table names, fastest first."""
 
-WIDE_COLUMNS = 96
-"""From this width on there is room for packages, threads per core and memory too."""
-
-NARROW_COLUMNS = 60
-"""Below this width there is no room for links."""
-
 
 def draw_catalogue(machines: Sequence[Machine], canvas: Canvas) -> RenderableType:
     """Return a row for each machine."""
     head = ("machine", "CPUs", "pkg", "NUMA", "SMT", "memory", "GPUs", "links, GB/s")
-    rows = [_row(machine, canvas) for machine in machines]
-    return table(head, rows, numbers=head[1:6], wrap=("GPUs", "links, GB/s"))
+    return table(
+        head,
+        [_row(machine) for machine in machines],
+        canvas.width,
+        numbers=head[1:6],
+        wrap={"GPUs": 17, "links, GB/s": 20},
+        spare=("memory", "pkg", "SMT", "links, GB/s", "NUMA"),
+    )
 
 
 def facts_of(machine: Machine) -> dict[str, object]:
@@ -55,18 +55,17 @@ def facts_of(machine: Machine) -> dict[str, object]:
     }
 
 
-def _row(machine: Machine, canvas: Canvas) -> list[Text]:
+def _row(machine: Machine) -> list[Text]:
     topology = machine.topology
-    wide = canvas.width >= WIDE_COLUMNS
     return [
         Text(machine.name, STRONG),
         Text(str(len(topology.cpus))),
-        Text(str(len({cpu.package for cpu in topology.cpus})) if wide else ""),
+        Text(str(len({cpu.package for cpu in topology.cpus}))),
         Text(str(len(topology.numa_nodes))),
-        Text(threads_per_core(topology) if wide else ""),
-        Text(memory(topology.memory_bytes) if wide else ""),
+        Text(threads_per_core(topology)),
+        Text(memory(topology.memory_bytes)),
         Text(_gpus(machine)),
-        Text(_links(machine) if canvas.width >= NARROW_COLUMNS else "", QUIET),
+        Text(_links(machine), QUIET),
     ]
 
 

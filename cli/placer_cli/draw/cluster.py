@@ -34,10 +34,6 @@ BAR_COLUMNS = range(4, 21)
 """Widths of a bar; where there is not even room for the least, numbers must do."""
 
 
-SPARED = ("machine", "other", "pods")
-"""Columns that a narrow page does without."""
-
-
 def draw_cluster(
     instance: Instance, residents: Mapping[str, Sequence[Resident]], canvas: Canvas
 ) -> RenderableType:
@@ -51,17 +47,15 @@ def _parts(
     parties = _parties(instance, residents)
     yield _headline(instance, residents, canvas)
     yield ""
-    drawn = _nodes(instance, residents, parties, _Bars(0, canvas.marks))
+    drawn = _nodes(instance, residents, parties, _Bars(0, canvas.marks), canvas.width)
     room = (canvas.width - columns_of(drawn)) // 2 - 1
     if room >= BAR_COLUMNS[0]:
         bars = _Bars(min(room, BAR_COLUMNS[-1]), canvas.marks)
-        drawn = _nodes(instance, residents, parties, bars)
-    elif room < 0:
-        drawn = _nodes(instance, residents, parties, _Bars(0, canvas.marks), short=True)
+        drawn = _nodes(instance, residents, parties, bars, canvas.width)
     yield drawn
     yield _key(instance, parties, canvas)
     placed = {resident.pod.key for tenants in residents.values() for resident in tenants}
-    left = waiting(instance, placed)
+    left = waiting(instance, placed, canvas.width)
     if left is not None:
         yield ""
         yield left
@@ -87,8 +81,7 @@ def _nodes(
     residents: Mapping[str, Sequence[Resident]],
     parties: Mapping[str, Cell],
     bars: "_Bars",
-    *,
-    short: bool = False,
+    width: int,
 ) -> Table:
     """Return the table of nodes; neighbours that look the same share a row."""
     one_machine = len({node.machine.name for node in instance.nodes}) == 1
@@ -101,9 +94,9 @@ def _nodes(
         names, cells = zip(*same, strict=True)
         rows.append([Text(fold_names(names)), *cells[0]])
     head = ("node", "machine", "CPU", "memory", "GPU", "other", "pods", "")
-    if short:
-        rows = [[Text() if head[i] in SPARED else row[i] for i in range(len(row))] for row in rows]
-    return table(head, rows, numbers=("pods",))
+    return table(
+        head, rows, width, numbers=("pods",), wrap={"node": 12}, spare=("machine", "other", "pods")
+    )
 
 
 def _parties(instance: Instance, residents: Mapping[str, Sequence[Resident]]) -> dict[str, Cell]:

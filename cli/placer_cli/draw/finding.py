@@ -30,7 +30,8 @@ def draw_finding(
             for breach in breaches
         ]
         number = count(len(breaches), "breach", "breaches")
-        drawn = table(("rule", "who", "what is wrong"), rows, wrap=("what is wrong",))
+        head = ("rule", "who", "what is wrong")
+        drawn = table(head, rows, canvas.width, wrap={"who": 12, "what is wrong": 20})
         return Group(Text(number, BAD), "", drawn)
     pods = sum(len(gang.pods) for gang in instance.gangs)
     words = (

@@ -18,8 +18,8 @@ from placer_models.cpuset import CpuSet
 from placer_models.device import GPU
 from placer_models.placement import PodPlacement
 
-WIDE_COLUMNS = 100
-"""From this width on there is room for what names mostly say already: the gang."""
+PLACE_WRAPS = {"pod": 16, "node": 12, "CPUs": 17, "memory": 7, "links": 8}
+"""How far the columns that say where a pod is give way."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +47,9 @@ def tenants_of(residents: Sequence[Resident]) -> tuple[Tenant, ...]:
 
 def legend(node: Node, tenants: Sequence[Tenant], canvas: Canvas) -> Table:
     """Return a row for each pod of the node."""
-    wide = canvas.width >= WIDE_COLUMNS
-    rows = [_row(node, tenant, wide) for tenant in tenants]
+    rows = [_row(node, tenant) for tenant in tenants]
     head = ("", "pod", "gang", "QoS", "CPUs", "memory", "GPU", "links", "other")
-    return table(head, rows, wrap=("CPUs", "memory", "links"))
+    return table(head, rows, canvas.width, wrap=PLACE_WRAPS, spare=("gang", "QoS", "other"))
 
 
 MOST_LISTED = 48
@@ -91,13 +90,13 @@ def others_of(place: PodPlacement) -> str:
     return ", ".join(f"{kind} {short_list(place.minors(kind))}" for kind in kinds)
 
 
-def _row(node: Node, tenant: Tenant, wide: bool) -> list[Text]:
+def _row(node: Node, tenant: Tenant) -> list[Text]:
     resident, place = tenant.resident, tenant.resident.place
     name = Text(resident.pod.title)
     if resident.running:
         name.append(" running", QUIET)
     words = (
-        (place.gang or "") if wide else "",
+        place.gang or "",
         resident.pod.spec.qos.value,
         cpus_of(resident),
         memory_of(place),

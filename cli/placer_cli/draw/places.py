@@ -6,71 +6,79 @@ from itertools import groupby
 from rich.console import RenderableType
 from rich.text import Text
 
-from placer_cli.draw.legend import cpus_of, links_of, memory_of, others_of
-from placer_cli.draw.palette import QUIET
+from placer_cli.draw.canvas import Canvas
+from placer_cli.draw.legend import PLACE_WRAPS, cpus_of, links_of, memory_of, others_of
+from placer_cli.draw.palette import QUIET, STRONG
 from placer_cli.draw.residents import Resident
 from placer_cli.draw.tables import table
 from placer_cli.draw.waiting import asked
-from placer_cli.draw.words import fold_names, short_list, stem
+from placer_cli.draw.words import fold_names, short_list, stem, title_of
 from placer_models.cluster import Instance, Node
 from placer_models.device import GPU
 from placer_models.placement import Unplaced
+from placer_models.pod import pods_of
+
+HEAD = ("pod", "node", "QoS", "CPUs", "memory", "GPU", "links", "other")
 
 MOST_ROWS = 60
 """A longer table of pods is folded: pods of one spec on one node share a row."""
 
 
-def draw_places(instance: Instance, residents: Mapping[str, Sequence[Resident]]) -> RenderableType:
+def draw_places(
+    instance: Instance, residents: Mapping[str, Sequence[Resident]], canvas: Canvas
+) -> RenderableType:
     """Return a table of the newly placed pods, in the order in which they waited."""
-    order = {pod.key: i for i, pod in enumerate(p for gang in instance.gangs for p in gang.pods)}
+    order = {pod.key: i for i, pod in enumerate(pods_of(instance.gangs))}
     nodes = {node.name: node for node in instance.nodes}
     placed = sorted(
         (r for tenants in residents.values() for r in tenants if not r.running),
         key=lambda r: order[r.pod.key],
     )
     if len(placed) <= MOST_ROWS:
-        return _one_by_one(placed, nodes)
+        return _one_by_one(placed, nodes, canvas)
     by_node = _fold(placed, lambda r: (_kind(r), r.place.node))
     if len(by_node) <= MOST_ROWS:
-        return _folded(by_node)
-    return _folded(_fold(placed, _kind))
+        return _folded(by_node, canvas)
+    return _folded(_fold(placed, _kind), canvas)
 
 
-def draw_unplaced(unplaced: Sequence[Unplaced]) -> RenderableType:
+def draw_unplaced(unplaced: Sequence[Unplaced], canvas: Canvas) -> RenderableType:
     """Return a table of the pods left out and why; equal reasons are said once."""
     rows = []
     for (gang, reasons), same in groupby(unplaced, key=lambda pod: (pod.gang, pod.reasons)):
-        pods = list(same)
-        names = fold_names([_title(pod) for pod in pods])
+        names = fold_names([title_of(pod.name, pod.namespace) for pod in same])
         words = (names, gang or "", "\n".join(reasons))
         rows.append([Text(word) for word in words])
-    return table(("pod", "gang", "why it has no place"), rows, wrap=("why it has no place",))
+    head = ("pod", "gang", "why it has no place")
+    wrap = {"pod": 16, "gang": 12, head[2]: 20}
+    return table(head, rows, canvas.width, wrap=wrap, spare=("gang",))
 
 
-def _title(pod: Unplaced) -> str:
-    return pod.name if pod.namespace == "default" else f"{pod.namespace}/{pod.name}"
-
-
-def _one_by_one(placed: Sequence[Resident], nodes: Mapping[str, Node]) -> RenderableType:
+def _one_by_one(
+    placed: Sequence[Resident], nodes: Mapping[str, Node], canvas: Canvas
+) -> RenderableType:
+    """Return a row for each pod; the members of a gang stand below its name."""
     rows = []
-    gang = None
-    for resident in placed:
-        place = resident.place
-        words = (
-            "" if place.gang == gang else (place.gang or ""),
-            resident.pod.title,
-            place.node,
-            resident.pod.spec.qos.value,
-            cpus_of(resident),
-            memory_of(place),
-            short_list(place.minors(GPU)),
-            links_of(nodes[place.node], place),
-            others_of(place),
-        )
-        gang = place.gang
-        rows.append([Text(word) for word in words])
-    head = ("gang", "pod", "node", "QoS", "CPUs", "memory", "GPU", "links", "other")
-    return table(head, rows, wrap=("CPUs", "memory", "links"))
+    for gang, members in groupby(placed, key=lambda r: (r.place.gang, r.place.namespace)):
+        if gang[0] is not None:
+            rows.append([Text(title_of(*gang), STRONG), *[Text()] * (len(HEAD) - 1)])
+        rows += [_row(one, nodes[one.place.node]) for one in members]
+    return table(HEAD, rows, canvas.width, wrap=PLACE_WRAPS, spare=("QoS", "other", "links"))
+
+
+def _row(resident: Resident, node: Node) -> list[Text]:
+    place = resident.place
+    words = (
+        resident.pod.title if place.gang is None else f"  {place.name}",
+        place.node,
+        resident.pod.spec.qos.value,
+        cpus_of(resident),
+        memory_of(place),
+        short_list(place.minors(GPU)),
+        links_of(node, place),
+        others_of(place),
+    )
+    return [Text(word) for word in words]
 
 
 def _kind(resident: Resident) -> tuple[Hashable, ...]:
@@ -85,7 +93,7 @@ def _fold(placed: Sequence[Resident], key: Callable[[Resident], Hashable]) -> li
     return list(groups.values())
 
 
-def _folded(groups: Sequence[Sequence[Resident]]) -> RenderableType:
+def _folded(groups: Sequence[Sequence[Resident]], canvas: Canvas) -> RenderableType:
     rows = []
     for members in groups:
         first = members[0]
@@ -102,4 +110,5 @@ def _folded(groups: Sequence[Sequence[Resident]]) -> RenderableType:
             ]
         )
     head = ("gang", "pod", "pods", "node", "QoS", "each asks for")
-    return table(head, rows, numbers=("pods",), wrap=("node", "each asks for"))
+    wrap = {"gang": 12, "pod": 16, "node": 16, "each asks for": 16}
+    return table(head, rows, canvas.width, numbers=("pods",), wrap=wrap, spare=("QoS",))

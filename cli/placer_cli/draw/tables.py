@@ -1,6 +1,6 @@
 """One look for every table: a line under the head, columns without content left out."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from rich import box
 from rich.table import Table
@@ -8,44 +8,60 @@ from rich.text import Text
 
 from placer_cli.draw.palette import FRAME, STRONG
 
-LEAST_COLUMNS = 7
-"""What a column that wraps keeps of its width, so that it never disappears."""
-
-WHOLE_COLUMNS = 30
-"""Up to this width a column that does not wrap is left whole."""
+GAP_COLUMNS = 2
+"""Room between two columns."""
 
 
 def table(
     columns: Sequence[str],
     rows: Sequence[Sequence[Text]],
+    width: int | None = None,
     *,
     numbers: Collection[str] = (),
-    wrap: Collection[str] = (),
+    wrap: Mapping[str, int] | None = None,
+    spare: Sequence[str] = (),
 ) -> Table:
     """Return a table without the columns that are empty in every row.
 
-    Columns named in ``numbers`` are set to the right; those named in ``wrap`` give way
-    where room is short.
+    Columns named in ``numbers`` are set to the right. Those of ``wrap`` give way where
+    room is short, down to the width given there; the others are left whole. If that is
+    not enough, the columns named in ``spare`` are left out, one after the other.
     """
-    kept = [i for i in range(len(columns)) if any(row[i].plain for row in rows)]
+    wrap = wrap or {}
+    least = {
+        i: min(_natural(name, i, rows), wrap.get(name, MOST_COLUMNS))
+        for i, name in enumerate(columns)
+        if any(row[i].plain for row in rows)
+    }
+    for name in spare:
+        if width is None or sum(least.values()) + GAP_COLUMNS * (len(least) - 1) <= width:
+            break
+        least.pop(columns.index(name), None)
     drawn = Table(
         box=box.SIMPLE_HEAD,
         border_style=FRAME,
         header_style=STRONG,
         pad_edge=False,
-        padding=(0, 1, 0, 0),
+        padding=(0, GAP_COLUMNS - 1, 0, 0),
         show_edge=False,
     )
-    for i in kept:
-        name = columns[i]
-        natural = max(len(name), *(row[i].cell_len for row in rows))
+    for i, columns_at_least in least.items():
         drawn.add_column(
-            name,
-            justify="right" if name in numbers else "left",
-            overflow="fold" if name in wrap else "ellipsis",
-            no_wrap=name not in wrap,
-            min_width=min(natural, LEAST_COLUMNS if name in wrap else WHOLE_COLUMNS),
+            columns[i],
+            justify="right" if columns[i] in numbers else "left",
+            overflow="fold" if columns[i] in wrap else "ellipsis",
+            no_wrap=columns[i] not in wrap,
+            min_width=columns_at_least,
         )
     for row in rows:
-        drawn.add_row(*(row[i] for i in kept))
+        drawn.add_row(*(row[i] for i in least))
     return drawn
+
+
+MOST_COLUMNS = 40
+"""A column that does not wrap is cut where it is wider and room is short."""
+
+
+def _natural(name: str, column: int, rows: Sequence[Sequence[Text]]) -> int:
+    widths = (max(map(len, row[column].plain.split("\n"))) for row in rows)
+    return max(len(name), *widths)

@@ -2,8 +2,9 @@
 
 from typing import assert_never
 
-from placer_cli.draw.words import count
+from placer_cli.draw.words import count, gb_per_s
 from placer_models.cluster import Instance
+from placer_models.goals import Tier
 from placer_models.placement import Answer, GaveUp, Infeasible, PartlyPlaced, Placed, TierValue
 
 
@@ -35,15 +36,30 @@ def _proof(tiers: tuple[TierValue, ...]) -> str:
     if proven == len(tiers):
         return "proven optimal in every tier"
     first_open = tiers[proven]
-    known = "no bound is known" if first_open.gap is None else f"gap {percent(first_open.gap)}"
     name = first_open.tier.name
+    distance = gap(first_open)
+    known = f"{name} is within {distance} of its bound" if distance else f"{name} has no bound yet"
     if not proven:
-        return f"not proven optimal: {name}, {known}"
-    return f"proven optimal in the first {proven} of {len(tiers)} tiers; then {name}, {known}"
+        return f"not proven optimal: {known}"
+    which = "the first tier" if proven == 1 else f"the first {proven} of {len(tiers)} tiers"
+    return f"proven optimal in {which}; {known}"
 
 
-def percent(gap: float) -> str:
-    """Write a gap as a percentage, never rounded down to none."""
-    if 0 < gap < 0.001:
-        return "below 0.1 %"
-    return f"{100 * gap:.1f} %"
+CENTI_GB_PER_S = "0.01 GB/s"
+"""The unit that people read as GB/s."""
+
+
+def gap(value: TierValue) -> str:
+    """Write how far a value is from its bound: in percent, or beside a bound of 0 as it is."""
+    if value.bound is None or value.gap is None:
+        return ""
+    if value.bound == value.value:
+        return "0"
+    if not value.bound:
+        return amount(value.tier, abs(value.value))
+    return "below 0.1 %" if value.gap < 0.001 else f"{100 * value.gap:.1f} %"
+
+
+def amount(tier: Tier, value: int) -> str:
+    """Write a tier's value as people read it."""
+    return gb_per_s(value) if tier.unit == CENTI_GB_PER_S else f"{value:,}"

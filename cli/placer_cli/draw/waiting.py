@@ -16,7 +16,9 @@ from placer_models.policy import AlignmentPolicy, BindPolicy
 Member = tuple[Gang, Pod]
 
 
-def waiting(instance: Instance, placed: Container[tuple[str, str]]) -> RenderableType | None:
+def waiting(
+    instance: Instance, placed: Container[tuple[str, str]], width: int
+) -> RenderableType | None:
     """Return a table of the pods that have no place yet; None if there is none."""
     members = [(gang, pod) for gang in instance.gangs for pod in gang.pods if pod.key not in placed]
     if not members:
@@ -25,8 +27,10 @@ def waiting(instance: Instance, placed: Container[tuple[str, str]]) -> Renderabl
     drawn = table(
         ("pods", "name", "gang", "priority", "QoS", "each asks for", "rules"),
         rows,
+        width,
         numbers=("pods", "priority"),
-        wrap=("each asks for", "rules"),
+        wrap={"name": 16, "gang": 12, "each asks for": 16, "rules": 12},
+        spare=("QoS", "priority"),
     )
     return titled("Without a place", drawn)
 

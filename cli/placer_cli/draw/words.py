@@ -7,6 +7,9 @@ from itertools import pairwise
 from placer_models.cpuset import format_cpu_list
 
 _UNITS = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
+MOST_SERIES = 4
+"""Names of more series than these show their ends only."""
+
 _NUMBERED = re.compile(r"(.*?)(\d+)")
 
 
@@ -46,18 +49,31 @@ def short_list(ids: Collection[int], columns: int = 18) -> str:
 
 
 def fold_names(names: Sequence[str]) -> str:
-    """Write names as one host list where they are one series: ``node-[00-15]``."""
-    if len(names) < 2:
-        return "".join(names)
-    matches = [match for name in names if (match := _NUMBERED.fullmatch(name))]
-    digits = [match[2] for match in matches]
-    width = len(digits[0]) if len({len(d) for d in digits}) == 1 else 1
-    one_series = len(matches) == len(names) and len({match[1] for match in matches}) == 1
-    if not one_series or (width == 1 and any(len(d) > 1 and d[0] == "0" for d in digits)):
+    """Write names as host lists, one for each series: ``a-[00-15], b-[0-3]``."""
+    series: dict[tuple[str, int], list[str]] = {}
+    for name in names:
+        match = _NUMBERED.fullmatch(name)
+        before, digits = (match[1], match[2]) if match else (name, "")
+        # Numbers with leading zeros are all of one width; others count up freely.
+        width = len(digits) if len(digits) > 1 and digits[0] == "0" else 0
+        padded = [w for b, w in series if b == before and w == len(digits)]
+        series.setdefault((before, padded[0] if padded else width), []).append(digits)
+    if len(series) > MOST_SERIES:
         return f"{names[0]} .. {names[-1]}"
+    return ", ".join(_host_list(before, *found) for (before, _), found in series.items())
+
+
+def _host_list(before: str, *digits: str) -> str:
+    if len(digits) == 1:
+        return before + digits[0]
+    width = max(len(d) for d in digits) if any(d[0] == "0" and len(d) > 1 for d in digits) else 1
     ranges = format_cpu_list(int(d) for d in digits).split(",")
-    padded = ("-".join(end.zfill(width) for end in part.split("-")) for part in ranges)
-    return f"{matches[0][1]}[{','.join(padded)}]"
+    return f"{before}[{','.join('-'.join(e.zfill(width) for e in r.split('-')) for r in ranges)}]"
+
+
+def title_of(name: str, namespace: str) -> str:
+    """Return a name for people: the namespace ``default`` is left out."""
+    return name if namespace == "default" else f"{namespace}/{name}"
 
 
 def stem(name: str) -> str:
