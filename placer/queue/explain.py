@@ -38,11 +38,13 @@ def value_of(flow: Flow, charge: Charge, now_us: int) -> Fraction:
 
 
 def sentence(steps: Sequence[Step]) -> str:
-    """Say the steps in words; values in thread-seconds over weight.
+    """Say the choices in words; values are thread-seconds over weight.
 
-    ``default has had 201.5, P20 202 (0.5 more); in it DEFAULT1 100, DEFAULT2 101.5 (1.5 more)``
+    ``default 201.5 against P20 202 (gap 0.5); in default: DEFAULT1 100 against DEFAULT2
+    101.5 (gap 1.5)``. Levels where nobody else waits are passed over.
     """
-    return "; in it ".join(_clause(step, first=i == 0) for i, step in enumerate(steps))
+    clauses = [_clause(step) for step in steps if step.runner_up is not None]
+    return "; ".join(clauses) or "nobody else waits"
 
 
 def seconds(value: Fraction) -> str:
@@ -51,10 +53,8 @@ def seconds(value: Fraction) -> str:
     return text.rstrip("0").rstrip(".")
 
 
-def _clause(step: Step, *, first: bool) -> str:
-    has = " has had " if first else " "
-    told = f"{step.chosen}{has}{seconds(step.value)}"
-    if step.runner_up is None or step.runner_up_value is None:
-        return f"{told}, alone"
-    more = f"{seconds(step.gap)} more" if step.gap else "a tie: the older goes first"
-    return f"{told}, {step.runner_up} {seconds(step.runner_up_value)} ({more})"
+def _clause(step: Step) -> str:
+    place = f"in {step.group}: " if step.group else ""
+    gap = f"gap {seconds(step.gap)}" if step.gap else "a tie: the older goes first"
+    against = seconds(step.runner_up_value or Fraction(0))
+    return f"{place}{step.chosen} {seconds(step.value)} against {step.runner_up} {against} ({gap})"

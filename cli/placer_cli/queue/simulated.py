@@ -1,0 +1,123 @@
+"""What a simulation looks like on a page: pictures, the jobs, and why."""
+
+from collections.abc import Iterator
+from fractions import Fraction
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from placer.queue.explain import sentence
+from placer.queue.simulation.result import JobResult, Run, Simulated
+from placer.queue.words import Charge
+from placer_cli.draw.canvas import Canvas
+from placer_cli.draw.palette import BAD, QUIET, STRONG, owner_marks, owner_style
+from placer_cli.draw.tables import table
+from placer_cli.draw.threads import Cell
+from placer_cli.draw.words import count
+from placer_cli.queue.curves import draw_curves
+from placer_cli.queue.gantt import draw_gantt
+from placer_cli.queue.times import percent, plain_seconds, seconds, weight
+
+
+def draw_simulated(result: Simulated, canvas: Canvas, most_rows: int, most_decisions: int) -> Group:
+    """Draw a simulation: at most so many threads of capacity, so many decisions."""
+    marks = owner_marks(len(result.jobs))
+    cells = {
+        job.name: Cell(mark, owner_style(i))
+        for i, (job, mark) in enumerate(zip(result.jobs, marks, strict=True))
+    }
+    parts: list[RenderableType] = [Text(result.scenario.title, STRONG), Text()]
+    if most_rows:
+        heading = "Threads of capacity: which thread of work ran when, and how many ran"
+        parts += [Text(heading), draw_gantt(result, cells, canvas, most_rows), Text()]
+    parts += [Text("Threads in use, by job"), draw_curves(result, cells, canvas), Text()]
+    parts += [_jobs(result, cells, canvas.width), Text(), *_summary(result)]
+    chosen = [run for run in result.runs if _was_a_choice(run)]
+    if chosen and most_decisions:
+        parts += [Text(), Text("Why it was next: the least thread-seconds over weight")]
+        parts += [_decision(run) for run in chosen[:most_decisions]]
+        if len(chosen) > most_decisions:
+            parts.append(Text(f"and {len(chosen) - most_decisions} more", QUIET))
+    return Group(*parts)
+
+
+def _jobs(result: Simulated, cells: dict[str, Cell], width: int) -> Table:
+    weights = {job.name: job.weight_milli for job in result.scenario.jobs}
+    rows = [_job_row(job, cells[job.name], weights[job.name]) for job in result.jobs]
+    names = (
+        "",
+        "job",
+        "group",
+        "weight",
+        "threads",
+        "arrives",
+        "starts",
+        "ends",
+        "took",
+        "service",
+    )
+    return table(names, rows, width, numbers=names[3:], spare=("weight", "took"))
+
+
+def _job_row(job: JobResult, cell: Cell, weight_milli: int) -> list[Text]:
+    starts = Text("never", BAD) if job.first_start_us is None else _time(job.first_start_us)
+    ends = Text("never", BAD) if job.end_us is None else _time(job.end_us)
+    return [
+        Text(cell.mark, cell.style),
+        Text(job.name),
+        Text(job.group),
+        Text(weight(weight_milli)),
+        Text(f"{job.threads:,}"),
+        _time(job.arrives_us),
+        starts,
+        ends,
+        Text() if job.took_us is None else _time(job.took_us),
+        _time(job.service),
+    ]
+
+
+def _time(time_us: int) -> Text:
+    return Text(plain_seconds(time_us))
+
+
+def _summary(result: Simulated) -> Iterator[Text]:
+    used = Fraction(result.service, max(result.capacity_us, 1))
+    told = (
+        f"Times and service are in seconds. All ends at {seconds(result.makespan_us)}; no order "
+        f"of the threads could end before {seconds(result.lower_bound_us)}"
+    )
+    if result.upper_bound_us is not None:
+        told += f", none without idling after {seconds(result.upper_bound_us)}"
+    yield Text(f"{told}. {percent(used)} of the capacity was used.")
+    yield from _fairness(result)
+    for job, threads in result.never_ran:
+        yield Text(f"{count(threads, 'thread')} of {job} never ran: too wide for the capacity", BAD)
+
+
+def _fairness(result: Simulated) -> Iterator[Text]:
+    lead = result.lead
+    if lead is None or lead.flow is None:
+        return
+    ratio = f"{float(lead.ratio):.2f}".rstrip("0").rstrip(".")
+    told = "at dispatch" if result.scenario.charge is Charge.DISPATCH else "as threads run"
+    yield Text(
+        f"Charged {told}: the largest lead of a flow over a sibling that waited was {ratio} of its "
+        f"longest thread ({lead.flow} over {lead.over}, at {seconds(lead.at_us)})."
+    )
+
+
+def _was_a_choice(run: Run) -> bool:
+    return any(step.runner_up is not None for step in run.steps)
+
+
+def _decision(run: Run) -> Text:
+    where = ",".join(f"C{number}" for number in run.on)
+    text = Text(f"{seconds(run.start_us):>9} ", QUIET)
+    text.append(f"{where} takes {run.job} #{run.thread}: ")
+    text.append(sentence(run.steps))
+    if run.steps and run.steps[-1].chosen != run.job:
+        text.append(f"; {run.steps[-1].chosen} did not fit")
+    if run.passes:
+        text.append(f"; {run.passes} went before it", QUIET)
+    return text

@@ -1,0 +1,26 @@
+"""Times and shares as people read them."""
+
+from fractions import Fraction
+
+from placer.queue.words import US_PER_S
+
+
+def seconds(time_us: int | Fraction) -> str:
+    """Write microseconds as seconds: ``1,020 s``, ``0.25 s``."""
+    return f"{plain_seconds(time_us)} s"
+
+
+def plain_seconds(time_us: int | Fraction) -> str:
+    """Write microseconds as seconds, to the millisecond, without the unit."""
+    text = f"{float(time_us) / US_PER_S:,.3f}"
+    return text.rstrip("0").rstrip(".")
+
+
+def percent(share: Fraction) -> str:
+    """Write a share as a whole percentage; only all is 100 %."""
+    return f"{int(share * 100)} %"
+
+
+def weight(milli: int) -> str:
+    """Write thousandths as a weight: ``4``, ``0.5``."""
+    return f"{milli / 1000:.3f}".rstrip("0").rstrip(".")
