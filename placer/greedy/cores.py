@@ -142,11 +142,11 @@ def _best_for_singles(
 ) -> tuple[int, int]:
     """Return the class to take single threads from next, and how many of them."""
 
-    def price(i: int) -> tuple[int, int, bool, int]:
+    def price(i: int) -> tuple[int, bool, int]:
         facts, left = residual.layout.classes[i], lefts[i]
         threads = rooms[i]
         lost = _lost(facts, left, CoreTake(threads=threads, touched=1))
-        return (lost - threads, lost, facts.cell not in close, free_threads(facts, left))
+        return (lost - threads, facts.cell not in close, free_threads(facts, left))
 
     lefts: dict[int, ClassLeft] = {}
     rooms: dict[int, int] = {}

@@ -141,6 +141,19 @@ def test_the_fastest_pair_wins_over_the_nearest_cpus() -> None:
     assert choice.devices == ((1, 0, 1, 0),)
 
 
+def test_of_numa_nodes_that_fit_the_best_linked_is_taken() -> None:
+    """
+    One NUMA node has to do; the pair on the second is faster.
+    """
+    rows = [[0, 5, 1, 1], [5, 0, 1, 1], [1, 1, 0, 9], [1, 1, 9, 0]]
+    node = machine(Numa(gpus=2), Numa(gpus=2), links=links_of(rows))
+    pod = spec(gpus=2, alignment=AlignmentPolicy.SINGLE_NUMA_NODE)
+    choice = Fleet(build_problem(instance([node], gang("a", pod)))).find(0)
+
+    assert choice is not None
+    assert choice.devices == ((0, 2),)
+
+
 def test_nics_and_cpus_come_from_beside_the_gpu() -> None:
     """
     The only GPU is on the second NUMA node, and so is all the rest.
@@ -174,3 +187,14 @@ def test_a_pod_that_owns_cpus_leaves_one_to_those_that_share() -> None:
     problem = build_problem(instance([machine(Numa(cores=(2,)))], gang("a", *pods, minimum=1)))
 
     assert len(place_greedily(problem)) == 2
+
+
+def test_an_exclusive_pod_leaves_a_cpu_to_best_effort_pods() -> None:
+    """
+    A BE pod runs, so an LSE pod does not get the last CPU; an LSR pod may, and shares it.
+    """
+    for qos, placed in ((QosClass.LSE, 2), (QosClass.LSR, 3)):
+        pods = (spec(0, qos=QosClass.BE), spec(1, qos=qos), spec(1, qos=qos))
+        problem = build_problem(instance([machine(Numa(cores=(2,)))], gang("a", *pods, minimum=1)))
+
+        assert len(place_greedily(problem)) == placed

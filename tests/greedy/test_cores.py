@@ -42,6 +42,23 @@ def test_single_threads_go_to_a_core_that_is_broken_already() -> None:
     assert third == (CoreTake(1),)
 
 
+def test_a_broken_core_is_looked_for_on_every_numa_node() -> None:
+    """
+    The first pod breaks a core beside its GPU; the next joins it there, though the
+    other NUMA node has less left.
+    """
+    node = machine(Numa(cores=(2,) * 2), Numa(cores=(2,) * 3, gpus=1))
+    fleet = Fleet(build_problem(instance([node], gang("a", spec(1, gpus=1), spec(1)))))
+    found = []
+    for pod in (0, 1):
+        choice = fleet.find(pod)
+        assert choice is not None
+        fleet.take(pod, choice)
+        found.append(choice.cores)
+
+    assert found == [(CoreTake(), CoreTake(0, 1, 1))] * 2
+
+
 def test_required_whole_cores_are_had_or_refused() -> None:
     """
     Three CPUs are no number of two-thread cores; with one-thread cores beside they are.
@@ -82,6 +99,26 @@ def test_spread_shares_cores_that_others_spread_over() -> None:
     *_, last = takes((2,) * 4, spec(2, bind=SPREAD), spec(2, bind=SPREAD), spec(4))
 
     assert last == (CoreTake(2),)
+
+
+def test_cores_that_pods_spread_over_stay_broken() -> None:
+    """
+    Three spread threads and one more fit on two cores by number, yet three are touched.
+    """
+    *_, last = takes((2,) * 3, spec(3, bind=SPREAD), spec(1), spec(2, bind=FULL, required=True))
+
+    assert last is None
+
+
+def test_the_odd_thread_stays_beside_the_whole_cores() -> None:
+    """
+    The second NUMA node has the tighter core, but the pod is on the first.
+    """
+    node = machine(Numa(cores=(2,) * 4), Numa(cores=(2,)))
+    choice = Fleet(build_problem(instance([node], gang("a", spec(5))))).find(0)
+
+    assert choice is not None
+    assert choice.cores == (CoreTake(2, 1, 1), CoreTake())
 
 
 def test_the_price_counts_cpus_against_the_policy() -> None:

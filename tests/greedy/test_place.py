@@ -6,7 +6,7 @@ from itertools import count
 import pytest
 
 from greedy.small import Numa, faults, gang, instance, links_of, machine, realised, spec
-from placer.greedy.order import most_value_first
+from placer.greedy.order import largest_first, most_value_first
 from placer.greedy.place import place_greedily
 from placer.judge.measure import measure
 from placer.state.batch import build_problem
@@ -88,6 +88,18 @@ def test_a_group_is_placed_whole_or_not_at_all() -> None:
     assert grouped == ["other-0"]
 
 
+def test_the_gangs_of_a_group_are_tried_in_both_orders() -> None:
+    """
+    The larger gang likes the node with fast links, but so the other finds no CPUs.
+    """
+    fast = machine(Numa(cores=(2,) * 5, gpus=2), links=links_of([[0, 9], [9, 0]]))
+    slow = machine(Numa(cores=(2,), gpus=2), links=links_of([[0, 5], [5, 0]]))
+    pair = (gang("pair", gpus(2)), gang("picky", spec(8, gpus=1)))
+    group = GangGroup("g", "default", tuple(each.key for each in pair))
+
+    assert len(placed(replace(instance([fast, slow], *pair), groups=(group,)))) == 2
+
+
 def test_two_groups_that_wait_for_each_other_do_not_deadlock() -> None:
     """
     Half of each of two groups would fill the cluster; one whole group is placed.
@@ -148,6 +160,47 @@ def test_many_small_pods_win_over_a_large_one_of_equal_weight() -> None:
     assert len(placed(instance([GPUS_8], gang("large", gpus(8)), *small))) == 4
 
 
+def test_the_most_valuable_for_their_size_are_tried_too() -> None:
+    """
+    Six GPUs first, or five: one pod runs. Four and four: two do.
+    """
+    gangs = [gang(name, gpus(number)) for name, number in zip("abcd", (6, 5, 4, 4), strict=True)]
+
+    assert placed(instance([GPUS_8], *gangs)) == ["c-0", "d-0"]
+
+
+def test_what_found_no_place_is_tried_first() -> None:
+    """
+    The pair likes the fast links of the only node that has CPUs for the other pod. It
+    also comes first by size, and by value for its size; only asking anew places both.
+    """
+    fast = machine(Numa(cores=(2,) * 5, gpus=2), links=links_of([[0, 9], [9, 0]]))
+    slow = machine(Numa(cores=(2,), gpus=2), links=links_of([[0, 5], [5, 0]]))
+    picky = spec(8, gpus=1)
+
+    assert len(placed(instance([fast, slow], gang("pair", gpus(2)), gang("picky", picky)))) == 2
+
+
+def test_a_worse_order_tried_later_changes_nothing() -> None:
+    """
+    The large gang is worth more than the small one, which has more value for its size.
+    """
+    large = gang("large", gpus(8), weight=10)
+
+    assert placed(instance([GPUS_8], large, gang("small", gpus(1), weight=2))) == ["large-0"]
+
+
+def test_room_above_the_minima_goes_to_the_heavier_gang() -> None:
+    """
+    Both gangs have their minimum; the two GPUs that are left are worth more to one.
+    """
+    light = gang("light", *[gpus(1)] * 5, minimum=3)
+    heavy = gang("heavy", *[gpus(1)] * 5, minimum=3, weight=10)
+    names = placed(instance([GPUS_8], light, heavy))
+
+    assert [name.startswith("heavy") for name in names].count(True) == 5
+
+
 def test_a_heavy_gang_wins_over_a_light_one() -> None:
     """
     The same four GPUs, ten times the weight.
@@ -178,6 +231,25 @@ def test_a_gathered_gang_goes_where_most_of_it_fits() -> None:
     world = replace(world, gangs=(gang("a", *[gpus(1)] * 6, minimum=2, gathered=True),))
 
     assert len(placed(world)) == 4
+
+
+def test_small_members_gather_where_large_ones_leave_no_room() -> None:
+    """
+    The member of eight GPUs alone is less than the minimum of three.
+    """
+    members = [gpus(8), gpus(1), gpus(1), gpus(1)]
+
+    assert len(placed(instance([GPUS_8], gang("a", *members, minimum=3, gathered=True)))) == 3
+
+
+def test_a_gathered_gang_is_as_hard_to_place_as_one_pod_of_its_size() -> None:
+    """
+    Four members of two GPUs on one node come before a pod of four GPUs.
+    """
+    gangs = (gang("one", gpus(4)), gang("four", *[gpus(2)] * 4, gathered=True))
+    problem = build_problem(instance([GPUS_8], *gangs))
+
+    assert min(problem.gangs, key=largest_first(problem)) == problem.gangs[1]
 
 
 def test_a_gathered_gang_shares_the_best_gpus_of_the_node() -> None:
