@@ -1,0 +1,16 @@
+"""The edges of all rules."""
+
+from judge.cases_cpus import CONTAINER_CASES, OWNED_CASES, POOL_CASES
+from judge.cases_pods import GANG_CASES, POD_CASES
+from judge.cases_things import ALIGNMENT_CASES, DEVICE_CASES, MEMORY_CASES
+
+CASES = (
+    *POD_CASES,
+    *OWNED_CASES,
+    *POOL_CASES,
+    *CONTAINER_CASES,
+    *MEMORY_CASES,
+    *DEVICE_CASES,
+    *ALIGNMENT_CASES,
+    *GANG_CASES,
+)

@@ -1,0 +1,212 @@
+"""The edges of the rules about CPUs: owned ones, pools and containers."""
+
+from judge.hand import ALL_CPUS, Case, asks, init, node, placed, pod, put, sidecar, world
+from placer_models.pod import Container
+from placer_models.policy import BindPolicy, QosClass
+
+FULL, SPREAD = BindPolicy.FULL_PCPUS, BindPolicy.SPREAD_BY_PCPUS
+LSE, LSR, LS, BE = QosClass.LSE, QosClass.LSR, QosClass.LS, QosClass.BE
+
+# An init container asks for more than what runs after it, so that the count of the
+# pod's CPUs can be wrong while each container has what it asks for.
+MORE_AT_FIRST = pod("a", 1, beside=[init("first", 2)])
+
+OWNED_CASES = (
+    Case(
+        "cpu-count",
+        "a pod owns no CPU fewer than it asks for",
+        world(MORE_AT_FIRST),
+        good=placed(put("a", "2-3", parts={"first": "2-3", "app": "3"})),
+        bad=placed(put("a", "3", parts={"first": "3", "app": "3"})),
+    ),
+    Case(
+        "cpu-count",
+        "a pod owns no CPU more than it asks for",
+        world(pod("a", 1)),
+        good=placed(put("a", "3")),
+        bad=placed(put("a", "2-3", parts={"app": "3"})),
+    ),
+    Case(
+        "cpu-allocatable",
+        "a reserved CPU is not owned",
+        world(pod("a", 2), nodes=[node(reserved="4")]),
+        good=placed(put("a", "2-3")),
+        bad=placed(put("a", "3-4")),
+    ),
+    Case(
+        "cpu-allocatable",
+        "an offline CPU is not owned",
+        world(pod("a", 2)),
+        good=placed(put("a", "7-8")),
+        bad=placed(put("a", "8-9")),
+    ),
+    Case(
+        "cpu-allocatable",
+        "a CPU that the machine has not is not owned",
+        world(pod("a", 1)),
+        good=placed(put("a", "8")),
+        bad=placed(put("a", "10")),
+    ),
+    Case(
+        "cpu-exclusive",
+        "two new pods own different CPUs",
+        world(pod("a", 2), pod("b", 2)),
+        good=placed(put("a", "0-1"), put("b", "2-3")),
+        bad=placed(put("a", "0-1"), put("b", "1-2")),
+    ),
+    Case(
+        "cpu-exclusive",
+        "what a running pod owns stays its own",
+        world(pod("a", 2), running=[(pod("r", 1, qos=LSE), put("r", "2"))]),
+        good=placed(put("a", "3-4")),
+        bad=placed(put("a", "2-3")),
+    ),
+    Case(
+        "cpu-bind",
+        "FullPCPUs takes whole cores",
+        world(pod("a", 4, bind=FULL, required=True)),
+        good=placed(put("a", "0-1,6-7")),
+        bad=placed(put("a", "0-1,5-6")),
+    ),
+    Case(
+        "cpu-bind",
+        "FullPCPUs takes no core that is partly reserved",
+        world(pod("a", 1, bind=FULL, required=True), nodes=[node(reserved="2")]),
+        good=placed(put("a", "8")),
+        bad=placed(put("a", "3")),
+    ),
+    Case(
+        "cpu-bind",
+        "SpreadByPCPUs takes one thread of a core",
+        world(pod("a", 3, bind=SPREAD, required=True)),
+        good=placed(put("a", "0,2,8")),
+        bad=placed(put("a", "0,2-3")),
+    ),
+)
+
+POOL_CASES = (
+    Case(
+        "shared-pool",
+        "LS pods ask for no more than is left",
+        world(pod("a", 4), pod("b", 2.5, qos=LS), pod("c", 2.5, qos=LS)),
+        good=placed(put("a", "0-3"), put("b", "4-8"), put("c", "4-8")),
+        bad=placed(put("a", "0-3"), put("b", "4-8"), put("c", "4-8")),
+        bad_world=world(pod("a", 4), pod("b", 2.5, qos=LS), pod("c", 2.501, qos=LS)),
+    ),
+    Case(
+        "shared-pool",
+        "reserved CPUs are in the pool, but nothing is counted against them",
+        world(pod("b", 7, qos=LS), nodes=[node(reserved="0-1")]),
+        good=placed(put("b", ALL_CPUS)),
+        bad=placed(put("b", ALL_CPUS)),
+        bad_world=world(pod("b", 7.001, qos=LS), nodes=[node(reserved="0-1")]),
+    ),
+    Case(
+        "shared-pool",
+        "a running LS pod keeps what it asks for",
+        world(pod("a", 5), running=[(pod("r", 4, qos=LS), put("r", ALL_CPUS))]),
+        good=placed(put("a", "0-4")),
+        bad=placed(put("a", "0-5")),
+        bad_world=world(pod("a", 6), running=[(pod("r", 4, qos=LS), put("r", ALL_CPUS))]),
+    ),
+    Case(
+        "shared-pool",
+        "an LS pod that asks for nothing needs a CPU all the same",
+        world(pod("a", 8), pod("b", qos=LS)),
+        good=placed(put("a", "0-7"), put("b", "8")),
+        bad=placed(put("a", ALL_CPUS), put("b", "")),
+        bad_world=world(pod("a", 9), pod("b", qos=LS)),
+    ),
+    Case(
+        "shared-pool",
+        "an LS pod's CPUs are the pool",
+        world(pod("a", 1), pod("b", 1, qos=LS)),
+        good=placed(put("a", "0"), put("b", "1-8")),
+        bad=placed(put("a", "0"), put("b", "0-8", parts={"app": "1-8"})),
+    ),
+    Case(
+        "be-pool",
+        "BE pods ask for no more than LSE pods leave",
+        world(pod("a", 4, qos=LSE), pod("b", 5, qos=BE), pod("c", 5, qos=LS)),
+        good=placed(put("a", "0-3"), put("b", "4-8"), put("c", "4-8")),
+        bad=placed(put("a", "0-3"), put("b", "4-8"), put("c", "4-8")),
+        bad_world=world(pod("a", 4, qos=LSE), pod("b", 5.001, qos=BE), pod("c", 5, qos=LS)),
+    ),
+    Case(
+        "be-pool",
+        "BE pods run on the CPUs of LSR pods, not of LSE pods",
+        world(pod("a", 4), pod("b", 9, qos=BE)),
+        good=placed(put("a", "0-3"), put("b", ALL_CPUS)),
+        bad=placed(put("a", "0-3"), put("b", "4-8")),
+        bad_world=world(pod("a", 4, qos=LSE), pod("b", 9, qos=BE)),
+    ),
+    Case(
+        "be-pool",
+        "a BE pod that asks for nothing needs a CPU all the same",
+        world(pod("a", 8, qos=LSE), pod("b", qos=BE)),
+        good=placed(put("a", "0-7"), put("b", "8")),
+        bad=placed(put("a", ALL_CPUS), put("b", "")),
+        bad_world=world(pod("a", 9, qos=LSE), pod("b", qos=BE)),
+    ),
+    Case(
+        "be-pool",
+        "a BE pod's CPUs are the pool",
+        world(pod("a", 1, qos=LSE), pod("b", 1, qos=BE)),
+        good=placed(put("a", "0"), put("b", "1-8")),
+        bad=placed(put("a", "0"), put("b", "0-8", parts={"app": "1-8"})),
+    ),
+)
+
+TWO_APPS = pod("a", 1, beside=[Container("web", asks(2))])
+
+CONTAINER_CASES = (
+    Case(
+        "containers",
+        "each container has CPUs",
+        world(TWO_APPS),
+        good=placed(put("a", "0-2", parts={"web": "0-1", "app": "2"})),
+        bad=placed(put("a", "0-2", parts={"web": "0-1"})),
+    ),
+    Case(
+        "containers",
+        "a part is as large as the container's request",
+        world(TWO_APPS),
+        good=placed(put("a", "0-2", parts={"web": "0-1", "app": "2"})),
+        bad=placed(put("a", "0-2", parts={"web": "0", "app": "2"})),
+    ),
+    Case(
+        "containers",
+        "a sidecar and an app container share no CPU",
+        world(pod("a", 1, beside=[sidecar("log", 1)])),
+        good=placed(put("a", "0-1", parts={"log": "0", "app": "1"})),
+        bad=placed(put("a", "0-1", parts={"log": "1", "app": "1"})),
+    ),
+    Case(
+        "containers",
+        "an init container runs where an app container will, inside the pod's CPUs",
+        world(pod("a", 1, beside=[init("first", 1)])),
+        good=placed(put("a", "0", parts={"first": "0", "app": "0"})),
+        bad=placed(put("a", "0", parts={"first": "0-1", "app": "0"})),
+    ),
+    Case(
+        "containers",
+        "a container that asks for no CPU runs on the pod's, not on none",
+        world(pod("a", 2, beside=[Container("idle", asks())])),
+        good=placed(put("a", "0-1", parts={"idle": "0-1", "app": "0-1"})),
+        bad=placed(put("a", "0-1", parts={"idle": "", "app": "0-1"})),
+    ),
+    Case(
+        "containers",
+        "an LS pod's containers run in the shared pool",
+        world(pod("a", 1), pod("b", 1, qos=LS)),
+        good=placed(put("a", "0"), put("b", "1-8")),
+        bad=placed(put("a", "0"), put("b", "1-8", parts={"app": "1"})),
+    ),
+    Case(
+        "containers",
+        "a BE pod's containers run in the BE pool",
+        world(pod("a", 1), pod("b", 1, qos=BE)),
+        good=placed(put("a", "0"), put("b", ALL_CPUS)),
+        bad=placed(put("a", "0"), put("b", ALL_CPUS, parts={"app": "1-8"})),
+    ),
+)

@@ -1,0 +1,262 @@
+"""The edges of the rules about memory, devices and NUMA alignment."""
+
+from dataclasses import replace
+
+from judge.hand import ALL_CPUS, MACHINE, Case, node, placed, pod, put, with_id, world
+from placer_models.policy import AlignmentPolicy, QosClass
+
+LS = QosClass.LS
+NONE, SINGLE = AlignmentPolicy.NONE, AlignmentPolicy.SINGLE_NUMA_NODE
+RESTRICTED, BEST_EFFORT = AlignmentPolicy.RESTRICTED, AlignmentPolicy.BEST_EFFORT
+
+ONE_BYTE = (pod("r", memory=1, qos=LS), put("r", ALL_CPUS, memory={0: 1}))
+
+MEMORY_CASES = (
+    Case(
+        "memory",
+        "a pod holds all the memory it asks for",
+        world(pod("a", memory=3, qos=LS)),
+        good=placed(put("a", ALL_CPUS, memory={0: 2, 1: 1})),
+        bad=placed(put("a", ALL_CPUS, memory={0: 1, 1: 1})),
+    ),
+    Case(
+        "memory",
+        "a pod holds no more memory than it asks for",
+        world(pod("a", memory=3, qos=LS)),
+        good=placed(put("a", ALL_CPUS, memory={0: 3})),
+        bad=placed(put("a", ALL_CPUS, memory={0: 4})),
+    ),
+    Case(
+        "memory",
+        "a NUMA node gives no more than it has",
+        world(pod("a", memory=3, qos=LS), pod("b", memory=3, qos=LS)),
+        good=placed(put("a", ALL_CPUS, memory={0: 3}), put("b", ALL_CPUS, memory={0: 1, 1: 2})),
+        bad=placed(put("a", ALL_CPUS, memory={0: 3}), put("b", ALL_CPUS, memory={0: 2, 1: 1})),
+    ),
+    Case(
+        "memory",
+        "running pods keep their memory",
+        world(pod("a", memory=4, qos=LS), running=[ONE_BYTE]),
+        good=placed(put("a", ALL_CPUS, memory={0: 3, 1: 1})),
+        bad=placed(put("a", ALL_CPUS, memory={0: 4})),
+    ),
+    Case(
+        "memory",
+        "a NUMA node that the machine has not gives nothing",
+        world(pod("a", memory=1, qos=LS)),
+        good=placed(put("a", ALL_CPUS, memory={1: 1})),
+        bad=placed(put("a", ALL_CPUS, memory={2: 1})),
+    ),
+    Case(
+        "memory",
+        "no amount is below 0",
+        world(pod("a", memory=2, qos=LS)),
+        good=placed(put("a", ALL_CPUS, memory={0: 2, 1: 0})),
+        bad=placed(put("a", ALL_CPUS, memory={0: 3, 1: -1})),
+    ),
+)
+
+ONE_GPU = pod("a", gpus=1, qos=LS)
+BROKEN = replace(MACHINE, devices=tuple(replace(d, healthy=d.minor != 2) for d in MACHINE.devices))
+
+DEVICE_CASES = (
+    Case(
+        "device-known",
+        "the device is on the node",
+        world(ONE_GPU),
+        good=placed(put("a", ALL_CPUS, gpus=[3])),
+        bad=placed(put("a", ALL_CPUS, gpus=[4])),
+    ),
+    Case(
+        "device-known",
+        "the id is the device's own",
+        world(ONE_GPU),
+        good=placed(with_id(put("a", ALL_CPUS, gpus=[3]), "GPU-3")),
+        bad=placed(with_id(put("a", ALL_CPUS, gpus=[3]), "GPU-2")),
+    ),
+    Case(
+        "device-health",
+        "a device that broke on this node is not given out",
+        world(ONE_GPU, nodes=[node(broken_gpus=[1])]),
+        good=placed(put("a", ALL_CPUS, gpus=[2])),
+        bad=placed(put("a", ALL_CPUS, gpus=[1])),
+    ),
+    Case(
+        "device-health",
+        "a device that is broken on such machines is not given out",
+        world(ONE_GPU, nodes=[node(machine=BROKEN)]),
+        good=placed(put("a", ALL_CPUS, gpus=[1])),
+        bad=placed(put("a", ALL_CPUS, gpus=[2])),
+    ),
+    Case(
+        "device-exclusive",
+        "two pods hold different devices",
+        world(ONE_GPU, pod("b", gpus=2, qos=LS)),
+        good=placed(put("a", ALL_CPUS, gpus=[0]), put("b", ALL_CPUS, gpus=[1, 2])),
+        bad=placed(put("a", ALL_CPUS, gpus=[1]), put("b", ALL_CPUS, gpus=[1, 2])),
+    ),
+    Case(
+        "device-exclusive",
+        "a pod holds a device once",
+        world(pod("a", gpus=2, qos=LS)),
+        good=placed(put("a", ALL_CPUS, gpus=[0, 1])),
+        bad=placed(put("a", ALL_CPUS, gpus=[1, 1])),
+    ),
+    Case(
+        "device-exclusive",
+        "running pods keep their devices",
+        world(ONE_GPU, running=[(pod("r", gpus=1, qos=LS), put("r", ALL_CPUS, gpus=[0]))]),
+        good=placed(put("a", ALL_CPUS, gpus=[1])),
+        bad=placed(put("a", ALL_CPUS, gpus=[0])),
+    ),
+    Case(
+        "device-count",
+        "a pod holds as many as it asks for",
+        world(pod("a", gpus=2, qos=LS)),
+        good=placed(put("a", ALL_CPUS, gpus=[0, 1])),
+        bad=placed(put("a", ALL_CPUS, gpus=[0])),
+    ),
+    Case(
+        "device-count",
+        "a pod holds nothing it does not ask for",
+        world(ONE_GPU),
+        good=placed(put("a", ALL_CPUS, gpus=[0])),
+        bad=placed(put("a", ALL_CPUS, gpus=[0], nics=[0])),
+    ),
+)
+
+
+HOMELESS = replace(
+    MACHINE,
+    devices=tuple(replace(d, numa_node=None) if d.minor == 3 else d for d in MACHINE.devices),
+)
+
+ALIGNMENT_CASES = (
+    Case(
+        "alignment",
+        "the policies of pod and node agree, or one is not set",
+        world(pod("a", 1, alignment=SINGLE), nodes=[node(alignment=NONE)]),
+        good=placed(put("a", "0")),
+        bad=placed(put("a", "0")),
+        bad_world=world(pod("a", 1, alignment=SINGLE), nodes=[node(alignment=BEST_EFFORT)]),
+    ),
+    Case(
+        "alignment",
+        "BestEffort refuses nothing",
+        world(pod("a", 2, memory=2), nodes=[node(alignment=BEST_EFFORT)]),
+        good=placed(put("a", "0,8", memory={1: 2})),
+        bad=placed(put("a", "0,8", memory={1: 2})),
+        bad_world=world(pod("a", 2, memory=2), nodes=[node(alignment=RESTRICTED)]),
+    ),
+    Case(
+        "alignment",
+        "SingleNUMANode: CPUs on one NUMA node",
+        world(pod("a", 2, alignment=SINGLE)),
+        good=placed(put("a", "1-2")),
+        bad=placed(put("a", "3-4")),
+    ),
+    Case(
+        "alignment",
+        "SingleNUMANode of the node: memory where the CPUs are",
+        world(pod("a", 1, memory=2), nodes=[node(alignment=SINGLE)]),
+        good=placed(put("a", "3", memory={0: 2})),
+        bad=placed(put("a", "3", memory={0: 1, 1: 1})),
+    ),
+    Case(
+        "alignment",
+        "SingleNUMANode: devices of all types where the rest is",
+        world(pod("a", gpus=1, nics=1, qos=LS, alignment=SINGLE)),
+        good=placed(put("a", ALL_CPUS, gpus=[1], nics=[0])),
+        bad=placed(put("a", ALL_CPUS, gpus=[2], nics=[0])),
+    ),
+    Case(
+        "alignment",
+        "SingleNUMANode: CPUs of no NUMA node are not of one",
+        world(pod("a", 1, alignment=SINGLE)),
+        good=placed(put("a", "7")),
+        bad=placed(put("a", "8")),
+    ),
+    Case(
+        "alignment",
+        "SingleNUMANode: a device of no NUMA node is anywhere",
+        world(pod("a", 1, gpus=1, alignment=SINGLE), nodes=[node(machine=HOMELESS)]),
+        good=placed(put("a", "0", gpus=[3])),
+        bad=placed(put("a", "0", gpus=[2])),
+    ),
+    Case(
+        "alignment",
+        "SingleNUMANode: the CPUs of an LS pod float",
+        world(pod("a", 2, memory=1, qos=LS, alignment=SINGLE)),
+        good=placed(put("a", ALL_CPUS, memory={1: 1})),
+        bad=placed(put("a", "1-8", memory={1: 1})),
+        bad_world=world(pod("a", 8, memory=1, alignment=SINGLE)),
+    ),
+    Case(
+        "alignment",
+        "Restricted: no more NUMA nodes than the request needs",
+        world(pod("a", 4, alignment=RESTRICTED)),
+        good=placed(put("a", "0-3")),
+        bad=placed(put("a", "0-2,4")),
+    ),
+    Case(
+        "alignment",
+        "Restricted: as many as the request needs, by what is allocatable",
+        world(pod("a", 4, alignment=RESTRICTED), nodes=[node(reserved="0,4")]),
+        good=placed(put("a", "1-3,5")),
+        bad=placed(put("a", "1-3,5")),
+        bad_world=world(pod("a", 4, alignment=RESTRICTED), nodes=[node(reserved="0")]),
+    ),
+    Case(
+        "alignment",
+        "Restricted: what is taken already does not widen it",
+        world(
+            pod("a", 2, alignment=RESTRICTED),
+            running=[(pod("r", 3), put("r", "0-2")), (pod("s", 2), put("s", "4-5"))],
+        ),
+        good=placed(put("a", "6-7")),
+        bad=placed(put("a", "3,6")),
+    ),
+    Case(
+        "alignment",
+        "Restricted: CPUs of no NUMA node are not used",
+        world(pod("a", 5, alignment=RESTRICTED)),
+        good=placed(put("a", "0-4")),
+        bad=placed(put("a", "0-3,8")),
+    ),
+    Case(
+        "alignment",
+        "Restricted: all resources need equally many",
+        world(pod("a", 5, memory=5, alignment=RESTRICTED)),
+        good=placed(put("a", "0-4", memory={0: 4, 1: 1})),
+        bad=placed(put("a", "0-4", memory={0: 4})),
+        bad_world=world(pod("a", 5, memory=4, alignment=RESTRICTED)),
+    ),
+    Case(
+        "alignment",
+        "Restricted: what no set of NUMA nodes could hold is refused",
+        world(pod("a", 8, alignment=RESTRICTED)),
+        good=placed(put("a", "0-7")),
+        bad=placed(put("a", "0-8")),
+        bad_world=world(pod("a", 9, alignment=RESTRICTED)),
+    ),
+    Case(
+        "alignment",
+        "Restricted: devices that broke need more NUMA nodes",
+        world(pod("a", gpus=2, qos=LS, alignment=RESTRICTED), nodes=[node(broken_gpus=[0, 2])]),
+        good=placed(put("a", ALL_CPUS, gpus=[1, 3])),
+        bad=placed(put("a", ALL_CPUS, gpus=[1, 3])),
+        bad_world=world(
+            pod("a", gpus=2, qos=LS, alignment=RESTRICTED), nodes=[node(broken_gpus=[2])]
+        ),
+    ),
+    Case(
+        "alignment",
+        "Restricted: a device type with a device of no NUMA node has no width",
+        world(
+            pod("a", gpus=3, memory=4, qos=LS, alignment=RESTRICTED),
+            nodes=[node(machine=HOMELESS)],
+        ),
+        good=placed(put("a", ALL_CPUS, gpus=[0, 1, 3], memory={0: 4})),
+        bad=placed(put("a", ALL_CPUS, gpus=[0, 1, 2], memory={0: 4})),
+    ),
+)
