@@ -93,6 +93,21 @@ def test_caches_group_consecutive_cores_of_a_package() -> None:
     assert caches(machine) == {0: "0-1,8-9", 1: "2-3,10-11", 2: "4-5,12-13", 3: "6-7,14-15"}
 
 
+def test_caches_do_not_depend_on_the_order_of_cores() -> None:
+    """
+    Cores listed in any order: neighbours by number share a cache.
+    """
+    machine = read(
+        """
+        name: unordered
+        numaNodes: [{id: 0, cpus: "0-3"}]
+        cores: [{threads: ["3", "0", "2", "1"], coresPerLlc: 2}]
+        """
+    )
+
+    assert caches(machine) == {0: "0-1", 1: "2-3"}
+
+
 def test_a_cache_may_be_shared_by_cores_of_two_kinds() -> None:
     """
     A hybrid CPU: two fast cores with two threads and two small ones, one cache for all.
@@ -193,11 +208,12 @@ devices:
     unhealthy: [1]
   - {type: gpu, count: 1, model: B, numaNode: 0}
   - {type: rdma, count: 1, minors: "4", virtualFunctions: 2}
+  - {type: rdma, count: 1}
 """
     )
-    first, second, third, port = machine.devices
+    first, second, third, port, _ = machine.devices
 
-    assert [d.minor for d in machine.devices] == [0, 1, 2, 4]
+    assert [d.minor for d in machine.devices] == [0, 1, 2, 4, 5]
     assert (first.numa_node, first.package, first.pcie_switch) == (1, 1, "x")
     assert (second.numa_node, second.package, second.healthy) == (None, None, False)
     assert (third.model, third.memory_bytes, third.numa_node) == ("B", 0, 0)

@@ -192,6 +192,33 @@ def test_cpu_lists_that_overlap_are_not_trusted() -> None:
     assert near(machine) == [None, None]
 
 
+def test_numa_spans_that_overlap_are_not_trusted() -> None:
+    """
+    0-1 here and 1-2 there: whose CPUs node 1 has cannot be told.
+    """
+    machine = read_topo(topo(["GPU0: X SYS | 0-7 | 0-1", "GPU1: SYS X | 8-15 | 1-2"]))
+
+    assert nodes(machine) == {0: "0-15"}
+    assert near(machine) == [None, None]
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        pytest.param("0-1,8-11", "4-5,12-15", id="second-run-longer"),
+        pytest.param("0-3,8-11", "4-7,16-19", id="distances-differ"),
+        pytest.param("0-3,8-11,16-19", "4-7,12-15,20-23", id="three-runs"),
+    ],
+)
+def test_other_numbering_tells_no_threads(first: str, second: str) -> None:
+    """
+    Only two runs at one distance everywhere look like threads; else each CPU is a core.
+    """
+    machine = read_topo(topo([f"GPU0: X SYS | {first} | 0", f"GPU1: SYS X | {second} | 1"]))
+
+    assert len(machine.topology.cores) == len(machine.topology.cpus)
+
+
 def test_strided_cpus_and_numa_nodes_out_of_order_are_kept() -> None:
     """
     CPUs 6,14,22,30 on NUMA node 3: ids are names, and other nodes are not invented.
@@ -271,6 +298,15 @@ def test_rows_of_ports_may_be_missing() -> None:
     assert machine.devices[2].pcie_switch == machine.devices[0].pcie_switch
 
 
+def test_a_legend_right_behind_the_rows_is_no_row() -> None:
+    """
+    ``NIC0: mlx5_0`` names a port, also where the port has no row of its own.
+    """
+    text = topo(["GPU0: X PIX | 0-7 | 0"], columns=["GPU0", "NIC0"]) + "NIC0: mlx5_0\n"
+
+    assert read_topo(text).devices[1].id == "mlx5_0"
+
+
 def test_a_job_that_sees_some_gpus_is_a_smaller_machine() -> None:
     """
     Three GPUs of which one lost its partner; numbers may have holes.
@@ -320,6 +356,26 @@ def test_more_links_than_a_gpu_has_are_shared_through_switches() -> None:
     assert switched.gpu_links.shared_egress
 
 
+@pytest.mark.parametrize(
+    ("count", "kind", "generation"),
+    [
+        (8, "NV2", "NVLink 2"),
+        (16, "NV6", "NVLink 2"),
+        (4, "NV6", "NVLink 4"),
+        (2, "NV12", "NVLink 3"),
+    ],
+)
+def test_the_generation_is_guessed_and_said(count: int, kind: str, generation: str) -> None:
+    """
+    Six links a pair among 16 GPUs is a DGX-2; among four it is a Hopper board.
+    """
+    rows = [
+        f"GPU{i}: " + " ".join("X" if i == j else kind for j in range(count)) for i in range(count)
+    ]
+
+    assert f"for {generation} and PCIe" in read_topo(topo(rows)).notes
+
+
 def test_the_caller_may_know_bandwidths_better() -> None:
     """
     A GA102 bridge has 14.0625 GB/s a link; the sockets of this machine are slow.
@@ -361,6 +417,7 @@ def damaged(old: str, new: str) -> str:
         ("GPU0 is broken\n", "there is no table of GPUs"),
         (damaged("\tNV4\tSYS", "\tNV4\tXXXX"), "line 2: GPU0 to GPU2: 'XXXX' is no link"),
         (damaged("\tSYS\t0-7,", "\tSY0-7,"), "line 2: GPU0 to GPU3: 'SY0-7,16-23' is no link"),
+        (damaged("\tNV4\tSYS", "\tNV4\t?").replace("\n", "\r\n"), "line 2: GPU0 to GPU2: '?'"),
         (damaged("\tNV4\tSYS", "\t\tSYS"), "line 2: GPU0 to GPU1: '' is no link"),
         (damaged("\tNV4\tSYS", "\tNV0\tSYS"), "'NV0' is no link; expected NV1 to NV99, PIX"),
         (damaged("\tNV4\tSYS", "\tPIX\tSYS"), "GPU0 to GPU1 is 'PIX', but line 3 has 'NV4'"),
