@@ -159,7 +159,7 @@ class FairQueue:
 
     def adopt(self, job: str, unit: Unit, now_us: int) -> Ticket:
         """Charge a unit that runs already, chosen by nobody."""
-        return self._ticket(self.tree.job(job), unit, now_us, passes=0)
+        return self._ticket(self.tree.job(job), unit, now_us)
 
     def select(self, now_us: int, limit: int) -> Batch:
         """Choose at most so many units for a batch, in order of fairness (Q12).
@@ -193,7 +193,7 @@ class FairQueue:
                 continue
             jobs[ticket.job] = job = self.tree.job(ticket.job)
             self._take_back(job, ticket, now_us)
-            job.passes = ticket.passes + later
+            job.passes, job.held_since_us = ticket.passes + later, ticket.held_since_us
         bypasses = [self._bypass(job) for job in reversed(jobs.values()) if job.passes]
         for job in jobs.values():
             if job.passes >= self.bypass_limit:
@@ -256,14 +256,21 @@ class FairQueue:
     def _start(self, job: Job, position: int, now_us: int) -> Ticket:
         """Dispatch the unit of the job at the position in its queue."""
         if position:
-            unit, passes = job.waiting[position], 0
+            unit = job.waiting[position]
             del job.waiting[position]
-        else:
-            unit, passes = job.waiting.popleft(), job.passes
-            job.passes, job.held_since_us = 0, None
-        return self._ticket(job, unit, now_us, passes)
+            return self._ticket(job, unit, now_us)
+        passes, held_since_us = job.passes, job.held_since_us
+        job.passes, job.held_since_us = 0, None
+        return self._ticket(job, job.waiting.popleft(), now_us, passes, held_since_us)
 
-    def _ticket(self, job: Job, unit: Unit, now_us: int, passes: int) -> Ticket:
+    def _ticket(
+        self,
+        job: Job,
+        unit: Unit,
+        now_us: int,
+        passes: int = 0,
+        held_since_us: int | None = None,
+    ) -> Ticket:
         """Charge a unit that starts; the estimate is that of the moment."""
         charge = 0
         if self.tree.charge is Charge.DISPATCH:
@@ -271,7 +278,8 @@ class FairQueue:
             if length_us is None:
                 length_us = job.estimate_us(self.guess_us)
             charge = length_us * unit.width
-        ticket = Ticket(self.tree.sequence, job.name, unit, now_us, charge, passes)
+        sequence = self.tree.sequence
+        ticket = Ticket(sequence, job.name, unit, now_us, charge, passes, held_since_us)
         self.in_flight[ticket.sequence] = ticket
         self.tree.start(job, unit, now_us, charge)
         return ticket

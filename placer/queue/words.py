@@ -53,6 +53,7 @@ class Ticket(NamedTuple):
         sequence: Its place in the order of dispatch.
         charge: Thread-microseconds that were charged; 0 under ``Charge.RUNNING``.
         passes: How often others had gone before it while it was the oldest of its job.
+        held_since_us: Since when nothing could go before it; None: it was not held.
 
     """
 
@@ -61,7 +62,8 @@ class Ticket(NamedTuple):
     unit: Unit
     start_us: int
     charge: int
-    passes: int
+    passes: int = 0
+    held_since_us: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

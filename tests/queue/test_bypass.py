@@ -1,0 +1,212 @@
+"""Units that do not fit: who may go before them, how often, and what is reported."""
+
+from placer.queue.fair import FairQueue
+from placer.queue.words import Batch, Bypass, Held, Ticket, Unit
+
+
+def singles(count: int) -> list[Unit]:
+    return [Unit(i, 60) for i in range(count)]
+
+
+def gang(width: int, key: str = "gang") -> Unit:
+    return Unit(key, 60, width)
+
+
+def queue_of(*jobs: str, bypass_limit: int = 2, hold_us: int = 1000) -> FairQueue:
+    queue = FairQueue(bypass_limit=bypass_limit, hold_us=hold_us)
+    for job in jobs:
+        queue.add_job(job)
+    return queue
+
+
+def fits(free: int) -> object:
+    return lambda unit: unit.width <= free
+
+
+def job_of(chosen: Ticket | Held | None) -> str | None:
+    return chosen.job if isinstance(chosen, Ticket) else None
+
+
+def sequences(batch: Batch, *jobs: str) -> set[int]:
+    return {pick.ticket.sequence for pick in batch.picks if pick.ticket.job in jobs}
+
+
+def test_a_gang_that_does_not_fit_lets_others_go() -> None:
+    """
+    The least served job's gang needs four threads; with one free, another job's thread runs.
+    """
+    queue = queue_of("wide", "narrow")
+    queue.submit("wide", gang(4))
+    queue.submit("narrow", *singles(3))
+
+    assert job_of(queue.next_that_fits(0, fits(1))) == "narrow"
+    assert queue.bypasses() == (Bypass("wide", gang(4), passes=1, held=False),)
+
+
+def test_a_younger_unit_of_the_same_job_goes_first() -> None:
+    """
+    Its own flow's turn is not lost: the next unit of the job that fits takes it.
+    """
+    queue = queue_of("mixed", "other")
+    queue.submit("mixed", gang(4), *singles(2))
+    queue.submit("other", *singles(2))
+
+    chosen = queue.next_that_fits(0, fits(1))
+
+    assert isinstance(chosen, Ticket)
+    assert (chosen.job, chosen.unit.key) == ("mixed", 0)
+    assert queue.bypasses()[0].passes == 1
+
+
+def test_after_the_limit_nothing_goes_before_it() -> None:
+    """
+    Passed over twice, the gang is held; threads that become free wait for it.
+    """
+    queue = queue_of("wide", "narrow", bypass_limit=2)
+    queue.submit("wide", gang(4))
+    queue.submit("narrow", *singles(9))
+    first = [job_of(queue.next_that_fits(0, fits(1))) for _ in range(2)]
+
+    held = queue.next_that_fits(0, fits(3))
+    started = queue.next_that_fits(0, fits(4))
+
+    assert first == ["narrow", "narrow"]
+    assert held == Held("wide", gang(4), passes=2)
+    assert isinstance(started, Ticket)
+    assert (started.job, started.passes) == ("wide", 2)
+    assert queue.bypasses() == ()
+
+
+def test_a_unit_that_is_held_for_too_long_is_set_aside() -> None:
+    """
+    What finds no room in all that time no longer blocks its job or anybody else.
+    """
+    queue = queue_of("wide", "narrow", bypass_limit=0, hold_us=1000)
+    queue.submit("wide", gang(4), gang(1, "small"))
+    queue.submit("narrow", *singles(9))
+
+    assert queue.next_that_fits(0, fits(1)) == Held("wide", gang(4), passes=0)
+    assert isinstance(queue.next_that_fits(999, fits(1)), Held)
+    chosen = queue.next_that_fits(1000, fits(1))
+    assert isinstance(chosen, Ticket)
+    assert (chosen.job, chosen.unit.key) == ("wide", "small")
+    assert queue.set_aside == [("wide", gang(4))]
+
+
+def test_what_was_set_aside_can_be_tried_again() -> None:
+    """
+    When the cluster has changed, the unit waits again, at the front of its job.
+    """
+    queue = queue_of("wide", bypass_limit=0, hold_us=0)
+    queue.submit("wide", gang(4), gang(4, "second"))
+
+    assert queue.next_that_fits(0, fits(1)) is None
+    assert [unit.key for _, unit in queue.set_aside] == ["gang", "second"]
+    queue.retry(now_us=5)
+    chosen = queue.next_that_fits(5, fits(4))
+    assert isinstance(chosen, Ticket)
+    assert chosen.unit.key == "gang"
+    assert queue.set_aside == []
+
+
+def test_nothing_that_fits_is_no_decision() -> None:
+    """
+    Where no unit fits and none was passed too often, everybody waits and nobody is blamed.
+    """
+    queue = queue_of("wide", bypass_limit=2)
+    queue.submit("wide", gang(4))
+
+    assert queue.next_that_fits(0, fits(1)) is None
+    assert queue.bypasses() == ()
+
+
+def test_a_batch_is_chosen_in_order_of_fairness() -> None:
+    """
+    The batch has the least served first, each pick with its reasons.
+    """
+    queue = queue_of("a", "b")
+    queue.submit("a", *singles(5))
+    queue.submit("b", *singles(5))
+
+    batch = queue.select(0, limit=4)
+
+    assert [pick.ticket.job for pick in batch.picks] == ["a", "b", "a", "b"]
+    assert [pick.steps[-1].runner_up for pick in batch.picks] == ["b", "a", "b", "a"]
+    assert batch.held is False
+
+
+def test_a_batch_is_no_larger_than_what_waits() -> None:
+    """
+    A limit above the number of units takes them all.
+    """
+    queue = queue_of("a")
+    queue.submit("a", *singles(2))
+
+    assert len(queue.select(0, limit=10).picks) == 2
+    assert queue.select(0, limit=10).picks == ()
+
+
+def test_what_was_not_placed_waits_as_if_it_had_never_left() -> None:
+    """
+    The solver had no place for a's gang: its charge is undone, and it leads the next batch.
+    """
+    queue = queue_of("a", "b")
+    queue.submit("a", gang(4))
+    queue.submit("b", *singles(4))
+    batch = queue.select(0, limit=4)
+
+    bypasses = queue.settle(batch, sequences(batch, "b"), now_us=0)
+
+    assert bypasses == (Bypass("a", gang(4), passes=3, held=True),)
+    assert queue.report("a", now_us=0).tally == 0
+    assert queue.select(0, limit=4).picks[0].ticket.job == "a"
+
+
+def test_a_held_unit_closes_the_batch() -> None:
+    """
+    After too many passes the gang enters a batch as its last, so nothing can go before it.
+    """
+    queue = queue_of("a", "b", bypass_limit=2)
+    queue.submit("a", gang(4))
+    queue.submit("b", *singles(9))
+    batch = queue.select(0, limit=4)
+    queue.settle(batch, sequences(batch, "b"), now_us=0)
+
+    second = queue.select(10, limit=4)
+
+    assert [pick.ticket.job for pick in second.picks] == ["a"]
+    assert second.held is True
+
+
+def test_a_batch_that_cannot_place_a_held_unit_ends_by_setting_it_aside() -> None:
+    """
+    Held since the first batch, unplaced until the hold is over: it is set aside and told.
+    """
+    queue = queue_of("a", "b", bypass_limit=2, hold_us=100)
+    queue.submit("a", gang(4))
+    queue.submit("b", *singles(9))
+    for now_us in (0, 50, 100):
+        batch = queue.select(now_us, limit=4)
+        bypasses = queue.settle(batch, sequences(batch, "b"), now_us)
+
+    assert bypasses == (Bypass("a", gang(4), passes=3, held=True),)
+    assert queue.set_aside == [("a", gang(4))]
+    assert [pick.ticket.job for pick in queue.select(200, limit=4).picks] == ["b"] * 4
+
+
+def test_units_of_one_job_come_back_in_their_order() -> None:
+    """
+    A whole batch without a place leaves the queue as it was.
+    """
+    queue = queue_of("a", "b")
+    queue.submit("a", *singles(3))
+    queue.submit("b", *singles(3))
+    batch = queue.select(0, limit=6)
+
+    assert queue.settle(batch, set(), now_us=0) == ()
+    again = queue.select(0, limit=6)
+    assert [(p.ticket.job, p.ticket.unit) for p in again.picks] == [
+        (p.ticket.job, p.ticket.unit) for p in batch.picks
+    ]
+    assert queue.report("default", now_us=0).queued == 0
+    assert len(queue.in_flight) == 6
