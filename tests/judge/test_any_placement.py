@@ -1,0 +1,123 @@
+"""The judge answers whatever it is asked, and what brute force finds is clean."""
+
+from dataclasses import replace
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from brute_force import best_placement
+from judge.hand import ALL_CPUS, pod, put, world
+from placer.judge.breaches import breaches
+from placer.judge.measure import measure
+from placer_models.cluster import Instance
+from placer_models.goals import tiers_for
+from placer_models.placement import (
+    ContainerPlacement,
+    DeviceGrant,
+    Placement,
+    PodPlacement,
+)
+from placer_models.policy import QosClass
+from worlds import tiny_instance, tiny_instances
+
+IDS = st.integers(-2, 20)
+CPUS = st.frozensets(IDS, max_size=5)
+
+
+@st.composite
+def nonsense(draw: st.DrawFn) -> tuple[Instance, Placement]:
+    """Draw a world and places of which names, ids and amounts may or may not exist."""
+    instance = draw(tiny_instances())
+    names = [pod.name for gang in instance.gangs for pod in gang.pods]
+    place = st.builds(
+        PodPlacement,
+        name=st.sampled_from([*names, "r0", "stranger"]),
+        namespace=st.sampled_from(["default", "default", "other"]),
+        gang=st.sampled_from([None, "g0", "g1", "stranger"]),
+        node=st.sampled_from(["n0", "n1", "nowhere"]),
+        cpuset=CPUS,
+        containers=st.lists(
+            st.builds(ContainerPlacement, st.sampled_from(["app", "log", "web", ""]), CPUS),
+            max_size=3,
+        ).map(tuple),
+        memory_bytes=st.lists(st.tuples(IDS, st.integers(-5, 2**40)), max_size=3).map(tuple),
+        devices=st.lists(
+            st.builds(DeviceGrant, st.sampled_from(["gpu", "rdma", "fpga"]), IDS), max_size=5
+        ).map(tuple),
+    )
+    return instance, Placement(tuple(draw(st.lists(place, max_size=5))))
+
+
+@given(nonsense())
+def test_any_placement_is_judged(asked: tuple[Instance, Placement]) -> None:
+    """
+    Unknown names, ids below 0, a pod placed thrice: reported or measured, never an accident.
+    """
+    instance, placement = asked
+
+    for breach in breaches(instance, placement):
+        assert breach.message
+    tiers = tuple(tier for tier, _ in measure(instance, placement))
+    assert tiers == tiers_for(gang.priority for gang in instance.gangs)
+
+
+@given(nonsense())
+def test_the_order_of_places_does_not_matter(asked: tuple[Instance, Placement]) -> None:
+    """
+    The same places in another order break the same rules.
+    """
+    instance, placement = asked
+    back = Placement(placement.pods[::-1])
+
+    assert {b.rule for b in breaches(instance, placement)} == {
+        b.rule for b in breaches(instance, back)
+    }
+
+
+@given(tiny_instances())
+def test_nothing_placed_breaks_nothing(instance: Instance) -> None:
+    """
+    Whatever runs on the nodes, the empty placement keeps every rule.
+    """
+    assert breaches(instance, Placement()) == ()
+
+
+def test_what_runs_is_not_blamed_on_the_placement() -> None:
+    """
+    Running pods that never fitted are no breach until something new joins them.
+    """
+    greedy = pod("r", 20, memory=9, qos=QosClass.LS), put("r", ALL_CPUS, memory={0: 9})
+    instance = world(pod("a", qos=QosClass.LS), running=[greedy])
+
+    assert breaches(instance, Placement()) == ()
+    found = breaches(instance, Placement((put("a", ALL_CPUS),)))
+    assert {breach.rule for breach in found} == {"shared-pool", "memory"}
+
+
+def test_what_brute_force_calls_best_is_clean() -> None:
+    """
+    The best placement of a tiny world keeps every rule and is worth what is said.
+    """
+    for seed in range(60):
+        instance = tiny_instance(seed)
+        best = best_placement(instance)
+
+        assert breaches(instance, best.placement) == ()
+        assert measure(instance, best.placement) == best.vector
+
+
+def test_names_of_another_namespace_are_told_apart() -> None:
+    """
+    Two pods of one name in two namespaces are two pods, and messages say which.
+    """
+    mine = pod("a", 1)
+    other = replace(mine, namespace="prod")
+    instance = world(mine, other)
+    place = put("a", "0")
+    both = Placement((place, replace(place, namespace="prod")))
+
+    (found,) = breaches(instance, both)
+    assert (found.rule, found.subject) == ("cpu-exclusive", "prod/a")
+    assert found.message == (
+        "pod 'prod/a' owns CPUs 0 of node 'n', which pod 'a' owns; a CPU has one owner"
+    )
