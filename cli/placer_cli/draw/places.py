@@ -57,28 +57,31 @@ def draw_unplaced(unplaced: Sequence[Unplaced], canvas: Canvas) -> RenderableTyp
 def _one_by_one(
     placed: Sequence[Resident], nodes: Mapping[str, Node], canvas: Canvas
 ) -> RenderableType:
-    """Return a row for each pod; the members of a gang stand below its name."""
+    """Return a row for each pod, or for a few alike; a gang's members stand below its name."""
     rows = []
     for gang, members in groupby(placed, key=lambda r: (r.place.gang, r.place.namespace)):
         if gang[0] is not None:
             rows.append([Text(title_of(*gang), STRONG), *[Text()] * (len(HEAD) - 1)])
-        rows += [_row(one, nodes[one.place.node]) for one in members]
+        indent = "" if gang[0] is None else "  "
+        described = [(resident, _where(resident, nodes)) for resident in members]
+        # Pods of one pool often differ by nothing but their name.
+        for (_, where), alike in groupby(described, key=lambda d: (_kind(d[0]), d[1])):
+            names = fold_names([r.place.name if indent else r.pod.title for r, _ in alike])
+            rows.append([Text(word) for word in (indent + names, *where)])
     return table(HEAD, rows, canvas.width, wrap=PLACE_WRAPS, spare=("QoS", "other", "links"))
 
 
-def _row(resident: Resident, node: Node) -> list[Text]:
+def _where(resident: Resident, nodes: Mapping[str, Node]) -> tuple[str, ...]:
     place = resident.place
-    words = (
-        resident.pod.title if place.gang is None else f"  {place.name}",
+    return (
         place.node,
         resident.pod.spec.qos.value,
         cpus_of(resident),
         memory_of(place),
         short_list(place.minors(GPU)),
-        links_of(node, place),
+        links_of(nodes[place.node], place),
         others_of(place),
     )
-    return [Text(word) for word in words]
 
 
 def _kind(resident: Resident) -> tuple[Hashable, ...]:
