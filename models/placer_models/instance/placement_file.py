@@ -180,7 +180,7 @@ def _tier(value: TierValue) -> Json:
 
 
 def _pod(pod: PodPlacement) -> Json:
-    hugepages: dict[str, dict[str, int]] = Field(default_factory=dict)
+    hugepages: dict[str, dict[str, int]] = {}
     for numa, page_bytes, pages in pod.hugepages:
         hugepages.setdefault(str(numa), {})[format_bytes(page_bytes)] = pages
     return {

@@ -6,6 +6,7 @@ is decided by the field it stands in (``validate``), never by its looks alone.
 
 import re
 from collections.abc import Iterator, Sequence
+from math import isfinite
 from typing import NamedTuple
 
 from placer_models.instance.errors import InputError, shown
@@ -28,7 +29,7 @@ MAX_KEYS = 10_000
 _SHOWN_KEY_CHARACTERS = 80
 
 _INTEGER = re.compile(r"-?(?:0|[1-9][0-9]{0,29})\Z")
-_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]{0,29})(?:\.[0-9]{1,30})?(?:[eE][-+]?[0-9]{1,2})?\Z")
+_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]{0,29})(?:\.[0-9]{1,30})?(?:[eE][-+]?[0-9]{1,3})?\Z")
 _WORDS: dict[str, bool | None] = {"true": True, "false": False, "null": None, "~": None, "": None}
 
 
@@ -156,7 +157,7 @@ def plain(tree: Tree, as_text: frozenset[Path] = frozenset(), path: Path = ()) -
         return _WORDS[tree.text]
     if _INTEGER.match(tree.text):
         return int(tree.text)
-    if _NUMBER.match(tree.text):
+    if _NUMBER.match(tree.text) and isfinite(float(tree.text)):
         return float(tree.text)
     return tree.text
 

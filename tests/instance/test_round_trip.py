@@ -1,0 +1,133 @@
+"""What is written is read back as it was."""
+
+import json
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import yaml
+from hypothesis import given
+
+from placer.load import load_instance
+from placer_models.cluster import Instance, Machine, Node, RunningPod
+from placer_models.instance.build import machine_of
+from placer_models.instance.documents import documents_of
+from placer_models.instance.machine_writer import machine_to_dict
+from placer_models.instance.writer import instance_to_dict, instance_to_yaml
+from placer_models.machines.catalogue import load_machine, machine_names
+from placer_models.topology import Topology
+from worlds import tiny_instances
+
+EXAMPLES = sorted((Path(__file__).parents[2] / "instances").glob("*.yaml"))
+
+
+def read_back(text: str, tmp: Path, name: str = "a.yaml") -> Instance:
+    path = tmp / name
+    path.write_text(text, encoding="utf-8")
+    return load_instance([path])
+
+
+def numbered(keys: Iterable[int | None]) -> dict[int | None, int | None]:
+    """Number keys in the order in which they come, as the reader does."""
+    order = [key for key in dict.fromkeys(keys) if key is not None]
+    return {key: order.index(key) if key is not None else None for key in [*order, None]}
+
+
+def canonical_machine(machine: Machine) -> Machine:
+    """Return the machine with the keys of cores and caches that the reader gives.
+
+    Random machines call all links alike and say no package of a device, which the
+    file format derives from its NUMA node.
+    """
+    topology = machine.topology
+    cores = numbered(cpu.core for cpu in topology.cpus)
+    caches = numbered(cpu.llc for cpu in topology.cpus)
+    cpus = tuple(
+        replace(cpu, core=cores[cpu.core] or 0, llc=caches[cpu.llc]) for cpu in topology.cpus
+    )
+    links = machine.gpu_links
+    return replace(
+        machine,
+        gpu_links=links and replace(links, kinds=tuple(("",) * len(r) for r in links.kinds)),
+        devices=tuple(replace(device, package=None) for device in machine.devices),
+        topology=Topology(
+            topology.architecture, cpus, topology.numa_nodes, topology.numa_distances
+        ),
+    )
+
+
+def canonical(instance: Instance) -> Instance:
+    """Return the instance in the order of the reader, without what it fills in."""
+    return replace(
+        instance,
+        nodes=tuple(
+            replace(node, machine=canonical_machine(node.machine)) for node in instance.nodes
+        ),
+        gangs=tuple(sorted(instance.gangs, key=lambda gang: not gang.lone)),
+        running=tuple(
+            RunningPod(runner.pod, replace(runner.placement, containers=(), devices=grants))
+            for runner in instance.running
+            for grants in [tuple(replace(grant, id="") for grant in runner.placement.devices)]
+        ),
+    )
+
+
+@given(tiny_instances())
+def test_a_random_instance_is_read_back_as_it_was(
+    tmp_path_factory: pytest.TempPathFactory, world: Instance
+) -> None:
+    """
+    Uneven machines, every policy, gangs, groups and running pods: nothing is lost.
+    """
+    tmp = tmp_path_factory.mktemp("tiny")
+
+    once = read_back(instance_to_yaml(world), tmp)
+
+    assert canonical(once) == canonical(world)
+    assert read_back(instance_to_yaml(once), tmp) == once
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_an_example_is_read_back_as_it_was_as_yaml_and_as_json(path: Path, tmp_path: Path) -> None:
+    """
+    Both spellings of the written file are the instance that was read.
+    """
+    instance = load_instance([path])
+
+    assert read_back(instance_to_yaml(instance), tmp_path) == instance
+    text = json.dumps(instance_to_dict(instance))
+    assert read_back(text, tmp_path, "a.json") == instance
+
+
+@pytest.mark.parametrize("name", machine_names())
+def test_a_machine_of_the_catalogue_survives_being_written_out(name: str) -> None:
+    """
+    Every core, cache, distance, device and link of it.
+    """
+    machine = load_machine(name)
+    head = {"apiVersion": "placer/v1", "kind": "Machine"}
+    text = yaml.safe_dump({**head, **machine_to_dict(machine, name)}, sort_keys=False)
+
+    assert machine_of(documents_of(text, Path("a.yaml"))[0]) == machine
+
+
+def test_machines_of_the_catalogue_are_written_by_name(read: Callable[..., Instance]) -> None:
+    """
+    Other machines are written out, once each however many nodes have them, and two of
+    one name are told apart.
+    """
+    dgx = load_machine("dgx-2")
+    other = replace(dgx, title="another")
+    nodes = tuple(
+        Node(f"n{i}", machine) for i, machine in enumerate([dgx, dgx, other, replace(other)])
+    )
+    written = instance_to_dict(Instance(nodes, ()))
+
+    assert [node["machine"] for node in written["nodes"]] == [
+        "dgx-2",
+        "dgx-2",
+        "dgx-2-2",
+        "dgx-2-2",
+    ]
+    assert [machine["name"] for machine in written["machines"]] == ["dgx-2-2"]
