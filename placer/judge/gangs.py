@@ -9,9 +9,8 @@ from placer_models.policy import GatherLevel
 
 def gang_minimum(scene: Scene) -> Iterator[Finding]:
     """The placed members of a gang are none, or at least its minimum."""
-    members = scene.members()
     for gang in scene.instance.gangs:
-        placed = len(members.get(gang.key, {}))
+        placed = len(scene.members.get(gang.key, {}))
         if 0 < placed < gang.minimum:
             title = title_of(*gang.key)
             yield Finding(
@@ -23,9 +22,8 @@ def gang_minimum(scene: Scene) -> Iterator[Finding]:
 
 def gang_group(scene: Scene) -> Iterator[Finding]:
     """Of the gangs of a group all have members placed, or none has."""
-    members = scene.members()
     for group in scene.instance.groups:
-        without = [title_of(*key) for key in group.gangs if not members.get(key)]
+        without = [title_of(*key) for key in group.gangs if not scene.members.get(key)]
         if 0 < len(without) < len(group.gangs):
             title = title_of(group.namespace, group.name)
             yield Finding(
@@ -37,9 +35,8 @@ def gang_group(scene: Scene) -> Iterator[Finding]:
 
 def gather(scene: Scene) -> Iterator[Finding]:
     """The placed members of a gang that gathers on a node are on one node."""
-    members = scene.members()
     for gang in scene.instance.gangs:
-        nodes = sorted(set(members.get(gang.key, {}).values()))
+        nodes = sorted(set(scene.members.get(gang.key, {}).values()))
         if gang.gather is GatherLevel.NODE and len(nodes) > 1:
             title = title_of(*gang.key)
             yield Finding(

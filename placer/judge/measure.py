@@ -54,10 +54,9 @@ def better(a: Sequence[tuple[Tier, int]], b: Sequence[tuple[Tier, int]]) -> bool
 
 def _placed_points(scene: Scene) -> dict[int, int]:
     """Return priority -> points of the gangs that have members placed."""
-    members = scene.members()
     points = dict.fromkeys((gang.priority for gang in scene.instance.gangs), 0)
     for gang in scene.instance.gangs:
-        if placed := len(members.get(gang.key, {})):
+        if placed := len(scene.members.get(gang.key, {})):
             above = max(0, placed - gang.minimum)
             points[gang.priority] += gang.weight * (
                 MEMBER_OF_MINIMUM_POINTS * gang.minimum + MEMBER_ABOVE_POINTS * above

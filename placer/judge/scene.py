@@ -104,6 +104,7 @@ class Scene:
         waiting: Key -> the pod that waits.
         gang_of: Key of a waiting pod -> its gang.
         sites: Name of a node -> the node and its tenants.
+        members: Key of a gang -> its placed members, each with the name of its node.
 
     """
 
@@ -112,6 +113,7 @@ class Scene:
     waiting: Mapping[Key, Pod]
     gang_of: Mapping[Key, Gang]
     sites: Mapping[str, Site]
+    members: Mapping[Key, Mapping[Key, str]]
 
     def newcomers(self) -> Iterator[tuple[Site, Tenant]]:
         """Yield each newly placed pod with its node."""
@@ -126,18 +128,13 @@ class Scene:
         """
         return (site for site in self.sites.values() if site.new)
 
-    def members(self) -> Mapping[Key, dict[Key, str]]:
-        """Return gang -> its placed members, each with the name of its node."""
-        found: dict[Key, dict[Key, str]] = defaultdict(dict)
-        for site, tenant in self.newcomers():
-            found[self.gang_of[tenant.pod.key].key][tenant.pod.key] = site.node.name
-        return found
-
 
 def scene_of(instance: Instance, placement: Placement) -> Scene:
     """Lay the placement over the instance; it may be any nonsense."""
+    gang_of = {pod.key: gang for gang in instance.gangs for pod in gang.pods}
     waiting = {pod.key: pod for gang in instance.gangs for pod in gang.pods}
-    tenants: dict[str, list[Tenant]] = defaultdict(list)
+    tenants: dict[str, list[Tenant]] = {node.name: [] for node in instance.nodes}
+    members: dict[Key, dict[Key, str]] = defaultdict(dict)
     requests: dict[int, Resources] = {}  # by identity: replicas share their spec
 
     def settle(pod: Pod, place: PodPlacement, *, new: bool) -> None:
@@ -147,10 +144,13 @@ def scene_of(instance: Instance, placement: Placement) -> Scene:
         tenants[place.node].append(Tenant(pod, place, asked, new))
 
     for runner in instance.running:
-        settle(runner.pod, runner.placement, new=False)
+        if runner.placement.node in tenants:
+            settle(runner.pod, runner.placement, new=False)
     for place in placement.pods:
-        if (pod := waiting.get(place.key)) is not None:
+        pod = waiting.get(place.key)
+        if pod is not None and place.node in tenants:
             settle(pod, place, new=True)
+            members[gang_of[place.key].key][place.key] = place.node
 
     insides: dict[tuple[int, CpuSet, frozenset[tuple[str, int]]], Inside] = {}
     sites = {}
@@ -158,14 +158,8 @@ def scene_of(instance: Instance, placement: Placement) -> Scene:
         kind = (id(node.machine), node.reserved_cpus, node.unhealthy)
         if kind not in insides:
             insides[kind] = inside_of(node)
-        sites[node.name] = _site(node, insides[kind], tenants.get(node.name, []))
-    return Scene(
-        instance=instance,
-        placement=placement,
-        waiting=waiting,
-        gang_of={pod.key: gang for gang in instance.gangs for pod in gang.pods},
-        sites=sites,
-    )
+        sites[node.name] = _site(node, insides[kind], tenants[node.name])
+    return Scene(instance, placement, waiting, gang_of, sites, members)
 
 
 def inside_of(node: Node) -> Inside:
