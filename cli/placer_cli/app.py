@@ -16,6 +16,7 @@ from placer_cli.commands.solve import solve
 from placer_cli.commands.validate import validate
 from placer_cli.commands.verify import verify
 from placer_cli.exits import Exit
+from placer_cli.queue.app import queue_app
 from placer_models.instance.errors import InputError, one_line
 
 app = typer.Typer(
@@ -34,6 +35,7 @@ app.command(epilog="Example: placer show dgx-a100")(show)
 app.command(epilog="Example: placer validate instances/hello.yaml")(validate)
 app.command(epilog="Example: placer schema > placer.schema.json")(schema)
 app.command(epilog="Example: placer machines")(machines)
+app.add_typer(queue_app, name="queue")
 
 
 def _print_version(wanted: bool) -> None:
@@ -74,7 +76,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except InputError as error:
         return _fail(str(error), Exit.BAD_INPUT)
     except typer.TyperException as error:
-        return _fail(f"{error.format_message()} ({_help(error)})", Exit.BAD_INPUT)
+        return _usage(error)
     except OSError as error:
         file = "output" if error.filename is None else error.filename
         return _fail(f"{file}: {error.strerror or error}", Exit.BAD_INPUT)
@@ -99,6 +101,12 @@ def _fail(message: str, code: Exit) -> Exit:
     return code
 
 
-def _help(error: typer.TyperException) -> str:
+def _usage(error: typer.TyperException) -> Exit:
+    """Say what is wrong with the usage; who gave no command at all gets the help."""
+    message = error.format_message()
+    if message.startswith("Usage:"):
+        sys.stderr.write(f"{message}\n")
+        return Exit.BAD_INPUT
     context = getattr(error, "ctx", None)
-    return f"see {context.command_path if context else 'placer'} --help"
+    path = context.command_path if context else "placer"
+    return _fail(f"{message} (see {path} --help)", Exit.BAD_INPUT)

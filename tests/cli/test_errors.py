@@ -47,6 +47,20 @@ def test_bad_usage_and_missing_files_end_with_two(
     assert captured.out == ""
 
 
+@pytest.mark.parametrize("arguments", [[], ["queue"]])
+def test_no_command_at_all_gets_the_help(
+    arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """
+    Who types `placer` alone learns what there is; it counts as wrong usage still.
+    """
+    assert main(arguments) == Exit.BAD_INPUT
+
+    err = capsys.readouterr().err
+    assert err.startswith("Usage: placer")
+    assert "Commands:\n" in err
+
+
 def test_a_file_that_may_not_be_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """
     A file without read permission is named.

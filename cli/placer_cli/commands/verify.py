@@ -21,7 +21,7 @@ def verify(
         Format.TABLE
     ),
 ) -> None:
-    """Check PLACEMENT against every rule, without a solver, and measure it.
+    """Check PLACEMENT against every rule, and measure it.
 
     Exit codes: 0 no breach; 1 a breach; 2 bad input.
     """
