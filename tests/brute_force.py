@@ -95,7 +95,11 @@ def _assignments(instance: Instance) -> list[tuple[tuple[Stay, ...], Vector]]:
         skeleton = Placement(tuple(stay.place({}, stay.cpus) for stay in stays))
         if not broken(instance, skeleton, ("cordon", "node-selector", *BETWEEN_NODES)):
             found.append((stays, _placed_tiers(measure(instance, skeleton))))
-    return sorted(found, key=cmp_to_key(lambda a, b: better(b[1], a[1]) - better(a[1], b[1])))
+
+    def compare(a: tuple[object, Vector], b: tuple[object, Vector]) -> int:
+        return better(b[1], a[1]) - better(a[1], b[1])
+
+    return sorted(found, key=cmp_to_key(compare))
 
 
 def _placed_tiers(vector: Vector) -> Vector:

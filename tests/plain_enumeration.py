@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from itertools import chain, combinations, product
 from math import prod
 
-from leaves import Stay, pour, room_left, settled
+from leaves import Room, Stay, pour, room_left, settled
 from placer.judge.breaches import breaches
 from placer.judge.measure import Vector, better, measure
 from placer_models.cluster import Instance, Node
@@ -60,7 +60,7 @@ def _options(gang: Gang, pod: Pod, node: Node) -> Iterator[Option]:
 
 def _placement(instance: Instance, chosen: list[Option]) -> Placement | None:
     """Return the choice with its memory shared out; None: there is not enough."""
-    memory = {}
+    memory: dict[tuple[str, str], Room] = {}
     for node in instance.nodes:
         here = [(stay, mask) for stay, mask in chosen if stay.node is node]
         needs = [stay.pod.spec.requests.memory_bytes for stay, _ in here]
