@@ -7,6 +7,7 @@ share of the flow's own longest length over weight. Charging at dispatch keeps i
 or below; the literal rule does not.
 """
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -70,7 +71,7 @@ class FairnessMeter:
         for name in self._upward(job):
             account = self._accounts[name]
             if account.queued == 0 and not account.recent:
-                account.value = max(account.value, self._lowest(account.group))
+                account.value = max(account.value, self._start(account))
             account.recent = False
             account.queued += units
 
@@ -94,10 +95,13 @@ class FairnessMeter:
         if ratio > self.worst.ratio:
             self.worst = Lead(name, least, now_us, lead, ratio)
 
-    def _lowest(self, group: str) -> Fraction:
-        active = (self._accounts[child] for child in self._children[group])
-        values = [account.value for account in active if account.queued]
-        return min(values, default=self._floors.get(group, Fraction(0)))
+    def _start(self, account: _Account) -> Fraction:
+        """Return the lowest active value, up to a whole thread-microsecond of the flow."""
+        active = (self._accounts[child] for child in self._children[account.group])
+        values = [sibling.value for sibling in active if sibling.queued]
+        lowest = min(values, default=self._floors.get(account.group, Fraction(0)))
+        tally = math.ceil(lowest * account.weight_milli / ONE_MILLI)
+        return Fraction(tally * ONE_MILLI, account.weight_milli)
 
     def _upward(self, job: str) -> list[str]:
         names = [job]

@@ -7,8 +7,10 @@ and compare every pair of siblings, at every level, after every dispatch.
 import heapq
 import random
 from collections import defaultdict
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import Any
 
 from placer.queue.fair import FairQueue
 from placer.queue.words import Charge, Ticket, Unit
@@ -97,10 +99,18 @@ class Meter:
         """Note that a unit ends."""
 
 
-def run(world: World, queue: FairQueue, *meters: Meter) -> list[tuple[int, str, int]]:
-    """Run the world to its end; return (start, job, length) of every unit in order."""
-    lengths: dict[tuple[str, int], int] = {}
-    events: list[tuple[int, int, int, object]] = []
+def run(
+    world: World,
+    queue: FairQueue,
+    *meters: Meter,
+    renew: Callable[[FairQueue], FairQueue] = lambda queue: queue,
+) -> list[tuple[int, str, int]]:
+    """Run the world to its end; return (start, job, length) of every unit in order.
+
+    ``renew`` may put another queue in the place of the one that runs, at every event.
+    """
+    lengths: dict[tuple[str, int | str], int] = {}
+    events: list[tuple[int, int, int, Any]] = []
     for i, arrival in enumerate(world.arrivals):
         heapq.heappush(events, (arrival[0], 2, i, arrival))
     for i, (time, threads) in enumerate(world.changes):
@@ -108,6 +118,7 @@ def run(world: World, queue: FairQueue, *meters: Meter) -> list[tuple[int, str, 
     capacity, busy, log = world.capacity, 0, []
     while events:
         now, kind, _, what = heapq.heappop(events)
+        queue = renew(queue)
         if kind == 0:
             ticket, length = what
             queue.finish(ticket, now)

@@ -1,0 +1,64 @@
+"""A queue that was written down and read again goes on as if nothing had happened."""
+
+import random
+
+import pytest
+
+from placer.queue.fair import FairQueue
+from placer.queue.snapshot import from_json, restore, take, to_json
+from placer.queue.words import Charge, Unit
+from queue_worlds import queue_of, random_world, run
+
+
+def again(queue: FairQueue) -> FairQueue:
+    """Return the queue after a restart."""
+    return restore(from_json(to_json(take(queue))))
+
+
+@pytest.mark.parametrize("charge", Charge)
+def test_a_restored_queue_makes_the_same_decisions(charge: Charge) -> None:
+    """
+    A restart at any moment changes no decision, on trees with idling and unknown lengths.
+    """
+    for seed in range(40):
+        world = random_world(random.Random(seed), known=seed % 2 == 0)
+        rng = random.Random(seed)
+
+        def sometimes(queue: FairQueue, rng: random.Random = rng) -> FairQueue:
+            return again(queue) if rng.random() < 0.2 else queue
+
+        undisturbed = run(world, queue_of(world, charge))
+
+        assert run(world, queue_of(world, charge), renew=sometimes) == undisturbed
+
+
+def test_a_snapshot_is_whole() -> None:
+    """
+    What waits, runs, was passed over, is held or set aside comes back; so do all settings.
+    """
+    queue = FairQueue(guess_us=7, bypass_limit=1, hold_us=9, look_ahead=3)
+    queue.add_group("g", weight_milli=4321)
+    for job in "ab":
+        queue.add_job(job, group="g", served=5)
+    queue.submit("a", Unit("gang", 60, 4), Unit(1, None))
+    queue.submit("b", *(Unit(i, 60) for i in range(5)))
+    for now_us in range(3):
+        queue.next_that_fits(now_us, lambda unit: unit.width == 1)
+    queue.next_that_fits(30, lambda unit: unit.width == 1)
+    queue.adopt("b", Unit("old", 60), 40)
+
+    restored = again(queue)
+
+    assert take(restored) == take(queue)
+    assert restored.set_aside == [("a", Unit("gang", 60, 4))]
+    assert [restored.report(f, 50) for f in "abg"] == [queue.report(f, 50) for f in "abg"]
+
+
+def test_a_snapshot_of_another_version_is_refused() -> None:
+    """
+    A newer Placer may write what this one would misread.
+    """
+    text = to_json(take(FairQueue())).replace('"version":1', '"version":2')
+
+    with pytest.raises(ValueError, match="the snapshot is of version 2; this Placer reads 1"):
+        from_json(text)
