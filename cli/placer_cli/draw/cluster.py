@@ -71,7 +71,7 @@ def _headline(
         facts.append(count(len(instance.running), "running pod"))
     placed = sum(len(tenants) for tenants in residents.values()) - len(instance.running)
     pods = sum(len(gang.pods) for gang in instance.gangs)
-    facts.append(f"{placed} of {count(pods, 'pod')} placed" if placed else f"{pods} waiting")
+    facts.append(f"{placed:,} of {count(pods, 'pod')} placed" if placed else f"{pods:,} waiting")
     pieces = [Text(instance.name or "cluster", STRONG), *(Text(fact, QUIET) for fact in facts)]
     return flow(pieces, canvas.width, f" {canvas.marks.dot} ")
 

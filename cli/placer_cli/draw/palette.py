@@ -19,20 +19,20 @@ OWNERS = tuple(
 QUIET = Style(dim=True)
 """Free parts, and words that only support."""
 
-FRAME = Style(color="color(102)")
-"""Boxes; parts that the system keeps."""
+FRAME = Style(dim=True)
+"""Boxes; parts that the system keeps. Not grey: with 16 colours grey becomes white."""
 
 ACCENT = Style(color="color(33)")
 """The one colour of a machine that nobody uses."""
 
-STRONG = Style(bold=True)
+STRONG = Style(bold=True, dim=False)
 """Names and headings."""
 
 GOOD = Style(color="color(35)")
 BAD = Style(color="color(167)", bold=True)
 """Trouble: broken, unhealthy, claimed twice, without a place."""
 
-_RAMP = (35, 37, 136, 166, 133, 102)
+_RAMP = (35, 37, 136, 166, 133, 67)
 """Fast to slow."""
 
 
