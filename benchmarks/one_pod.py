@@ -16,7 +16,7 @@ import time
 from itertools import combinations
 
 from placer.search.budget import Budget
-from placer.search.exact import search_exactly
+from placer.search.exact import limits_of, search_exactly
 from placer.search.options import SolveOptions
 from placer.state.batch import accounts_of, build_problem
 from placer_models.cluster import Instance, Machine, Node, RunningPod
@@ -98,7 +98,12 @@ def exact_ms(instance: Instance) -> tuple[float, bool]:
     nothing = [0] * (len(tiers) - 1)
     usable = -1  # any placement is better than none: tier 1 decides
     found = search_exactly(
-        problem, {}, [*nothing, usable], Budget(SolveOptions(workers=1, time_limit_s=20)), str
+        problem,
+        {},
+        [*nothing, usable],
+        Budget(SolveOptions(workers=1, time_limit_s=20)),
+        str,
+        limits_of(problem),
     )
     return 1e3 * (time.perf_counter() - started), found.values == found.bounds
 

@@ -72,6 +72,11 @@ class PodSpec:
     node_selector: tuple[tuple[str, str], ...] = ()
 
     @property
+    def bind_required(self) -> bool:
+        """Whether the bind policy may not be broken; Default is a wish by its nature."""
+        return self.bind_strength is Strength.REQUIRED and self.bind is not BindPolicy.DEFAULT
+
+    @property
     def requests(self) -> Resources:
         """What the pod holds: the larger of its app phase and its init phases.
 

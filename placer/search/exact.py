@@ -48,7 +48,8 @@ def search_exactly(
     start_values: Sequence[int],
     budget: Budget,
     progress: Progress,
-    settled: Sequence[int | None] = (),
+    limits: Sequence[int | None],
+    settled: int = 0,
 ) -> Found:
     """Optimise tiers over the whole model.
 
@@ -59,7 +60,8 @@ def search_exactly(
             wanted, from the first on.
         budget: Bounds the whole search.
         progress: Told what is done next.
-        settled: Bounds of leading tiers that are done already.
+        limits: Per tier what nothing can beat that is as good as the start before.
+        settled: How many leading tiers are done already; their limits are their bounds.
 
     Raises:
         SolverError: The model is at odds with the start: a defect of ours.
@@ -68,7 +70,7 @@ def search_exactly(
     progress("writing the model")
     wanted = len(start_values)
     levels = len(problem.priorities)
-    limits = limits_of(problem)[:wanted]
+    limits = limits[:wanted]
     batch = build_batch_model(problem, tiers=wanted)
     hint(batch.model, hint_of(problem, batch.decisions, start))
     tiers = tiers_for(problem.priorities)[:wanted]

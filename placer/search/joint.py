@@ -36,7 +36,7 @@ SHARE_BEFORE_LINKS = 0.6
 """Of the time: for the model without links, where a search part by part follows."""
 
 SHARE_OF_BOUND = 0.1
-"""Of the time: for bounding tier 1 of a fleet."""
+"""Of the time: for bounding tier 1 by the relaxed model."""
 
 Bounds = list[int | None]
 """One a tier; None where nothing is known."""
@@ -71,9 +71,8 @@ class JointSearch:
         seats = seats_of(self.problem)
         linked = links_matter(self.problem)
         one_model = whole or seats <= (MOST_LINKED_SEATS if linked else MOST_SEATS)
-        if not whole and seats > MOST_SEATS:
-            self._bound()
-        elif linked and seats > FEW_SEATS:
+        self._bound()
+        if linked and seats > FEW_SEATS and (whole or seats <= MOST_SEATS):
             self._before_links(1.0 if one_model else SHARE_BEFORE_LINKS)
         if one_model:
             self._all_tiers()
@@ -91,6 +90,7 @@ class JointSearch:
             self.best.values[:count],
             part,
             self.tell,
+            self.bounds[:count],
         )
         self.budget.spend(part)
         self.bounds[:count] = found.bounds
@@ -101,14 +101,14 @@ class JointSearch:
 
     def _all_tiers(self) -> None:
         """Solve what is not proven yet in one model."""
-        settled = self._settled()
         found = search_exactly(
             self.problem,
             recount(self.instance, self.accounts, self.problem, self.best.placement),
             self.best.values,
             self.budget,
             self.tell,
-            self.bounds[:settled],
+            self.bounds,
+            self._settled(),
         )
         self.bounds = list(found.bounds)
         if found.choices is not None:
@@ -124,8 +124,10 @@ class JointSearch:
 
     def _bound(self) -> None:
         """Bound tier 1 without solving it: the relaxed model says what none can reach."""
-        self.tell("bounding tier 1")
         levels = len(self.problem.priorities)
+        if list(self.best.values[:levels]) == self.bounds[:levels]:
+            return
+        self.tell("bounding tier 1")
         part = self.budget.part(SHARE_OF_BOUND * self.budget.left)
         # These stay true when earlier levels improve: then fewer placements are as good.
         self.bounds[:levels] = bound_first_tiers(self.problem, self.best.values, self.bounds, part)

@@ -1,27 +1,27 @@
 """Improve a placement a few nodes at a time, each part solved exactly.
 
-A neighbourhood is an instance of its own: some nodes, the gangs that are wholly on them,
-and gangs that wait. Pods of gangs that reach beyond those nodes stay where they are.
+A neighbourhood is an instance of its own: some nodes, all pods that are on them, and some
+gangs that wait. Members of gangs that reach beyond those nodes may move, but not go.
 """
 
 import random
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from placer.judge.measure import measure
 from placer.realise.pools import with_pools
 from placer.realise.realiser import Unrealisable, realise
 from placer.search.budget import Budget
-from placer.search.exact import search_exactly
+from placer.search.coarse import refine, without_links
+from placer.search.exact import TIERS_BEFORE_LINKS, limits_of, search_exactly
 from placer.search.tiers import Progress
 from placer.state.batch import accounts_of, build_problem
 from placer.state.fits import admits
 from placer.state.recount import recount
-from placer_models.cluster import Instance, RunningPod
-from placer_models.goals import Tier
-from placer_models.placement import Placement, PodPlacement
-from placer_models.pod import Gang
+from placer_models.cluster import Instance, Node
+from placer_models.goals import Tier, placed_tier
+from placer_models.placement import Placement
+from placer_models.pod import Gang, PodSpec, Resources
 
 FEWEST_NODES = 3
 MOST_NODES = 12
@@ -32,6 +32,9 @@ MOST_WAITING = 6
 
 FRUITLESS_ROUNDS = 40
 """Neighbourhoods in a row without any improvement that end the search."""
+
+ROUNDS_TO_REPAIR = 4
+"""Every so many rounds nodes are repaired that tier 1 has left rough."""
 
 SLICE_S = 2.0
 """Seconds (of time or of work) that one neighbourhood may take."""
@@ -44,6 +47,7 @@ class Neighbourhoods:
     Attributes:
         values: The worth of the placement, tier by tier, kept by adding differences.
         limits: Per tier a value that nothing can beat; None: not known.
+        rough: Nodes whose pods were moved for tier 1's sake, later tiers ignored.
 
     """
 
@@ -55,12 +59,15 @@ class Neighbourhoods:
     budget: Budget
     rng: random.Random
     size: int = FEWEST_NODES
+    rough: set[str] = field(default_factory=set)
     accepted: int = 0
     tried: int = 0
     _gang_of: dict[tuple[str, str], Gang] = field(init=False)
+    _spec_of: dict[tuple[str, str], PodSpec] = field(init=False)
 
     def __post_init__(self) -> None:
         self._gang_of = {pod.key: gang for gang in self.instance.gangs for pod in gang.pods}
+        self._spec_of = {pod.key: pod.spec for gang in self.instance.gangs for pod in gang.pods}
 
     def run(self, progress: Progress) -> None:
         """Search until the budget is gone, nothing is left to gain or nothing helps."""
@@ -82,22 +89,78 @@ class Neighbourhoods:
 
     def _pick(self) -> tuple[set[str], list[Gang]]:
         """Choose the nodes to clear and the waiting gangs to try on them."""
-        on_node = self._pods_by_node()
         placed = {place.key for place in self.placement.pods}
         waiting = [
             gang for gang in self.instance.gangs if not any(pod.key in placed for pod in gang.pods)
         ]
-        names = [node.name for node in self.instance.nodes if not node.cordoned]
+        nodes = [node for node in self.instance.nodes if not node.cordoned]
         if not waiting:
-            return set(self.rng.sample(names, min(self.size, len(names)))), []
+            return self._sample(nodes, self.size), []
         chosen = self.rng.sample(waiting, min(MOST_WAITING, len(waiting)))
-        specs = {pod.spec for gang in chosen[:1] for pod in gang.pods}
-        able = [
-            node.name for node in self.instance.nodes if any(admits(node, spec) for spec in specs)
+        specs = {pod.spec for pod in chosen[0].pods}
+        able = [node for node in nodes if any(admits(node, spec) for spec in specs)]
+        # Nodes with room for what is in the first gang's way, nodes that it could take
+        # where such a pod is, and some by chance.
+        roomy = self._with_room(nodes, chosen[0].pods[0].spec, max(1, self.size // 3))
+        in_the_way = self._could_go_to(roomy, able)
+        names = {node.name for node in roomy}
+        names |= self._sample(in_the_way, max(1, self.size // 3))
+        names |= self._sample(able, max(1, self.size - len(names)))
+        return names, [*chosen, *self._same_groups(chosen, waiting)]
+
+    def _waiting(self) -> list[Gang]:
+        """Return the gangs without a place at levels that could still be better."""
+        open_levels = {
+            tier.name
+            for tier, value, limit in zip(self.tiers, self.values, self.limits, strict=True)
+            if value != limit
+        }
+        placed = {place.key for place in self.placement.pods}
+        return [
+            gang
+            for gang in self.instance.gangs
+            if placed_tier(gang.priority).name in open_levels
+            and not any(pod.key in placed for pod in gang.pods)
         ]
-        # The emptier a node, the likelier that clearing it makes room; ties by chance.
-        able.sort(key=lambda name: (len(on_node[name]) * self.rng.random(), self.rng.random()))
-        return set(able[: self.size]), [*chosen, *self._same_groups(chosen, waiting)]
+
+    def _with_room(self, nodes: list[Node], spec: PodSpec, count: int) -> list[Node]:
+        """Draw nodes, the likelier the more is left of what the spec wants most."""
+        wanted = {request.type for request in spec.requests.devices}
+        left: dict[str, float] = {}
+        for node in nodes:
+            devices = sum(d.type in wanted and node.is_healthy(d) for d in node.machine.devices)
+            cpus = len(node.machine.topology.online - node.reserved_cpus)
+            left[node.name] = devices if wanted else cpus
+        for name, held in self._holdings():
+            if name in left:
+                devices = sum(d.count for d in held.devices if d.type in wanted)
+                left[name] -= devices if wanted else held.cpu_milli / 1000
+        weights = [max(left[node.name], 0.0) for node in nodes]
+        if not any(weights):
+            return []
+        return self.rng.choices(nodes, weights, k=count)
+
+    def _could_go_to(self, roomy: list[Node], able: list[Node]) -> list[Node]:
+        """Return the able nodes with a pod that a roomy node of another kind admits."""
+        names = {node.name for node in able}
+        others = [node for node in roomy if node.name not in names]
+        found = {
+            place.node
+            for place in self.placement.pods
+            if place.node in names
+            and any(admits(node, self._spec_of[place.key]) for node in others)
+        }
+        return [node for node in able if node.name in found]
+
+    def _holdings(self) -> Iterator[tuple[str, Resources]]:
+        """Yield node and requests of every pod that has a place, running ones too."""
+        for running in self.instance.running:
+            yield running.placement.node, running.pod.spec.requests
+        for place in self.placement.pods:
+            yield place.node, self._spec_of[place.key].requests
+
+    def _sample(self, nodes: list[Node], size: int) -> set[str]:
+        return {node.name for node in self.rng.sample(nodes, min(size, len(nodes)))}
 
     def _same_groups(self, chosen: list[Gang], waiting: list[Gang]) -> Iterator[Gang]:
         """Yield the gangs without which a chosen one cannot run."""
@@ -108,40 +171,30 @@ class Neighbourhoods:
                     gang for gang in waiting if gang.key in group.gangs and gang.key not in keys
                 )
 
-    def _pods_by_node(self) -> defaultdict[str, list[PodPlacement]]:
-        on_node: defaultdict[str, list[PodPlacement]] = defaultdict(list)
-        for place in self.placement.pods:
-            on_node[place.node].append(place)
-        return on_node
-
     def _try(self, nodes: set[str], waiting: list[Gang]) -> bool:
         """Solve the neighbourhood; keep what it finds if that is better."""
         part, start = self._part(nodes, waiting)
         if not part.gangs:
             return False
-        accounts = accounts_of(part)
-        problem = build_problem(part, accounts)
         before = measure(part, start)
-        own = self.budget.part(SLICE_S)
-        found = search_exactly(
-            problem,
-            recount(part, accounts, problem, start),
-            [value for _, value in before],
-            own,
-            _silent,
-        )
-        self.budget.spend(own)
-        if found.choices is None:
-            return False
-        after = realise(part, accounts, problem, found.choices)
-        if isinstance(after, Unrealisable):
+        budget = self.budget.part(SLICE_S)
+        if waiting:
+            levels = len({gang.priority for gang in part.gangs})
+            after = self._solved(part, start, before[:levels], budget)
+            if after is not None:
+                # Room was made at any price; now at the lowest, as far as links go.
+                worth = measure(part, after)[: levels + TIERS_BEFORE_LINKS]
+                after = self._solved(part, after, worth, budget, settled=levels) or after
+                self.rough |= nodes
+        else:
+            after = self._solved(part, start, before, budget)
+        self.budget.spend(budget)
+        if after is None:
             return False
         gains = {
             tier.name: new - old
             for (tier, old), (_, new) in zip(before, measure(part, after), strict=True)
         }
-        if not any(gains.values()):
-            return False
         self.values = [
             value + gains.get(tier.name, 0)
             for tier, value in zip(self.tiers, self.values, strict=True)
@@ -151,14 +204,47 @@ class Neighbourhoods:
         self.placement = Placement((*kept, *after.pods))
         return True
 
+    def _solved(
+        self,
+        part: Instance,
+        start: Placement,
+        worth: Sequence[tuple[Tier, int]],
+        budget: Budget,
+        settled: int = 0,
+    ) -> Placement | None:
+        """Return a placement that is better in the tiers of the worth; None: none found.
+
+        Tiers before the links are solved without them.
+        """
+        accounts = accounts_of(part)
+        problem = build_problem(part, accounts)
+        linked = len(worth) > len(problem.priorities) + TIERS_BEFORE_LINKS
+        model = problem if linked else without_links(problem)
+        values = [value for _, value in worth]
+        limits = [*values[:settled], *limits_of(problem)[settled:]]
+        found = search_exactly(
+            model,
+            recount(part, accounts, model, start),
+            values,
+            budget,
+            _silent,
+            limits,
+            settled,
+        )
+        if found.choices is None:
+            return None
+        choices = found.choices if linked else refine(problem, model, found.choices)
+        after = realise(part, accounts, problem, choices)
+        return None if isinstance(after, Unrealisable) else after
+
     def _part(self, nodes: set[str], waiting: list[Gang]) -> tuple[Instance, Placement]:
         """Return the neighbourhood as an instance, and its pods' present places."""
-        homes: defaultdict[tuple[str, str, bool], set[str]] = defaultdict(set)
-        for place in self.placement.pods:
-            gang = self._gang_of[place.key]
-            homes[(*gang.key, gang.lone)].add(place.node)
-        free = {key for key, at in homes.items() if at <= nodes}
-        free |= {(*gang.key, gang.lone) for gang in waiting}
+        here = [place for place in self.placement.pods if place.node in nodes]
+        inside = {place.key for place in here}
+        away = {place.key for place in self.placement.pods} - inside
+        touched = {_key(self._gang_of[key]) for key in inside}
+        reaching = {_key(self._gang_of[key]) for key in away}
+        free = (touched - reaching) | {_key(gang) for gang in waiting}
         groups = []
         for group in self.instance.groups:
             members = {(*key, False) for key in group.gangs}
@@ -166,19 +252,34 @@ class Neighbourhoods:
                 groups.append(group)
             else:
                 free -= members
-        gangs = tuple(g for g in self.instance.gangs if (*g.key, g.lone) in free)
-        mine = {pod.key for gang in gangs for pod in gang.pods}
-        pods = {pod.key: pod for gang in self.instance.gangs for pod in gang.pods}
-        here = [place for place in self.placement.pods if place.node in nodes]
+        top = 1 + max(gang.priority for gang in self.instance.gangs)
+        gangs = []
+        for gang in self.instance.gangs:
+            if _key(gang) in free:
+                gangs.append(gang)
+            elif _key(gang) in touched:
+                gangs.append(_held(gang, inside, top))
         return Instance(
             nodes=tuple(node for node in self.instance.nodes if node.name in nodes),
-            gangs=gangs,
+            gangs=tuple(gangs),
             groups=tuple(groups),
-            running=(
-                *(r for r in self.instance.running if r.placement.node in nodes),
-                *(RunningPod(pods[p.key], p) for p in here if p.key not in mine),
-            ),
-        ), Placement(tuple(place for place in here if place.key in mine))
+            running=tuple(r for r in self.instance.running if r.placement.node in nodes),
+        ), Placement(tuple(here))
+
+
+def _key(gang: Gang) -> tuple[str, str, bool]:
+    """Return what names a gang: a lone pod may share its key with a gang."""
+    return (*gang.key, gang.lone)
+
+
+def _held(gang: Gang, inside: set[tuple[str, str]], priority: int) -> Gang:
+    """Return the members that are inside as a gang that has to keep a place.
+
+    Others of the gang, or of its group, run elsewhere and count on them. They may move,
+    but above every other priority none of them is given up.
+    """
+    pods = tuple(pod for pod in gang.pods if pod.key in inside)
+    return replace(gang, pods=pods, minimum=len(pods), priority=priority)
 
 
 def _silent(_: str) -> None:

@@ -15,7 +15,7 @@ from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.cpuset import CpuSet
 from placer_models.placement import Placement, Unplaced
 from placer_models.pod import Gang, Pod, PodSpec, pods_of
-from placer_models.policy import AlignmentPolicy, BindPolicy, QosClass, Strength
+from placer_models.policy import AlignmentPolicy, BindPolicy, QosClass
 
 Blocker = str
 """What keeps a pod off a node, in a few words that name the rule."""
@@ -44,7 +44,7 @@ def why_unplaced(
         for pod in missing:
             if pod.spec not in known:
                 known[pod.spec] = _verdict(instance.nodes, pod.spec, (empty, before, after))
-            reasons = (known[pod.spec], *_gang_reasons(gang, len(missing)))
+            reasons = (known[pod.spec], *_gang_reasons(instance, gang, len(missing)))
             left_out.append(
                 Unplaced(pod.name, pod.namespace, None if gang.lone else gang.name, reasons)
             )
@@ -62,12 +62,16 @@ def _after(instance: Instance, placement: Placement) -> list[Account]:
     return [account_of(node, on_node[node.name]) for node in instance.nodes]
 
 
-def _gang_reasons(gang: Gang, missing: int) -> Iterable[str]:
+def _gang_reasons(instance: Instance, gang: Gang, missing: int) -> Iterable[str]:
     if gang.lone:
         return
     running = len(gang.pods) - missing
     if running == 0:
-        yield f"gang {gang.name}: fewer than its minimum of {gang.minimum} found a place"
+        yield f"gang {gang.name} runs with its minimum of {gang.minimum} or not at all"
+        for group in instance.groups:
+            if gang.key in group.gangs:
+                names = ", ".join(name for _, name in group.gangs)
+                yield f"gang group {group.name} runs whole or not at all: {names}"
     else:
         yield f"gang {gang.name} runs with {running} of {len(gang.pods)}, minimum {gang.minimum}"
 
@@ -80,7 +84,7 @@ def _verdict(nodes: Sequence[Node], spec: PodSpec, accounts: tuple[Sequence[Acco
         if all(blocker is not None for blocker in blockers):
             counted = Counter(blocker for blocker in blockers if blocker is not None)
             return f"{word} ({_counts(counted)})"
-    return "a node has room by amounts; gang, NUMA or link rules, or the time, left it out"
+    return "some node has room for this pod alone, by amounts"
 
 
 def _counts(counted: Counter[Blocker]) -> str:
@@ -133,7 +137,7 @@ def _pool_cpus(node: Node, account: Account) -> float:
 
 def _ownable(node: Node, spec: PodSpec, free: CpuSet) -> int:
     """Return how many CPUs one pod could own under its required bind policy."""
-    if spec.bind_strength is not Strength.REQUIRED:
+    if not spec.bind_required:
         return len(free)
     cores = node.machine.topology.cores.values()
     if spec.bind is BindPolicy.SPREAD_BY_PCPUS:

@@ -37,7 +37,7 @@ def optimise_tiers(
     first_tiers: int,
     budget: Budget,
     progress: Progress,
-    settled: Sequence[int | None] = (),
+    settled: int = 0,
 ) -> Standing:
     """Optimise tier by tier.
 
@@ -50,8 +50,8 @@ def optimise_tiers(
         first_tiers: How many leading tiers are sub-tiers of tier 1.
         budget: Bounds the whole.
         progress: Told which tier is next.
-        settled: Bounds of the leading tiers that are done: the start's values are
-            kept there, and nothing is solved.
+        settled: How many leading tiers are done: the start's values are kept there,
+            and nothing is solved.
 
     Returns:
         Values that are lexicographically no worse than the start, with bounds.
@@ -59,9 +59,7 @@ def optimise_tiers(
     """
     standing = Standing(list(start), None, [])
     for index, (tier, expression, limit) in enumerate(zip(tiers, batch.tiers, limits, strict=True)):
-        if index < len(settled):
-            standing.bounds.append(settled[index])
-        elif limit is not None and standing.values[index] == limit:
+        if index < settled or (limit is not None and standing.values[index] == limit):
             standing.bounds.append(limit)
         elif isinstance(expression, int):
             standing.bounds.append(expression)

@@ -10,7 +10,7 @@ from placer.state.fits import best_pair_minimum_of, bind_of, fit_of, healthy
 from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.links import board_of, counts_of
 from placer_models.pod import PodSpec, pods_of
-from placer_models.policy import GatherLevel, QosClass, Strength
+from placer_models.policy import GatherLevel, QosClass
 from placer_models.problem import Cell, DeviceBank, GangTask, NodeState, Problem, Shape
 
 
@@ -131,7 +131,7 @@ def _shape(spec: PodSpec, nodes: dict[Node, int], unit: int) -> Shape:
         memory=requests.memory_bytes // unit,
         devices=tuple((d.type, d.count) for d in requests.devices if d.count),
         bind=bind_of(spec),
-        bind_required=spec.bind_strength is Strength.REQUIRED,
+        bind_required=spec.bind_required,
         best_pair_minimum=best_pair_minimum_of(spec, nodes),
     )
 

@@ -12,7 +12,7 @@ from placer_models.cluster import Node
 from placer_models.device import GPU, Device
 from placer_models.links import Board, best_pair_minimum, best_pair_sum, board_of
 from placer_models.pod import PodSpec
-from placer_models.policy import AlignmentPolicy, BindPolicy, Strength
+from placer_models.policy import AlignmentPolicy, BindPolicy
 from placer_models.problem import Fit
 
 
@@ -44,7 +44,7 @@ def best_pair_minimum_of(spec: PodSpec, nodes: Iterable[Node]) -> int:
 def fit_of(spec: PodSpec, node: Node) -> Fit | None:
     """Return what the spec means on the node; None: it can never run there."""
     policy = effective_policy(spec.alignment, node.alignment)
-    if policy is None or not admits(node, spec):
+    if policy is None or not admits(node, spec) or _in_parts_of_cpus(spec):
         return None
     needs, cells, real = _aligned(spec, node)
     if any(sum(c[i] for c in cells) < need for i, need in enumerate(needs)):
@@ -72,6 +72,11 @@ def fit_of(spec: PodSpec, node: Node) -> Fit | None:
 def bind_of(spec: PodSpec) -> BindPolicy:
     """Return the bind policy that Default stands for."""
     return BindPolicy.FULL_PCPUS if spec.bind is BindPolicy.DEFAULT else spec.bind
+
+
+def _in_parts_of_cpus(spec: PodSpec) -> bool:
+    """Return whether a container wants a part of a CPU that nobody else may have (C3)."""
+    return spec.qos.owns_cpus and any(c.requests.cpu_milli % 1000 for c in spec.containers)
 
 
 def _aligned(spec: PodSpec, node: Node) -> tuple[Amounts, list[Amounts], list[Amounts]]:
@@ -103,7 +108,7 @@ def _aligned(spec: PodSpec, node: Node) -> tuple[Amounts, list[Amounts], list[Am
 
 def _bind_remainder(spec: PodSpec, node: Node) -> int:
     """Return how many CPUs even the empty node must place against the bind policy."""
-    if not spec.qos.owns_cpus or spec.bind_strength is Strength.REQUIRED:
+    if not spec.qos.owns_cpus or spec.bind_required:
         return 0
     want = spec.requests.cpu_milli // 1000
     topology = node.machine.topology

@@ -7,7 +7,7 @@ from placer.judge.measure import measure
 from placer.realise.realiser import Unrealisable, realise
 from placer.search import exact
 from placer.search.budget import Budget
-from placer.search.exact import search_exactly
+from placer.search.exact import limits_of, search_exactly
 from placer.search.options import SolveOptions
 from placer.state.batch import accounts_of, build_problem
 from placer_models.cluster import Instance, Machine, Node
@@ -27,7 +27,7 @@ def claimed(instance: Instance) -> tuple[tuple[int, ...], bool]:
     problem = build_problem(instance, accounts)
     start = [value for _, value in measure(instance, Placement())]
     budget = Budget(SolveOptions(workers=1, time_limit_s=60))
-    found = search_exactly(problem, {}, start, budget, str)
+    found = search_exactly(problem, {}, start, budget, str, limits_of(problem))
     placement = realise(instance, accounts, problem, found.choices or {})
     right = not isinstance(placement, Unrealisable) and not breaches(instance, placement)
     return found.values, right
