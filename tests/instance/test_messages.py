@@ -40,6 +40,18 @@ def test_the_first_fault_in_the_file_is_told_and_the_rest_is_counted(
     assert refusal(bad).endswith("(and 1 more)")
 
 
+def test_a_hopeless_file_is_given_up_early(sample: str, refusal: Callable[..., str]) -> None:
+    """
+    After a hundred faults nothing more is looked for; the first of them is told.
+    """
+    bad = "".join(f"  - {{name: q{i}, requests: {{cpu: -1}}}}\n" for i in range(500))
+
+    message = refusal(sample.replace("gangs:\n", f"{bad}gangs:\n", 1))
+
+    assert message.startswith("a.yaml:38: pods[3].requests.cpu: '-1' is negative")
+    assert message.endswith("(and 99 more)")
+
+
 def test_a_message_has_one_line_whatever_the_value(
     sample: str, refusal: Callable[..., str]
 ) -> None:
