@@ -2,7 +2,6 @@
 
 from collections import defaultdict
 from dataclasses import dataclass
-from itertools import chain
 
 from placer_models.cluster import Machine
 from placer_models.device import Device
@@ -66,11 +65,6 @@ def homeless(machine: Machine) -> tuple[Device, ...]:
     """Return the devices without a NUMA node: no block has them."""
     known = {node.id for node in machine.topology.numa_nodes}
     return tuple(device for device in machine.devices if device.numa_node not in known)
-
-
-def cpu_ids(block: Block) -> list[int]:
-    """Return the ids of the block's CPUs, ascending."""
-    return sorted(cpu.id for core in chain(*block.groups) for cpu in core)
 
 
 def _order(package: int, numa: int | None) -> tuple[int, bool, int]:

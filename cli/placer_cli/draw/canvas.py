@@ -25,7 +25,6 @@ class Marks:
     yes: str
     times: str
     dot: str
-    dash: str
 
 
 UNICODE = Marks(
@@ -45,7 +44,6 @@ UNICODE = Marks(
     yes="✓",
     times="×",
     dot="·",
-    dash="–",
 )
 
 ASCII = Marks(
@@ -65,7 +63,6 @@ ASCII = Marks(
     yes="yes",
     times="x",
     dot="-",
-    dash="-",
 )
 
 
