@@ -27,12 +27,16 @@ def memory(scene: Scene) -> Iterator[Finding]:
                 )
     for site in scene.touched():
         taken: Counter[int] = Counter()
+        anew: set[int] = set()
         for tenant in site.tenants:
             for numa_node, amount in tenant.place.memory_bytes:
                 taken[numa_node] += amount
+                if tenant.new and amount:
+                    anew.add(numa_node)
         for numa_node, amount in sorted(taken.items()):
             has = site.inside.memory_bytes_in.get(numa_node, 0)
-            if amount > has:
+            # Running pods may overfill a NUMA node: only those who add to it are blamed.
+            if amount > has and numa_node in anew:
                 yield Finding(
                     site.node.name,
                     f"the pods of node {site.node.name!r} hold {amount} bytes on NUMA node "

@@ -57,13 +57,16 @@ def _pool_holds(site: Site, qos: QosClass, withheld: CpuSet) -> Iterator[Finding
     pool = _pool(site, withheld)
     asked_milli = sum(tenant.requests.cpu_milli for tenant in tenants)
     has_milli = 1000 * len(site.inside.allocatable - withheld)
-    if asked_milli > has_milli:
+    # Running pods may overfill a pool by themselves: only those who add to it are blamed.
+    shrunk = any(t.new and t.owned & withheld for t in site.tenants)
+    asked_anew = any(t.new and t.requests.cpu_milli for t in tenants)
+    if asked_milli > has_milli and (shrunk or asked_anew):
         yield Finding(
             name,
             f"the {qos} pods of node {name!r} ask for {asked_milli / 1000:g} CPUs; "
             f"what is left to share is {has_milli / 1000:g}",
         )
-    if not pool:
+    if not pool and (shrunk or any(t.new for t in tenants)):
         yield Finding(
             name,
             f"node {name!r} runs {len(tenants)} {qos} pods, but every CPU they may use is owned; "

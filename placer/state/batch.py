@@ -49,7 +49,7 @@ def build_problem(instance: Instance, accounts: Sequence[Account] | None = None)
 def cells_of(node: Node, account: Account, unit_bytes: int) -> tuple[Cell, ...]:
     """Return the node's NUMA nodes, and a last cell if a CPU belongs to none."""
     cells = [
-        Cell(numa.id, account.memory_bytes[numa.id] // unit_bytes)
+        Cell(numa.id, max(0, account.memory_bytes[numa.id]) // unit_bytes)
         for numa in node.machine.topology.numa_nodes
     ]
     if any(cpu.numa_node is None for cpu in node.machine.topology.cpus):

@@ -84,13 +84,14 @@ def test_nothing_placed_breaks_nothing(instance: Instance) -> None:
 
 def test_what_runs_is_not_blamed_on_the_placement() -> None:
     """
-    Running pods that never fitted are no breach until something new joins them.
+    Running pods that never fitted are no breach until something new takes more of it.
     """
     greedy = pod("r", 20, memory=9, qos=QosClass.LS), put("r", ALL_CPUS, memory={0: 9})
-    instance = world(pod("a", qos=QosClass.LS), running=[greedy])
+    idle, more = pod("idle", qos=QosClass.LS), pod("more", 1, memory=1, qos=QosClass.LS)
+    instance = world(idle, more, running=[greedy])
 
-    assert breaches(instance, Placement()) == ()
-    found = breaches(instance, Placement((put("a", ALL_CPUS),)))
+    assert breaches(instance, Placement((put("idle", ALL_CPUS),))) == ()
+    found = breaches(instance, Placement((put("more", ALL_CPUS, memory={0: 1}),)))
     assert {breach.rule for breach in found} == {"shared-pool", "memory"}
 
 

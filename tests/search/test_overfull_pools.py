@@ -1,0 +1,61 @@
+"""Nodes whose running pods already ask for more than there is."""
+
+import pytest
+
+from placer.search.options import SolveOptions
+from placer.search.solver import solve
+from placer_models.cluster import Instance, Machine, Node, RunningPod
+from placer_models.placement import PartlyPlaced, Placed, PodPlacement
+from placer_models.pod import Container, Gang, Pod, PodSpec, Resources
+from placer_models.policy import QosClass
+from placer_models.topology import Cpu, NumaNode, Topology
+
+GIB = 2**30
+
+
+def pod(name: str, qos: QosClass, cpu_milli: int, memory_bytes: int = 0) -> Pod:
+    requests = Resources(cpu_milli, memory_bytes)
+    return Pod(name, "default", PodSpec((Container("main", requests),), qos=qos))
+
+
+def overfull(waiting: Pod) -> Instance:
+    """A node of 2 CPUs whose running LS pods ask for 3."""
+    cpus = tuple(Cpu(i, core=i, package=0, numa_node=0) for i in range(2))
+    machine = Machine("pair", "", Topology("x86_64", cpus, (NumaNode(0, GIB),)))
+    return Instance(
+        nodes=(Node("n", machine),),
+        gangs=(Gang(waiting.name, "default", (waiting,), 1, lone=True),),
+        running=tuple(
+            RunningPod(
+                pod(f"old-{i}", QosClass.LS, 1500),
+                PodPlacement(f"old-{i}", "default", None, "n", frozenset({0, 1})),
+            )
+            for i in range(2)
+        ),
+    )
+
+
+@pytest.mark.parametrize(
+    "newcomer",
+    [
+        pod("memory-only", QosClass.BE, 0, GIB),
+        pod("best-effort", QosClass.BE, 1000),
+        pod("asks-for-no-cpu", QosClass.LS, 0, GIB),
+    ],
+    ids=lambda newcomer: newcomer.name,
+)
+def test_a_pod_that_takes_nothing_from_an_overfull_pool_is_placed(newcomer: Pod) -> None:
+    """
+    What others overfill is not the newcomer's fault.
+    """
+    assert isinstance(solve(overfull(newcomer), SolveOptions(workers=1)), Placed)
+
+
+@pytest.mark.parametrize("qos", [QosClass.LS, QosClass.LSR, QosClass.LSE])
+def test_a_pod_that_takes_from_an_overfull_pool_waits(qos: QosClass) -> None:
+    """
+    An LS request, or CPUs taken out of the pool, would make it worse.
+    """
+    answer = solve(overfull(pod("more", qos, 1000)), SolveOptions(workers=1))
+
+    assert not isinstance(answer, Placed | PartlyPlaced)
