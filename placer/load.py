@@ -21,7 +21,7 @@ from placer_models.instance.documents import (
 )
 from placer_models.instance.errors import InputError
 from placer_models.instance.placement_file import placement_of
-from placer_models.machines.catalogue import load_machine
+from placer_models.machines.catalogue import load_machine, machine_names
 from placer_models.machines.nvidia_topo import TopoError, read_topo
 from placer_models.placement import Placement
 
@@ -76,6 +76,14 @@ def load_any(path: Path) -> Instance | Placement | Machine:
     if kinds == [MACHINE]:
         return machine_of(documents[0])
     return _instance(documents)
+
+
+def in_catalogue(machine: Machine) -> bool:
+    """Return whether a file that names the machine means this very machine.
+
+    For the writer of instances, which writes other machines out.
+    """
+    return machine.name in machine_names() and load_machine(machine.name) == machine
 
 
 def load_machine_file(path: Path) -> Machine:

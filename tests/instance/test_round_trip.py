@@ -9,7 +9,7 @@ import pytest
 import yaml
 from hypothesis import given
 
-from placer.load import load_instance
+from placer.load import in_catalogue, load_instance
 from placer_models.cluster import Instance, Machine, Node, RunningPod
 from placer_models.instance.build import machine_of
 from placer_models.instance.documents import documents_of
@@ -82,10 +82,10 @@ def test_a_random_instance_is_read_back_as_it_was(
     """
     tmp = tmp_path_factory.mktemp("tiny")
 
-    once = read_back(instance_to_yaml(world), tmp)
+    once = read_back(instance_to_yaml(world, in_catalogue), tmp)
 
     assert canonical(once) == canonical(world)
-    assert read_back(instance_to_yaml(once), tmp) == once
+    assert read_back(instance_to_yaml(once, in_catalogue), tmp) == once
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
@@ -95,8 +95,8 @@ def test_an_example_is_read_back_as_it_was_as_yaml_and_as_json(path: Path, tmp_p
     """
     instance = load_instance([path])
 
-    assert read_back(instance_to_yaml(instance), tmp_path) == instance
-    text = json.dumps(instance_to_dict(instance))
+    assert read_back(instance_to_yaml(instance, in_catalogue), tmp_path) == instance
+    text = json.dumps(instance_to_dict(instance, in_catalogue))
     assert read_back(text, tmp_path, "a.json") == instance
 
 
@@ -122,7 +122,7 @@ def test_machines_of_the_catalogue_are_written_by_name(read: Callable[..., Insta
     nodes = tuple(
         Node(f"n{i}", machine) for i, machine in enumerate([dgx, dgx, other, replace(other)])
     )
-    written = instance_to_dict(Instance(nodes, ()))
+    written = instance_to_dict(Instance(nodes, ()), in_catalogue)
 
     assert [node["machine"] for node in written["nodes"]] == [
         "dgx-2",

@@ -7,8 +7,8 @@ from itertools import groupby
 from placer_models.cluster import Machine
 from placer_models.cpuset import CpuSet, format_cpu_list
 from placer_models.device import Device, LinkMatrix
-from placer_models.machines.cores import Numbering, split_cores
-from placer_models.machines.links import SELF
+from placer_models.instance.machine_cores import Numbering, split_cores
+from placer_models.instance.machine_links import SELF
 from placer_models.policy import CoreKind
 from placer_models.quantity import format_bytes
 from placer_models.topology import Topology

@@ -1,6 +1,6 @@
 """Writes an instance as a file says it: what is read back is the same instance."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import chain, count
 
 import yaml
@@ -10,7 +10,6 @@ from placer_models.cpuset import format_cpu_list
 from placer_models.instance.machine_writer import Json, machine_to_dict
 from placer_models.instance.pods import ONLY_CONTAINER
 from placer_models.instance.schema import API_VERSION
-from placer_models.machines.catalogue import load_machine, machine_names
 from placer_models.placement import DeviceGrant
 from placer_models.pod import Container, ContainerRole, Gang, Pod, Resources
 from placer_models.policy import AlignmentPolicy, BindPolicy, Strength
@@ -29,10 +28,14 @@ def _text(dumper: _Dumper, text: str) -> yaml.ScalarNode:
 _Dumper.add_representer(str, _text)
 
 
-def instance_to_yaml(instance: Instance) -> str:
+MachineTest = Callable[[Machine], bool]
+"""Whether the reader finds the very machine by its name alone."""
+
+
+def instance_to_yaml(instance: Instance, found_by_name: MachineTest) -> str:
     """Return the text of an instance file."""
     return yaml.dump(
-        instance_to_dict(instance),
+        instance_to_dict(instance, found_by_name),
         Dumper=_Dumper,
         sort_keys=False,
         allow_unicode=True,
@@ -41,17 +44,17 @@ def instance_to_yaml(instance: Instance) -> str:
     )
 
 
-def instance_to_dict(instance: Instance) -> Json:
+def instance_to_dict(instance: Instance, found_by_name: MachineTest) -> Json:
     """Return the document of an instance: every pod and every node by itself.
 
-    Machines of the catalogue are named, others written out. Lone pods come before
-    gangs, as they do when a file is read.
+    Machines that are found by name are named, others written out. Lone pods come
+    before gangs, as they do when a file is read.
     """
     name_of, machines = _name_machines(instance.nodes)
     inline = [
         machine_to_dict(machine, name)
         for name, machine in machines.items()
-        if name not in machine_names() or load_machine(name) != machine
+        if name != machine.name or not found_by_name(machine)
     ]
     written: Json = {"apiVersion": API_VERSION, "kind": "Instance"}
     written.update({"metadata": {"name": instance.name}} if instance.name else {})
