@@ -68,6 +68,8 @@ def optimise(
     options = budget.options
     solver.parameters.num_workers = options.workers
     solver.parameters.random_seed = options.seed
+    # Ctrl-C belongs to the caller: CP-SAT would only end this one of many calls.
+    solver.parameters.catch_sigint_signal = False
     if options.work_limit is None:
         solver.parameters.max_time_in_seconds = min(share, budget.left)
     else:
