@@ -39,3 +39,18 @@ def test_the_page_lists_no_example_that_is_not_there() -> None:
 
 def page() -> str:
     return (FOLDER / "README.md").read_text(encoding="utf-8")
+
+
+def test_the_files_in_the_page_of_the_format_are_read(tmp_path: Path) -> None:
+    """
+    What people copy from the page works.
+    """
+    text = (FOLDER.parent / "docs" / "instance-format.md").read_text(encoding="utf-8")
+    whole, machines = re.findall(r"^```yaml\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    head = "apiVersion: placer/v1\nkind: Instance\nnodes: [{name: n, machine: box}]\n"
+    path = tmp_path / "a.yaml"
+
+    path.write_text(whole)
+    assert len(load_instance([path]).nodes) == 4
+    path.write_text(head + machines)
+    assert len(load_instance([path]).nodes[0].machine.devices) == 4
