@@ -68,7 +68,9 @@ def _gather(value: object) -> object:
 Name = Annotated[str, AfterValidator(check_name)]
 """The name of a pod, a gang or a namespace."""
 
-CpuList = Annotated[str, AfterValidator(_check_cpu_list)]
+CpuList = Annotated[
+    str, AfterValidator(_check_cpu_list), WithJsonSchema({"type": ["string", "integer"]})
+]
 """CPUs in the kernel's list format; written in quotes or not."""
 
 Amount = Annotated[str, WithJsonSchema({"type": ["string", "number"]})]

@@ -4,12 +4,14 @@ from collections.abc import Callable
 
 from placer_models.cluster import Machine, Node
 from placer_models.cpuset import format_cpu_list, parse_cpu_list
+from placer_models.device import GPU
 from placer_models.instance.documents import Document
 from placer_models.instance.errors import InputError, shown, suggestion
 from placer_models.instance.faults import Faults, Place
 from placer_models.instance.fields import check_name
 from placer_models.instance.hosts import MAX_HOSTS, expand_hosts
 from placer_models.instance.pods import Names
+from placer_models.instance.requests import GPU_NAMES
 from placer_models.instance.schema import NodePart
 from placer_models.policy import AlignmentPolicy
 
@@ -94,12 +96,13 @@ class NodeReader:
         self, part: NodePart, machine: Machine, place: Place
     ) -> frozenset[tuple[str, int]]:
         found = set()
-        for kind, minors in part.unhealthy_devices.items():
+        for written, minors in part.unhealthy_devices.items():
+            kind = GPU if written in GPU_NAMES else written
             have = {d.minor for d in machine.devices if d.type == kind}
             for i, minor in enumerate(minors):
                 if minor not in have:
                     self._faults.add(
-                        place.at(kind, i), missing_device(kind, minor, have, machine.name)
+                        place.at(written, i), missing_device(kind, minor, have, machine.name)
                     )
                 found.add((kind, minor))
         return frozenset(found)
