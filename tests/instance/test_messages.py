@@ -52,6 +52,17 @@ def test_a_hopeless_file_is_given_up_early(sample: str, refusal: Callable[..., s
     assert message.endswith("(and 99 more)")
 
 
+def test_what_a_file_unfolds_to_is_bounded(sample: str, refusal: Callable[..., str]) -> None:
+    """
+    Nodes are counted over all entries, and numbers make names too long.
+    """
+    nodes = sample.replace("n[0-1]", "n[1-60000]").replace("name: spare", "name: m[1-60000]")
+    names = sample.replace("name: many", f"name: {'m' * 252}")
+
+    assert "nodes[1].name: the nodes are more than 100,000" in refusal(nodes)
+    assert "pods[1].name: 'mmm" in refusal(names)
+
+
 def test_a_message_has_one_line_whatever_the_value(
     sample: str, refusal: Callable[..., str]
 ) -> None:
