@@ -81,7 +81,8 @@ def optimise(
     found = status in (cp_model.OPTIMAL, cp_model.FEASIBLE)
     return Solved(
         solution=Solution(tuple(solver.response_proto.solution), solver.value) if found else None,
-        bound=_bound(solver, sense) if status != cp_model.INFEASIBLE else None,
+        # Without a solution CP-SAT's bound may be its initial 0, which proves nothing.
+        bound=_bound(solver, sense) if found else None,
         optimal=status == cp_model.OPTIMAL,
         infeasible=status == cp_model.INFEASIBLE,
     )

@@ -1,0 +1,130 @@
+"""A full fleet of mixed machines and pods: what the joint search adds to greedy.
+
+Nodes of eight kinds of the catalogue, pods that ask for as much as there is: GPU gangs,
+latency-critical services, batch. Per size: tier 1 of the greedy answer, of the joint
+answer, its bound, the gap, and the share of the gap to the bound that was closed.
+
+Run: python benchmarks/fleet.py [SECONDS] [NODES ...]
+"""
+
+import random
+import sys
+import time
+
+from placer.search.options import Engine, SolveOptions
+from placer.search.solver import solve
+from placer_models.cluster import Instance, Node
+from placer_models.device import GPU
+from placer_models.machines.catalogue import load_machine
+from placer_models.placement import Answer, PartlyPlaced, Placed
+from placer_models.pod import Container, DeviceRequest, Gang, Pod, PodSpec, Resources
+from placer_models.policy import AlignmentPolicy, BindPolicy, QosClass, Strength
+
+GIB = 2**30
+KINDS = (
+    "dgx-a100",
+    "hgx-h100",
+    "dgx-1-v100",
+    "rtx-4090-8gpu",
+    "epyc-7402-nps1",
+    "xeon-6430-2s",
+    "a6000-bridged-pairs",
+    "polaris",
+)
+
+
+def spec(qos: QosClass, cpus: int, memory_gib: int, gpus: int = 0, **policies: object) -> PodSpec:
+    devices = (DeviceRequest(GPU, gpus),) if gpus else ()
+    requests = Resources(1000 * cpus, memory_gib * GIB, devices=devices)
+    return PodSpec((Container("main", requests),), qos=qos, **policies)  # type: ignore[arg-type]
+
+
+JOBS = (
+    spec(QosClass.LSR, 8, 32, 1),
+    spec(QosClass.LSR, 16, 64, 2, alignment=AlignmentPolicy.BEST_EFFORT),
+    spec(QosClass.LS, 16, 128, 4),
+    spec(QosClass.LSR, 24, 128, 8),
+)
+SERVICES = (
+    spec(QosClass.LSR, 4, 8),
+    spec(QosClass.LSE, 6, 16, bind=BindPolicy.FULL_PCPUS, bind_strength=Strength.REQUIRED),
+    spec(QosClass.LS, 2, 4),
+    spec(QosClass.BE, 8, 4),
+    spec(
+        QosClass.LSR,
+        12,
+        24,
+        alignment=AlignmentPolicy.SINGLE_NUMA_NODE,
+        bind=BindPolicy.SPREAD_BY_PCPUS,
+    ),
+)
+
+
+def fleet(count: int, load: float, seed: int = 0) -> Instance:
+    """Return nodes, and pods that ask for that share of their GPUs and most of their CPUs."""
+    rng = random.Random(seed)
+    machines = [load_machine(kind) for kind in KINDS]
+    nodes = tuple(Node(f"n{i:04}", machines[i % len(machines)]) for i in range(count))
+    gpus = sum(d.type == GPU for node in nodes for d in node.machine.devices)
+    cpus = sum(len(node.machine.topology.online) for node in nodes)
+    gangs: list[Gang] = []
+    asked_gpus = asked_cpus = 0
+    while asked_gpus < load * gpus:
+        job = rng.choices(JOBS, (4, 3, 2, 1))[0]
+        size = rng.choice((1, 1, 1, 2, 4))
+        name = f"job-{len(gangs)}"
+        pods = tuple(Pod(f"{name}-{i}", "default", job) for i in range(size))
+        gangs.append(
+            Gang(
+                name=name if size > 1 else pods[0].name,
+                namespace="default",
+                pods=pods,
+                minimum=size if rng.random() < 0.7 else max(1, size // 2),
+                priority=rng.choice((0, 0, 10)),
+                lone=size == 1,
+            )
+        )
+        asked_gpus += size * job.requests.count_of(GPU)
+        asked_cpus += size * job.requests.cpu_milli // 1000
+    while asked_cpus < 0.8 * load * cpus:
+        service = rng.choice(SERVICES)
+        name = f"service-{len(gangs)}"
+        pod = Pod(name, "default", service)
+        gangs.append(Gang(name, "default", (pod,), 1, priority=rng.choice((0, 10)), lone=True))
+        asked_cpus += service.requests.cpu_milli // 1000
+    return Instance(nodes, tuple(gangs))
+
+
+def points(answer: Answer) -> tuple[int, int | None, int]:
+    """Return tier 1 summed over priorities, its bound, and how many pods are left out."""
+    if not isinstance(answer, Placed | PartlyPlaced):
+        return 0, None, 0
+    first = [value for value in answer.tiers if value.tier.name.startswith("placed.")]
+    known = [value.bound for value in first if value.bound is not None]
+    bound = sum(known) if len(known) == len(first) else None
+    return sum(v.value for v in first), bound, len(getattr(answer, "unplaced", ()))
+
+
+def main(seconds: float, sizes: list[int]) -> None:
+    print(
+        "nodes   pods  greedy points  left out     s  joint points  left out     s   bound  gap %"
+    )
+    for count in sizes:
+        instance = fleet(count, 1.0 if count <= 32 else 0.9)
+        rows = []
+        for engine in (Engine.GREEDY, Engine.AUTO):
+            started = time.perf_counter()
+            answer = solve(instance, SolveOptions(engine=engine, time_limit_s=seconds))
+            rows.append((*points(answer), time.perf_counter() - started))
+        (greedy, _, out, greedy_s), (joint, bound, left, joint_s) = rows
+        pods = sum(len(gang.pods) for gang in instance.gangs)
+        gap = f"{100 * (bound - joint) / bound:5.2f}" if bound else "    -"
+        print(
+            f"{count:5}  {pods:5}  {greedy:13}  {out:8}  {greedy_s:4.1f}  {joint:12}  {left:8}"
+            f"  {joint_s:4.1f}  {bound if bound is not None else '-':>6}  {gap}"
+        )
+
+
+if __name__ == "__main__":
+    asked = [float(word) for word in sys.argv[1:]]
+    main(asked[0] if asked else 10.0, [int(n) for n in asked[1:]] or [4, 16, 64, 200])

@@ -1,0 +1,73 @@
+"""One call of CP-SAT, and what it may claim."""
+
+import pytest
+from ortools.sat.python.cp_model import CpModel
+
+from placer.search.budget import Budget
+from placer.search.cp import SolverError, optimise
+from placer.search.options import SolveOptions
+from placer_models.goals import Sense
+
+
+def budget(seconds: float = 10) -> Budget:
+    return Budget(SolveOptions(workers=1, time_limit_s=seconds))
+
+
+def test_a_search_that_had_no_time_claims_no_bound() -> None:
+    """
+    CP-SAT then says 0, which is below what a known placement has: a false proof.
+    """
+    model = CpModel()
+    x = model.new_int_var(0, 9, "x")
+    solved = optimise(model, x, Sense.MAXIMISE, budget(), share=0)
+
+    assert (solved.solution, solved.bound, solved.optimal) == (None, None, False)
+
+
+@pytest.mark.parametrize(("sense", "best"), [(Sense.MAXIMISE, 7), (Sense.MINIMISE, 2)])
+def test_value_and_bound_meet_at_the_optimum(sense: Sense, best: int) -> None:
+    """
+    Both directions, and the solution can be asked for any expression.
+    """
+    model = CpModel()
+    x = model.new_int_var(2, 7, "x")
+    solved = optimise(model, x, sense, budget(), share=10)
+
+    assert solved.solution is not None
+    assert (solved.solution.value(x + 1), solved.bound, solved.optimal) == (best + 1, best, True)
+
+
+def test_a_second_goal_replaces_the_first() -> None:
+    """
+    The same model is asked for one tier after the other.
+    """
+    model = CpModel()
+    x = model.new_int_var(0, 3, "x")
+    optimise(model, x, Sense.MAXIMISE, budget(), share=10)
+
+    assert optimise(model, x, Sense.MINIMISE, budget(), share=10).bound == 0
+
+
+def test_no_solution_is_told_apart_from_no_time() -> None:
+    """
+    Infeasible is a proof, and no solution comes with it.
+    """
+    model = CpModel()
+    x = model.new_int_var(0, 3, "x")
+    model.add(x >= 4)
+    solved = optimise(model, x, Sense.MAXIMISE, budget(), share=10)
+
+    assert (solved.infeasible, solved.solution) == (True, None)
+
+
+def test_an_invalid_model_is_our_defect() -> None:
+    """
+    MODEL_INVALID is never passed on as an answer.
+    """
+    model = CpModel()
+    x = model.new_int_var(0, 2**62, "x")
+    y = model.new_int_var(0, 2**62, "y")
+    model.add(4 * x + 4 * y >= 1)
+
+    with pytest.raises(SolverError, match="invalid"):
+        optimise(model, x, Sense.MAXIMISE, budget(), share=10)
