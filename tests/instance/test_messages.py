@@ -56,7 +56,7 @@ def test_what_a_file_unfolds_to_is_bounded(sample: str, refusal: Callable[..., s
     """
     Nodes are counted over all entries, and numbers make names too long.
     """
-    nodes = sample.replace("n[0-1]", "n[1-60000]").replace("name: spare", "name: m[1-60000]")
+    nodes = sample.replace("n[0-1]", "n[1-60000]").replace("name: spare", "name: 'm[1-60000]'")
     names = sample.replace("name: many", f"name: {'m' * 252}")
 
     assert "nodes[1].name: the nodes are more than 100,000" in refusal(nodes)
