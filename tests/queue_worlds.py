@@ -27,6 +27,7 @@ class World:
         arrivals: (time, job, lengths): units that arrive together.
         changes: (time, threads): capacity that comes and goes; a thread in use leaves
             when its unit ends.
+    widths: Threads that each unit of a job needs at once; 1 where it is not said.
     """
 
     parents: dict[str, str]
@@ -36,6 +37,8 @@ class World:
     changes: list[tuple[int, int]] = field(default_factory=list)
     known: bool = True
     guess_us: int = 60
+    widths: dict[str, int] = field(default_factory=dict)
+    bypass_limit: int = 8
 
     def path(self, job: str) -> list[str]:
         """Return the job and the groups above it, without the top."""
@@ -70,13 +73,29 @@ def random_world(rng: random.Random, *, known: bool) -> World:
     return World(parents, weights, sorted(arrivals), rng.randint(1, 8), sorted(changes), known)
 
 
+def random_gang_world(rng: random.Random) -> World:
+    """Draw a world in which some jobs have gangs, which often do not fit."""
+    world = random_world(rng, known=True)
+    world.changes.clear()
+    world.capacity = rng.randint(2, 8)
+    world.bypass_limit = rng.randint(0, 4)
+    jobs = [name for name in world.parents if name.startswith("j")]
+    world.widths = {job: rng.randint(1, world.capacity) for job in jobs if rng.random() < 0.6}
+    return world
+
+
 def _weight(rng: random.Random) -> int:
     return rng.choice([1000, 1000, 4000, 333, 7001, rng.randint(1, 9999)])
 
 
 def queue_of(world: World, charge: Charge = Charge.DISPATCH) -> FairQueue:
     """Return a queue with the world's flows and no units."""
-    queue = FairQueue(charge=charge, guess_us=world.guess_us)
+    queue = FairQueue(
+        charge=charge,
+        guess_us=world.guess_us,
+        bypass_limit=world.bypass_limit,
+        hold_us=10**9,
+    )
     for name, parent in world.parents.items():
         weight = world.weights_milli[name]
         if name.startswith("g"):
@@ -122,7 +141,7 @@ def run(
         if kind == 0:
             ticket, length = what
             queue.finish(ticket, now)
-            busy -= 1
+            busy -= ticket.unit.width
             for meter in meters:
                 meter.finished(ticket, length, now)
         elif kind == 1:
@@ -133,20 +152,28 @@ def run(
             units = []
             for i, length in enumerate(burst, start=first):
                 lengths[job, i] = length
-                units.append(Unit(i, length if world.known else None))
+                width = world.widths.get(job, 1)
+                units.append(Unit(i, length if world.known else None, width))
             queue.submit(job, *units, now_us=now)
             for meter in meters:
                 meter.arrived(job, len(units), now)
         if events and events[0][0] == now:
             continue
-        while busy < capacity and (ticket := queue.next(now)) is not None:
+        while busy < capacity and (ticket := _next(world, queue, capacity - busy, now)) is not None:
             length = lengths[ticket.job, ticket.unit.key]
-            busy += 1
+            busy += ticket.unit.width
             log.append((now, ticket.job, length))
             heapq.heappush(events, (now + length, 0, ticket.sequence, (ticket, length)))
             for meter in meters:
                 meter.dispatched(ticket, length, now)
     return log
+
+
+def _next(world: World, queue: FairQueue, free: int, now: int) -> Ticket | None:
+    if not world.widths:
+        return queue.next(now)
+    chosen = queue.next_that_fits(now, lambda unit: unit.width <= free)
+    return chosen if isinstance(chosen, Ticket) else None
 
 
 class PairMeter(Meter):
@@ -242,28 +269,34 @@ class TallyMeter(Meter):
 
     def dispatched(self, ticket: Ticket, length: int, now: int) -> None:
         """Note charge and error of a unit in flight."""
-        for name in self.world.path(ticket.job):
-            self.longest[name] = max(self.longest[name], length, ticket.charge)
+        self.note(ticket, length)
         self._err(ticket, length, 1)
-        self._measure()
+        self.measure()
+
+    def note(self, ticket: Ticket, length: int) -> None:
+        """Note how long units of the flows are."""
+        for name in self.world.path(ticket.job):
+            whole = length * ticket.unit.width
+            self.longest[name] = max(self.longest[name], whole, ticket.charge)
 
     def finished(self, ticket: Ticket, length: int, now: int) -> None:
         """The error is corrected: it is in flight no more."""
         self._err(ticket, length, -1)
-        self._measure()
+        self.measure()
 
     def arrived(self, job: str, units: int, now: int) -> None:
         """A start from idleness may widen a gap; it must not."""
-        self._measure()
+        self.measure()
 
     def _err(self, ticket: Ticket, length: int, sign: int) -> None:
-        error = abs(ticket.charge - length)
+        error = abs(ticket.charge - length * ticket.unit.width)
         for name in self.world.path(ticket.job):
             group = self.world.parents[name]
             self.errors[group] += sign * Fraction(error * 1000, self.world.weights_milli[name])
             self.worst_errors[group] = max(self.worst_errors[group], self.errors[group])
 
-    def _measure(self) -> None:
+    def measure(self) -> None:
+        """Compare all siblings that wait."""
         groups: dict[str, list[str]] = defaultdict(list)
         for name, flow in self.queue.tree.flows.items():
             if flow.entry is not None:

@@ -13,9 +13,16 @@ fit where there is room for a smaller one: ``next_that_fits`` and ``select`` let
 go before them, a bounded number of times. A decision costs O(log n) for n flows.
 """
 
-from collections.abc import Callable, Collection, Iterator
-from itertools import islice
+from collections.abc import Collection
 
+from placer.queue.bypass import (
+    Blocked,
+    Fits,
+    Search,
+    is_held,
+    pass_over,
+    turns_out_of_order,
+)
 from placer.queue.explain import steps_down
 from placer.queue.flow import Flow, Group, Job
 from placer.queue.tree import Tree
@@ -33,9 +40,6 @@ from placer.queue.words import (
     Unit,
 )
 
-Fits = Callable[[Unit], bool]
-"""Whether a unit can start now."""
-
 
 class FairQueue:
     """Decides whose unit is next. It reads no clock: callers say what time it is.
@@ -43,8 +47,8 @@ class FairQueue:
     Attributes:
         tree: The flows and their accounts.
         guess_us: Length charged for a unit of unknown length before any of its job ended.
-        bypass_limit: How often others may go before the oldest unit of a job; after
-            that it is held: nothing goes before it.
+        bypass_limit: How often others may go before the oldest unit of a job, or before a
+            flow that stands before them; after that it is held: nothing goes before it.
         hold_us: How long a unit may be held; after that it is set aside.
         look_ahead: How many units of a job are tried when its oldest does not fit.
         in_flight: Tickets not finished, by sequence number.
@@ -103,6 +107,8 @@ class FairQueue:
 
     def remove(self, name: str) -> None:
         """Forget a job that has no units any more, or a group without flows."""
+        if any(job == name for job, _ in self.set_aside):
+            raise ValueError(f"a unit of '{name}' is set aside; retry it before the job is removed")
         self.tree.remove(name)
 
     def submit(self, job: str, *units: Unit, now_us: int = 0) -> None:
@@ -120,38 +126,26 @@ class FairQueue:
 
     def next(self, now_us: int) -> Ticket | None:
         """Dispatch the oldest unit of the least served job; None: nothing waits."""
-        flow: Flow = self.tree.root
-        running = self.tree.charge is Charge.RUNNING
-        while isinstance(flow, Group):
-            if not flow.active:
-                return None
-            flow = next(flow.in_order(Charge.RUNNING, now_us)) if running else flow.first()
-        return self._start(flow, 0, now_us)
+        job = self._least_served(now_us)
+        return None if job is None else self._start(job, 0, now_us)
 
     def next_that_fits(self, now_us: int, fits: Fits) -> Ticket | Held | None:
         """Dispatch the least served unit that fits; None: none that was tried does.
 
-        Younger units of a job may go before its oldest, then units of other jobs; each
-        time counts as a pass of the oldest.
+        Younger units of a job may go before its oldest, then units of other jobs.
         """
-        while True:
-            passed: list[Job] = []
-            held = None
-            for job in self._jobs_in_order(self.tree.root, now_us):
-                position = self._first_that_fits(job, fits)
-                if position != 0:
-                    passed.append(job)
-                if position is not None:
-                    for other in passed:
-                        other.passes += 1
-                    return self._start(job, position, now_us)
-                if job.passes >= self.bypass_limit:
-                    held = job
-                    break
-            if held is None:
-                return None
-            if not self._hold_ends(held, now_us):
-                return Held(held.name, held.waiting[0], held.passes)
+        search = Search(self.tree.charge, now_us, fits, self.bypass_limit, self.look_ahead)
+        while isinstance(found := search.below(self.tree.root), Blocked):
+            if not self._hold_ends(found.job, now_us):
+                return Held(found.job.name, found.job.waiting[0], found.job.overtaken)
+        if found is None:
+            return None
+        for job in found.tried:
+            job.overtaken += 1
+        ticket = self._start(found.job, found.position, now_us)
+        for flow, by in found.skipped:
+            pass_over(flow, by, self.tree.charge, now_us)
+        return ticket
 
     def explain(self, now_us: int) -> tuple[Step, ...]:
         """Return why ``next`` would choose what it would, from the top of the tree down."""
@@ -168,13 +162,10 @@ class FairQueue:
         that is held closes the batch, so that nothing of this batch goes before it.
         """
         picks: list[Pick] = []
-        while len(picks) < limit:
-            steps = self.explain(now_us)
-            ticket = self.next(now_us)
-            if ticket is None:
-                break
-            picks.append(Pick(ticket, steps))
-            if ticket.passes >= self.bypass_limit:
+        while len(picks) < limit and (job := self._least_served(now_us)) is not None:
+            steps, held = self.explain(now_us), self._is_held(job, now_us)
+            picks.append(Pick(self._start(job, 0, now_us), steps))
+            if held:
                 return Batch(tuple(picks), held=True)
         return Batch(tuple(picks), held=False)
 
@@ -185,18 +176,25 @@ class FairQueue:
         while. Each unit that was placed although it came later counts as a pass.
         ``placed`` are the sequence numbers of the tickets that run now.
         """
-        later = 0
-        jobs: dict[str, Job] = {}
-        for ticket in (pick.ticket for pick in reversed(batch.picks)):
-            if ticket.sequence in placed:
-                later += 1
-                continue
-            jobs[ticket.job] = job = self.tree.job(ticket.job)
+        jobs = {pick.ticket.job: self.tree.job(pick.ticket.job) for pick in batch.picks}
+        tickets = [(pick.ticket, pick.ticket.sequence in placed) for pick in batch.picks]
+        later = sum(runs for _, runs in tickets)
+        left: list[tuple[Ticket, int]] = []
+        for ticket, runs in tickets:
+            later -= runs
+            if not runs:
+                left.append((ticket, later))
+        turns = turns_out_of_order([(jobs[ticket.job], runs) for ticket, runs in tickets])
+        for ticket, times in reversed(left):
+            job = jobs[ticket.job]
             self._take_back(job, ticket, now_us)
-            job.passes, job.held_since_us = ticket.passes + later, ticket.held_since_us
-        bypasses = [self._bypass(job) for job in reversed(jobs.values()) if job.passes]
-        for job in jobs.values():
-            if job.passes >= self.bypass_limit:
+            job.overtaken, job.held_since_us = ticket.passes + times, ticket.held_since_us
+        for (flow, by), times in turns.items():
+            pass_over(flow, by, self.tree.charge, now_us, times)
+        waiting = list(dict.fromkeys(jobs[ticket.job] for ticket, _ in left))
+        bypasses = [self._bypass(job, now_us) for job in waiting if job.overtaken]
+        for job in waiting:
+            if self._is_held(job, now_us):
                 self._hold_ends(job, now_us)
         return tuple(bypasses)
 
@@ -220,13 +218,13 @@ class FairQueue:
         for name, unit in reversed(units):
             job = self.tree.job(name)
             job.waiting.appendleft(unit)
-            job.passes, job.held_since_us = 0, None
+            job.overtaken, job.held_since_us = 0, None
             self.tree.wake(job, now_us)
 
-    def bypasses(self) -> tuple[Bypass, ...]:
+    def bypasses(self, now_us: int) -> tuple[Bypass, ...]:
         """Return the units that others went before and that still wait."""
         jobs = (flow for flow in self.tree.flows.values() if isinstance(flow, Job))
-        return tuple(self._bypass(job) for job in jobs if job.passes and job.waiting)
+        return tuple(self._bypass(job, now_us) for job in jobs if job.overtaken and job.waiting)
 
     def report(self, name: str, now_us: int) -> FlowReport:
         """Return what a flow has had."""
@@ -241,26 +239,24 @@ class FairQueue:
             running=flow.holds(),
         )
 
-    def _jobs_in_order(self, group: Group, now_us: int) -> Iterator[Job]:
-        for flow in group.in_order(self.tree.charge, now_us):
-            if isinstance(flow, Group):
-                yield from self._jobs_in_order(flow, now_us)
-            else:
-                yield flow
-
-    def _first_that_fits(self, job: Job, fits: Fits) -> int | None:
-        depth = 1 if job.passes >= self.bypass_limit else self.look_ahead
-        tried = enumerate(islice(job.waiting, depth))
-        return next((position for position, unit in tried if fits(unit)), None)
+    def _least_served(self, now_us: int) -> Job | None:
+        flow: Flow = self.tree.root
+        running = self.tree.charge is Charge.RUNNING
+        while isinstance(flow, Group):
+            if not flow.active:
+                return None
+            flow = next(flow.in_order(Charge.RUNNING, now_us)) if running else flow.first()
+        return flow
 
     def _start(self, job: Job, position: int, now_us: int) -> Ticket:
         """Dispatch the unit of the job at the position in its queue."""
         if position:
             unit = job.waiting[position]
             del job.waiting[position]
+            job.held_since_us = None
             return self._ticket(job, unit, now_us)
-        passes, held_since_us = job.passes, job.held_since_us
-        job.passes, job.held_since_us = 0, None
+        passes, held_since_us = job.overtaken, job.held_since_us
+        job.overtaken, job.held_since_us = 0, None
         return self._ticket(job, job.waiting.popleft(), now_us, passes, held_since_us)
 
     def _ticket(
@@ -305,11 +301,15 @@ class FairQueue:
         if now_us - job.held_since_us < self.hold_us:
             return False
         self.set_aside.append((job.name, job.waiting.popleft()))
-        job.passes, job.held_since_us = 0, None
+        job.overtaken, job.held_since_us = 0, None
+        for flow in job.path():
+            flow.passes = 0
         if not job.waiting:
             self.tree.sleep(job, now_us)
         return True
 
-    def _bypass(self, job: Job) -> Bypass:
-        held = job.passes >= self.bypass_limit
-        return Bypass(job.name, job.waiting[0], job.passes, held)
+    def _is_held(self, job: Job, now_us: int) -> bool:
+        return is_held(job, self.bypass_limit, self.tree.charge, now_us)
+
+    def _bypass(self, job: Job, now_us: int) -> Bypass:
+        return Bypass(job.name, job.waiting[0], job.overtaken, self._is_held(job, now_us))

@@ -7,8 +7,10 @@ the same order, and equal fractions have equal keys: the comparison is exact.
 """
 
 import heapq
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from placer.queue.words import Charge, Unit
 
@@ -18,7 +20,24 @@ Entry = tuple[int, int, "Flow"]
 """A flow in its parent's heap: its key, its rank among all flows, itself."""
 
 
-class Account:
+class Floor(NamedTuple):
+    """Where a flow starts that turns active: at a sibling's value, and as far behind.
+
+    Attributes:
+        standing: What the sibling's decisions go by.
+        weight_milli: Its weight.
+        passes: How often others went before it.
+        behind: The largest key of those.
+
+    """
+
+    standing: int = 0
+    weight_milli: int = 1
+    passes: int = 0
+    behind: int = 0
+
+
+class Account(ABC):
     """What groups and jobs have in common. Mutable; ``Tree`` keeps it consistent.
 
     Attributes:
@@ -29,15 +48,19 @@ class Account:
         executed: Thread-microseconds of units that have ended; of a group, those of
             flows that were removed.
         entry: The flow's valid entry in its parent's heap; others there are stale.
+        passes: How often siblings went before it, see ``placer.queue.bypass``.
+        behind: The largest key of those siblings.
 
     """
 
     __slots__ = (
+        "behind",
         "entry",
         "executed",
         "lifted_at",
         "name",
         "parent",
+        "passes",
         "rank",
         "recent",
         "tally",
@@ -54,6 +77,33 @@ class Account:
         self.lifted_at = 0
         self.executed = 0
         self.entry: Entry | None = None
+        self.passes = 0
+        self.behind = 0
+
+    @abstractmethod
+    def queued(self) -> int:
+        """Return how many units wait, here or below."""
+
+    @abstractmethod
+    def holds(self) -> int:
+        """Return how many threads of capacity are held, here or below."""
+
+    @abstractmethod
+    def service(self, now_us: int) -> int:
+        """Return the thread-microseconds executed, running units included (Q4)."""
+
+    def standing(self, charge: Charge, now_us: int) -> int:
+        """Return what decisions go by at the moment, in thread-microseconds."""
+        return self.tally if charge is Charge.DISPATCH else self.tally + self.service(now_us)
+
+    def as_floor(self, charge: Charge, now_us: int) -> Floor:
+        """Return where a sibling starts that is lifted to this flow's value."""
+        standing, passes = self.standing(charge, now_us), self.passes_now(charge, now_us)
+        return Floor(standing, self.weight_milli, passes, self.behind)
+
+    def passes_now(self, charge: Charge, now_us: int) -> int:
+        """Return how often siblings went before it since it had last caught up."""
+        return self.passes if self.key(self.standing(charge, now_us)) < self.behind else 0
 
     def key(self, standing: int) -> int:
         """Return an integer that orders siblings by standing over weight, exactly."""
@@ -65,8 +115,8 @@ class Group(Account):
 
     Attributes:
         active: How many children have units that wait.
-        floor: Tally and weight of the child that was last to have any; a start from
-            idleness is lifted to this value when no sibling is active.
+        floor: That of the child that was last to have any; a start from idleness is
+            lifted to it when no sibling is active.
         heap: Entries of active children, and stale ones, least first.
 
     """
@@ -77,7 +127,7 @@ class Group(Account):
         super().__init__(name, parent, weight_milli, rank)
         self.children: dict[str, Flow] = {}
         self.active = 0
-        self.floor = (0, 1)
+        self.floor = Floor()
         self.heap: list[Entry] = []
 
     def queued(self) -> int:
@@ -92,22 +142,18 @@ class Group(Account):
         """Return the thread-microseconds executed below, running units included."""
         return self.executed + sum(child.service(now_us) for child in self.children.values())
 
-    def standing(self, charge: Charge, now_us: int) -> int:
-        """Return what decisions go by at the moment, in thread-microseconds."""
-        return self.tally if charge is Charge.DISPATCH else self.tally + self.service(now_us)
-
     def enter(self, child: "Flow") -> None:
         """Count a child among the active ones."""
         self.active += 1
         child.entry = (child.key(child.tally), child.rank, child)
         self._push(child.entry)
 
-    def leave(self, child: "Flow", standing: int) -> None:
+    def leave(self, child: "Flow", floor: Floor) -> None:
         """Take a child that has nothing left to dispatch out of the active ones."""
         self.active -= 1
         if self.active == 0:
             self.heap.clear()
-            self.floor = (standing, child.weight_milli)
+            self.floor = floor
         elif self.heap[0] is child.entry:
             heapq.heappop(self.heap)
         child.entry = None
@@ -143,12 +189,12 @@ class Group(Account):
                 if below < len(self.heap):
                     heapq.heappush(frontier, (self.heap[below], below))
 
-    def lowest(self, charge: Charge, now_us: int) -> tuple[int, int]:
-        """Return standing and weight of the least active value, or the floor."""
+    def lowest(self, charge: Charge, now_us: int) -> Floor:
+        """Return the floor of the least served active child, or else the last one."""
         if self.active == 0:
             return self.floor
         child = self.first() if charge is Charge.DISPATCH else next(self.in_order(charge, now_us))
-        return child.standing(charge, now_us), child.weight_milli
+        return child.as_floor(charge, now_us)
 
     def _push(self, entry: Entry) -> None:
         heapq.heappush(self.heap, entry)
@@ -163,7 +209,7 @@ class Job(Account):
 
     Attributes:
         waiting: Units not dispatched yet, oldest first.
-        passes: How often others went before the oldest one because it did not fit.
+        overtaken: How often others went before the oldest one because it did not fit.
         held_since_us: Since when nothing may go before the oldest one; None: not yet.
         running: Threads of capacity held by units that have not ended.
         starts_sum: Over those threads, the sum of their start times, microseconds.
@@ -176,7 +222,7 @@ class Job(Account):
         "ended",
         "ended_us",
         "held_since_us",
-        "passes",
+        "overtaken",
         "running",
         "starts_sum",
         "waiting",
@@ -185,7 +231,7 @@ class Job(Account):
     def __init__(self, name: str, parent: Group, weight_milli: int, rank: int) -> None:
         super().__init__(name, parent, weight_milli, rank)
         self.waiting: deque[Unit] = deque()
-        self.passes = 0
+        self.overtaken = 0
         self.held_since_us: int | None = None
         self.running = 0
         self.starts_sum = 0
@@ -204,9 +250,12 @@ class Job(Account):
         """Return the thread-microseconds executed, running units included (Q4)."""
         return self.executed + self.running * now_us - self.starts_sum
 
-    def standing(self, charge: Charge, now_us: int) -> int:
-        """Return what decisions go by at the moment, in thread-microseconds."""
-        return self.tally if charge is Charge.DISPATCH else self.tally + self.service(now_us)
+    def path(self) -> Iterator["Flow"]:
+        """Yield the job and the groups above it, without the top of the tree."""
+        flow: Flow = self
+        while flow.parent is not None:
+            yield flow
+            flow = flow.parent
 
     def estimate_us(self, guess_us: int) -> int:
         """Return the mean length of the units that have ended; before any, the guess."""

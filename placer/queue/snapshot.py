@@ -8,10 +8,12 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from placer.queue.fair import FairQueue
-from placer.queue.flow import Flow, Group, Job
+from placer.queue.flow import Floor, Flow, Group, Job
 from placer.queue.words import Charge, Ticket, Unit
 
 VERSION = 1
+
+_NO_FLOOR = Floor()
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +22,7 @@ class FlowState:
 
     Attributes:
         group: Name of the group it is in; the top of the tree has no name.
-        floor: Tally and weight; see ``Group``.
+        floor: See ``Group``.
 
     """
 
@@ -33,9 +35,11 @@ class FlowState:
     recent: bool
     lifted_at: int
     executed: int
-    floor: tuple[int, int] = (0, 1)
+    passes: int
+    behind: int
+    floor: Floor = _NO_FLOOR
     waiting: tuple[Unit, ...] = ()
-    passes: int = 0
+    overtaken: int = 0
     held_since_us: int | None = None
     ended: int = 0
     ended_us: int = 0
@@ -58,7 +62,7 @@ class Snapshot:
     look_ahead: int
     sequence: int
     ranks: int
-    top_floor: tuple[int, int]
+    top_floor: Floor
     flows: tuple[FlowState, ...]
     in_flight: tuple[Ticket, ...]
     set_aside: tuple[tuple[str, Unit], ...]
@@ -128,12 +132,12 @@ def from_json(text: str) -> Snapshot:
     if version != VERSION:
         raise ValueError(f"the snapshot is of version {version}; this Placer reads {VERSION}")
     fields["charge"] = Charge(fields["charge"])
-    fields["top_floor"] = tuple(fields["top_floor"])
+    fields["top_floor"] = Floor(*fields["top_floor"])
     fields["flows"] = tuple(
         FlowState(
             **{
                 **state,
-                "floor": tuple(state["floor"]),
+                "floor": Floor(*state["floor"]),
                 "waiting": tuple(Unit(*unit) for unit in state["waiting"]),
             }
         )
@@ -146,7 +150,16 @@ def from_json(text: str) -> Snapshot:
 
 def _state(flow: Flow) -> FlowState:
     group = flow.parent.name if flow.parent else ""
-    common = (flow.weight_milli, flow.rank, flow.tally, flow.recent, flow.lifted_at, flow.executed)
+    common = (
+        flow.weight_milli,
+        flow.rank,
+        flow.tally,
+        flow.recent,
+        flow.lifted_at,
+        flow.executed,
+        flow.passes,
+        flow.behind,
+    )
     if isinstance(flow, Group):
         return FlowState(flow.name, group, True, *common, floor=flow.floor)
     return FlowState(
@@ -155,7 +168,7 @@ def _state(flow: Flow) -> FlowState:
         False,
         *common,
         waiting=tuple(flow.waiting),
-        passes=flow.passes,
+        overtaken=flow.overtaken,
         held_since_us=flow.held_since_us,
         ended=flow.ended,
         ended_us=flow.ended_us,
@@ -166,11 +179,12 @@ def _resume(flow: Flow, state: FlowState) -> None:
     flow.rank = state.rank
     flow.tally, flow.recent = state.tally, state.recent
     flow.lifted_at, flow.executed = state.lifted_at, state.executed
+    flow.passes, flow.behind = state.passes, state.behind
     if isinstance(flow, Group):
         flow.floor = state.floor
         return
     flow.waiting.extend(state.waiting)
-    flow.passes, flow.held_since_us = state.passes, state.held_since_us
+    flow.overtaken, flow.held_since_us = state.overtaken, state.held_since_us
     flow.ended, flow.ended_us = state.ended, state.ended_us
 
 

@@ -126,7 +126,7 @@ class Tree:
                 if backlogged:
                     group.update(flow)
                 else:
-                    group.leave(flow, flow.standing(self.charge, now_us))
+                    group.leave(flow, flow.as_floor(self.charge, now_us))
             backlogged = group.active > 0
             flow = group
 
@@ -159,7 +159,7 @@ class Tree:
         """Take a job without units, and groups without active flows, out of the active."""
         flow: Flow = job
         while (group := flow.parent) is not None and flow.entry is not None:
-            group.leave(flow, flow.standing(self.charge, now_us))
+            group.leave(flow, flow.as_floor(self.charge, now_us))
             if group.active:
                 return
             flow = group
@@ -169,12 +169,16 @@ class Tree:
         job.starts_sum -= ticket.unit.width * ticket.start_us
 
     def _lift(self, flow: Flow, group: Group, now_us: int) -> None:
-        standing, weight_milli = group.lowest(self.charge, now_us)
-        needed = -(-standing * flow.weight_milli // weight_milli)
+        floor = group.lowest(self.charge, now_us)
+        needed = -(-floor.standing * flow.weight_milli // floor.weight_milli)
+        passes = flow.passes_now(self.charge, now_us)
         short = needed - flow.standing(self.charge, now_us)
         if short > 0:
             flow.tally += short
             flow.lifted_at = self.sequence
+        # Who starts beside a flow that was passed over is as far behind as that one.
+        flow.passes = max(passes, floor.passes)
+        flow.behind = max(flow.behind, floor.behind)
 
     def _check_new(self, name: str, weight_milli: int) -> None:
         if not name:

@@ -40,7 +40,7 @@ def test_a_gang_that_does_not_fit_lets_others_go() -> None:
     queue.submit("narrow", *singles(3))
 
     assert job_of(queue.next_that_fits(0, fits(1))) == "narrow"
-    assert queue.bypasses() == (Bypass("wide", gang(4), passes=1, held=False),)
+    assert queue.bypasses(0) == (Bypass("wide", gang(4), passes=1, held=False),)
 
 
 def test_a_younger_unit_of_the_same_job_goes_first() -> None:
@@ -55,7 +55,7 @@ def test_a_younger_unit_of_the_same_job_goes_first() -> None:
 
     assert isinstance(chosen, Ticket)
     assert (chosen.job, chosen.unit.key) == ("mixed", 0)
-    assert queue.bypasses()[0].passes == 1
+    assert queue.bypasses(0)[0].passes == 1
 
 
 def test_after_the_limit_nothing_goes_before_it() -> None:
@@ -74,7 +74,7 @@ def test_after_the_limit_nothing_goes_before_it() -> None:
     assert held == Held("wide", gang(4), passes=2)
     assert isinstance(started, Ticket)
     assert (started.job, started.passes) == ("wide", 2)
-    assert queue.bypasses() == ()
+    assert queue.bypasses(0) == ()
 
 
 def test_a_unit_that_is_held_for_too_long_is_set_aside() -> None:
@@ -117,7 +117,56 @@ def test_nothing_that_fits_is_no_decision() -> None:
     queue.submit("wide", gang(4))
 
     assert queue.next_that_fits(0, fits(1)) is None
-    assert queue.bypasses() == ()
+    assert queue.bypasses(0) == ()
+
+
+def test_a_flow_of_gangs_cannot_be_passed_again_and_again() -> None:
+    """
+    A started gang does not wipe out what the flow is behind: the next one is held at once.
+    """
+    queue = queue_of("wide", "narrow", bypass_limit=2)
+    queue.submit("wide", *(Unit(i, 1, 4) for i in range(3)))
+    queue.submit("narrow", *singles(9))
+    for _ in range(2):
+        queue.next_that_fits(0, fits(1))
+
+    assert job_of(queue.next_that_fits(0, fits(4))) == "wide"
+    assert isinstance(queue.next_that_fits(0, fits(1)), Held)
+
+
+def test_a_flow_that_has_caught_up_can_be_passed_again() -> None:
+    """
+    Once its value has reached the others', its passes count from 0.
+    """
+    queue = queue_of("wide", "narrow", bypass_limit=2)
+    queue.submit("wide", Unit(0, 100, 4), Unit(1, 100, 4))
+    queue.submit("narrow", *singles(20))
+    for _ in range(2):
+        queue.next_that_fits(0, fits(1))  # narrow has had 120
+    queue.next_that_fits(0, fits(4))  # wide has had 400
+    before = [job_of(queue.next_that_fits(0, fits(1))) for _ in range(5)]
+
+    assert before == ["narrow"] * 5  # narrow has had 420, wide is first again
+    assert job_of(queue.next_that_fits(0, fits(1))) == "narrow"
+    assert job_of(queue.next_that_fits(0, fits(1))) == "narrow"
+    assert isinstance(queue.next_that_fits(0, fits(1)), Held)
+
+
+def test_groups_are_not_passed_without_end_either() -> None:
+    """
+    A group of many jobs of gangs is behind as a whole, not each of its jobs by itself.
+    """
+    queue = FairQueue(bypass_limit=3, hold_us=1000)
+    queue.add_group("gangs")
+    for i in range(5):
+        queue.add_job(f"g{i}", group="gangs")
+        queue.submit(f"g{i}", gang(4))
+    queue.add_job("narrow")
+    queue.submit("narrow", *singles(20))
+
+    chosen = [job_of(queue.next_that_fits(0, fits(1))) for _ in range(4)]
+
+    assert chosen == ["narrow", "narrow", "narrow", None]
 
 
 def test_a_batch_is_chosen_in_order_of_fairness() -> None:

@@ -7,18 +7,19 @@ from fractions import Fraction
 import pytest
 
 from placer.queue.fairness import FairnessMeter
-from placer.queue.words import Charge, Ticket
+from placer.queue.words import Charge, Ticket, Unit
 from queue_worlds import (
     Meter,
     PairMeter,
     TallyMeter,
     World,
     queue_of,
+    random_gang_world,
     random_world,
     run,
 )
 
-GATE, SLOW = range(150), range(1_000, 2_500)
+GATE, SLOW = range(200), range(1_000, 2_500)
 
 
 class LeadMeter(Meter):
@@ -87,6 +88,45 @@ def check_unknown(seeds: range) -> None:
     assert with_errors <= 1
 
 
+def check_gangs(seeds: range) -> None:
+    worst = Fraction(0)
+    for seed in seeds:
+        world = random_gang_world(random.Random(seed))
+        queue = queue_of(world)
+        tallies = TallyMeter(world, queue)
+        log = run(world, queue, tallies)
+        worst = max(worst, tallies.plain_ratio / (1 + world.bypass_limit))
+
+        assert len(log) == sum(len(lengths) for _, _, lengths in world.arrivals)
+    print(f"gangs, {len(seeds)} trees: worst ratio to the bound {float(worst):.4f}")  # noqa: T201
+
+    assert worst <= 1
+
+
+def check_batches(seeds: range) -> None:
+    worst = Fraction(0)
+    for seed in seeds:
+        rng = random.Random(seed)
+        world = random_world(rng, known=True)
+        world.bypass_limit, size = rng.randint(0, 3), rng.randint(1, 6)
+        queue = queue_of(world)
+        for _, job, lengths in world.arrivals:
+            queue.submit(job, *(Unit(i, length) for i, length in enumerate(lengths)))
+        tallies = TallyMeter(world, queue)
+        for now in range(400):
+            batch = queue.select(now, size)
+            tickets = [pick.ticket for pick in batch.picks]
+            placed = [ticket for ticket in tickets if rng.random() < 0.6]
+            queue.settle(batch, {ticket.sequence for ticket in placed}, now)
+            for ticket in placed:
+                tallies.note(ticket, ticket.charge)
+            tallies.measure()
+        worst = max(worst, tallies.plain_ratio / (1 + world.bypass_limit + size))
+    print(f"batches, {len(seeds)} trees: worst ratio to the bound {float(worst):.4f}")  # noqa: T201
+
+    assert worst <= 1
+
+
 def test_siblings_stay_within_one_thread_of_each_other() -> None:
     """
     |Di/wi - Dj/wj| <= max(Li/wi, Lj/wj), at every level, with arrivals, idling, capacity.
@@ -99,6 +139,28 @@ def test_estimates_widen_the_gap_by_their_errors_only() -> None:
     With unknown lengths the gap grows by no more than the errors of the units in flight.
     """
     check_unknown(GATE)
+
+
+def test_each_bypass_widens_the_gap_by_one_gang_at_the_most() -> None:
+    """
+    With gangs that do not fit, the gap is at most 1 + bypass limit whole services over weight.
+    """
+    check_gangs(GATE)
+
+
+def test_a_batch_that_is_placed_in_part_keeps_the_bound() -> None:
+    """
+    What the solver leaves out comes back: 1 + bypass limit + the size of a batch bounds the gap.
+    """
+    check_batches(range(60))
+
+
+@pytest.mark.slow
+def test_each_bypass_widens_the_gap_by_one_gang_at_the_most_on_many_trees() -> None:
+    """
+    The same on 1,500 more trees.
+    """
+    check_gangs(SLOW)
 
 
 @pytest.mark.slow

@@ -1,0 +1,125 @@
+"""Turns out of order: who goes before whom because a unit does not fit, and how often.
+
+Two counts bound it. A unit counts how often anything went before it while it was the
+oldest of its job, younger units of the job included. A flow counts how often siblings
+were served although it stood before them; it has caught up, and counts from 0 again,
+when its value has reached theirs. Each pass of a flow widens its gap to a sibling by one
+length at the most, so the limit of passes bounds the gap (Q9).
+"""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from itertools import islice
+from typing import NamedTuple
+
+from placer.queue.flow import Flow, Group, Job
+from placer.queue.words import Charge, Unit
+
+Fits = Callable[[Unit], bool]
+"""Whether a unit can start now."""
+
+
+class Turn(NamedTuple):
+    """A unit that can start, by its position in its job's queue.
+
+    Attributes:
+        skipped: Flows that stand before it, at every level, each with the sibling of its
+            path before which it stands.
+        tried: Jobs whose oldest unit does not fit.
+
+    """
+
+    job: Job
+    position: int
+    skipped: tuple[tuple[Flow, Flow], ...]
+    tried: tuple[Job, ...]
+
+
+class Blocked(NamedTuple):
+    """A job before which nothing may go any more, and whose oldest unit does not fit."""
+
+    job: Job
+
+
+class Search(NamedTuple):
+    """Looks for the least served unit that fits."""
+
+    charge: Charge
+    now_us: int
+    fits: Fits
+    limit: int
+    look_ahead: int
+
+    def below(self, group: Group) -> Turn | Blocked | None:
+        """Return the first turn below the group; None: no unit that was tried fits."""
+        skipped: list[Flow] = []
+        tried: list[Job] = []
+        for flow in group.in_order(self.charge, self.now_us):
+            found = self.below(flow) if isinstance(flow, Group) else self._of(flow)
+            if isinstance(found, Turn):
+                before = tuple((other, flow) for other in skipped)
+                return found._replace(
+                    skipped=(*before, *found.skipped), tried=(*tried, *found.tried)
+                )
+            if found is not None:
+                return found
+            if flow.passes_now(self.charge, self.now_us) >= self.limit:
+                return Blocked(self._first(flow))
+            skipped.append(flow)
+            tried.extend(_jobs(flow))
+        return None
+
+    def _of(self, job: Job) -> Turn | Blocked | None:
+        depth = 1 if job.overtaken >= self.limit else self.look_ahead
+        for position, unit in enumerate(islice(job.waiting, depth)):
+            if self.fits(unit):
+                return Turn(job, position, (), (job,) if position else ())
+        return Blocked(job) if job.overtaken >= self.limit else None
+
+    def _first(self, flow: Flow) -> Job:
+        while isinstance(flow, Group):
+            flow = next(flow.in_order(self.charge, self.now_us))
+        return flow
+
+
+def pass_over(flow: Flow, by: Flow, charge: Charge, now_us: int, times: int = 1) -> None:
+    """Count that a sibling was served, and charged, although the flow stood before it."""
+    flow.passes = flow.passes_now(charge, now_us) + times
+    flow.behind = max(flow.behind, by.key(by.standing(charge, now_us)))
+
+
+def is_held(job: Job, limit: int, charge: Charge, now_us: int) -> bool:
+    """Return whether nothing may go before the job's oldest unit any more."""
+    passed = (flow.passes_now(charge, now_us) for flow in job.path())
+    return job.overtaken >= limit or max(passed) >= limit
+
+
+def turns_out_of_order(batch: Sequence[tuple[Job, bool]]) -> dict[tuple[Flow, Flow], int]:
+    """Count for a batch, in its order, how often one sibling went before another.
+
+    Of each pick the batch has its job, and whether it was placed: each that was placed
+    went before the jobs of those before it that were not.
+    """
+    turns: Counter[tuple[Flow, Flow]] = Counter()
+    left: dict[Job, None] = {}
+    for served, placed in batch:
+        if placed:
+            parts = dict.fromkeys(_where_paths_part(job, served) for job in left)
+            turns.update([pair for pair in parts if pair is not None])
+        else:
+            left[served] = None
+    return turns
+
+
+def _where_paths_part(job: Job, other: Job) -> tuple[Flow, Flow] | None:
+    """Return the siblings through which two jobs' paths go; None: it is one job."""
+    pairs = zip(reversed(tuple(job.path())), reversed(tuple(other.path())), strict=False)
+    return next(((a, b) for a, b in pairs if a is not b), None)
+
+
+def _jobs(flow: Flow) -> list[Job]:
+    if isinstance(flow, Job):
+        return [flow]
+    return [
+        job for child in flow.children.values() if child.entry is not None for job in _jobs(child)
+    ]
