@@ -104,6 +104,9 @@ def _one_tier(
     bound = solved.bound
     if limit is not None and (bound is None or tier.better(bound, limit)):
         bound = limit
+    value = standing.values[index]
+    if bound is not None and tier.better(value, bound):
+        raise SolverError(f"tier {tier.name}: {value} was reached, but {bound} is its bound")
     return bound
 
 
