@@ -15,12 +15,16 @@ T = TypeVar("T")
 
 
 class Fields:
-    """A mapping at a place; fields that are not known are noted at once."""
+    """A mapping at a place; fields that are not known are noted at once.
+
+    Of what is no mapping that alone is said, and nothing of the fields it lacks.
+    """
 
     def __init__(self, node: Tree, place: Place, faults: Faults, known: Sequence[str]) -> None:
         self.place = place
         self.faults = faults
         self._entries: dict[str, Entry] = {}
+        self._is_mapping = isinstance(node, Mapping)
         if not isinstance(node, Mapping):
             faults.add(place, f"got {describe(node)}; expected fields such as '{known[0]}: ...'")
             return
@@ -35,12 +39,18 @@ class Fields:
 
     def fault(self, name: str, message: str) -> None:
         """Note what is wrong with a field; with an empty name, with the whole mapping."""
-        self.faults.add(self.place.at(name) if name else self.place, message)
+        if self._is_mapping:
+            self.faults.add(self.place.at(name) if name else self.place, message)
 
     def node(self, name: str) -> Tree | None:
         """Return what is written in the field; None: it is left out."""
         entry = self._entries.get(name)
         return entry.node if entry else None
+
+    def is_empty(self, name: str) -> bool:
+        """Return whether a list is left out or has no parts; what is no list has some."""
+        node = self.node(name)
+        return node is None or (isinstance(node, Listing) and not node.items)
 
     def text(self, name: str, default: str | None = None) -> str:
         """Return a text; without a default the field must be there."""

@@ -58,7 +58,7 @@ def read_history(path: Path) -> History:
     document, title = open_document(path, KIND, _KNOWN)
     names: dict[str, Fields] = {}
     jobs = [_job(fields, names) for fields in document.mappings("jobs", _JOB)]
-    if not jobs:
+    if not jobs and document.is_empty("jobs"):
         document.fault("jobs", "names no job; add one")
     history = History(
         title=title,
@@ -74,7 +74,7 @@ def _job(fields: Fields, names: dict[str, Fields]) -> JobHistory:
     name = read_name(fields, names)
     names[name] = fields
     lengths_us = tuple(fields.scalars("durations", parse_duration_us))
-    if not lengths_us:
+    if fields.is_empty("durations"):
         fields.fault("durations", "names no duration; list how long each thread took")
     return JobHistory(name, lengths_us, fields.parsed("splittable", True, _truth))
 

@@ -43,7 +43,8 @@ def read_lengths(job: Fields, seed: str) -> tuple[int, ...]:
         return split_evenly(work_us, threads)
     units = _listed(job) if given == ["lengths"] else _alike(job, seed)
     if not units:
-        job.fault("lengths", "is empty; list the length of each unit of work")
+        if job.is_empty("lengths"):
+            job.fault("lengths", "is empty; list the length of each unit of work")
         return (1,)
     threads = job.integer("threads", len(units), least=1, most=MAX_THREADS)
     if threads > len(units):

@@ -107,7 +107,7 @@ def _jobs(
         if threads > MAX_THREADS:
             fields.fault("", f"brings the threads of work to {threads:,}; at most {MAX_THREADS:,}")
             break
-    if not jobs:
+    if not jobs and document.is_empty("jobs"):
         document.fault("jobs", "names no job; add one")
     return jobs
 
@@ -145,10 +145,11 @@ def _running_on(
     if "runningOn" not in fields:
         return ()
     numbers = tuple(fields.scalars("runningOn", lambda text: _thread(text, capacity, busy)))
-    if len(numbers) != needed:
+    named = sum(1 for _ in fields.items("runningOn"))
+    if named != needed:
         fields.fault(
             "runningOn",
-            f"names {len(numbers)} free threads of capacity; its threads of work hold {needed}",
+            f"names {named} threads of capacity; its threads of work hold {needed}",
         )
     if arrives_us:
         fields.fault("arrives", "a job that runs already has arrived; leave it out")
