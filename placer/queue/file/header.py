@@ -23,12 +23,13 @@ def open_document(path: Path, kind: str, known: tuple[str, ...]) -> tuple[Fields
     if len(documents) != 1:
         message = f"expected one document of 'kind: {kind}', got {len(documents)}"
         raise InputError(name_of(path), None, "", message)
-    faults = Faults(documents)
-    fields = Fields(documents[0].tree, Place(documents[0]), faults, (*_HEADER, *known))
+    tree, place, faults = documents[0].tree, Place(documents[0]), Faults(documents)
+    header = Fields(tree, place, faults, (*_HEADER, *tree.entries))
     for name, expected in (("apiVersion", API_VERSION), ("kind", kind)):
-        if fields.text(name, None) not in (expected, "") and name in fields:
-            fields.fault(name, f"got '{fields.text(name, '')[:60]}'; expected '{expected}'")
+        if header.text(name) != expected and name in header:
+            header.fault(name, f"got {place.at(name).value}; expected '{expected}'")
     faults.raise_first()
+    fields = Fields(tree, place, faults, (*_HEADER, *known))
     metadata = fields.below("metadata", ("name", "description"))
     title = metadata.text("name", path.stem) if metadata else path.stem
     if metadata:

@@ -23,7 +23,7 @@ def mean_in_bins(curve: Sequence[tuple[int, int]], end_us: int, bins: int) -> li
     areas = [0.0] * bins
     ends = [*(time for time, _ in curve[1:]), end_us]
     width = max(end_us, 1) / bins
-    for (start, value), end in zip(curve, ends, strict=True):
+    for (start, value), end in zip(curve, ends, strict=False):
         if value:
             _spread(areas, start / width, min(end, end_us) / width, value)
     return areas
