@@ -92,7 +92,7 @@ def _summary(result: Simulated) -> Iterator[Text]:
     yield Text(f"{told}. {percent(used)} of the capacity was used.")
     yield from _fairness(result)
     for job, threads in result.never_ran:
-        yield Text(f"{count(threads, 'thread')} of {job} never ran: there was never room enough", BAD)
+        yield Text(f"{count(threads, 'thread')} of {job} never ran: no room", BAD)
 
 
 def _fairness(result: Simulated) -> Iterator[Text]:

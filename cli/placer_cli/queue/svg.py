@@ -15,6 +15,9 @@ CURVE_HEIGHT = 180
 MOST_RUNS = 20_000
 """A Gantt chart of more runs would be too large to open; it is left out."""
 
+MOST_TIPS = 500
+"""Up to so many runs each has its own bar with a tip; beyond, a job's bars are one path."""
+
 _COLOURS = (
     "#0087ff", "#d75f00", "#00af5f", "#af5faf", "#af8700", "#d75f87", "#5f87af", "#87875f",
 )  # fmt: skip
@@ -43,7 +46,7 @@ class _Page:
         self._parts: list[str] = []
 
     def x(self, time_us: int) -> float:
-        return round(LEFT + PLOT * time_us / self._end_us, 2)
+        return round(LEFT + PLOT * time_us / self._end_us, 1)
 
     def text(
         self,
@@ -76,6 +79,10 @@ class _Page:
         self._parts.append(
             f'<{kind} points="{steps}" fill="{fill}" stroke="{stroke}" stroke-width="1.2"/>'
         )
+
+    def bars(self, path: Sequence[str], fill: str) -> None:
+        if path:
+            self._parts.append(f'<path d="{"".join(path)}" fill="{fill}"/>')
 
     def frame(self, top: float, height: float, heading: str, most: str) -> None:
         """Draw the axes of a part: its heading, 0 and the most on the left, times below."""
@@ -116,12 +123,18 @@ def _gantt(page: _Page, result: Simulated, colours: Mapping[str, str], top: floa
     for number in range(1, threads + 1):
         if row >= 10 or number % 10 == 0:
             page.text(LEFT - 6, top + row * number - row * 0.25, f"C{number}", end=True)
+    bars: dict[str, list[str]] = {job: [] for job in colours}
     for run in result.runs:
         tip = f"{run.job} #{run.thread}: {plain_seconds(run.start_us)} to {seconds(run.end_us)}"
+        x, width = page.x(run.start_us), page.x(run.end_us) - page.x(run.start_us)
         for number in run.on:
             y = top + row * (number - 1) + 0.5
-            width = page.x(run.end_us) - page.x(run.start_us)
-            page.rect(page.x(run.start_us), y, width, row - 1, colours[run.job], tip)
+            if len(result.runs) <= MOST_TIPS:
+                page.rect(x, y, width, row - 1, colours[run.job], tip)
+            else:
+                bars[run.job].append(f"M{x:g} {y:g}h{max(width - 0.5, 0.3):.1f}v{row - 1}H{x:g}z")
+    for job, path in bars.items():
+        page.bars(path, colours[job])
     return top + row * threads + 48
 
 
