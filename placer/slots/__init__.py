@@ -1,0 +1,1 @@
+"""Operator slots: what a dataflow job needs, compiled into slots and memory fractions."""

@@ -1,0 +1,56 @@
+"""Which group an operator belongs to by name, and which operators run as one task."""
+
+from collections.abc import Sequence
+
+from placer.slots.graph import DEFAULT_GROUP, Chaining, Exchange, JobGraph, Partition
+from placer.slots.wiring import Wiring
+
+
+def group_names(job: JobGraph, wiring: Wiring) -> tuple[str, ...]:
+    """Return each operator's slot sharing group by name.
+
+    An operator that names none takes the group that all its inputs share, else the
+    default group; so does a source.
+    """
+    names = [""] * len(job.operators)
+    for i in wiring.order:
+        inherited = {names[wiring.wires[wire].producer] for wire in wiring.inputs[i]}
+        own = job.operators[i].group
+        names[i] = own or (inherited.pop() if len(inherited) == 1 else DEFAULT_GROUP)
+    return tuple(names)
+
+
+def chain_of_operators(
+    job: JobGraph, wiring: Wiring, names: Sequence[str]
+) -> tuple[tuple[int, ...], ...]:
+    """Return the chains, each as its operators, in the order of the data.
+
+    An operator joins the chain before it if that is its only input, a forward edge that
+    does not block, of equal parallelism, inside one group, and both operators agree.
+    """
+    chains: list[list[int]] = []
+    chain_of: dict[int, int] = {}
+    for i in wiring.order:
+        producer = _joined_to(i, job, wiring, names)
+        if producer is None:
+            chain_of[i] = len(chains)
+            chains.append([i])
+        else:
+            chain_of[i] = chain_of[producer]
+            chains[chain_of[i]].append(i)
+    return tuple(map(tuple, chains))
+
+
+def _joined_to(i: int, job: JobGraph, wiring: Wiring, names: Sequence[str]) -> int | None:
+    if len(wiring.inputs[i]) != 1 or job.operators[i].chaining is not Chaining.ALWAYS:
+        return None
+    wire = wiring.wires[wiring.inputs[i][0]]
+    producer, consumer = job.operators[wire.producer], job.operators[i]
+    joins = (
+        producer.chaining is not Chaining.NEVER
+        and wire.partition is Partition.FORWARD
+        and wire.exchange is not Exchange.BLOCKING
+        and producer.parallelism == consumer.parallelism
+        and names[wire.producer] == names[i]
+    )
+    return wire.producer if joins else None

@@ -1,0 +1,96 @@
+"""Fractions of managed memory by kind (flip-53): fixed from the group alone (F6 to F10)."""
+
+from collections.abc import Iterable, Sequence
+from decimal import Decimal
+
+from placer.slots.compiled import Group, KindFractions
+from placer.slots.errors import Fault, JobGraphError
+from placer.slots.graph import Operator, Share
+from placer.slots.resources import Amounts
+from placer_models.instance.errors import shown
+
+PLACES = 16
+"""Decimal places of a fraction."""
+
+NONE = Decimal(0)
+_UNITS = 10**PLACES
+
+
+def rounded_down(part: int, whole: int) -> Decimal:
+    """Return ``part / whole`` cut after 16 places, so that parts never exceed the whole.
+
+    A whole of 0 gives 0.
+    """
+    return Decimal(part * _UNITS // whole).scaleb(-PLACES) if whole else NONE
+
+
+def fractions_by_kind(
+    operators: Sequence[Operator], members: Sequence[int], group: Group
+) -> dict[int, KindFractions]:
+    """Return the fractions of a group's operators.
+
+    Args:
+        operators: Of the job.
+        members: Those of the group, by index.
+        group: The group, whose requirement is the whole.
+
+    Raises:
+        JobGraphError: Fractions that operators set themselves add up to more than 1.
+
+    """
+    on_heap = _kind("onHeap", operators, members, group)
+    off_heap = _kind("offHeap", operators, members, group)
+    return {i: KindFractions(on_heap[i], off_heap[i]) for i in members}
+
+
+def _kind(
+    kind: str, operators: Sequence[Operator], members: Sequence[int], group: Group
+) -> dict[int, Decimal]:
+    """Return one kind's fractions: own ones as they are, the others of what these leave."""
+    shares = {i: _share(kind, operators[i]) for i in members}
+    own = {i: share.fraction for i, share in shares.items() if share.fraction is not None}
+    left = 1 - sum(own.values(), NONE)
+    if left < 0:
+        raise _too_much(kind, own, operators, group)
+    if isinstance(group.requirement, Amounts):
+        parts = {i: _managed_bytes(kind, operators[i]) for i in members}
+    else:
+        parts = {i: shares[i].weight for i in members}
+    whole = sum(parts.values())
+    # In whole units of 1e-16, so that what is left is divided without a second rounding.
+    units = int(left * _UNITS)
+    cut = {
+        i: Decimal(part * units // whole).scaleb(-PLACES) if whole else NONE
+        for i, part in parts.items()
+    }
+    return cut | own
+
+
+def _share(kind: str, operator: Operator) -> Share:
+    return operator.on_heap if kind == "onHeap" else operator.off_heap
+
+
+def _managed_bytes(kind: str, operator: Operator) -> int:
+    resources = operator.resources
+    if not isinstance(resources, Amounts):
+        return 0
+    on_heap = kind == "onHeap"
+    return resources.managed_on_heap_bytes if on_heap else resources.managed_off_heap_bytes
+
+
+def _too_much(
+    kind: str, own: dict[int, Decimal], operators: Sequence[Operator], group: Group
+) -> JobGraphError:
+    last = max(own)
+    names = ", ".join(shown(operators[i].name) for i in own)
+    return JobGraphError(
+        Fault(
+            ("operators", last, "managed", kind, "fraction"),
+            f"fractions of group {shown(group.name)} come to {_total(own.values())} "
+            f"({names}); a slot is 1: lower them",
+        )
+    )
+
+
+def _total(fractions: Iterable[Decimal]) -> str:
+    return f"{sum(fractions, NONE).normalize():f}"

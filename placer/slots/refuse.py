@@ -1,0 +1,100 @@
+"""What a job graph may not mix, though each part of it is in order."""
+
+from collections.abc import Sequence
+
+from placer.slots.compiled import Group, Link
+from placer.slots.errors import Fault, JobGraphError
+from placer.slots.graph import DEFAULT_GROUP, HYBRIDS, JobGraph
+from placer.slots.resources import UNKNOWN
+from placer_models.instance.errors import shown
+
+
+def refuse_mixed_operators(job: JobGraph) -> None:
+    """Refuse operators of which some state resources and others do not (F3).
+
+    Raises:
+        JobGraphError: It is so, be it inside of one chain; the message names one of each.
+
+    """
+    states = [operator.resources is not UNKNOWN for operator in job.operators]
+    if not all(states) and any(states):
+        yes, no = states.index(True), states.index(False)
+        raise JobGraphError(
+            Fault(
+                ("operators", no),
+                f"{shown(job.operators[no].name)} states no resources, but "
+                f"{shown(job.operators[yes].name)} does; state them for all operators or none",
+            )
+        )
+
+
+def refuse_mixed_groups(job: JobGraph, names: Sequence[str]) -> None:
+    """Refuse slot sharing groups of which some have resources and others do not (F3).
+
+    Args:
+        job: Its groups.
+        names: The group of each operator.
+
+    Raises:
+        JobGraphError: It is so; the message names one of each.
+
+    """
+    with_resources = {group.name for group in job.groups if group.resources is not None}
+    yes = next((i for i, name in enumerate(names) if name in with_resources), None)
+    no = next((i for i, name in enumerate(names) if name not in with_resources), None)
+    if yes is not None and no is not None:
+        raise JobGraphError(
+            Fault(
+                ("operators", no),
+                f"{shown(job.operators[no].name)} is in slot sharing group {shown(names[no])}, "
+                f"which has no resources, but {shown(names[yes])} of "
+                f"{shown(job.operators[yes].name)} has; state them for all groups or none",
+            )
+        )
+
+
+def refuse_hybrid_groups(job: JobGraph, names: Sequence[str], links: Sequence[Link]) -> None:
+    """Refuse a group of the user's own beside hybrid exchanges.
+
+    A hybrid exchange decides at run time who runs together, so groups cannot be kept.
+
+    Raises:
+        JobGraphError: It is so.
+
+    """
+    named = [i for i, name in enumerate(names) if name != DEFAULT_GROUP]
+    if named and any(link.exchange in HYBRIDS for link in links):
+        raise JobGraphError(
+            Fault(
+                ("operators", named[0], "group"),
+                f"{shown(job.operators[named[0]].name)} is in group {shown(names[named[0]])}, "
+                "and the job has hybrid exchanges, which keep to the default group: "
+                "drop the group, or write pipelined or blocking",
+            )
+        )
+
+
+def refuse_torn_colocation(
+    job: JobGraph, group_of_operator: Sequence[int], groups: Sequence[Group]
+) -> None:
+    """Refuse operators that are to share slots and stand in different groups.
+
+    Raises:
+        JobGraphError: It is so.
+
+    """
+    first: dict[str, int] = {}
+    for i, operator in enumerate(job.operators):
+        if operator.colocation is None:
+            continue
+        other = first.setdefault(operator.colocation, i)
+        here, there = group_of_operator[i], group_of_operator[other]
+        if here != there:
+            raise JobGraphError(
+                Fault(
+                    ("operators", i, "colocation"),
+                    f"{shown(operator.colocation)} joins {shown(operator.name)} of group "
+                    f"{shown(groups[here].name)} and {shown(job.operators[other].name)} of "
+                    f"group {shown(groups[there].name)}; name one group for both",
+                )
+            )

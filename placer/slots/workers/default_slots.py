@@ -1,0 +1,74 @@
+"""A worker cut into default slots (F20)."""
+
+from decimal import Decimal
+
+from placer.slots.fractions import PLACES
+from placer.slots.resources import ANY, ZERO, Amounts, Profile, extended
+from placer.slots.workers.words import WorkerSpec
+
+_UNITS = 10**PLACES
+_AGREE = Decimal("1e-6")
+
+NO_END = 2**31 - 1
+"""More slots than any worker has."""
+
+
+def worker_spec(
+    total: Amounts, *, slots: int | None = None, fraction: Decimal | None = None
+) -> WorkerSpec:
+    """Return a worker whose default slot is given as a count, a fraction of it, or both.
+
+    Raises:
+        ValueError: Neither is given, one is out of range, or they contradict each other.
+
+    """
+    if slots is None and fraction is None:
+        raise ValueError("give the number of slots of a worker, or the fraction of one slot")
+    if slots is not None and slots < 1:
+        raise ValueError(f"a worker has {slots} slots; expected 1 or more")
+    if fraction is not None and not 0 < fraction <= 1:
+        raise ValueError(f"a slot is {fraction} of a worker; expected more than 0, at most 1")
+    if slots is not None and fraction is not None and abs(fraction * slots - 1) > _AGREE:
+        raise ValueError(
+            f"a worker has {slots} slots, and one slot is {fraction} of it, not 1/{slots}; "
+            "give one of the two"
+        )
+    numerator, denominator = (1, slots) if slots else (int((fraction or 0) * _UNITS), _UNITS)
+    return WorkerSpec(total, _part(total, numerator, denominator))
+
+
+def default_slot(total: Amounts, slots: int) -> Amounts:
+    """Return one of so many equal slots of a worker, each field rounded down.
+
+    Raises:
+        ValueError: There is not even one slot.
+
+    """
+    return worker_spec(total, slots=slots).default_slot
+
+
+def slots_of(total: Profile, slot: Amounts) -> int:
+    """Return how many slots of a size a worker holds; one of ``ANY`` holds ``NO_END``.
+
+    Raises:
+        ValueError: The slot is nothing at all, or the worker's total is unknown.
+
+    """
+    if total is ANY:
+        return NO_END
+    if not isinstance(total, Amounts):
+        raise ValueError("the worker's total is unknown; say what it has")
+    if slot == ZERO:
+        raise ValueError("a slot of nothing fits any number of times; give it resources")
+    plain = zip(total.plain, slot.plain, strict=True)
+    more = ((total.extended_of(name), amount) for name, amount in slot.extended_e8)
+    return min(has // wants for has, wants in (*plain, *more) if wants)
+
+
+def _part(total: Amounts, numerator: int, denominator: int) -> Amounts:
+    """Return the part of each field, rounded down; CPUs to hundred-millionths."""
+    cpu, heap, off_heap, on_managed, off_managed, network = (
+        amount * numerator // denominator for amount in total.plain
+    )
+    more = {name: amount * numerator // denominator for name, amount in total.extended_e8}
+    return Amounts(cpu, heap, off_heap, on_managed, off_managed, network, extended(more))

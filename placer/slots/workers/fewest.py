@@ -1,0 +1,121 @@
+"""The fewest new bins for all things, with proof: bins are filled one after another."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from placer.slots.workers.packing import Counts, Filling, Packing
+from placer.slots.workers.patterns import Work, WorkLimitError, full_patterns
+from placer.slots.workers.prices import Prices, best_prices
+
+
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """A filling, and how good it is.
+
+    Attributes:
+        filling: At least the bins that are there; the others are new.
+        bound: No filling has fewer new bins.
+
+    """
+
+    filling: Filling
+    bound: int
+
+
+def fewest_new_bins(packing: Packing, start: Filling, work_limit: int) -> Packed:
+    """Return a filling with the fewest new bins that the work allows, and a bound.
+
+    Args:
+        packing: The problem; every type goes into a fresh bin or the start holds it.
+        start: A filling of all things: the answer is never worse.
+        work_limit: Steps that may be spent; equal limits give equal answers.
+
+    """
+    work = Work(work_limit)
+    there = len(packing.bins)
+    bound, most = _volume_bound(packing), len(start) - there
+    try:
+        prices = _prices(packing, work)
+        bound = max(bound, prices.bound(packing.counts))
+        while bound < most:
+            found = pack_into(packing, there + bound, work, prices)
+            if found is not None:
+                return Packed(found, bound)
+            bound += 1
+    except WorkLimitError:
+        pass
+    return Packed(start, bound)
+
+
+def pack_into(
+    packing: Packing, bins: int, work: Work, prices: Prices | None = None
+) -> Filling | None:
+    """Return a filling with so many bins in all, or None if there is none.
+
+    Only full bins are tried: to put more into a bin never hurts the others. A new bin
+    holds a thing of the first type that is left, for some new bin must.
+
+    Raises:
+        WorkLimitError: The work is done before that is known.
+
+    """
+    prices = prices or _prices(packing, work)
+    there = len(packing.bins)
+    worth = [*prices.bins, *[prices.fresh] * (bins - there)]
+    ahead = [sum(worth[i:]) for i in range(bins + 1)]
+    dead: set[tuple[int, Counts]] = set()
+
+    def ways(number: int, counts: Counts) -> Iterator[Counts]:
+        if number == bins or prices.worth(counts) > ahead[number] or (number, counts) in dead:
+            return iter(())
+        patterns = full_patterns(packing.bin(number), counts, work)
+        if number >= there:
+            first = next(thing for thing, count in enumerate(counts) if count)
+            patterns = [pattern for pattern in patterns if pattern[first]]
+        return iter(sorted(patterns, key=prices.worth, reverse=True))
+
+    if not any(packing.counts):
+        return _padded([], bins, len(packing.counts))
+    chosen: list[Counts] = []
+    left = [packing.counts]
+    open_ways = [ways(0, packing.counts)]
+    while open_ways:
+        pattern = next(open_ways[-1], None)
+        if pattern is None:
+            dead.add((len(chosen), left.pop()))
+            open_ways.pop()
+            if chosen:
+                chosen.pop()
+            continue
+        counts = tuple(a - b for a, b in zip(left[-1], pattern, strict=True))
+        chosen.append(pattern)
+        if not any(counts):
+            return _padded(chosen, bins, len(counts))
+        left.append(counts)
+        open_ways.append(ways(len(chosen), counts))
+    return None
+
+
+def _padded(chosen: Sequence[Counts], bins: int, types: int) -> Filling:
+    return [list(pattern) for pattern in chosen] + [[0] * types for _ in range(bins - len(chosen))]
+
+
+def _prices(packing: Packing, work: Work) -> Prices:
+    bins = [full_patterns(bin, packing.counts, work) for bin in packing.bins]
+    return best_prices(packing.counts, full_patterns(packing.fresh, packing.counts, work), bins)
+
+
+def _volume_bound(packing: Packing) -> int:
+    """Return the new bins that the things need by volume, in the worst dimension.
+
+    A thing takes at least the least of its sizes over all bins.
+    """
+    most = 0
+    for dimension, room in enumerate(packing.fresh.room):
+        needed = -sum(bin.room[dimension] for bin in packing.bins)
+        for thing, count in enumerate(packing.counts):
+            sizes = (bin.sizes[thing][dimension] for bin in (*packing.bins, packing.fresh))
+            needed += count * min(sizes)
+        if room and needed > 0:
+            most = max(most, -(-needed // room))
+    return most

@@ -1,0 +1,125 @@
+"""Slots one after another, as they are asked for: fast, and blind to what comes later."""
+
+import heapq
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+
+from placer.slots.workers.packing import Filling, Packing, Vector
+from placer.slots.workers.words import Matching
+
+
+class InOrder:
+    """Bins that are filled while things come in.
+
+    Args:
+        packing: The bins; its counts are not looked at.
+        running: How many of the bins are workers that run; the others are pending.
+
+    """
+
+    def __init__(self, packing: Packing, running: int) -> None:
+        self._packing = packing
+        self._running = running
+        self._rooms = [bin.room for bin in packing.bins]
+        self.filling: Filling = [[0] * len(packing.fresh.sizes) for _ in packing.bins]
+
+    @property
+    def new_bins(self) -> int:
+        """How many fresh bins there are by now."""
+        return len(self.filling) - len(self._packing.bins)
+
+    def put(self, number: int, thing: int, count: int) -> int:
+        """Put as many of the things into a bin as fit; return how many that were."""
+        bin = self._packing.bin(number)
+        done = 0
+        while done < count and bin.fits(self._rooms[number], thing):
+            self._rooms[number] = bin.without(self._rooms[number], thing)
+            done += 1
+        self.filling[number][thing] += done
+        return done
+
+    def onto_running(self, thing: int, count: int, matching: Matching) -> int:
+        """Put things onto workers that run; return how many are left over."""
+        if matching is Matching.FIRST_FIT:
+            return self._first_fit(range(self._running), thing, count)
+        sign = 1 if matching is Matching.LEAST_UTILIZED else -1
+        queue = [(sign * self._utilization(i), i) for i in range(self._running)]
+        heapq.heapify(queue)
+        while count and queue:
+            _, number = heapq.heappop(queue)
+            # Who cannot take it now cannot later: it is not asked again.
+            if self.put(number, thing, 1):
+                count -= 1
+                heapq.heappush(queue, (sign * self._utilization(number), number))
+        return count
+
+    def onto_pending(self, thing: int, count: int) -> int:
+        """Put things onto pending and fresh workers; return how many fit nowhere."""
+        count = self._first_fit(range(self._running, len(self.filling)), thing, count)
+        fresh = self._packing.fresh
+        if not fresh.fits(fresh.room, thing):
+            return count
+        while count:
+            self._rooms.append(fresh.room)
+            self.filling.append([0] * len(fresh.sizes))
+            count -= self.put(len(self.filling) - 1, thing, count)
+        return 0
+
+    def _first_fit(self, numbers: Iterable[int], thing: int, count: int) -> int:
+        for number in numbers:
+            count -= self.put(number, thing, count)
+        return count
+
+    def _utilization(self, number: int) -> Fraction:
+        """Return the larger share in use, of CPUs and of memory; nothing else counts."""
+        total, room = self._packing.bin(number).total, self._rooms[number]
+        return max(
+            _used(total[:1], room[:1]),
+            _used(total[1:_MEMORIES_END], room[1:_MEMORIES_END]),
+        )
+
+
+_MEMORIES_END = 6
+"""A vector is CPUs, five memories, then extended resources."""
+
+
+def _used(total: Vector, room: Vector) -> Fraction:
+    whole = sum(total)
+    return Fraction(whole - sum(room), whole) if whole else Fraction(0)
+
+
+def good_start(packing: Packing, sequences: Sequence[Sequence[int]], before: Filling) -> Filling:
+    """Return the best of several first fits of all things, largest first and as given.
+
+    Args:
+        packing: The problem; each thing fits a fresh bin, or is placed before.
+        sequences: Orders of the types to try; each is tried after largest first.
+        before: Things that have a place already, for each bin that is there.
+
+    """
+    fresh = packing.fresh
+    orders = [
+        *sequences,
+        sorted(range(len(packing.counts)), key=lambda t: _largest(fresh.sizes[t], fresh.room)),
+        sorted(range(len(packing.counts)), key=lambda t: _sum(fresh.sizes[t], fresh.room)),
+    ]
+    fillings = []
+    for order in orders:
+        state = InOrder(packing, len(packing.bins))
+        for number, things in enumerate(before):
+            for thing, count in enumerate(things):
+                state.put(number, thing, count)
+        for thing in order:
+            placed = sum(things[thing] for things in before)
+            left = state.onto_running(thing, packing.counts[thing] - placed, Matching.FIRST_FIT)
+            state.onto_pending(thing, left)
+        fillings.append(state.filling)
+    return min(fillings, key=len)
+
+
+def _largest(size: Vector, room: Vector) -> Fraction:
+    return -max(Fraction(a, b) for a, b in zip(size, room, strict=True) if b)
+
+
+def _sum(size: Vector, room: Vector) -> Fraction:
+    return -sum((Fraction(a, b) for a, b in zip(size, room, strict=True) if b), Fraction(0))

@@ -1,0 +1,71 @@
+"""Which idle workers may go, and how many new ones the reserve wants."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from placer.slots.resources import ZERO, Amounts, add
+from placer.slots.workers.reserve import stock_of, workers_short
+from placer.slots.workers.words import PendingWorker, Workers
+
+
+@dataclass(frozen=True, slots=True)
+class Reconciled:
+    """What to do with the workers.
+
+    Attributes:
+        release_registered: Idle workers that nobody needs, by index.
+        release_pending: Pending workers that no slot waits for, by index.
+        new_workers: Workers to start.
+
+    """
+
+    release_registered: tuple[int, ...]
+    release_pending: tuple[int, ...]
+    new_workers: int
+
+
+def reconcile(workers: Workers) -> Reconciled:
+    """Return which workers go and how many come, so that the reserve is just kept.
+
+    Workers in use stay. If they do not make up the reserve, pending workers in use count
+    too, then idle workers and unused pending ones are kept one by one until they do.
+    """
+
+    def suffices() -> bool:
+        return not workers_short(stock, workers.spec, workers.reserve)
+
+    registered, pending = list(enumerate(workers.registered)), list(enumerate(workers.pending))
+    stock = stock_of((w.available, w.total) for _, w in registered if not w.idle)
+    if not suffices():
+        for free, total in _pending_in_use(workers):
+            stock = stock.plus(free, total)
+    release_registered, release_pending = [], []
+    for i, worker in registered:
+        if not worker.idle:
+            continue
+        if suffices():
+            release_registered.append(i)
+        else:
+            stock = stock.plus(worker.available, worker.total)
+    for i, waiting in pending:
+        if _in_use(waiting):
+            continue
+        if suffices():
+            release_pending.append(i)
+        else:
+            stock = stock.plus(waiting.total, waiting.total)
+    return Reconciled(
+        tuple(release_registered),
+        tuple(release_pending),
+        workers_short(stock, workers.spec, workers.reserve),
+    )
+
+
+def _in_use(pending: PendingWorker) -> bool:
+    return pending.used != ZERO
+
+
+def _pending_in_use(workers: Workers) -> Iterator[tuple[Amounts, Amounts]]:
+    for pending in workers.pending:
+        if _in_use(pending):
+            yield add(pending.total, pending.used, -1), pending.total

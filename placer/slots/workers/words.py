@@ -1,0 +1,148 @@
+"""Words for slots on workers: what is there, what is asked for, who gets what."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from placer.slots.resources import ZERO, Amounts, Profile
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerSpec:
+    """What a new worker is.
+
+    Attributes:
+        default_slot: What a slot has for a request of unknown resources.
+
+    """
+
+    total: Amounts
+    default_slot: Amounts
+
+
+@dataclass(frozen=True, slots=True)
+class Worker:
+    """A worker that runs.
+
+    Attributes:
+        available: What its slots have left of the total.
+        blocked: It gets no new slot.
+        idle: It has had no slot for so long that it may be released.
+
+    """
+
+    total: Amounts
+    available: Amounts
+    default_slot: Amounts
+    blocked: bool = False
+    idle: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PendingWorker:
+    """A worker that was asked for and does not run yet.
+
+    Attributes:
+        used: What slots that wait for it will take.
+
+    """
+
+    total: Amounts
+    default_slot: Amounts
+    used: Amounts = ZERO
+
+
+@dataclass(frozen=True, slots=True)
+class Reserve:
+    """What is kept beyond what jobs ask for.
+
+    Attributes:
+        redundant_workers: So many whole new workers' resources stay free.
+        min_cpu_e8: CPUs that workers have in total, in hundred-millionths.
+        min_memory_bytes: Memory that workers have in total.
+
+    """
+
+    redundant_workers: int = 0
+    min_cpu_e8: int = 0
+    min_memory_bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Workers:
+    """All workers, and what another one would be."""
+
+    spec: WorkerSpec
+    registered: tuple[Worker, ...] = ()
+    pending: tuple[PendingWorker, ...] = ()
+    reserve: Reserve = Reserve()
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """Slots of one size; UNKNOWN is served by the default slot of whichever worker."""
+
+    profile: Profile
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class JobNeeds:
+    """The slots that a job asks for: all of them, or the job cannot run."""
+
+    job: str
+    needs: tuple[Need, ...]
+
+
+class Matching(StrEnum):
+    """Which running worker is asked first. The value is the word in files."""
+
+    FIRST_FIT = "first-fit"
+    """The first in the list, until it is full."""
+
+    LEAST_UTILIZED = "least-utilized"
+    """The emptiest by CPUs and memory, anew for each slot."""
+
+    MOST_UTILIZED = "most-utilized"
+    """The fullest by CPUs and memory, anew for each slot."""
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """Slots of one size for a job on a worker.
+
+    Attributes:
+        worker: Index of a registered worker; or of a pending one, where new workers
+            follow those that were pending before.
+        slot: Its size; a default slot where the need is unknown.
+
+    """
+
+    worker: int
+    job: str
+    slot: Amounts
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Allocation:
+    """Who gets which slots, and how many workers that takes.
+
+    Attributes:
+        on_registered: On workers that run.
+        on_pending: On workers that do not run yet, the new ones among them.
+        new_workers: Workers to start, reserve included.
+        bound: No allocation of these jobs starts fewer; None: nobody looked.
+        unfulfillable: Jobs that no number of new workers can serve.
+
+    """
+
+    on_registered: tuple[Grant, ...]
+    on_pending: tuple[Grant, ...]
+    new_workers: int
+    bound: int | None
+    unfulfillable: tuple[str, ...] = ()
+
+    @property
+    def proven(self) -> bool:
+        """Whether fewer new workers are proven impossible."""
+        return self.bound == self.new_workers

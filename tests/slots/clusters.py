@@ -1,0 +1,80 @@
+"""Helpers of the slot tests: resources and workers as rows of data spell them."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from placer.slots.amounts import parse_e8
+from placer.slots.resources import ANY, UNKNOWN, ZERO, Amounts, Profile, add, extended
+from placer.slots.workers.default_slots import default_slot
+from placer.slots.workers.words import (
+    JobNeeds,
+    Need,
+    PendingWorker,
+    Reserve,
+    Worker,
+    Workers,
+    WorkerSpec,
+)
+
+Row = Mapping[str, Any]
+
+_WORDS: dict[str, Profile] = {"UNKNOWN": UNKNOWN, "ANY": ANY, "ZERO": ZERO}
+
+
+def profile(row: Row | str, managed: str = "managed_off_heap_bytes") -> Profile:
+    """Return a profile; its managed memory is of the one kind that is named."""
+    return _WORDS[row] if isinstance(row, str) else amounts(row, managed)
+
+
+def amounts(row: Row, managed: str = "managed_off_heap_bytes") -> Amounts:
+    """Return known resources."""
+    more = {name: parse_e8(amount) for name, amount in row.get("extended", {}).items()}
+    return Amounts(
+        cpu_e8=parse_e8(row.get("cpu", "0")),
+        heap_bytes=row.get("heap", 0),
+        off_heap_bytes=row.get("offHeap", 0),
+        network_bytes=row.get("network", 0),
+        extended_e8=extended(more),
+        **{managed: row.get("managed", 0)},
+    )
+
+
+def workers(row: Row) -> Workers:
+    """Return the workers of a row."""
+    total, slots = amounts(row["worker"]["total"]), row["worker"]["slots"]
+    return Workers(
+        WorkerSpec(total, default_slot(total, slots)),
+        tuple(_registered(worker, total) for worker in row.get("registered", ())),
+        tuple(_pending(worker, total) for worker in row.get("pending", ())),
+        Reserve(
+            row.get("redundantWorkers", 0), parse_e8(row.get("minCpu", "0")), row.get("minMemory", 0)
+        ),
+    )
+
+
+def _registered(row: Row, like: Amounts) -> Worker:
+    total = amounts(row["total"]) if "total" in row else like
+    return Worker(
+        total,
+        amounts(row["available"]) if "available" in row else total,
+        amounts(row["defaultSlot"]),
+        row.get("blocked", False),
+        row.get("idle", False),
+    )
+
+
+def _pending(row: Row, like: Amounts) -> PendingWorker:
+    total = amounts(row["total"]) if "total" in row else like
+    used = ZERO
+    if "used" in row:
+        slot, count = row["used"]
+        used = add(used, amounts(slot), count)
+    return PendingWorker(total, default_slot(total, row["slots"]), used)
+
+
+def jobs(row: Row) -> list[JobNeeds]:
+    """Return what the jobs of a row ask for."""
+    return [
+        JobNeeds(name, tuple(Need(profile(p), count) for p, count in needs))
+        for name, needs in row["jobs"]
+    ]
