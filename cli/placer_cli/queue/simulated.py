@@ -9,7 +9,7 @@ from rich.text import Text
 
 from placer.queue.explain import sentence
 from placer.queue.simulation.result import JobResult, Run, Simulated
-from placer.queue.words import Charge
+from placer.queue.words import ONE_MILLI, Charge
 from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.palette import BAD, QUIET, STRONG, owner_marks, owner_style
 from placer_cli.draw.tables import table
@@ -44,7 +44,11 @@ def draw_simulated(result: Simulated, canvas: Canvas, most_rows: int, most_decis
 
 def _jobs(result: Simulated, cells: dict[str, Cell], width: int) -> Table:
     weights = {job.name: job.weight_milli for job in result.scenario.jobs}
-    rows = [_job_row(job, cells[job.name], weights[job.name]) for job in result.jobs]
+    groups = {group.name: group.weight_milli for group in result.scenario.groups}
+    rows = [
+        _job_row(job, cells[job.name], weights[job.name], groups.get(job.group, ONE_MILLI))
+        for job in result.jobs
+    ]
     names = (
         "",
         "job",
@@ -60,13 +64,14 @@ def _jobs(result: Simulated, cells: dict[str, Cell], width: int) -> Table:
     return table(names, rows, width, numbers=names[3:], spare=("weight", "took"))
 
 
-def _job_row(job: JobResult, cell: Cell, weight_milli: int) -> list[Text]:
+def _job_row(job: JobResult, cell: Cell, weight_milli: int, group_milli: int) -> list[Text]:
+    group = job.group if group_milli == ONE_MILLI else f"{job.group} ({weight(group_milli)})"
     starts = Text("never", BAD) if job.first_start_us is None else _time(job.first_start_us)
     ends = Text("never", BAD) if job.end_us is None else _time(job.end_us)
     return [
         Text(cell.mark, cell.style),
         Text(job.name),
-        Text(job.group),
+        Text(group),
         Text(weight(weight_milli)),
         Text(f"{job.threads:,}"),
         _time(job.arrives_us),
