@@ -1,0 +1,259 @@
+"""The library's face: the Scheduler, which holds the state of a cluster."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from threading import Lock
+from time import monotonic
+
+from placer.scheduling.books import Books, books_of, followers
+from placer.scheduling.checks import check_nodes, check_running
+from placer.scheduling.decide import decide, refusal_of, taking
+from placer.scheduling.errors import NodeExistsError, NodeInUseError, UnknownPodError
+from placer.scheduling.misfits import misfits_of
+from placer.scheduling.words import Batch, Change, Decision, Key, Misfit, Refusal, Snapshot
+from placer.search.options import SolveOptions
+from placer.state.account import Account
+from placer_models.cluster import Instance, Node, RunningPod
+from placer_models.placement import PodPlacement
+
+LEAST_TIME_S = 0.001
+"""What a solve is given where waiting for other calls took all of its time."""
+
+
+class Scheduler:
+    """A cluster: its nodes, what runs on them, and who runs where next.
+
+    Three parts that can be used alone (B17): the state (nodes come and go, pods are
+    released), the decision (``place`` as a dry run), and its taking (``confirm``).
+
+    A call takes effect whole, at its end, or not at all, also when it raises. What is
+    free is counted from the words, so the accounts always equal a fresh count (D14).
+
+    Threads: every method may be called from any thread. Calls that change something go
+    one at a time; a ``place`` that takes its decision holds the others up while it
+    solves. Reading and dry runs wait for nobody, and see one version of the state.
+    Processes share nothing; a signal handler must not call what changes something.
+    """
+
+    def __init__(self, nodes: Iterable[Node] = (), running: Iterable[RunningPod] = ()) -> None:
+        """Begin with nodes and what runs on them, as found.
+
+        Running pods may break rules (``misfits`` tells): the cluster is as it is.
+
+        Raises:
+            SchedulerError: Two nodes of one name; a running pod twice, or on no node.
+
+        """
+        self._lock = Lock()
+        self._books = _opened(tuple(nodes), tuple(running), 0)
+
+    @classmethod
+    def restore(cls, snapshot: Snapshot) -> "Scheduler":
+        """Return a Scheduler that goes on where the snapshot was taken.
+
+        Decisions of the snapshot's version can be confirmed; older ones count as stale.
+        """
+        scheduler = cls()
+        instance = snapshot.instance
+        scheduler._books = _opened(instance.nodes, instance.running, snapshot.version)
+        return scheduler
+
+    @property
+    def version(self) -> int:
+        """Counts the calls that changed something."""
+        return self._books.version
+
+    def snapshot(self) -> Snapshot:
+        """Return the whole state as it is now."""
+        books = self._books
+        return Snapshot(
+            Instance(
+                nodes=tuple(book.node for book in books.book.values()),
+                gangs=(),
+                running=tuple(runner for book in books.book.values() for runner in book.pods),
+            ),
+            books.version,
+        )
+
+    def placement_of(self, pod: Key) -> PodPlacement:
+        """Return where a pod runs now: LS and BE pods in their pool as it is now (C7).
+
+        Raises:
+            UnknownPodError: The pod does not run.
+
+        """
+        books = self._books
+        if pod not in books.node_of:
+            raise UnknownPodError((pod,))
+        pods = books.book[books.node_of[pod]].pods
+        return next(runner.placement for runner in pods if runner.pod.key == pod)
+
+    def running_on(self, node: str) -> tuple[RunningPod, ...]:
+        """Return what runs on a node, ascending by key.
+
+        Raises:
+            UnknownNodeError: There is no such node.
+
+        """
+        return self._books.of(node).pods
+
+    def account_of(self, node: str) -> Account:
+        """Count what is left on a node.
+
+        Raises:
+            UnknownNodeError: There is no such node.
+
+        """
+        return self._books.of(node).account
+
+    def misfits(self) -> tuple[Misfit, ...]:
+        """Return all running pods that could not come to where they are, if they came now."""
+        return tuple(misfit for book in self._books.book.values() for misfit in misfits_of(book))
+
+    def place(
+        self,
+        batch: Batch,
+        deadline_s: float,
+        dry_run: bool = False,
+        options: SolveOptions | None = None,
+    ) -> Decision:
+        """Decide who of a batch runs where, and take it unless it is a dry run.
+
+        Args:
+            batch: Pods that do not run yet.
+            deadline_s: Seconds from this call to its end, waiting for other calls
+                included. Stands for the time limit of the options.
+            dry_run: Change nothing; ``confirm`` takes the decision later.
+            options: How to solve.
+
+        Raises:
+            AlreadyRunningError: Pods of the batch run.
+            BadWordsError: The batch contradicts itself.
+            SolverError: Parts of Placer contradict each other: a defect of ours.
+
+        """
+        if not deadline_s > 0:
+            raise ValueError(f"deadline_s is {deadline_s}; give the call more than 0 seconds")
+        options = replace(options or SolveOptions(), time_limit_s=deadline_s)
+        if dry_run:
+            return decide(self._books, batch, options)
+        called_s = monotonic()
+        with self._lock:
+            left_s = max(LEAST_TIME_S, deadline_s - (monotonic() - called_s))
+            books = self._books
+            decision = decide(books, batch, replace(options, time_limit_s=left_s))
+            after = taking(books, decision)
+            taken = replace(decision, change=_change(books, after))
+            self._books = after
+        return taken
+
+    def confirm(self, decision: Decision) -> Change | Refusal:
+        """Take a decision, if the nodes it touches are as they were when it was made (B16).
+
+        The judge looks at it once more, so nothing is ever given out twice.
+        """
+        with self._lock:
+            books = self._books
+            refusal = refusal_of(books, decision)
+            if refusal is not None:
+                return refusal
+            after = taking(books, decision)
+            change = _change(books, after)
+            self._books = after
+        return change
+
+    def release(self, pods: Iterable[Key]) -> Change:
+        """Take pods off their nodes: all that are named, or none.
+
+        Raises:
+            UnknownPodError: Some of them do not run.
+
+        """
+        keys = tuple(dict.fromkeys(pods))
+        with self._lock:
+            unknown = tuple(key for key in keys if key not in self._books.node_of)
+            if unknown:
+                raise UnknownPodError(unknown)
+            return self._become(self._books.without_pods(keys))
+
+    def add_node(self, node: Node) -> Change:
+        """Add a node on which nothing runs yet.
+
+        Raises:
+            NodeExistsError: There is a node of its name.
+
+        """
+        with self._lock:
+            if node.name in self._books.book:
+                raise NodeExistsError(node.name)
+            return self._become(self._books.with_node(node))
+
+    def update_node(self, node: Node) -> Change:
+        """Put new facts in place of a node's old ones: machine, labels, health, cordon.
+
+        Pods keep their places; those that no longer fit are reported.
+
+        Raises:
+            UnknownNodeError: There is no node of its name.
+
+        """
+        with self._lock:
+            after = self._updated(node)
+            return self._become(after, misfits_of(after.book[node.name]))
+
+    def remove_node(self, name: str) -> Change:
+        """Remove a node on which nothing runs.
+
+        Raises:
+            UnknownNodeError: There is no such node.
+            NodeInUseError: Pods run there.
+
+        """
+        with self._lock:
+            pods = self._books.of(name).pods
+            if pods:
+                raise NodeInUseError(name, tuple(runner.pod.key for runner in pods))
+            return self._become(self._books.without_node(name))
+
+    def cordon(self, name: str) -> Change:
+        """Let nothing new run on a node; what runs there stays.
+
+        Raises:
+            UnknownNodeError: There is no such node.
+
+        """
+        return self._cordoned(name, cordoned=True)
+
+    def uncordon(self, name: str) -> Change:
+        """Let new pods run on a node again.
+
+        Raises:
+            UnknownNodeError: There is no such node.
+
+        """
+        return self._cordoned(name, cordoned=False)
+
+    def _cordoned(self, name: str, *, cordoned: bool) -> Change:
+        with self._lock:
+            node = replace(self._books.of(name).node, cordoned=cordoned)
+            return self._become(self._updated(node))
+
+    def _updated(self, node: Node) -> Books:
+        old = self._books.of(node.name).node
+        return self._books if node == old else self._books.with_node(node)
+
+    def _become(self, after: Books, misfits: tuple[Misfit, ...] = ()) -> Change:
+        """Change the state, as the last thing a call does."""
+        change = _change(self._books, after, misfits)
+        self._books = after
+        return change
+
+
+def _opened(nodes: tuple[Node, ...], running: tuple[RunningPod, ...], version: int) -> Books:
+    check_nodes(nodes)
+    check_running(running, {node.name for node in nodes})
+    return books_of(nodes, running, version)
+
+
+def _change(before: Books, after: Books, misfits: tuple[Misfit, ...] = ()) -> Change:
+    return Change(after.version, followers(before, after), misfits)

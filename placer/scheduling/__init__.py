@@ -1,0 +1,1 @@
+"""The parts of the Scheduler: its words, its books, its checks."""

@@ -1,0 +1,140 @@
+"""Holds words that enter the Scheduler against each other; `instance/` does it for files."""
+
+from collections.abc import Collection, Container, Iterable
+
+from placer.judge.finding import title_of
+from placer.scheduling.errors import (
+    AlreadyRunningError,
+    BadWordsError,
+    NodeExistsError,
+    UnknownNodeError,
+)
+from placer.scheduling.words import Batch, Key, titles
+from placer_models.cluster import Node, RunningPod
+from placer_models.pod import Gang, Pod, pods_of
+
+
+def check_nodes(nodes: Iterable[Node]) -> None:
+    """Want a name of its own for every node.
+
+    Raises:
+        NodeExistsError: Two nodes have one name.
+
+    """
+    names: set[str] = set()
+    for node in nodes:
+        if node.name in names:
+            raise NodeExistsError(node.name)
+        names.add(node.name)
+
+
+def check_running(running: Iterable[RunningPod], nodes: Collection[str]) -> None:
+    """Want every running pod once, on a node of these names.
+
+    Raises:
+        AlreadyRunningError: A pod is there twice.
+        BadWordsError: A pod has the place of another.
+        UnknownNodeError: A pod is on another node.
+
+    """
+    keys: set[Key] = set()
+    for runner in running:
+        key, place = runner.pod.key, runner.placement
+        if place.key != key:
+            raise BadWordsError(
+                f"running pod {title_of(*key)!r} has the place of {title_of(*place.key)!r}; "
+                "give each pod its own"
+            )
+        if key in keys:
+            raise AlreadyRunningError((key,))
+        if place.node not in nodes:
+            raise UnknownNodeError(place.node, nodes)
+        keys.add(key)
+
+
+def check_batch(batch: Batch, running: Container[Key]) -> None:
+    """Want gangs and groups that mean one thing, of pods that do not run yet.
+
+    Raises:
+        AlreadyRunningError: Pods of the batch run.
+        BadWordsError: The batch contradicts itself.
+
+    """
+    gangs: dict[Key, Gang] = {}
+    pods: set[Key] = set()
+    for gang in batch.gangs:
+        if gang.key in gangs:
+            raise BadWordsError(f"two gangs are called {title_of(*gang.key)!r}; rename one")
+        gangs[gang.key] = gang
+        _check_gang(gang)
+        for pod in gang.pods:
+            if pod.key in pods:
+                raise BadWordsError(f"pod {pod.title!r} waits twice; a pod is in one gang, once")
+            pods.add(pod.key)
+            _check_pod(pod)
+    _check_groups(batch, gangs)
+    again = tuple(pod.key for pod in pods_of(batch.gangs) if pod.key in running)
+    if again:
+        raise AlreadyRunningError(again)
+
+
+def _check_gang(gang: Gang) -> None:
+    title = title_of(*gang.key)
+    if not 1 <= gang.minimum <= len(gang.pods):
+        raise BadWordsError(
+            f"gang {title!r} has a minimum of {gang.minimum}; "
+            f"it has {len(gang.pods)} pods, and the minimum is 1 of them or more"
+        )
+    if gang.weight < 1:
+        raise BadWordsError(f"gang {title!r} has the weight {gang.weight}; weights are 1 or more")
+    if gang.lone and [pod.key for pod in gang.pods] != [gang.key]:
+        raise BadWordsError(
+            f"lone gang {title!r} holds pods {titles(tuple(pod.key for pod in gang.pods))}; "
+            "it stands for the one pod of its own name"
+        )
+
+
+def _check_pod(pod: Pod) -> None:
+    names = [container.name for container in pod.spec.containers]
+    if not names or len(set(names)) < len(names):
+        raise BadWordsError(
+            f"pod {pod.title!r} has the containers {', '.join(names) or 'none'}; "
+            "it needs one or more, each with a name of its own"
+        )
+    for container in pod.spec.containers:
+        asked = container.requests
+        amounts = [
+            ("cpu_milli", asked.cpu_milli),
+            ("memory_bytes", asked.memory_bytes),
+            *((f"hugepages of {h.page_bytes} bytes", h.count) for h in asked.hugepages),
+            *((f"devices of type {d.type!r}", d.count) for d in asked.devices),
+        ]
+        for what, amount in amounts:
+            if amount < 0:
+                raise BadWordsError(
+                    f"container {container.name!r} of pod {pod.title!r} asks for {amount} "
+                    f"{what}; amounts are 0 or more"
+                )
+
+
+def _check_groups(batch: Batch, gangs: dict[Key, Gang]) -> None:
+    names: set[Key] = set()
+    group_of: dict[Key, Key] = {}
+    for group in batch.groups:
+        key = (group.namespace, group.name)
+        title = title_of(*key)
+        if key in names:
+            raise BadWordsError(f"two gang groups are called {title!r}; rename one")
+        names.add(key)
+        for member in group.gangs:
+            if member not in gangs or gangs[member].lone:
+                raise BadWordsError(
+                    f"gang group {title!r} names {title_of(*member)!r}; "
+                    "the batch has no such gang, and pods without a gang are in no group"
+                )
+            if member in group_of:
+                raise BadWordsError(
+                    f"gang {title_of(*member)!r} is in the groups {title_of(*group_of[member])!r} "
+                    f"and {title!r}; a gang is in one group at most, once"
+                )
+            group_of[member] = key

@@ -1,0 +1,64 @@
+"""From a batch to a decision, and from a decision to books that hold it."""
+
+from placer.judge.breaches import breaches
+from placer.scheduling.books import Books
+from placer.scheduling.checks import check_batch
+from placer.scheduling.words import Batch, Decision, Refusal
+from placer.search.cp import SolverError
+from placer.search.options import SolveOptions
+from placer.search.solver import solve
+from placer_models.cluster import Instance, RunningPod
+from placer_models.pod import pods_of
+
+
+def decide(books: Books, batch: Batch, options: SolveOptions) -> Decision:
+    """Solve a batch, and let the judge look at the nodes that the answer touches.
+
+    Raises:
+        AlreadyRunningError: Pods of the batch run.
+        BadWordsError: The batch contradicts itself.
+        SolverError: Parts of Placer contradict each other: a defect of ours.
+
+    """
+    check_batch(batch, books.node_of)
+    decision = Decision(batch, solve(books.asking(batch), options), books.version)
+    found = breaches(_touched(books, decision), decision.placement)
+    if found:
+        raise SolverError("; ".join(f"{b.rule}: {b.message}" for b in found[:3]))
+    return decision
+
+
+def refusal_of(books: Books, decision: Decision) -> Refusal | None:
+    """Return why a decision cannot be taken; None: it can."""
+    places = decision.placement.pods
+    nodes = sorted({place.node for place in places})
+    stale = tuple(name for name in nodes if not _is_as_seen(books, name, decision.version))
+    running = tuple(place.key for place in places if place.key in books.node_of)
+    if stale or running:
+        return Refusal(stale, running)
+    found = breaches(_touched(books, decision), decision.placement)
+    return Refusal(breaches=found) if found else None
+
+
+def taking(books: Books, decision: Decision) -> Books:
+    """Return the books with the pods of a decision in their places."""
+    pods = {pod.key: pod for pod in pods_of(decision.batch.gangs)}
+    return books.with_pods(RunningPod(pods[p.key], p) for p in decision.placement.pods)
+
+
+def _is_as_seen(books: Books, node: str, version: int) -> bool:
+    """Return whether a decision of the version saw the node as it is now."""
+    # A version that is still to come is that of another Scheduler.
+    return node in books.book and books.book[node].changed <= version <= books.version
+
+
+def _touched(books: Books, decision: Decision) -> Instance:
+    """Return the batch and the nodes that a decision gives to it."""
+    names = sorted({place.node for place in decision.placement.pods})
+    touched = [books.book[name] for name in names]
+    return Instance(
+        nodes=tuple(book.node for book in touched),
+        gangs=decision.batch.gangs,
+        groups=decision.batch.groups,
+        running=tuple(runner for book in touched for runner in book.counted),
+    )

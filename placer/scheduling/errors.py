@@ -1,0 +1,83 @@
+"""Calls that the Scheduler refuses, because they contradict themselves or the state.
+
+After any of these nothing has changed.
+
+* SchedulerError
+    - UnknownNodeError
+    - NodeExistsError
+    - NodeInUseError
+    - UnknownPodError
+    - AlreadyRunningError
+    - BadWordsError
+"""
+
+from collections.abc import Iterable
+
+from placer.scheduling.words import Key, titles
+from placer_models.instance.errors import shown, suggestion
+
+
+class SchedulerError(Exception):
+    """A call that is refused; nothing has changed."""
+
+
+class UnknownNodeError(SchedulerError):
+    """No node has the name."""
+
+    def __init__(self, name: str, known: Iterable[str]) -> None:
+        names = list(known)
+        hint = suggestion(name, names) or f"; there are {len(names)} nodes of other names"
+        super().__init__(f"no node is called {shown(name)}{hint}")
+        self.name = name
+
+
+class NodeExistsError(SchedulerError):
+    """A node of the name is there already."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"a node {shown(name)} is there already; update it, or rename one")
+        self.name = name
+
+
+class NodeInUseError(SchedulerError):
+    """Pods run on a node that is to be removed.
+
+    Attributes:
+        pods: Their keys.
+
+    """
+
+    def __init__(self, name: str, pods: tuple[Key, ...]) -> None:
+        super().__init__(f"node {shown(name)} runs pods {titles(pods)}; release them first")
+        self.name = name
+        self.pods = pods
+
+
+class UnknownPodError(SchedulerError):
+    """No such pods run.
+
+    Attributes:
+        pods: The keys that are not known.
+
+    """
+
+    def __init__(self, pods: tuple[Key, ...]) -> None:
+        super().__init__(f"pods {titles(pods)} do not run; name pods that do, as (namespace, name)")
+        self.pods = pods
+
+
+class AlreadyRunningError(SchedulerError):
+    """Pods that are to be placed run already.
+
+    Attributes:
+        pods: Their keys.
+
+    """
+
+    def __init__(self, pods: tuple[Key, ...]) -> None:
+        super().__init__(f"pods {titles(pods)} run already; release them first, or rename them")
+        self.pods = pods
+
+
+class BadWordsError(SchedulerError):
+    """Nodes, running pods or a batch contradict themselves; the message names the part."""

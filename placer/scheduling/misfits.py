@@ -1,0 +1,38 @@
+"""Running pods that their node, as it is now, would not take."""
+
+from dataclasses import replace
+
+from placer.judge.breaches import breaches
+from placer.scheduling.books import Book
+from placer.scheduling.words import Misfit, lone_gang
+from placer_models.cluster import Instance
+from placer_models.placement import Placement
+
+_NOT_OF_THE_NODE = frozenset({"containers"})
+"""Rules that look at the pod alone: no update of a node can break them."""
+
+
+def misfits_of(book: Book) -> tuple[Misfit, ...]:
+    """Return what the judge would find if each pod came now to where it is.
+
+    A cordon sends nobody away, so it is no reason.
+    """
+    node = replace(book.node, cordoned=False)
+    places = [replace(runner.placement, gang=None) for runner in book.pods]
+    gangs = [lone_gang(runner.pod) for runner in book.pods]
+    together = Instance((node,), tuple(gangs))
+    if not any(_of_the_node(b.rule) for b in breaches(together, Placement(tuple(places)))):
+        return ()
+    found = []
+    for runner, gang, place in zip(book.pods, gangs, places, strict=True):
+        others = tuple(other for other in book.pods if other is not runner)
+        found += [
+            Misfit(runner.pod.key, node.name, breach.rule, breach.message)
+            for breach in breaches(Instance((node,), (gang,), running=others), Placement((place,)))
+            if _of_the_node(breach.rule)
+        ]
+    return tuple(found)
+
+
+def _of_the_node(rule: str) -> bool:
+    return rule not in _NOT_OF_THE_NODE
