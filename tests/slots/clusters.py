@@ -47,7 +47,9 @@ def workers(row: Row) -> Workers:
         tuple(_registered(worker, total) for worker in row.get("registered", ())),
         tuple(_pending(worker, total) for worker in row.get("pending", ())),
         Reserve(
-            row.get("redundantWorkers", 0), parse_e8(row.get("minCpu", "0")), row.get("minMemory", 0)
+            row.get("redundantWorkers", 0),
+            parse_e8(row.get("minCpu", "0")),
+            row.get("minMemory", 0),
         ),
     )
 

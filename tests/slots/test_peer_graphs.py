@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from slots.job_files import Row, chain_names, compiled, partition, read, row_id, rows
 
 from placer.slots.amounts import format_e8
 from placer.slots.compiled import CompiledJob, KindFractions
@@ -14,6 +13,7 @@ from placer.slots.compiler import lay_out
 from placer.slots.graph import Operator, Share
 from placer.slots.resources import UNKNOWN, Amounts, Profile
 from placer_models.instance.errors import InputError
+from slots.job_files import Row, chain_names, compiled, partition, read, row_id, rows
 
 FLIP_141 = rows("graphs_flip_141.json")
 FLIP_53 = rows("graphs_flip_53.json")

@@ -59,6 +59,8 @@ def pack_into(
         WorkLimitError: The work is done before that is known.
 
     """
+    if not any(packing.counts):
+        return _padded([], bins, len(packing.counts))
     prices = prices or _prices(packing, work)
     there = len(packing.bins)
     worth = [*prices.bins, *[prices.fresh] * (bins - there)]
@@ -74,8 +76,6 @@ def pack_into(
             patterns = [pattern for pattern in patterns if pattern[first]]
         return iter(sorted(patterns, key=prices.worth, reverse=True))
 
-    if not any(packing.counts):
-        return _padded([], bins, len(packing.counts))
     chosen: list[Counts] = []
     left = [packing.counts]
     open_ways = [ways(0, packing.counts)]

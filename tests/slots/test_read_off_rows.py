@@ -1,0 +1,177 @@
+"""What named tests of Apache Flink expect of weights, slots, subtasks and specs."""
+
+from pathlib import Path
+
+import pytest
+
+from placer.slots.parallelism import parallelism_on
+from placer.slots.resources import covers, merge
+from placer.slots.subtasks import Subtask, share_slots
+from placer.slots.use_cases import UseCase, agreed_weights, consumer_weights, share_of_slot
+from placer_models.instance.errors import InputError
+from slots.clusters import profile
+from slots.job_files import Row, compiled, row_id, rows
+
+ROWS = rows("read_off.json")
+
+
+def of_kind(kind: str) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize("row", [r for r in ROWS if r["kind"] == kind], ids=row_id)
+
+
+@of_kind("slot_fraction")
+def test_use_cases_share_a_slot_by_weight(row: Row) -> None:
+    """
+    A use case's part of the slot depends on its weight and on who else is there.
+    """
+    weights = dict(consumer_weights(row["weights"]))
+
+    share = share_of_slot(
+        UseCase(row["useCase"]),
+        [UseCase(name) for name in row["inGroup"]],
+        weights,
+        state_backend_managed=row["stateBackendManaged"],
+    )
+
+    assert row["ofUseCase"] * float(share) == row["ofSlot"]
+
+
+@of_kind("weights")
+def test_weights_of_two_configurations_agree_or_are_refused(row: Row) -> None:
+    """
+    One use case has one weight.
+    """
+    first, second = (
+        {UseCase(name): weight for name, weight in row[which].items()}
+        for which in ("first", "second")
+    )
+
+    assert row["agree"]
+    assert agreed_weights(first, second) == {**first, **second}
+    first[UseCase.OPERATOR] += 1
+    with pytest.raises(ValueError, match="operator weighs 124 and 123"):
+        agreed_weights(first, second)
+
+
+@of_kind("slots")
+def test_parallelism_follows_the_free_slots(row: Row, tmp_path: Path) -> None:
+    """
+    Fewer slots than groups: no parallelism at all.
+    """
+    job = compiled(
+        tmp_path,
+        {
+            "slotSharingGroups": sorted({group for _, _, group in row["vertices"]}),
+            "operators": [
+                {"name": name, "parallelism": parallelism, "group": group}
+                for name, parallelism, group in row["vertices"]
+            ],
+        },
+    )
+
+    found = parallelism_on(job, row["freeSlots"])
+
+    assert found is None
+    assert row["parallelism"] is None
+
+
+@of_kind("subtasks")
+def test_subtasks_share_slots(row: Row) -> None:
+    """
+    Co-located by index, else beside a producer, else where there is room.
+    """
+    producers: dict[Subtask, list[Subtask]] = {}
+    for producer, consumer in row["edges"]:
+        producers.setdefault(subtask(consumer), []).append(subtask(producer))
+
+    slots = [
+        slot for group in row["groups"] for slot in share_slots(group, producers, row["colocated"])
+    ]
+
+    assert sorted(slots) == sorted(tuple(map(subtask, slot)) for slot in row["slots"])
+
+
+def subtask(text: str) -> Subtask:
+    task, number = text.split(".")
+    return Subtask(task, int(number))
+
+
+@of_kind("hybrid")
+def test_a_named_group_beside_a_hybrid_exchange_is_refused(row: Row, tmp_path: Path) -> None:
+    """
+    The default group goes with hybrid exchanges, a named one does not.
+    """
+    job = {
+        "semantics": "flip-141",
+        "mode": "batch",
+        "defaultExchange": row["exchange"],
+        "slotSharingGroups": [row["groupOfMap1"]],
+        "operators": [{"name": "source"}, {"name": "map1", "group": row["groupOfMap1"]}],
+        "edges": [{"from": "source", "to": "map1", "partition": "rebalance"}],
+    }
+
+    assert row["refused"]
+    with pytest.raises(InputError, match=r"operators\[1\]\.group: 'map1' is in group"):
+        compiled(tmp_path, job)
+    plain = [{"name": "source"}, {"name": "map1"}]
+    assert len(compiled(tmp_path, {**job, "operators": plain}).regions) == 2
+
+
+@of_kind("spec")
+def test_specs_of_operators_compute_as_profiles_do(row: Row) -> None:
+    """
+    Merge and comparison are the same for operators and slots; a negative need is none.
+    """
+    if row.get("error"):
+        with pytest.raises(ValueError, match="'-1'; expected an amount"):
+            profile(row["a"])
+    elif row["op"] == "merge":
+        assert merge(profile(row["a"]), profile(row["b"])) == profile(row["result"])
+    else:
+        assert covers(profile(row["b"]), profile(row["a"])) == row["result"]
+
+
+def test_the_older_name_of_a_weight_gives_way() -> None:
+    """
+    `dataproc` speaks for operators and state backend, unless these have their own weight.
+    """
+    assert consumer_weights({"dataproc": 3, "stateBackend": 5}) == (
+        (UseCase.OPERATOR, 3),
+        (UseCase.STATE_BACKEND, 5),
+    )
+    with pytest.raises(ValueError, match="python weighs -1"):
+        consumer_weights({"python": -1})
+    with pytest.raises(ValueError, match="'cache' is no use case"):
+        consumer_weights({"cache": 1})
+
+
+@pytest.mark.parametrize(
+    ("free", "shares"),
+    [
+        (2, (1, 1, 1)),
+        (3, (2, 2, 1)),
+        (5, (3, 2, 2)),
+        (6, (3, 2, 3)),
+        (7, (4, 2, 3)),
+        (99, (4, 2, 3)),
+    ],
+)
+def test_slots_beyond_one_each_are_shared(
+    free: int, shares: tuple[int, ...], tmp_path: Path
+) -> None:
+    """
+    Groups of 4 and 3 share what is over; what the narrow one leaves goes to the wide.
+    """
+    job = compiled(
+        tmp_path,
+        {
+            "slotSharingGroups": ["g1", "g2"],
+            "operators": [
+                {"name": "v1", "parallelism": 4, "group": "g1"},
+                {"name": "v2", "parallelism": 2, "group": "g1"},
+                {"name": "v3", "parallelism": 3, "group": "g2"},
+            ],
+        },
+    )
+
+    assert parallelism_on(job, free) == shares
