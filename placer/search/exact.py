@@ -13,7 +13,7 @@ from placer_models.goals import tiers_for
 from placer_models.problem import Choice, Choices, CoreTake, Problem
 
 TIERS_BEFORE_LINKS = 2
-"""Alignment and bind: the tiers after tier 1 that an incomplete model still bounds."""
+"""Alignment and bind: the tiers after tier 1 that do not look at links."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,16 +75,12 @@ def search_exactly(
     hint(batch.model, hint_of(problem, batch.decisions, start))
     tiers = tiers_for(problem.priorities)[:wanted]
     standing = optimise_tiers(batch, tiers, limits, start_values, levels, budget, progress, settled)
-    bounds = list(standing.bounds)
-    if not batch.decisions.complete:
-        unsure = levels + TIERS_BEFORE_LINKS
-        bounds[unsure:] = limits[unsure:]
     return Found(
         choices=None
         if standing.solution is None
         else choices_of(problem, batch, standing.solution),
         values=tuple(standing.values),
-        bounds=tuple(bounds),
+        bounds=tuple(standing.bounds),
     )
 
 

@@ -19,6 +19,7 @@ from placer.state.batch import accounts_of, build_problem
 from placer.state.fits import admits
 from placer.state.recount import recount
 from placer_models.cluster import Instance, Node
+from placer_models.cpsat.limits import boards_fit
 from placer_models.goals import Tier, placed_tier
 from placer_models.placement import Placement
 from placer_models.pod import Gang, PodSpec, Resources
@@ -218,7 +219,9 @@ class Neighbourhoods:
         """
         accounts = accounts_of(part)
         problem = build_problem(part, accounts)
-        linked = len(worth) > len(problem.priorities) + TIERS_BEFORE_LINKS
+        before_links = len(problem.priorities) + TIERS_BEFORE_LINKS
+        linked = len(worth) > before_links and boards_fit(problem)
+        worth = worth if linked else worth[:before_links]
         model = problem if linked else without_links(problem)
         values = [value for _, value in worth]
         limits = [*values[:settled], *limits_of(problem)[settled:]]

@@ -1,7 +1,7 @@
 """What each tier counts, as an expression over the decisions (docs/rules.md)."""
 
 from collections.abc import Iterator
-from itertools import islice, product
+from itertools import islice, pairwise, product
 
 from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
@@ -17,9 +17,6 @@ from placer_models.goals import (
 from placer_models.links import best_pair_sum, pair_sum, usable_points
 from placer_models.policy import AlignmentPolicy, BindPolicy
 from placer_models.problem import DeviceBank, GangTask, Problem
-
-MAX_TABLE_ROWS = 20_000
-"""Free counts of one board that a table is written for."""
 
 
 def tier_expressions(
@@ -158,30 +155,16 @@ def usable(model: CpModel, problem: Problem, x: Decisions) -> Expression:
                     counts: GPU_POINTS * usable_points(bank.board, _left(bank, counts))
                     for counts in _counts(bank, most)
                 }
-                terms.append(_looked_up(model, rows, bank, index, takers, f"usable[{node.name}]"))
+                points = _looked_up(model, rows, bank, index, takers, f"usable[{node.name}]")
+                taken = [d for seat in takers for d in seat.devices[index]]
+                _below_envelope(model, points, sum(bank.free) - LinearExpr.sum(taken), rows, bank)
+                terms.append(points)
         for index, c in enumerate(node.cores):
             if c.whole:
                 whole = [seat.cores[index].whole for seat in seats if seat.cores]
                 left = c.cores - LinearExpr.sum(whole) - broken[index]
                 terms.append(WHOLE_CORE_POINTS * left)
     return LinearExpr.sum(terms)
-
-
-def tables_are_small(problem: Problem) -> bool:
-    """Return whether every board's free counts can be written as a table."""
-    return all(
-        _row_count(bank) <= MAX_TABLE_ROWS
-        for node in problem.nodes
-        for bank in node.banks
-        if bank.type == GPU
-    )
-
-
-def _row_count(bank: DeviceBank) -> int:
-    rows = 1
-    for free in bank.free:
-        rows *= free + 1
-    return rows
 
 
 def _counts(bank: DeviceBank, most: int) -> Iterator[tuple[int, ...]]:
@@ -214,3 +197,31 @@ def _looked_up(
     found = model.new_int_var(min(values), max(values), name)
     model.add_allowed_assignments([*taken, found], [(*key, value) for key, value in rows.items()])
     return found
+
+
+def _below_envelope(
+    model: CpModel,
+    points: Expression,
+    left: Expression,
+    rows: dict[tuple[int, ...], int],
+    bank: DeviceBank,
+) -> None:
+    """Say in straight lines that few GPUs left are worth little; a table says it too late."""
+    if isinstance(points, int):
+        return
+    best: dict[int, int] = {}
+    for taken, value in rows.items():
+        count = sum(bank.free) - sum(taken)
+        best[count] = max(value, best.get(count, 0))
+    hull: list[tuple[int, int]] = []
+    for point in sorted(best.items()):
+        while len(hull) > 1 and _turns_up(hull[-2], hull[-1], point):
+            hull.pop()
+        hull.append(point)
+    for (x1, y1), (x2, y2) in pairwise(hull):
+        model.add((points - y1) * (x2 - x1) <= (left - x1) * (y2 - y1))
+
+
+def _turns_up(a: tuple[int, int], b: tuple[int, int], c: tuple[int, int]) -> bool:
+    """Return whether b lies on or below the line from a to c."""
+    return (b[1] - a[1]) * (c[0] - a[0]) <= (c[1] - a[1]) * (b[0] - a[0])

@@ -8,12 +8,9 @@ from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 from placer_models.cpsat.expression import Expression
 from placer_models.cpsat.units import Unit, units_of
 from placer_models.device import GPU
-from placer_models.links import Selection, selection_count, selections
+from placer_models.links import Selection, selections
 from placer_models.policy import AlignmentPolicy, BindPolicy
 from placer_models.problem import CoreClass, DeviceBank, Fit, NodeState, Problem, Shape
-
-MAX_SELECTIONS = 3_000
-"""GPU sets of one size that a pod is offered on one node; the best ones if there are more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,9 +69,6 @@ class Decisions:
         seats: Every (unit, node) pair that could come to be.
         broken: For each node, cores of each class that are taken thread by thread.
         reached: For each gang, whether it runs; None for a lone pod.
-        complete: Whether every placement of the Problem can be said in these
-            variables; if not, bounds of the link tiers and later ones hold only
-            among the placements that can.
 
     """
 
@@ -84,7 +78,6 @@ class Decisions:
     on_node: tuple[tuple[Seat, ...], ...]
     broken: tuple[tuple[Expression, ...], ...]
     reached: tuple[IntVar | None, ...]
-    complete: bool
 
     def placed(self, unit: int) -> Expression:
         """Return how many pods of the unit have a place."""
@@ -119,7 +112,6 @@ def decide(model: CpModel, problem: Problem) -> Decisions:
             for index, node in enumerate(problem.nodes)
         ),
         reached=_reached(model, problem, units),
-        complete=all(not seat.picks or _offered_all(problem, seat) for seat in seats),
     )
 
 
@@ -257,14 +249,7 @@ def _offered(node: NodeState, shape: Shape) -> tuple[Selection, ...]:
     size = shape.count_of(GPU)
     if bank is None or size < 2:
         return ()
-    return selections(bank.board, size, bank.free)[:MAX_SELECTIONS]
-
-
-def _offered_all(problem: Problem, seat: Seat) -> bool:
-    bank = problem.nodes[seat.node].bank(GPU)
-    return bank is None or (
-        selection_count(bank.board, seat.shape.count_of(GPU), bank.free) <= MAX_SELECTIONS
-    )
+    return selections(bank.board, size, bank.free)
 
 
 def _devices(

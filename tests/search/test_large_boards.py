@@ -1,0 +1,54 @@
+"""A board of many GPUs that are all different: too many sets to model."""
+
+import random
+
+from placer.judge.breaches import breaches
+from placer.search.options import Engine, SolveOptions
+from placer.search.solver import solve
+from placer.state.batch import build_problem
+from placer_models.cluster import Instance, Machine, Node
+from placer_models.cpsat.limits import boards_fit
+from placer_models.device import Device, LinkMatrix
+from placer_models.placement import Placed
+from placer_models.pod import Container, DeviceRequest, Gang, Pod, PodSpec, Resources
+from placer_models.topology import Cpu, NumaNode, Topology
+
+GPUS = 16
+
+
+def irregular() -> Instance:
+    """Sixteen GPUs with random links, and pods that want 4, 3, 3, 2 and 1 of them."""
+    rng = random.Random(1)
+    speeds = [[0] * GPUS for _ in range(GPUS)]
+    for i in range(GPUS):
+        for j in range(i):
+            speeds[i][j] = speeds[j][i] = rng.randint(1, 9) * 100
+    links = LinkMatrix(
+        tuple(range(GPUS)),
+        tuple(map(tuple, speeds)),
+        (("SYS",) * GPUS,) * GPUS,
+    )
+    topology = Topology("x86_64", (Cpu(0, 0, 0, 0),), (NumaNode(0, 0),))
+    gpus = tuple(Device("gpu", i, numa_node=0) for i in range(GPUS))
+    gangs = []
+    for index, count in enumerate((4, 3, 3, 2, 1)):
+        requests = Resources(devices=(DeviceRequest("gpu", count),))
+        pod = Pod(f"job-{index}", "default", PodSpec((Container("main", requests),)))
+        gangs.append(Gang(pod.name, "default", (pod,), 1, lone=True))
+    node = Node("n", Machine("irregular", "", topology, gpus, links))
+    return Instance((node,), tuple(gangs))
+
+
+def test_everything_is_placed_and_the_tiers_before_the_links_are_proven() -> None:
+    """
+    The link tiers are then left to the greedy path, and no bound is claimed for them.
+    """
+    instance = irregular()
+    assert not boards_fit(build_problem(instance))
+    for engine in Engine:
+        answer = solve(instance, SolveOptions(engine=engine, workers=1, work_limit=3))
+
+        assert isinstance(answer, Placed)
+        assert breaches(instance, answer.placement) == ()
+        assert [tier.proven for tier in answer.tiers[:3]] == [True] * 3
+        assert answer.tiers[-1].bound is None
