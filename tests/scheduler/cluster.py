@@ -1,0 +1,123 @@
+"""A small cluster, pods for it, and a count of what is free that shares no code with ours."""
+
+from collections import Counter
+from typing import Any
+
+from placer.scheduler import Scheduler
+from placer.scheduling.words import Batch, Key, lone_gang
+from placer.search.options import Engine, SolveOptions
+from placer_models.cluster import Machine, Node, RunningPod
+from placer_models.cpuset import CpuSet
+from placer_models.device import GPU, Device
+from placer_models.placement import PodPlacement
+from placer_models.pod import Container, DeviceRequest, Gang, Pod, PodSpec, Resources
+from placer_models.policy import QosClass
+from placer_models.topology import Cpu, NumaNode, Topology
+from pools import pools
+
+GIB = 2**30
+QUICK = SolveOptions(engine=Engine.GREEDY, workers=1)
+EXACT = SolveOptions(workers=1, work_limit=5)
+DEADLINE_S = 60.0
+
+
+def machine(*, cores: int = 4, numa_nodes: int = 2, gpus: int = 4, name: str = "box") -> Machine:
+    """Return a machine of that many cores of two threads and 8 GiB on each NUMA node."""
+    threads = 2 * cores * numa_nodes
+    return Machine(
+        name,
+        "",
+        Topology(
+            "x86_64",
+            tuple(Cpu(i, i // 2, 0, i // (2 * cores)) for i in range(threads)),
+            tuple(NumaNode(i, 8 * GIB) for i in range(numa_nodes)),
+        ),
+        tuple(Device(GPU, i, numa_node=i * numa_nodes // gpus) for i in range(gpus)),
+    )
+
+
+BOX = machine()
+
+
+def pod(
+    name: str,
+    cpus: float = 0,
+    qos: QosClass = QosClass.LSR,
+    *,
+    gib: int = 0,
+    gpus: int = 0,
+    **wishes: Any,
+) -> Pod:
+    """Return a pod of one container."""
+    devices = (DeviceRequest(GPU, gpus),) if gpus else ()
+    requests = Resources(round(1000 * cpus), gib * GIB, devices=devices)
+    spec = PodSpec((Container("main", requests),), qos=qos, **wishes)
+    return Pod(name, "default", spec)
+
+
+def gang(name: str, pods: list[Pod], minimum: int | None = None) -> Gang:
+    return Gang(name, "default", tuple(pods), len(pods) if minimum is None else minimum)
+
+
+def batch(*pods: Pod) -> Batch:
+    """Return a batch of pods that belong to no gang."""
+    return Batch(tuple(lone_gang(one) for one in pods))
+
+
+def key(name: str) -> Key:
+    return ("default", name)
+
+
+def running(one: Pod, node: str, cpus: CpuSet = frozenset(), **held: Any) -> RunningPod:
+    return RunningPod(one, PodPlacement(one.name, "default", None, node, cpus, **held))
+
+
+def check_fresh_count(scheduler: Scheduler) -> None:
+    """Hold every account, pool and look-up against a count of the words."""
+    instance = scheduler.snapshot().instance
+    assert [n.name for n in instance.nodes] == sorted({n.name for n in instance.nodes})
+    keys = [runner.pod.key for runner in instance.running]
+    assert len(keys) == len(set(keys))
+    for runner in instance.running:
+        assert scheduler.placement_of(runner.pod.key) == runner.placement
+        assert runner.placement.key == runner.pod.key
+    counted = 0
+    for node in instance.nodes:
+        here = [r for r in instance.running if r.placement.node == node.name]
+        counted += len(here)
+        assert sorted(here, key=lambda r: r.pod.key) == list(scheduler.running_on(node.name))
+        _check_node(scheduler, node, here)
+    assert counted == len(keys)
+
+
+def _check_node(scheduler: Scheduler, node: Node, here: list[RunningPod]) -> None:
+    account = scheduler.account_of(node.name)
+    free_pools = pools(node, [(r.pod, r.placement) for r in here])
+    assert account.pool == free_pools[QosClass.LS]
+    assert account.best_effort_pool == free_pools[QosClass.BE]
+    asked: Counter[QosClass] = Counter()
+    memory = {numa.id: numa.memory_bytes for numa in node.machine.topology.numa_nodes}
+    owned: set[int] = set()
+    held = set()
+    for runner in here:
+        qos, place = runner.pod.spec.qos, runner.placement
+        asked[qos] += runner.pod.spec.requests.cpu_milli
+        if qos.owns_cpus:
+            owned |= place.cpuset
+        else:
+            assert place.cpuset == free_pools[qos]
+            assert all(container.cpuset == free_pools[qos] for container in place.containers)
+        for numa_node, size in place.memory_bytes:
+            if numa_node in memory:
+                memory[numa_node] -= size
+        held |= {(grant.type, grant.minor) for grant in place.devices}
+    assert account.free_cpus == node.machine.topology.online - node.reserved_cpus - owned
+    assert (account.shared_milli, account.best_effort_milli) == (
+        asked[QosClass.LS],
+        asked[QosClass.BE],
+    )
+    assert account.memory_bytes == memory
+    assert (
+        account.free_devices
+        == {(d.type, d.minor) for d in node.machine.devices if node.is_healthy(d)} - held
+    )

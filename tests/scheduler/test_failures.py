@@ -1,0 +1,207 @@
+"""Calls that fail in the middle: all of what they do, or nothing (D14)."""
+
+import linecache
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from pathlib import Path
+from types import CodeType, FrameType
+from typing import Any
+
+import pytest
+
+import placer.scheduler
+from placer.judge.breaches import Breach
+from placer.realise.realiser import Unrealisable
+from placer.scheduler import Scheduler
+from placer.scheduling.words import Batch, Decision
+from placer.search.cp import SolverError
+from placer_models.cluster import Node
+from placer_models.policy import QosClass
+from scheduler.cluster import (
+    BOX,
+    DEADLINE_S,
+    EXACT,
+    QUICK,
+    batch,
+    check_fresh_count,
+    key,
+    pod,
+)
+
+WANTED = batch(pod("a", 4, gpus=1, gib=1), pod("b", 2, QosClass.LSE), pod("c", 1, QosClass.LS))
+
+
+def busy() -> Scheduler:
+    scheduler = Scheduler([Node("n0", BOX), Node("n1", BOX)])
+    pods = [pod(f"old-{qos.lower()}", 2, qos, gib=1, gpus=1) for qos in QosClass]
+    scheduler.place(batch(*pods), DEADLINE_S, options=QUICK)
+    return scheduler
+
+
+class Broken(Exception):  # noqa: N818 - what a test makes happen is no error of ours
+    """Something that nobody foresaw."""
+
+
+def fail(*_: object, **__: object) -> None:
+    raise Broken
+
+
+def find_a_breach(*_: object) -> tuple[Breach, ...]:
+    return (Breach("memory", "n0", "too much"),)
+
+
+def realise_nothing(*_: object) -> Unrealisable:
+    return Unrealisable("n0", "no reason")
+
+
+STEPS: dict[str, tuple[str, Callable[..., Any], type[Exception]]] = {
+    "the solver": ("placer.scheduling.decide.solve", fail, Broken),
+    "the accounts": ("placer.search.solver.accounts_of", fail, Broken),
+    "the problem": ("placer.search.solver.build_problem", fail, Broken),
+    "the greedy path": ("placer.search.solver.place_greedily", fail, Broken),
+    "realising": ("placer.search.judged.realise", fail, Broken),
+    "no ids for the counts": ("placer.search.judged.realise", realise_nothing, SolverError),
+    "the judge of the search": ("placer.search.judged.breaches", fail, Broken),
+    "a breach in the search": ("placer.search.judged.breaches", find_a_breach, SolverError),
+    "measuring": ("placer.search.judged.measure", fail, Broken),
+    "the exact search": ("placer.search.joint.search_exactly", fail, Broken),
+    "the reasons": ("placer.search.solver.why_unplaced", fail, Broken),
+    "the judge of the decision": ("placer.scheduling.decide.breaches", fail, Broken),
+    "a breach in the decision": ("placer.scheduling.decide.breaches", find_a_breach, SolverError),
+    "opening books": ("placer.scheduling.books.book_of", fail, Broken),
+    "counting a node": ("placer.scheduling.books.account_of", fail, Broken),
+    "filling pools": ("placer.scheduling.books.in_pool", fail, Broken),
+    "listing followers": ("placer.scheduler.followers", fail, Broken),
+}
+
+
+@pytest.mark.parametrize(("where", "failure", "error"), STEPS.values(), ids=STEPS)
+def test_place_fails_at_a_step(
+    where: str,
+    failure: Callable[..., Any],
+    error: type[Exception],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """
+    The exception comes through, nothing has changed, and the same call works afterwards.
+    """
+    scheduler = busy()
+    before = scheduler.snapshot()
+
+    with monkeypatch.context() as patch:
+        patch.setattr(where, failure)
+        with pytest.raises(error):
+            scheduler.place(WANTED, DEADLINE_S, options=EXACT)
+
+    assert scheduler.snapshot() == before
+    check_fresh_count(scheduler)
+    assert scheduler.place(WANTED, DEADLINE_S, options=QUICK).placement.pods
+
+
+def test_words_of_the_wrong_kind_change_nothing() -> None:
+    """
+    Whatever is passed in place of words: an exception, and the state as it was.
+    """
+    scheduler = busy()
+    before = scheduler.snapshot()
+    nonsense: list[Any] = [None, 3, "abc", [None], [("a",)], {}, object()]
+
+    for thing in nonsense:
+        good = pod("x", 1)
+        bad_spec = replace(good, spec=replace(good.spec, containers=thing))
+        for wrong in (thing, Batch(thing), Batch((thing,)), batch(bad_spec)):
+            with suppress(Exception):
+                scheduler.place(wrong, DEADLINE_S, dry_run=False, options=QUICK)
+            with suppress(Exception):
+                scheduler.confirm(wrong)
+        for call in (scheduler.add_node, scheduler.update_node, scheduler.remove_node):
+            with suppress(Exception):
+                call(thing)
+        with suppress(Exception):
+            scheduler.release(thing)
+        with suppress(Exception):
+            scheduler.confirm(Decision(WANTED, thing, 0))
+
+        assert scheduler.snapshot().instance == before.instance
+    check_fresh_count(scheduler)
+
+
+OURS = (Path(placer.scheduler.__file__), Path(placer.scheduler.__file__).with_name("scheduling"))
+
+
+@contextmanager
+def failing_at(step: int) -> Iterator[None]:
+    """Raise `Broken` when the Scheduler's own code comes to its step-th line."""
+    left = step
+    ours: dict[CodeType, bool] = {}
+
+    def trace(frame: FrameType, event: str, _: object) -> Any:
+        nonlocal left
+        code = frame.f_code
+        if code not in ours:
+            file = Path(code.co_filename)
+            ours[code] = file == OURS[0] or file.parent == OURS[1]
+        if not ours[code]:
+            return None
+        # Python comes to a with statement once more to leave it, and nothing can interrupt
+        # it there before the lock is given back; a tracer can.
+        line = linecache.getline(code.co_filename, frame.f_lineno).lstrip()
+        if event == "line" and not line.startswith("with "):
+            left -= 1
+            if left == 0:
+                raise Broken
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        yield
+    finally:
+        sys.settrace(before)
+
+
+CALLS: dict[str, Callable[[Scheduler, Decision], object]] = {
+    "place": lambda s, _: s.place(WANTED, DEADLINE_S, options=QUICK),
+    "confirm": lambda s, decision: s.confirm(decision),
+    "release": lambda s, _: s.release([key("old-lse"), key("old-ls")]),
+    "add_node": lambda s, _: s.add_node(Node("n2", BOX)),
+    "update_node": lambda s, _: s.update_node(Node("n0", BOX, unhealthy=frozenset({("gpu", 0)}))),
+    "remove_node": lambda s, _: s.remove_node("n9"),
+    "cordon": lambda s, _: s.cordon("n0"),
+}
+
+
+@pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
+def test_a_call_that_stops_at_any_line_did_all_or_nothing(
+    call: Callable[[Scheduler, Decision], object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """
+    Stopped at each line of the Scheduler's own code in turn, as Ctrl-C would.
+    """
+    scheduler = busy()
+    scheduler.add_node(Node("n9", BOX, cordoned=True))
+    snapshot = scheduler.snapshot()
+    decision = scheduler.place(WANTED, DEADLINE_S, dry_run=True, options=QUICK)
+    monkeypatch.setattr("placer.scheduling.decide.solve", lambda *_: decision.answer)  # quick
+    call(scheduler, decision)
+    done = scheduler.snapshot()
+    assert done.version == snapshot.version + 1
+    stopped = 0
+    while True:
+        scheduler = Scheduler.restore(snapshot)
+        try:
+            with failing_at(stopped + 1):
+                call(scheduler, decision)
+        except Broken:
+            stopped += 1
+        else:
+            break
+
+        assert scheduler.snapshot() in (snapshot, done)
+        check_fresh_count(scheduler)
+        scheduler.release([])  # waits for ever if the call held on to its lock
+
+    assert scheduler.snapshot() == done
+    assert stopped > 10

@@ -1,0 +1,134 @@
+"""The whole state as a value, and calls that undo each other (D14)."""
+
+import pytest
+
+from placer.scheduler import Scheduler
+from placer.scheduling.errors import NodeExistsError
+from placer.scheduling.words import Batch, Change, Refusal, Snapshot
+from placer_models.cluster import Instance, Node
+from placer_models.policy import QosClass
+from scheduler.cluster import (
+    BOX,
+    DEADLINE_S,
+    QUICK,
+    batch,
+    check_fresh_count,
+    gang,
+    key,
+    pod,
+)
+
+
+def busy() -> Scheduler:
+    """Return two nodes with a pod of each class."""
+    scheduler = Scheduler([Node("n0", BOX), Node("n1", BOX)])
+    pods = [pod(f"old-{qos.lower()}", 2, qos, gib=1, gpus=1) for qos in QosClass]
+    scheduler.place(batch(*pods), DEADLINE_S, options=QUICK)
+    return scheduler
+
+
+@pytest.mark.parametrize("qos", list(QosClass))
+def test_releasing_undoes_placing(qos: QosClass) -> None:
+    """
+    Nodes, pods and pools are as before, to the last CPU; only the version has gone on.
+    """
+    scheduler = busy()
+    before = scheduler.snapshot()
+
+    placed = scheduler.place(
+        batch(pod("a", 4, qos, gib=2, gpus=2), pod("b", 1, qos)), DEADLINE_S, options=QUICK
+    )
+    assert scheduler.snapshot().instance != before.instance
+    scheduler.release(place.key for place in placed.placement.pods)
+
+    assert scheduler.snapshot().instance == before.instance
+    assert scheduler.version == before.version + 2
+
+
+def test_starting_anew_with_what_runs_is_the_same_state() -> None:
+    """
+    A Scheduler that is told what was found recovers every account.
+    """
+    scheduler = busy()
+    found = scheduler.snapshot().instance
+
+    recovered = Scheduler(found.nodes[::-1], found.running[::-1])
+
+    assert recovered.snapshot().instance == found
+    check_fresh_count(recovered)
+
+
+def test_a_restored_scheduler_goes_on() -> None:
+    """
+    It has the same state and version, and takes what was decided just before.
+    """
+    scheduler = busy()
+    wanted = batch(pod("a", 2))
+    early = scheduler.place(wanted, DEADLINE_S, dry_run=True, options=QUICK)
+    scheduler.cordon("n1")
+    snapshot = scheduler.snapshot()
+    late = scheduler.place(wanted, DEADLINE_S, dry_run=True, options=QUICK)
+
+    restored = Scheduler.restore(snapshot)
+
+    assert restored.snapshot() == snapshot
+    assert restored.confirm(early) == Refusal(stale=("n0",))
+    assert isinstance(restored.confirm(late), Change)
+    assert isinstance(scheduler.confirm(late), Change)
+    assert restored.snapshot() == scheduler.snapshot()
+
+
+def test_a_snapshot_does_not_change() -> None:
+    """
+    What is taken later is not in it.
+    """
+    scheduler = busy()
+    snapshot = scheduler.snapshot()
+    running = snapshot.instance.running
+
+    scheduler.place(batch(pod("a", 2)), DEADLINE_S, options=QUICK)
+    scheduler.release([key("old-be")])
+
+    assert snapshot.instance.running == running
+    assert Scheduler.restore(snapshot).snapshot() == snapshot
+
+
+def test_a_snapshot_is_judged_like_any_words() -> None:
+    """
+    Words that contradict each other are refused on the way in.
+    """
+    node = Node("n0", BOX)
+
+    with pytest.raises(NodeExistsError):
+        Scheduler.restore(Snapshot(Instance((node, node), ()), version=3))
+
+
+def test_releasing_nothing_changes_nothing() -> None:
+    """
+    And a pod that is named twice goes once.
+    """
+    scheduler = busy()
+    before = scheduler.snapshot()
+
+    assert scheduler.release([]) == Change(before.version)
+    assert scheduler.snapshot() == before
+
+    scheduler.release([key("old-ls"), key("old-ls")])
+
+    assert len(scheduler.snapshot().instance.running) == 3
+    check_fresh_count(scheduler)
+
+
+def test_members_of_a_gang_may_go_one_by_one() -> None:
+    """
+    A pod that has ended is gone, whatever its gang's minimum is.
+    """
+    scheduler = Scheduler([Node("n0", BOX)])
+    members = [pod(f"g-{i}", 2) for i in range(3)]
+    wanted = Batch((gang("g", members),))
+    scheduler.place(wanted, DEADLINE_S, options=QUICK)
+
+    scheduler.release([key("g-1")])
+
+    assert [r.placement.gang for r in scheduler.running_on("n0")] == ["g", "g"]
+    check_fresh_count(scheduler)
