@@ -8,11 +8,11 @@ from placer.slots.resources import Amounts, Profile, add
 from placer.slots.workers.fewest import fewest_new_bins, pack_into
 from placer.slots.workers.in_order import InOrder, good_start
 from placer.slots.workers.packing import Counts, Filling, Packing, open_workers, packing_of
-from placer.slots.workers.patterns import Work, WorkLimitError
 from placer.slots.workers.reserve import stock_of, workers_short
 from placer.slots.workers.words import Allocation, Grant, JobNeeds, Matching, Workers
+from placer.slots.workers.work import Work, WorkLimitError
 
-WORK_LIMIT = 1_000_000
+WORK_LIMIT = 500_000
 """Steps that the search for fewer workers may take; a few seconds."""
 
 

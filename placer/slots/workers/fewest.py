@@ -3,9 +3,11 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from placer.slots.workers.dive import dive
 from placer.slots.workers.packing import Counts, Filling, Packing
-from placer.slots.workers.patterns import Work, WorkLimitError, full_patterns
-from placer.slots.workers.prices import Prices, best_prices
+from placer.slots.workers.patterns import full_patterns
+from placer.slots.workers.prices import Prices, Pricing
+from placer.slots.workers.work import Work, WorkLimitError
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,20 +33,26 @@ def fewest_new_bins(packing: Packing, start: Filling, work_limit: int) -> Packed
         work_limit: Steps that may be spent; equal limits give equal answers.
 
     """
+    if not any(packing.counts):
+        return Packed(start, 0)
     work = Work(work_limit)
-    there = len(packing.bins)
-    bound, most = _volume_bound(packing), len(start) - there
+    there, fresh = len(packing.bins), packing.fresh
+    best, bound = start, _volume_bound(packing)
     try:
-        prices = _prices(packing, work)
+        pricing = Pricing(packing, work)
+        prices, _ = pricing.best(packing.counts, range(there))
         bound = max(bound, prices.bound(packing.counts))
-        while bound < most:
+        things = [thing for thing, count in enumerate(packing.counts) if count]
+        if bound < len(best) - there and all(fresh.fits(fresh.room, thing) for thing in things):
+            best = min(best, dive(packing, pricing), key=len)
+        while bound < len(best) - there:
             found = pack_into(packing, there + bound, work, prices)
             if found is not None:
                 return Packed(found, bound)
             bound += 1
     except WorkLimitError:
         pass
-    return Packed(start, bound)
+    return Packed(best, bound)
 
 
 def pack_into(
@@ -61,8 +69,9 @@ def pack_into(
     """
     if not any(packing.counts):
         return _padded([], bins, len(packing.counts))
-    prices = prices or _prices(packing, work)
     there = len(packing.bins)
+    if prices is None:
+        prices, _ = Pricing(packing, work).best(packing.counts, range(there))
     worth = [*prices.bins, *[prices.fresh] * (bins - there)]
     ahead = [sum(worth[i:]) for i in range(bins + 1)]
     dead: set[tuple[int, Counts]] = set()
@@ -98,11 +107,6 @@ def pack_into(
 
 def _padded(chosen: Sequence[Counts], bins: int, types: int) -> Filling:
     return [list(pattern) for pattern in chosen] + [[0] * types for _ in range(bins - len(chosen))]
-
-
-def _prices(packing: Packing, work: Work) -> Prices:
-    bins = [full_patterns(bin, packing.counts, work) for bin in packing.bins]
-    return best_prices(packing.counts, full_patterns(packing.fresh, packing.counts, work), bins)
 
 
 def _volume_bound(packing: Packing) -> int:

@@ -60,10 +60,15 @@ class InOrder:
         if not fresh.fits(fresh.room, thing):
             return count
         while count:
-            self._rooms.append(fresh.room)
-            self.filling.append([0] * len(fresh.sizes))
+            self.open(len(self.filling))
             count -= self.put(len(self.filling) - 1, thing, count)
         return 0
+
+    def open(self, number: int) -> None:
+        """Take a fresh bin if there is no bin of this number, the next one, yet."""
+        if number == len(self.filling):
+            self._rooms.append(self._packing.fresh.room)
+            self.filling.append([0] * len(self._packing.fresh.sizes))
 
     def _first_fit(self, numbers: Iterable[int], thing: int, count: int) -> int:
         for number in numbers:

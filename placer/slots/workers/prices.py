@@ -1,17 +1,19 @@
 """Prices of things under which no new bin holds more than 1: a bound on new bins.
 
-They are the dual of the linear program that fills bins by patterns. They are found in
-floating point and then made whole numbers, for which the bound holds exactly.
+They are the dual of the linear program that fills bins by patterns; patterns are found
+when they are needed. Prices come in floating point and are made whole numbers, for which
+the bound holds exactly.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from placer.slots.workers.packing import Counts
+from placer.slots.workers.knapsack import dearest
+from placer.slots.workers.packing import Bin, Counts, Packing
+from placer.slots.workers.simplex import Optimum, maximise
+from placer.slots.workers.work import Work
 
 _SCALE = 10**9
-_NEARLY = 1e-7
-_MAX_PIVOTS = 2_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,89 +41,81 @@ class Prices:
         return max(0, -(-over // self.fresh)) if self.fresh else 0
 
 
-def best_prices(
-    counts: Counts, fresh: Sequence[Counts], bins: Sequence[Sequence[Counts]]
-) -> Prices:
-    """Return the prices that give the best bound.
+@dataclass(frozen=True, slots=True)
+class Use:
+    """How often a pattern is used, in fractions: a part of the linear program's answer.
 
-    Args:
-        counts: Things of each type.
-        fresh: The patterns of a fresh bin; a type in none of them has the price 0.
-        bins: The patterns of each bin that is there.
+    Attributes:
+        bin: Number of the bin that is there; None: a fresh one.
 
     """
-    types, there = len(counts), len(bins)
-    goal = [*map(float, counts), *[-1.0] * there]
-    # A thing that fits a fresh bin alone is worth 1 at most; one that does not, nothing.
-    rows = [[float(i == j) for j in range(types + there)] for i in range(types)]
-    limits = [float(any(pattern[i] for pattern in fresh)) for i in range(types)]
-    while True:
-        values = _maximise(goal, rows, limits)
-        known = len(rows)
-        dearest = _dearest(fresh, values)
-        if dearest is not None and _worth(dearest, values) > 1 + _NEARLY:
-            rows.append([*map(float, dearest), *[0.0] * there])
-            limits.append(1.0)
-        for number, patterns in enumerate(bins):
-            dearest = _dearest(patterns, values)
-            if dearest is not None and _worth(dearest, values) > values[types + number] + _NEARLY:
-                rows.append([*map(float, dearest), *(-float(number == j) for j in range(there))])
-                limits.append(0.0)
-        if len(rows) == known:
-            break
-    prices = [int(value * _SCALE) for value in values[:types]]
-    whole = Prices(tuple(prices), 0, ())
-    return Prices(
-        whole.of_thing,
-        max(map(whole.worth, fresh), default=0),
-        tuple(max(map(whole.worth, patterns), default=0) for patterns in bins),
-    )
+
+    bin: int | None
+    pattern: Counts
+    times: float
 
 
-def _dearest(patterns: Sequence[Counts], values: Sequence[float]) -> Counts | None:
-    return max(patterns, key=lambda pattern: _worth(pattern, values), default=None)
+class Pricing:
+    """The linear program of a packing; it remembers the patterns that it has seen."""
 
+    def __init__(self, packing: Packing, work: Work) -> None:
+        self._packing = packing
+        self._work = work
+        self._known: dict[tuple[int | None, Counts], None] = {}
 
-def _worth(pattern: Counts, values: Sequence[float]) -> float:
-    return sum(a * b for a, b in zip(pattern, values, strict=False))
+    def best(self, counts: Counts, bins: Sequence[int]) -> tuple[Prices, list[Use]]:
+        """Return prices with the best bound for things, and the patterns behind it.
 
+        Args:
+            counts: Things of each type.
+            bins: The bins that are there and still empty, by number.
 
-def _maximise(
-    goal: Sequence[float], rows: Sequence[Sequence[float]], limits: Sequence[float]
-) -> list[float]:
-    """Maximise ``goal`` · x over x ≥ 0 and ``rows`` · x ≤ ``limits``, all of which are ≥ 0.
+        Raises:
+            WorkLimitError: The work is done before.
 
-    The simplex method on a full tableau; Bland's rule keeps it from going in circles. It
-    stops after a number of pivots at a point that is feasible all the same.
-    """
-    width, height = len(goal), len(rows)
-    tableau = [
-        [*row, *(float(i == j) for j in range(height)), limit]
-        for i, (row, limit) in enumerate(zip(rows, limits, strict=True))
-    ]
-    tableau.append([*(-value for value in goal), *[0.0] * (height + 1)])
-    basis = list(range(width, width + height))
-    for _ in range(_MAX_PIVOTS):
-        costs = tableau[-1]
-        column = next((j for j in range(width + height) if costs[j] < -_NEARLY), None)
-        if column is None:
-            break
-        ratios = [
-            (row[-1] / row[column], basis[i], i)
-            for i, row in enumerate(tableau[:-1])
-            if row[column] > _NEARLY
+        """
+        while True:
+            rows = [key for key in self._known if key[0] is None or key[0] in bins]
+            optimum = self._solve(counts, bins, rows)
+            of_thing = tuple(
+                int(max(0.0, value) * _SCALE) for value in optimum.values[: len(counts)]
+            )
+            fullest: dict[int | None, Counts] = {
+                bin: dearest(self._bin(bin), counts, of_thing, self._work) for bin in (None, *bins)
+            }
+            new = dict.fromkeys(fullest.items())
+            if new.keys() <= self._known.keys():
+                break
+            self._known |= new
+        bare = Prices(of_thing, 0, ())
+        prices = Prices(
+            of_thing, bare.worth(fullest[None]), tuple(bare.worth(fullest[i]) for i in bins)
+        )
+        patterns = [*((None, _alone(i, len(counts))) for i in range(len(counts))), *rows]
+        uses = zip(patterns, optimum.duals, strict=True)
+        return prices, [Use(bin, pattern, times) for (bin, pattern), times in uses if times > 0]
+
+    def _bin(self, number: int | None) -> Bin:
+        return self._packing.fresh if number is None else self._packing.bins[number]
+
+    def _solve(
+        self, counts: Counts, bins: Sequence[int], rows: Sequence[tuple[int | None, Counts]]
+    ) -> Optimum:
+        """Return the prices as the linear program has them, before they are made whole."""
+        fresh, types = self._packing.fresh, len(counts)
+        # A thing that fits a fresh bin alone is worth 1 at most; one that does not, nothing.
+        alone = [[*map(float, _alone(i, types)), *[0.0] * len(bins)] for i in range(types)]
+        limits = [float(fresh.fits(fresh.room, thing)) for thing in range(types)]
+        filled = [
+            [*map(float, pattern), *(-float(bin == i) for i in bins)] for bin, pattern in rows
         ]
-        if not ratios:
-            break
-        pivot = min(ratios)[2]
-        basis[pivot] = column
-        divisor = tableau[pivot][column]
-        lead = tableau[pivot] = [value / divisor for value in tableau[pivot]]
-        for i, row in enumerate(tableau):
-            factor = row[column]
-            if i != pivot and factor:
-                tableau[i] = [a - factor * b for a, b in zip(row, lead, strict=True)]
-    values = [0.0] * (width + height)
-    for i, column in enumerate(basis):
-        values[column] = tableau[i][-1]
-    return values[:width]
+        return maximise(
+            [*map(float, counts), *[-1.0] * len(bins)],
+            [*alone, *filled],
+            [*limits, *(float(bin is None) for bin, _ in rows)],
+        )
+
+
+def _alone(thing: int, types: int) -> Counts:
+    """Return the pattern of one thing."""
+    return tuple(int(thing == other) for other in range(types))

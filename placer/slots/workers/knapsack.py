@@ -1,0 +1,93 @@
+"""The dearest things that one bin holds, exactly."""
+
+from collections.abc import Sequence
+
+from placer.slots.workers.packing import Bin, Counts, Vector
+from placer.slots.workers.work import Work
+
+_Rate = tuple[int, int] | None
+"""Price and size: what one unit of a dimension can be worth; None where size is 0."""
+
+
+def dearest(bin: Bin, counts: Sequence[int], prices: Sequence[int], work: Work) -> Counts:
+    """Return the choice out of the counts that is worth most among those that fit.
+
+    Branch and bound. What is still to come is worth no more than all of it, nor than any
+    dimension's room filled at the best rate that is still to come.
+
+    Raises:
+        WorkLimitError: The work is done before that is known.
+
+    """
+    order = sorted(
+        (t for t, count in enumerate(counts) if count and prices[t] and bin.fits(bin.room, t)),
+        key=lambda thing: -prices[thing] / _share(bin, thing),
+    )
+    hopes = _hopes(bin, counts, prices, order)
+    best: list[int] = []
+    best_worth = 0
+    chosen: list[int] = []
+
+    def choose(at: int, room: Vector, worth: int) -> None:
+        nonlocal best, best_worth
+        work.spend()
+        if worth > best_worth:
+            best, best_worth = chosen.copy(), worth
+        if at == len(order) or worth + _hope(hopes[at], room) <= best_worth:
+            return
+        thing = order[at]
+        for times in range(most(bin, room, thing, counts[thing]), -1, -1):
+            chosen.append(times)
+            choose(at + 1, bin.without(room, thing, times), worth + times * prices[thing])
+            chosen.pop()
+
+    choose(0, bin.room, 0)
+    found = [0] * len(counts)
+    for thing, times in zip(order, best, strict=False):
+        found[thing] = times
+    return tuple(found)
+
+
+def most(bin: Bin, room: Vector, thing: int, count: int) -> int:
+    """Return how many of so many things of a type go into the room."""
+    sizes = zip(bin.sizes[thing], room, strict=True)
+    return min([count, *(space // size for size, space in sizes if size)])
+
+
+def _share(bin: Bin, thing: int) -> float:
+    """Return the part of the bin that a thing takes, over all dimensions."""
+    sizes = zip(bin.sizes[thing], bin.room, strict=True)
+    return sum(size / space for size, space in sizes if space) or 1e-9
+
+
+def _hopes(
+    bin: Bin, counts: Sequence[int], prices: Sequence[int], order: Sequence[int]
+) -> list[tuple[int, tuple[_Rate, ...]]]:
+    """Return for each step of the order what all of it is worth, and the best rates."""
+    worth = 0
+    rates: list[_Rate] = [(0, 1)] * len(bin.room)
+    hopes = []
+    for thing in reversed(order):
+        worth += counts[thing] * prices[thing]
+        rates = [
+            _better(rate, (prices[thing], size) if size else None)
+            for rate, size in zip(rates, bin.sizes[thing], strict=True)
+        ]
+        hopes.append((worth, tuple(rates)))
+    return hopes[::-1]
+
+
+def _better(a: _Rate, b: _Rate) -> _Rate:
+    if a is None or b is None:
+        return None
+    return a if a[0] * b[1] >= b[0] * a[1] else b
+
+
+def _hope(hope: tuple[int, tuple[_Rate, ...]], room: Vector) -> int:
+    worth, rates = hope
+    by_room = (
+        space * rate[0] // rate[1]
+        for space, rate in zip(room, rates, strict=True)
+        if rate is not None
+    )
+    return min([worth, *by_room])
