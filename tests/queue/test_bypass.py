@@ -227,6 +227,58 @@ def test_a_held_unit_closes_the_batch() -> None:
     assert second.held is True
 
 
+def test_a_flow_that_is_behind_closes_the_batch_with_its_next_unit() -> None:
+    """
+    Its first gang was passed twice and then ran; it is still behind, so its next is held.
+    """
+    queue = queue_of("a", "b", bypass_limit=2)
+    queue.submit("a", Unit("first", 1, 4), Unit("second", 1, 4))
+    queue.submit("b", *singles(9))
+    batch = queue.select(0, limit=4)
+    queue.settle(batch, sequences(batch, "b"), now_us=0)
+    batch = queue.select(1, limit=4)
+    queue.settle(batch, sequences(batch, "a"), now_us=1)
+
+    third = queue.select(2, limit=4)
+
+    assert [pick.ticket.unit.key for pick in third.picks] == ["second"]
+    assert (third.held, third.picks[0].ticket.passes) == (True, 0)
+
+
+def test_a_hold_counts_from_its_own_beginning() -> None:
+    """
+    While a younger unit of the job still starts, the oldest is not yet held for long.
+    """
+    queue = queue_of("wide", "narrow", bypass_limit=2, hold_us=100)
+    queue.submit("wide", Unit("first", 1, 4), Unit("second", 1, 4), Unit("double", 1, 2))
+    queue.submit("narrow", *singles(9))
+    for now_us, free in ((0, 1), (0, 1), (1, 4)):
+        queue.next_that_fits(now_us, fits(free))  # passed twice, then the first gang starts
+    assert isinstance(queue.next_that_fits(10, fits(1)), Held)
+    chosen = queue.next_that_fits(20, fits(2))
+    assert isinstance(chosen, Ticket)
+    assert chosen.unit.key == "double"
+
+    assert isinstance(queue.next_that_fits(115, fits(1)), Held)
+    assert queue.set_aside == []
+
+
+def test_what_is_set_aside_takes_its_passes_along() -> None:
+    """
+    The flow of a gang that never fitted is not held on for its next unit.
+    """
+    queue = queue_of("wide", "narrow", bypass_limit=2, hold_us=50)
+    queue.submit("wide", gang(4), gang(4, "second"))
+    queue.submit("narrow", *singles(9))
+    for now_us in (0, 1, 2):
+        queue.next_that_fits(now_us, fits(1))
+
+    chosen = [job_of(queue.next_that_fits(52, fits(1))) for _ in range(3)]
+
+    assert [unit.key for _, unit in queue.set_aside] == ["gang"]
+    assert chosen == ["narrow", "narrow", None]
+
+
 def test_a_batch_that_cannot_place_a_held_unit_ends_by_setting_it_aside() -> None:
     """
     Held since the first batch, unplaced until the hold is over: it is set aside and told.

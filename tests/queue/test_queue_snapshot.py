@@ -45,13 +45,18 @@ def test_a_snapshot_is_whole() -> None:
     for now_us in range(3):
         queue.next_that_fits(now_us, lambda unit: unit.width == 1)
     queue.next_that_fits(30, lambda unit: unit.width == 1)
+    queue.add_job("c", group="g")
+    queue.submit("c", Unit("gang 2", 60, 4))
+    for now_us in range(31, 35):
+        queue.next_that_fits(now_us, lambda unit: unit.width == 1)
     queue.adopt("b", Unit("old", 60), 40)
+    assert max(flow.passes for flow in queue.tree.flows.values()) > 0
 
     restored = again(queue)
 
     assert take(restored) == take(queue)
     assert restored.set_aside == [("a", Unit("gang", 60, 4))]
-    assert [restored.report(f, 50) for f in "abg"] == [queue.report(f, 50) for f in "abg"]
+    assert [restored.report(f, 50) for f in "abcg"] == [queue.report(f, 50) for f in "abcg"]
 
 
 def test_a_snapshot_of_another_version_is_refused() -> None:
