@@ -19,6 +19,7 @@ from placer.search.tiers import Progress
 from placer.state.account import Account
 from placer.state.recount import recount
 from placer_models.cluster import Instance
+from placer_models.cpsat.limits import boards_fit
 from placer_models.cpsat.units import units_of
 from placer_models.goals import tiers_for
 from placer_models.problem import Problem
@@ -70,9 +71,12 @@ class JointSearch:
         """
         seats = seats_of(self.problem)
         linked = links_matter(self.problem)
-        one_model = whole or seats <= (MOST_LINKED_SEATS if linked else MOST_SEATS)
+        modelled = boards_fit(self.problem)
+        small = whole or seats <= (MOST_LINKED_SEATS if linked else MOST_SEATS)
+        one_model = small and modelled
         self._bound()
-        if linked and seats > FEW_SEATS and (whole or seats <= MOST_SEATS):
+        apart = not modelled or (linked and seats > FEW_SEATS)
+        if apart and (whole or seats <= MOST_SEATS):
             self._before_links(1.0 if one_model else SHARE_BEFORE_LINKS)
         if one_model:
             self._all_tiers()
