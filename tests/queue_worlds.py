@@ -6,6 +6,7 @@ and compare every pair of siblings, at every level, after every dispatch.
 
 import heapq
 import random
+import sys
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -103,6 +104,11 @@ def queue_of(world: World, charge: Charge = Charge.DISPATCH) -> FairQueue:
         else:
             queue.add_job(name, weight_milli=weight, group=parent)
     return queue
+
+
+def say(text: str) -> None:
+    """Print a figure that a test found; pytest -s shows it."""
+    sys.stdout.write(f"{text}\n")
 
 
 class Meter:

@@ -1,5 +1,6 @@
 """Units that do not fit: who may go before them, how often, and what is reported."""
 
+from placer.queue.bypass import Fits
 from placer.queue.fair import FairQueue
 from placer.queue.words import Batch, Bypass, Held, Ticket, Unit
 
@@ -19,7 +20,7 @@ def queue_of(*jobs: str, bypass_limit: int = 2, hold_us: int = 1000) -> FairQueu
     return queue
 
 
-def fits(free: int) -> object:
+def fits(free: int) -> Fits:
     return lambda unit: unit.width <= free
 
 
@@ -171,7 +172,7 @@ def test_groups_are_not_passed_without_end_either() -> None:
 
 def test_a_batch_is_chosen_in_order_of_fairness() -> None:
     """
-    The batch has the least served first, each pick with its reasons.
+    Q12: the batch has the least served first, each pick with its reasons.
     """
     queue = queue_of("a", "b")
     queue.submit("a", *singles(5))

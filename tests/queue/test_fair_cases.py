@@ -69,7 +69,7 @@ def test_the_least_served_is_next(row: Row) -> None:
 @pytest.mark.parametrize("row", rows("services"))
 def test_service_is_the_seconds_that_threads_ran(row: Row, charge: Charge) -> None:
     """
-    Service grows by one a second for each running thread, whatever decisions go by.
+    Q4: service grows by one a second for each running thread, whatever decisions go by.
     """
     queue = FairQueue(charge=charge)
     queue.add_job("a")
@@ -135,7 +135,7 @@ def test_flat_shares_keep_minima_and_maxima(row: Row) -> None:
 @pytest.mark.parametrize("row", rows("schedules"))
 def test_fine_submission_levels_the_load(row: Row) -> None:
     """
-    The same units of work, dealt to few threads and to many: 660 s against 1,020 s.
+    Q2: the same units of work, dealt to few threads and to many: 660 s against 1,020 s.
     """
     units = [us(row["length_s"])] * row["units"]
     for number, length_s in row["slow_s"].items():
@@ -166,7 +166,7 @@ def test_fine_submission_levels_the_load(row: Row) -> None:
 @pytest.mark.parametrize("row", rows("thread_counts"))
 def test_thread_counts_follow_the_work(row: Row) -> None:
     """
-    The count is the work over two minutes, rounded up; what cannot be split stays at 1.
+    Q11: the count is the work over two minutes, rounded up; what cannot be split stays at 1.
     """
     count = threads_for(
         us(row["work_s"]), target_us=us(row["target_s"]), splittable=row["splittable"]

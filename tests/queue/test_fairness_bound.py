@@ -17,6 +17,7 @@ from queue_worlds import (
     random_gang_world,
     random_world,
     run,
+    say,
 )
 
 GATE, SLOW = range(200), range(1_000, 2_500)
@@ -44,21 +45,22 @@ def worlds(seeds: range, *, known: bool) -> Iterator[World]:
     return (random_world(random.Random(seed), known=known) for seed in seeds)
 
 
-def worst_known(seeds: range) -> tuple[Fraction, Fraction, Fraction, Fraction]:
+def worst_known(seeds: range) -> tuple[Fraction, ...]:
     """Return the worst ratios: since an equal start, over any interval, of values, of leads."""
-    worst = (Fraction(0),) * 4
+    found: list[tuple[Fraction, ...]] = [(Fraction(0),) * 4]
     for world in worlds(seeds, known=True):
         queue = queue_of(world)
         pairs, tallies, leads = PairMeter(world), TallyMeter(world, queue), LeadMeter(world)
         run(world, queue, pairs, tallies, leads)
-        found = (
-            pairs.start_ratio,
-            pairs.interval_ratio,
-            tallies.plain_ratio,
-            leads.meter.worst.ratio,
+        found.append(
+            (
+                pairs.start_ratio,
+                pairs.interval_ratio,
+                tallies.plain_ratio,
+                leads.meter.worst.ratio,
+            )
         )
-        worst = tuple(map(max, worst, found))  # type: ignore[assignment]
-    return worst
+    return tuple(max(ratios) for ratios in zip(*found, strict=True))
 
 
 def worst_unknown(seeds: range) -> tuple[Fraction, Fraction]:
@@ -75,15 +77,15 @@ def worst_unknown(seeds: range) -> tuple[Fraction, Fraction]:
 def check_known(seeds: range) -> None:
     worst = worst_known(seeds)
     names = ("from an equal start", "over an interval", "of values", "of the meter's leads")
-    print(f"known lengths, {len(seeds)} trees, worst ratio to the bound:")  # noqa: T201
-    print("; ".join(f"{n} {float(r):.4f}" for n, r in zip(names, worst, strict=True)))  # noqa: T201
+    say(f"known lengths, {len(seeds)} trees, worst ratio to the bound:")
+    say("; ".join(f"{n} {float(r):.4f}" for n, r in zip(names, worst, strict=True)))
 
     assert max(worst) <= 1
 
 
 def check_unknown(seeds: range) -> None:
     with_errors, without = worst_unknown(seeds)
-    print(  # noqa: T201
+    say(
         f"unknown lengths, {len(seeds)} trees: worst ratio to the bound with estimates "
         f"{float(with_errors):.4f}; to the bound of known lengths {float(without):.2f}"
     )
@@ -101,7 +103,7 @@ def check_gangs(seeds: Sequence[int]) -> None:
         worst = max(worst, tallies.plain_ratio / (1 + world.bypass_limit))
 
         assert len(log) == sum(len(lengths) for _, _, lengths in world.arrivals)
-    print(f"gangs, {len(seeds)} trees: worst ratio to the bound {float(worst):.4f}")  # noqa: T201
+    say(f"gangs, {len(seeds)} trees: worst ratio to the bound {float(worst):.4f}")
 
     assert worst <= 1
 
@@ -125,21 +127,21 @@ def check_batches(seeds: range) -> None:
                 tallies.note(ticket, ticket.charge)
             tallies.measure()
         worst = max(worst, tallies.plain_ratio / (1 + world.bypass_limit + size))
-    print(f"batches, {len(seeds)} trees: worst ratio to the bound {float(worst):.4f}")  # noqa: T201
+    say(f"batches, {len(seeds)} trees: worst ratio to the bound {float(worst):.4f}")
 
     assert worst <= 1
 
 
 def test_siblings_stay_within_one_thread_of_each_other() -> None:
     """
-    |Di/wi - Dj/wj| <= max(Li/wi, Lj/wj), at every level, with arrivals, idling, capacity.
+    Q9: |Di/wi - Dj/wj| <= max(Li/wi, Lj/wj), at every level, with arrivals, idling, capacity.
     """
     check_known(GATE)
 
 
 def test_estimates_widen_the_gap_by_their_errors_only() -> None:
     """
-    With unknown lengths the gap grows by no more than the errors of the units in flight.
+    Q10: with unknown lengths the gap grows by no more than the errors of the units in flight.
     """
     check_unknown(GATE)
 

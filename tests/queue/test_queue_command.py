@@ -49,7 +49,7 @@ def test_the_two_step_decision_is_explained() -> None:
     """
     Figure 3-9's first choice: group value, job value, runner-up and gap.
     """
-    page = " ".join(queue("simulate", QUEUES / "fig-3-09.yaml", "--decisions", 1).stdout.split())
+    page = " ".join(queue("simulate", QUEUES / "fig-3-09.yaml", "--decisions", "1").stdout.split())
 
     assert (
         "0 s C1 takes DEFAULT1 #1: default 201.5 against Priority 20 (Medium) 202 (gap 0.5); "

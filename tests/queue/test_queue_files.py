@@ -93,7 +93,7 @@ jobs:
 
 def test_a_small_file_has_safe_defaults(tmp_path: Path) -> None:
     """
-    Capacity and one job are enough; the title is the file's name.
+    Q6: the group is the default one. Capacity and one job are enough; the title is the file's name.
     """
     scenario = read(tmp_path, f"{HEAD}capacity: 2\n{JOB}", "night.yaml")
 

@@ -21,6 +21,7 @@ from placer.queue.simulation.scenario import (
     split_evenly,
 )
 from placer.queue.words import US_PER_S, Charge
+from queue_worlds import say
 
 QUEUES = Path(__file__).parents[2] / "instances" / "queues"
 
@@ -159,7 +160,7 @@ def test_what_runs_counts_for_the_next_decision() -> None:
 
 def test_the_group_is_chosen_before_its_job() -> None:
     """
-    Figure 3-9: 202 = 808 / 4 against 201.5, then 100 against 101.5.
+    Q5, figure 3-9: 202 = 808 / 4 against 201.5, then 100 against 101.5.
     """
     first = figure("fig-3-09").runs[0]
 
@@ -172,7 +173,7 @@ def test_the_group_is_chosen_before_its_job() -> None:
 
 def test_shares_follow_the_weights_of_whoever_is_left() -> None:
     """
-    Figure 3-10: 48/6/6, then 48/12, then 60.
+    Q7, figure 3-10: 48/6/6, then 48/12, then 60.
     """
     result = figure("fig-3-10")
 
@@ -183,7 +184,7 @@ def test_shares_follow_the_weights_of_whoever_is_left() -> None:
 
 def test_a_late_starter_gets_its_half_at_once() -> None:
     """
-    After an hour alone, NIGHTLY gives 30 of 60 threads to LATE in the very moment it comes.
+    Q8: after an hour alone, NIGHTLY gives 30 of 60 threads to LATE in the very moment it comes.
     """
     result = figure("late-starter")
 
@@ -207,7 +208,7 @@ def test_charging_at_dispatch_holds_what_the_literal_rule_breaks() -> None:
 
 def test_a_slow_thread_of_capacity_delays_nobody_else() -> None:
     """
-    C3 takes twice as long and does half as much; who runs elsewhere does not notice.
+    Q2: C3 takes twice as long and does half as much; who runs elsewhere does not notice.
     """
     job = JobSpec("j", (10,) * 30)
     even = simulate(Scenario("", Capacity(3), (job,)))
@@ -269,7 +270,7 @@ def test_a_gang_that_never_fits_is_reported() -> None:
 
 def test_no_thread_of_capacity_is_free_while_work_waits() -> None:
     """
-    Work conserving, on 150 random simulations with arrivals and changing capacity.
+    Q1: work conserving, on 150 random simulations with arrivals and changing capacity.
     """
     for seed in range(150):
         result = simulate(random_scenario(seed))
@@ -284,7 +285,7 @@ def test_no_thread_of_capacity_is_free_while_work_waits() -> None:
 
 def test_a_thread_of_capacity_runs_one_thread_of_work_at_a_time() -> None:
     """
-    Every thread of work runs once, whole, after it arrived, and nothing overlaps.
+    Q1: every thread of work runs once, whole, after it arrived, and nothing overlaps.
     """
     for seed in range(150):
         result = simulate(random_scenario(seed))
@@ -325,7 +326,7 @@ def test_one_job_ends_within_grahams_bound() -> None:
 
         assert result.upper_bound_us is not None
         worst = max(worst, result.makespan_us / result.upper_bound_us)
-    print(f"makespan over Graham's bound, 500 jobs: at worst {float(worst):.4f}")  # noqa: T201
+    say(f"makespan over Graham's bound, 500 jobs: at worst {float(worst):.4f}")
 
     assert worst <= 1
 
