@@ -82,3 +82,14 @@ def test_json_fields_have_lines_too(refusal: Callable[..., str]) -> None:
     text = '{"apiVersion": "placer/v1",\n"kind": "Instance",\n"nodes": [\n{"name": 3}]}'
 
     assert refusal(text, "a.json").startswith("a.json:4: nodes[0].machine: is missing")
+
+
+def test_a_misspelt_field_is_named_before_the_one_that_is_missing_for_it(
+    refusal: Callable[..., str],
+) -> None:
+    """
+    `mashine` is the mistake; that `machine` is missing only follows from it.
+    """
+    text = "apiVersion: placer/v1\nkind: Instance\nnodes:\n- name: n0\n  mashine: dgx-a100\n"
+
+    assert refusal(text).startswith("a.yaml:5: nodes[0].mashine: is not a field here")

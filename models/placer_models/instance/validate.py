@@ -84,10 +84,27 @@ def check(
         groups |= {path: [] for path in _empty_fields(tree)}
     if not groups:
         return model
-    first = min(groups, key=lambda path: line_of(tree, path))
+    first = min(groups, key=lambda path: _rank(tree, groups, path))
     message = _message(schema, part_at(tree, first), first, groups[first])
     faults.add(place.at(*first), message, more=len(groups) - 1)
     return None
+
+
+def _rank(tree: Tree, groups: dict[Path, list[ErrorDetails]], path: Path) -> tuple[int, bool, Path]:
+    """Return what errors are ordered by: their line.
+
+    Only that a field is missing is said after the unknown fields beside it, for one of
+    them may be the misspelt one.
+    """
+    missing = any(error["type"] == "missing" for error in groups[path])
+    beside = [
+        line_of(tree, other)
+        for other, errors in groups.items()
+        if missing
+        and other[:-1] == path[:-1]
+        and any(error["type"] == "extra_forbidden" for error in errors)
+    ]
+    return max([line_of(tree, path), *beside]), missing, tuple(map(str, path))
 
 
 def _empty_fields(tree: Tree, path: Path = ()) -> Iterator[Path]:
