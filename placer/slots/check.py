@@ -88,6 +88,8 @@ def _names(job: JobGraph) -> Iterator[Fault]:
 
 
 def _operator(job: JobGraph, operator: Operator) -> Iterator[Fault]:
+    if not operator.name.strip() or not operator.name.isprintable():
+        yield Fault(("name",), f"got {shown(operator.name)}; expected text that shows")
     if not 1 <= operator.parallelism <= MAX_PARALLELISM:
         yield Fault(
             ("parallelism",), f"got {operator.parallelism}; expected 1 to {MAX_PARALLELISM:,}"

@@ -53,7 +53,7 @@ class Group:
     """Chains whose subtasks share slots: one subtask of each in a slot.
 
     Attributes:
-        name: The user's name, ``default``, or ``default-3`` for the group of region 3.
+        name: The user's name, ``default``, or ``default[3]`` for region 3's own.
         slots: One for each parallel pipeline: the largest parallelism (F18).
         requirement: The sum of what its chains need, network memory left out.
         slot: What a slot is asked to have (F19); UNKNOWN: whatever a default slot has.

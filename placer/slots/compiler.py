@@ -128,7 +128,7 @@ def _groups(job: JobGraph, chains: Sequence[Chain], region_of: Sequence[int]) ->
             slot = given.get(name) or UNKNOWN
         groups.append(
             Group(
-                name if region is None else f"{name}-{region}",
+                name if region is None else f"{name}[{region}]",
                 tuple(found),
                 max(chains[i].parallelism for i in found),
                 requirement,

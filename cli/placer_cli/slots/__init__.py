@@ -1,0 +1,1 @@
+"""``placer slots``: what a dataflow job needs."""

@@ -1,0 +1,314 @@
+"""One clear error for each thing that a job graph may not say."""
+
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from placer.slots.compiler import compile_job
+from placer.slots.errors import JobGraphError
+from placer.slots.file import compile_file
+from placer.slots.graph import Edge, JobGraph, Network, Operator, Share, SharingGroup, UseCase
+from placer.slots.resources import ANY, Amounts
+from placer_models.instance.errors import InputError
+
+HEAD = "apiVersion: placer/v1\nkind: JobGraph\n"
+TWO = "operators:\n  - name: a\n  - name: b\n"
+
+FILES = {
+    "a cycle": (
+        TWO
+        + "  - name: c\nedges:\n  - {from: a, to: b}\n  - {from: b, to: c}\n  - {from: c, to: b}\n",
+        "10: edges[2]: closes a cycle: b -> c -> b; data flows one way, delete an edge",
+    ),
+    "an operator that reads itself": (
+        TWO + "edges:\n  - {from: b, to: b}\n",
+        "7: edges[0]: closes a cycle: b -> b; data flows one way, delete an edge",
+    ),
+    "a missing producer": (
+        "operators:\n  - name: source\n  - name: map\nedges:\n  - {from: sorce, to: map}\n",
+        "7: edges[0].from: no operator is called 'sorce', so nobody produces it; "
+        "did you mean 'source'?",
+    ),
+    "a missing consumer": (
+        TWO + "edges:\n  - {from: a, to: zebra}\n",
+        "7: edges[0].to: no operator is called 'zebra', so nobody consumes it",
+    ),
+    "an unknown group": (
+        "slotSharingGroups: [heavy]\noperators:\n  - {name: a, group: heavi}\n",
+        "5: operators[0].group: no slot sharing group is called 'heavi'; "
+        "name it under slotSharingGroups; did you mean 'heavy'?",
+    ),
+    "parallelism 0": (
+        "operators:\n  - {name: a, parallelism: 0}\n",
+        "4: operators[0].parallelism: got 0; expected 1 to 1,000,000",
+    ),
+    "negative parallelism": (
+        "operators:\n  - {name: a, parallelism: -2}\n",
+        "4: operators[0].parallelism: got -2; expected 1 to 1,000,000",
+    ),
+    "half a subtask": (
+        "operators:\n  - {name: a, parallelism: 1.5}\n",
+        "4: operators[0].parallelism: got '1.5'; expected a whole number",
+    ),
+    "a fraction over 1": (
+        "operators:\n  - {name: a, managed: {offHeap: {fraction: 1.2}}}\n",
+        "4: operators[0].managed.offHeap.fraction: got 1.2; a fraction of a slot is 0 to 1",
+    ),
+    "a negative fraction": (
+        "operators:\n  - {name: a, managed: {offHeap: {fraction: -0.2}}}\n",
+        "4: operators[0].managed.offHeap.fraction: got '-0.2'; "
+        "a fraction of a slot is 0 to 1, such as 0.25",
+    ),
+    "fractions over 1 together": (
+        "operators:\n  - {name: a, managed: {onHeap: {fraction: 0.6}}}\n"
+        "  - {name: b, managed: {onHeap: {fraction: 0.5}}}\n",
+        "5: operators[1].managed.onHeap.fraction: fractions of group 'default' come to 1.1 "
+        "('a', 'b'); a slot is 1: lower them",
+    ),
+    "a fraction finer than any": (
+        "operators:\n  - {name: a, managed: {onHeap: {fraction: 0.33333333333333333}}}\n",
+        "4: operators[0].managed.onHeap.fraction: got '0.33333333333333333'; "
+        "a fraction has 16 places at most",
+    ),
+    "a fraction and a weight": (
+        "operators:\n  - {name: a, managed: {onHeap: {fraction: 0.5, weight: 2}}}\n",
+        "4: operators[0].managed.onHeap: has a weight and a fraction; give one of them",
+    ),
+    "a negative weight": (
+        "operators:\n  - {name: a, managed: {onHeap: -1}}\n",
+        "4: operators[0].managed.onHeap.weight: got -1; a weight is 0 to 2147483647",
+    ),
+    "resources and a weight": (
+        "operators:\n  - name: a\n    resources: {cpu: 1, heap: 1Mi}\n    managed: {offHeap: 2}\n",
+        "6: operators[0].managed.offHeap: 'a' has resources too, which settle its fraction; "
+        "delete one of them",
+    ),
+    "known beside unknown": (
+        "operators:\n  - {name: a, resources: {cpu: 1, heap: 1Mi}}\n  - {name: b}\n",
+        "5: operators[1]: 'b' states no resources, but 'a' does; "
+        "state them for all operators or none",
+    ),
+    "known beside unknown in a chain": (
+        "operators:\n  - {name: a}\n  - {name: b, resources: {cpu: 1, heap: 1Mi}}\n"
+        "edges:\n  - {from: a, to: b, partition: forward}\n",
+        "4: operators[0]: 'a' states no resources, but 'b' does; "
+        "state them for all operators or none",
+    ),
+    "groups with and without resources": (
+        "semantics: flip-141\nslotSharingGroups:\n"
+        "  - {name: big, resources: {cpu: 1, heap: 1Mi}}\n"
+        "operators:\n  - {name: a, group: big}\n  - {name: b, group: default}\n",
+        "8: operators[1]: 'b' is in slot sharing group 'default', which has no resources, but "
+        "'big' of 'a' has; state them for all groups or none",
+    ),
+    "no heap": (
+        "operators:\n  - {name: a, resources: {cpu: 1}}\n",
+        "4: operators[0].resources.heap: is missing; add it",
+    ),
+    "negative heap": (
+        "operators:\n  - {name: a, resources: {cpu: 1, heap: -1Mi}}\n",
+        "4: operators[0].resources.heap: '-1Mi' is negative; an amount is 0 or more",
+    ),
+    "negative CPUs": (
+        "operators:\n  - {name: a, resources: {cpu: -1, heap: 1Mi}}\n",
+        "4: operators[0].resources.cpu: got '-1'; expected an amount such as 2, 0.25 or 500m",
+    ),
+    "negative GPUs": (
+        "operators:\n  - {name: a, resources: {cpu: 1, heap: 1, extended: {gpu: -1}}}\n",
+        "4: operators[0].resources.extended.gpu: got '-1'; "
+        "expected an amount such as 2, 0.25 or 500m",
+    ),
+    "forward to another parallelism": (
+        "operators:\n  - {name: a, parallelism: 2}\n  - {name: b, parallelism: 3}\n"
+        "edges:\n  - {from: a, to: b, partition: forward}\n",
+        "7: edges[0].partition: got 'forward' from 'a' (2 subtasks) to 'b' (3); forward needs "
+        "as many on both sides: write rebalance or rescale",
+    ),
+    "two operators of one name": (
+        "operators:\n  - name: a\n  - name: b\n  - name: a\n",
+        "6: operators[2].name: 'a' is the name of operators[0] already; rename one",
+    ),
+    "two groups of one name": (
+        "slotSharingGroups: [g, g]\noperators:\n  - name: a\n",
+        "3: slotSharingGroups[1].name: 'g' is the name of slotSharingGroups[0] already; rename one",
+    ),
+    "no operators": ("operators: []\n", "3: operators: is empty; a job has at least one operator"),
+    "operators left out": ("edges: []\n", "1: operators: is missing; add it"),
+    "an operator without a name": (
+        'operators:\n  - {name: ""}\n',
+        "4: operators[0].name: got ''; expected text that shows",
+    ),
+    "a misspelt field": (
+        "operators:\n  - {name: a, paralelism: 2}\n",
+        "4: operators[0].paralelism: is not a field here; did you mean 'parallelism'?",
+    ),
+    "an unknown exchange": (
+        TWO + "edges:\n  - {from: a, to: b, exchange: blocked}\n",
+        "7: edges[0].exchange: got 'blocked'; expected 'undefined', 'pipelined', 'blocking', "
+        "'hybrid-full' or 'hybrid-selective'",
+    ),
+    "use cases under flip-53": (
+        "operators:\n  - {name: a, managed: {python: true}}\n",
+        "4: operators[0].managed: names use cases; they belong to 'semantics: flip-141'",
+    ),
+    "kinds under flip-141": (
+        "semantics: flip-141\noperators:\n  - {name: a, managed: {onHeap: 1}}\n",
+        "5: operators[0].managed: names onHeap or offHeap; they belong to 'semantics: flip-53'",
+    ),
+    "operators with resources under flip-141": (
+        "semantics: flip-141\noperators:\n  - {name: a, resources: {cpu: 1, heap: 1Mi}}\n",
+        "5: operators[0].resources: belongs to 'semantics: flip-53'; "
+        "under flip-141 slot sharing groups have resources",
+    ),
+    "groups with resources under flip-53": (
+        "slotSharingGroups:\n  - {name: g, resources: {cpu: 1, heap: 1Mi}}\n"
+        "operators:\n  - {name: a, group: g}\n",
+        "4: slotSharingGroups[0].resources: belongs to 'semantics: flip-141'; "
+        "under flip-53 operators have resources",
+    ),
+    "a group with resources of nothing": (
+        "semantics: flip-141\nslotSharingGroups:\n"
+        "  - {name: g, resources: {cpu: 0, heap: 1Mi}}\noperators:\n  - {name: a, group: g}\n",
+        "5: slotSharingGroups[0].resources: cpu and heap are more than 0 where a group has "
+        "resources",
+    ),
+    "a streaming job that blocks by default": (
+        "semantics: flip-141\ndefaultExchange: blocking\noperators:\n  - name: a\n",
+        "4: defaultExchange: got 'blocking'; a streaming job under flip-141 exchanges nothing "
+        "that way: write 'mode: batch', or leave it out",
+    ),
+    "an undefined default": (
+        "defaultExchange: undefined\noperators:\n  - name: a\n",
+        "3: defaultExchange: got 'undefined'; expected what undefined means",
+    ),
+    "a negative consumer weight": (
+        "semantics: flip-141\nconsumerWeights: {python: -1}\noperators:\n  - name: a\n",
+        "4: consumerWeights.python: got -1; a weight is 0 to 2147483647",
+    ),
+    "a hybrid exchange beside a named group": (
+        "slotSharingGroups: [g]\noperators:\n  - name: a\n  - {name: b, group: g}\n"
+        "edges:\n  - {from: a, to: b, exchange: hybrid-full}\n",
+        "6: operators[1].group: 'b' is in group 'g', and the job has hybrid exchanges, which "
+        "keep to the default group: drop the group, or write pipelined or blocking",
+    ),
+    "a torn co-location": (
+        "slotSharingGroups: [g]\noperators:\n  - {name: a, colocation: x}\n"
+        "  - {name: b, colocation: x, group: g}\n",
+        "6: operators[1].colocation: 'x' joins 'b' of group 'g' and 'a' of group 'default'; "
+        "name one group for both",
+    ),
+    "buffers of negative number": (
+        "network: {buffersPerChannel: -2}\noperators:\n  - name: a\n",
+        "3: network.buffersPerChannel: got -2; expected 0 or more",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", FILES)
+def test_a_fault_in_a_file_is_one_clear_error(case: str, tmp_path: Path) -> None:
+    """
+    File, line, field, what is wrong, what is allowed; and nothing else.
+    """
+    body, message = FILES[case]
+    path = tmp_path / "job.yaml"
+    path.write_text(HEAD + body, encoding="utf-8")
+
+    with pytest.raises(InputError) as caught:
+        compile_file(path)
+
+    assert str(caught.value) == f"{path}:{message}"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "is empty; expected a document such as 'kind: Instance'"),
+        ("apiVersion: placer/v1\nkind: Instance\n", "got 'Instance'; expected 'JobGraph'"),
+        ("kind: Jobgraf\n", "got 'Jobgraf'; expected 'JobGraph'; did you mean 'JobGraph'?"),
+        (f"{HEAD}{TWO}---\n{HEAD}{TWO}", "got 2 documents; expected one of 'kind: JobGraph'"),
+    ],
+)
+def test_a_file_of_another_kind_is_named(text: str, message: str, tmp_path: Path) -> None:
+    """
+    Whoever hands in an instance hears that, not that its fields are strange.
+    """
+    path = tmp_path / "job.yaml"
+    path.write_text(text, encoding="utf-8")
+
+    with pytest.raises(InputError) as caught:
+        compile_file(path)
+
+    assert str(caught.value).endswith(message)
+
+
+A, B = Operator("a"), Operator("b")
+
+GRAPHS = {
+    "a cycle of three": (
+        JobGraph((A, B, Operator("c")), (Edge("a", "b"), Edge("b", "c"), Edge("c", "a"))),
+        "edges[2]: closes a cycle: a -> b -> c -> a",
+    ),
+    "an edge from nobody": (
+        JobGraph((A,), (Edge("x", "a"),)),
+        "edges[0].from: no operator is called 'x'",
+    ),
+    "resources without limit": (
+        JobGraph((Operator("a", resources=ANY),)),
+        "operators[0].resources: got ANY",
+    ),
+    "network memory": (
+        JobGraph((Operator("a", resources=Amounts(1, 1, network_bytes=1)),)),
+        "operators[0].resources: states network memory; it is derived",
+    ),
+    "a weight that is a pool": (
+        JobGraph((Operator("a", slot_use_cases=frozenset([UseCase.OPERATOR])),)),
+        "operators[0].managed.operator: is no pool of the slot; give its weight",
+    ),
+    "a name that does not show": (
+        JobGraph((Operator("\x07"),)),
+        "operators[0].name: got '\x07'; expected text that shows",
+    ),
+    "a weight beyond counting": (
+        JobGraph((Operator("a", on_heap=Share(2**31)),)),
+        "operators[0].managed.onHeap.weight: got 2147483648",
+    ),
+    "buffers of negative size": (
+        JobGraph((A,), network=Network(buffer_bytes=-1)),
+        "network.bufferSize: got -1; expected 0 or more",
+    ),
+    "two of one name on a cycle": (
+        JobGraph((A, A), (Edge("a", "a"),)),
+        "operators[1].name: 'a' is the name of operators[0] already",
+    ),
+    "an undeclared group": (
+        JobGraph((Operator("a", group="h"),), groups=(SharingGroup("g"),)),
+        "operators[0].group: no slot sharing group is called 'h'",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", GRAPHS)
+def test_a_graph_made_in_code_is_checked_as_well(case: str) -> None:
+    """
+    The rules hold for jobs that no file ever held; the error names the field.
+    """
+    graph, message = GRAPHS[case]
+
+    with pytest.raises(JobGraphError) as caught:
+        compile_job(graph)
+
+    assert message in str(caught.value)
+
+
+def test_a_long_cycle_is_not_spelt_out() -> None:
+    """
+    Of a thousand operators on a cycle the message names a few.
+    """
+    names = [f"op{i}" for i in range(1000)]
+    edges = (*(Edge(a, b) for a, b in pairwise(names)), Edge(names[-1], "op0"))
+
+    with pytest.raises(JobGraphError, match=r"op0 -> .* -> … -> op0; data") as caught:
+        compile_job(JobGraph(tuple(map(Operator, names)), edges))
+
+    assert len(str(caught.value)) < 200
