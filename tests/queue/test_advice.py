@@ -14,7 +14,7 @@ S = US_PER_S
 
 def test_ten_threads_of_twenty_minutes_want_ten_times_as_many() -> None:
     """
-    The seed's example: 100 threads, all of them within two minutes.
+    The document's example: 100 threads, all of them within two minutes.
     """
     advice = advise("BILL", [1200 * S] * 10)
 

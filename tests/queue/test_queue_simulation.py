@@ -1,4 +1,4 @@
-"""Simulations: the figures of the seed, and what holds for every simulation."""
+"""Simulations: the figures of the document, and what holds for every simulation."""
 
 import random
 from dataclasses import replace
