@@ -1,0 +1,165 @@
+"""The fair queue in front of the Scheduler: who enters the next batch, then who runs where.
+
+The queue decides which gangs enter a batch, in order of fairness (Q12). Inside the batch
+the tiers rule. What finds no place goes back to the front of its flow; others may go
+before it a bounded number of times, and then nothing does until it has its turn.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from placer.queue.fair import FairQueue
+from placer.queue.words import Bypass, Step, Ticket, Unit
+from placer.scheduler import Scheduler
+from placer.scheduling.words import Batch, Decision, Key
+from placer.search.options import SolveOptions
+from placer_models.pod import Gang, GangGroup
+
+MOST_UNITS = 64
+"""Units of one batch, unless told otherwise."""
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What enters a batch as one: a gang, a lone pod, or the gangs of a gang group.
+
+    Attributes:
+        key: The caller's name for it; unique among the work that waits or runs.
+        gangs: One, or all of the group.
+        length_us: How long it runs as far as is known; None: the queue estimates.
+
+    """
+
+    key: str
+    gangs: tuple[Gang, ...]
+    group: GangGroup | None = None
+    length_us: int | None = None
+
+    @property
+    def width(self) -> int:
+        """Pods that run at once: what the work is charged for, times its length."""
+        return sum(len(gang.pods) for gang in self.gangs)
+
+
+@dataclass(frozen=True, slots=True)
+class Admitted:
+    """Work that runs since this round.
+
+    Attributes:
+        steps: Why it was next, from the top of the tree of flows down.
+        missing: Members above the minimum of a gang that found no place; they do not
+            wait any more.
+
+    """
+
+    work: Work
+    job: str
+    steps: tuple[Step, ...]
+    missing: tuple[Key, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """What one batch has come to.
+
+    Attributes:
+        decision: The Scheduler's, with places, tiers, bounds and reasons; None: nothing
+            waited.
+        bypasses: Work at the front of its flow that others have gone before.
+
+    """
+
+    decision: Decision | None
+    admitted: tuple[Admitted, ...]
+    bypasses: tuple[Bypass, ...]
+
+
+class Admission:
+    """A queue and a Scheduler that work together. Not safe for several threads at once."""
+
+    def __init__(
+        self, queue: FairQueue, scheduler: Scheduler, *, most_units: int = MOST_UNITS
+    ) -> None:
+        """Compose them; both may hold flows and running pods already."""
+        if most_units < 1:
+            raise ValueError(f"most_units is {most_units}; a batch has 1 unit or more")
+        self.queue = queue
+        self.scheduler = scheduler
+        self.most_units = most_units
+        self._waiting: dict[str, Work] = {}
+        self._running: dict[str, tuple[Ticket, tuple[Key, ...]]] = {}
+
+    def submit(self, job: str, *works: Work, now_us: int) -> None:
+        """Queue work behind what waits in the flow of the job.
+
+        Raises:
+            ValueError: A key is in use, or the work is empty.
+
+        """
+        keys = [work.key for work in works]
+        for work in works:
+            if work.key in self._waiting or work.key in self._running or keys.count(work.key) > 1:
+                raise ValueError(f"work {work.key!r} waits or runs already; choose another key")
+            if not work.width:
+                raise ValueError(f"work {work.key!r} has no pods; give it one or more")
+        units = [Unit(work.key, work.length_us, work.width) for work in works]
+        self.queue.submit(job, *units, now_us=now_us)
+        self._waiting.update((work.key, work) for work in works)
+
+    def step(self, now_us: int, deadline_s: float, options: SolveOptions | None = None) -> Round:
+        """Let the least served work enter a batch, and place the batch.
+
+        When placing raises, the queue is as it was before the call.
+        """
+        picked = self.queue.select(now_us, self.most_units)
+        if not picked.picks:
+            return Round(None, (), self.queue.bypasses(now_us))
+        works = [self._waiting[str(pick.ticket.unit.key)] for pick in picked.picks]
+        try:
+            decision = self.scheduler.place(_batch(works), deadline_s, options=options)
+        except BaseException:
+            self.queue.settle(picked, (), now_us)
+            raise
+        placed = {place.key for place in decision.placement.pods}
+        admitted = []
+        for pick, work in zip(picked.picks, works, strict=True):
+            pods = [pod.key for gang in work.gangs for pod in gang.pods]
+            here = tuple(key for key in pods if key in placed)
+            if here:
+                missing = tuple(key for key in pods if key not in placed)
+                admitted.append(Admitted(work, pick.ticket.job, pick.steps, missing))
+                self._running[work.key] = (pick.ticket, here)
+                del self._waiting[work.key]
+        sequences = {self._running[one.work.key][0].sequence for one in admitted}
+        bypasses = self.queue.settle(picked, sequences, now_us)
+        return Round(decision, tuple(admitted), bypasses)
+
+    def finish(self, key: str, now_us: int) -> None:
+        """Let work end: its pods are released, and its flow pays what it really took.
+
+        Raises:
+            KeyError: No such work runs.
+
+        """
+        ticket, pods = self._running[key]
+        self.scheduler.release(pods)
+        self.queue.finish(ticket, now_us)
+        del self._running[key]
+
+    @property
+    def waiting(self) -> tuple[str, ...]:
+        """Keys of the work that waits, in the order in which it was submitted."""
+        return tuple(self._waiting)
+
+    @property
+    def running(self) -> tuple[str, ...]:
+        """Keys of the work that runs."""
+        return tuple(self._running)
+
+
+def _batch(works: Iterable[Work]) -> Batch:
+    works = tuple(works)
+    return Batch(
+        gangs=tuple(gang for work in works for gang in work.gangs),
+        groups=tuple(work.group for work in works if work.group is not None),
+    )
