@@ -1,0 +1,95 @@
+"""Parts of devices: what is taken of one, whether it fits, and what that is in bytes (D3, D5)."""
+
+from dataclasses import dataclass, replace
+
+WHOLE_PERCENT = 100
+"""All of one device."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceShare:
+    """What is taken of one device; None: not asked for.
+
+    Attributes:
+        percent: Of a GPU's compute; of any other device: of all that it is.
+        memory_bytes: Of the device's own memory.
+        memory_percent: The same, as a part of the memory of the very device chosen.
+        more: (Resource, amount) without a word of its own, ascending, no zeros.
+
+    """
+
+    percent: int | None = None
+    memory_bytes: int | None = None
+    memory_percent: int | None = None
+    more: tuple[tuple[str, int], ...] = ()
+
+    @property
+    def shared(self) -> bool:
+        """Whether others may hold the rest of the device.
+
+        Memory decides where it is asked for: who holds all of it leaves no GPU to others.
+        """
+        if self.memory_percent is not None:
+            return self.memory_percent < WHOLE_PERCENT
+        if self.memory_bytes is not None:
+            return True
+        return self.percent is None or self.percent < WHOLE_PERCENT
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceDemand:
+    """The same share of each of so many devices of one type, all on one node (D5)."""
+
+    type: str
+    count: int
+    each: DeviceShare
+
+
+def memory_centi_bytes(share: DeviceShare, total_bytes: int) -> int:
+    """Return the memory that a share takes of a device, exactly, in 0.01 bytes.
+
+    A percent of any memory is a whole number of these. Whole bytes would not do for
+    accounts: ten shares of 10 percent must fit a memory of any size.
+
+    Raises:
+        ValueError: A percent is asked for, and the memory is unknown.
+
+    """
+    if share.memory_bytes is not None:
+        return share.memory_bytes * 100
+    if share.memory_percent is None:
+        return 0
+    if total_bytes <= 0:
+        raise ValueError(
+            f"{share.memory_percent} percent of an unknown memory; say how much the device has"
+        )
+    return share.memory_percent * total_bytes
+
+
+def fits(share: DeviceShare, *, free_percent: int, free_centi_bytes: int, total_bytes: int) -> bool:
+    """Return whether ONE device with so much left can give the share (D5).
+
+    Nothing is rounded: against whole free bytes it is as if the share were rounded up.
+
+    Raises:
+        ValueError: A percent of memory is asked for, and the memory is unknown.
+
+    """
+    return (share.percent or 0) <= free_percent and (
+        memory_centi_bytes(share, total_bytes) <= free_centi_bytes
+    )
+
+
+def filled(share: DeviceShare, total_bytes: int) -> DeviceShare:
+    """Return the share with its memory both in bytes and in percent of the device (D3).
+
+    What is missing is rounded down, as Koordinator does in what it writes. Of an
+    unknown memory (0) nothing can be said: the share stays as it is.
+    """
+    if total_bytes <= 0:
+        return share
+    if share.memory_bytes is None and share.memory_percent is not None:
+        return replace(share, memory_bytes=share.memory_percent * total_bytes // 100)
+    if share.memory_percent is None and share.memory_bytes is not None:
+        return replace(share, memory_percent=share.memory_bytes * 100 // total_bytes)
+    return share
