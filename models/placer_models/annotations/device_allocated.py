@@ -1,0 +1,202 @@
+"""``device-allocated``: which devices a pod was given, and how much of each (D11)."""
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from placer_models.annotations.json_parts import JsonPart, parse_json
+from placer_models.annotations.names import DEVICE_ALLOCATED
+from placer_models.cluster import Node
+from placer_models.device import GPU, VirtualFunction
+from placer_models.device_request import (
+    GPU_CORE,
+    GPU_MEMORY,
+    GPU_MEMORY_RATIO,
+    OTHER_SPELLINGS,
+    PERCENT_TYPES,
+    parse_whole,
+)
+from placer_models.device_share import WHOLE_PERCENT, DeviceShare, filled
+from placer_models.placement import DeviceGrant, PodPlacement
+from placer_models.quantity import format_bytes, parse_bytes
+
+_PERCENT_OF = {GPU: GPU_CORE, **{kind: name for name, kind in PERCENT_TYPES.items()}}
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceAllocation:
+    """One device that a pod holds, whole or in part.
+
+    Attributes:
+        id: What the vendor calls it; empty if unknown.
+        virtual_functions: Those of the device that the pod holds, as they are written.
+        template: Name of the vendor's template for the share; empty if there is none.
+
+    """
+
+    type: str
+    minor: int
+    share: DeviceShare
+    id: str = ""
+    virtual_functions: tuple[VirtualFunction, ...] = ()
+    template: str = ""
+
+
+def allocations_of(placement: PodPlacement, node: Node) -> tuple[DeviceAllocation, ...]:
+    """Return the devices that a pod was given, ascending by type and minor.
+
+    Raises:
+        ValueError: The placement is not on this node, or has a device that it lacks.
+
+    """
+    if placement.node != node.name:
+        raise ValueError(f"pod {placement.name} is on node {placement.node}, not on {node.name}")
+    devices = {(device.type, device.minor): device for device in node.machine.devices}
+    allocations = []
+    for grant in placement.devices:
+        device = devices.get((grant.type, grant.minor))
+        if device is None:
+            raise ValueError(
+                f"pod {placement.name} has device {grant.type} {grant.minor}, "
+                f"which node {node.name} does not have"
+            )
+        share = DeviceShare(percent=WHOLE_PERCENT)
+        if grant.type == GPU:
+            whole = DeviceShare(percent=WHOLE_PERCENT, memory_percent=WHOLE_PERCENT)
+            share = filled(whole, device.memory_bytes)
+        allocations.append(
+            DeviceAllocation(grant.type, grant.minor, share, id=grant.id or device.id)
+        )
+    return _ordered(allocations)
+
+
+def grants_of(allocations: Iterable[DeviceAllocation]) -> tuple[DeviceGrant, ...]:
+    """Return whole devices as a placement has them, ascending by type and minor.
+
+    Raises:
+        ValueError: A device is held in part, which a placement cannot say yet.
+
+    """
+    grants = []
+    for held in _ordered(allocations):
+        if held.share.shared:
+            raise ValueError(
+                f"{DEVICE_ALLOCATED}: {held.type} {held.minor} is held in part, "
+                "which is not supported yet; only whole devices are"
+            )
+        grants.append(DeviceGrant(held.type, held.minor, held.id))
+    return tuple(grants)
+
+
+def write_device_allocated(allocations: Iterable[DeviceAllocation]) -> str:
+    """Return the annotation's value, in Koordinator's spelling of today."""
+    document: dict[str, list[object]] = {}
+    for allocation in _ordered(allocations):
+        document.setdefault(allocation.type, []).append(_to_json(allocation))
+    return json.dumps(document, separators=(",", ":"))
+
+
+def read_device_allocated(text: str) -> tuple[DeviceAllocation, ...]:
+    """Read the annotation; fields that are not known are passed over.
+
+    Resources may have the names of the proposal (``kubernetes.io/gpu-core``).
+
+    Raises:
+        AnnotationError: The text is not such a document; the message has the JSON path.
+
+    """
+    found: dict[tuple[str, int, str], DeviceAllocation] = {}
+    for kind, listed in parse_json(text, DEVICE_ALLOCATED).members().items():
+        if not kind:
+            listed.refuse("a device type without a name; write one such as gpu")
+        for part in listed.items():
+            held = _read(kind, part)
+            # Minors of NICs may repeat: their ids tell them apart.
+            if (kind, held.minor, held.id) in found:
+                part.refuse(f"device {held.minor} is there twice; keep one of them")
+            found[kind, held.minor, held.id] = held
+    return _ordered(found.values())
+
+
+def _ordered(allocations: Iterable[DeviceAllocation]) -> tuple[DeviceAllocation, ...]:
+    return tuple(sorted(allocations, key=lambda held: (held.type, held.minor, held.id)))
+
+
+def _to_json(held: DeviceAllocation) -> dict[str, object]:
+    document: dict[str, object] = {"minor": held.minor, "resources": _resources(held)}
+    if held.id:
+        document["id"] = held.id
+    extension: dict[str, object] = {}
+    if held.virtual_functions:
+        extension["vfs"] = [_function_to_json(vf) for vf in held.virtual_functions]
+    if held.template:
+        extension["gpuSharedResourceTemplate"] = held.template
+    if extension:
+        document["extension"] = extension
+    return document
+
+
+def _function_to_json(function: VirtualFunction) -> dict[str, object]:
+    # Koordinator leaves out what is 0 or empty.
+    minor = {"minor": function.minor} if function.minor else {}
+    return {**minor, **({"busID": function.bus_id} if function.bus_id else {})}
+
+
+def _resources(held: DeviceAllocation) -> dict[str, str]:
+    share = held.share
+    resources = {name: str(amount) for name, amount in share.more}
+    if share.percent is not None and held.type in _PERCENT_OF:
+        resources[_PERCENT_OF[held.type]] = str(share.percent)
+    elif share.percent is not None:
+        # A type of no known resource is a resource by itself, and counted.
+        resources[held.type] = str(share.percent // WHOLE_PERCENT)
+    if share.memory_bytes is not None:
+        resources[GPU_MEMORY] = format_bytes(share.memory_bytes)
+    if share.memory_percent is not None:
+        resources[GPU_MEMORY_RATIO] = str(share.memory_percent)
+    return dict(sorted(resources.items()))
+
+
+def _read(kind: str, part: JsonPart) -> DeviceAllocation:
+    fields = part.fields(("minor", "resources", "id", "extension"))
+    extension = (
+        fields["extension"].fields(("vfs", "gpuSharedResourceTemplate"))
+        if ("extension" in fields)
+        else {}
+    )
+    functions = extension.get("vfs")
+    template = extension.get("gpuSharedResourceTemplate")
+    return DeviceAllocation(
+        type=kind,
+        minor=part.need(fields, "minor").integer(),
+        share=_share(kind, fields.get("resources")),
+        id=fields["id"].text() if "id" in fields else "",
+        virtual_functions=tuple(_function(vf) for vf in functions.items()) if functions else (),
+        template=template.text() if template else "",
+    )
+
+
+def _function(part: JsonPart) -> VirtualFunction:
+    fields = part.fields(("minor", "busID"))
+    return VirtualFunction(
+        minor=fields["minor"].integer() if "minor" in fields else 0,
+        bus_id=fields["busID"].text() if "busID" in fields else "",
+    )
+
+
+def _share(kind: str, part: JsonPart | None) -> DeviceShare:
+    amounts: dict[str, int] = {}
+    for written, amount in part.members().items() if part else ():
+        name = OTHER_SPELLINGS.get(written, written)
+        if name in amounts:
+            amount.refuse(f"{name} is there twice, in two spellings; keep one of them")
+        amounts[name] = amount.amount(parse_bytes if name == GPU_MEMORY else parse_whole)
+    percent = amounts.pop(_PERCENT_OF[kind], None) if kind in _PERCENT_OF else None
+    if kind not in _PERCENT_OF and kind in amounts:
+        percent = amounts.pop(kind) * WHOLE_PERCENT
+    return DeviceShare(
+        percent=percent,
+        memory_bytes=amounts.pop(GPU_MEMORY, None),
+        memory_percent=amounts.pop(GPU_MEMORY_RATIO, None),
+        more=tuple(sorted((name, amount) for name, amount in amounts.items() if amount)),
+    )

@@ -1,0 +1,204 @@
+"""``device-allocate-hint``: how a user wants devices of a type to be chosen (D9)."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import TypeVar, assert_never
+
+from placer_models.annotations.json_parts import JsonPart, parse_json
+from placer_models.annotations.names import DEVICE_ALLOCATE_HINT
+from placer_models.device_request import PERCENT_TYPES, DeviceRequestError, Rule
+from placer_models.device_share import WHOLE_PERCENT, DeviceDemand, DeviceShare
+
+
+class AllocateStrategy(StrEnum):
+    """On how many devices a request in percent falls."""
+
+    DEFAULT = ""
+    """On one, or on as many whole ones as it has hundreds."""
+
+    APPLY_FOR_ALL = "ApplyForAll"
+    """The percent of every device that the selector matches."""
+
+    REQUESTS_AS_COUNT = "RequestsAsCount"
+    """The percent is no percent but a count of devices."""
+
+
+class DeviceExclusivePolicy(StrEnum):
+    """With whom a device is shared."""
+
+    DEFAULT = ""
+    """With anyone."""
+
+    DEVICE_LEVEL = "DeviceLevel"
+    """With nobody."""
+
+    PCIE_LEVEL = "PCIeLevel"
+    """With nobody, nor are others of its PCIe switch."""
+
+
+class TopologyScope(StrEnum):
+    """What all devices of a pod have in common, at least."""
+
+    DEFAULT = ""
+    DEVICE = "Device"
+    PCIE = "PCIe"
+    NUMA_NODE = "NUMANode"
+    NODE = "Node"
+
+
+class Operator(StrEnum):
+    """What a requirement wants of a label, as in Kubernetes."""
+
+    IN = "In"
+    NOT_IN = "NotIn"
+    EXISTS = "Exists"
+    DOES_NOT_EXIST = "DoesNotExist"
+
+
+@dataclass(frozen=True, slots=True)
+class Requirement:
+    """One thing that a selector wants of a device's labels."""
+
+    key: str
+    operator: Operator
+    values: tuple[str, ...] = ()
+
+    def holds(self, labels: Mapping[str, str]) -> bool:
+        """Return whether the labels are as wanted; a missing label is in no set."""
+        match self.operator:
+            case Operator.IN:
+                return labels.get(self.key) in self.values
+            case Operator.NOT_IN:
+                return labels.get(self.key) not in self.values
+            case Operator.EXISTS:
+                return self.key in labels
+            case Operator.DOES_NOT_EXIST:
+                return self.key not in labels
+            case _:
+                assert_never(self.operator)
+
+
+Selector = tuple[Requirement, ...]
+"""All of it must hold; an empty selector matches every device."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceHint:
+    """What a user says about the devices of one type."""
+
+    selector: Selector = ()
+    vf_selector: Selector | None = None
+    strategy: AllocateStrategy = AllocateStrategy.DEFAULT
+    exclusive: DeviceExclusivePolicy = DeviceExclusivePolicy.DEFAULT
+    scope: TopologyScope = TopologyScope.DEFAULT
+
+
+def matches(selector: Selector, labels: Mapping[str, str]) -> bool:
+    """Return whether a device with these labels is one that the selector means."""
+    return all(requirement.holds(labels) for requirement in selector)
+
+
+def hinted(
+    demand: DeviceDemand, hint: DeviceHint, devices: Sequence[Mapping[str, str]]
+) -> DeviceDemand:
+    """Return what is asked of a node once the hint is heard.
+
+    Args:
+        demand: As translated. GPUs, devices by name and several whole ones stay as they are.
+        hint: Of the demand's type.
+        devices: The labels of each device of the type on the node.
+
+    Raises:
+        DeviceRequestError: All matching devices are asked for, and none matches.
+
+    """
+    percent = demand.each.percent
+    if demand.type not in PERCENT_TYPES.values() or percent is None or demand.count > 1:
+        return demand
+    match hint.strategy:
+        case AllocateStrategy.DEFAULT:
+            return demand
+        case AllocateStrategy.APPLY_FOR_ALL:
+            count = sum(matches(hint.selector, labels) for labels in devices)
+            if count == 0:
+                raise DeviceRequestError(
+                    Rule.MATCH,
+                    f"{hint.strategy}: none of the node's {len(devices)} devices of type "
+                    f"{demand.type} has the labels of the selector; change the selector",
+                )
+            return replace(demand, count=count)
+        case AllocateStrategy.REQUESTS_AS_COUNT:
+            alone = hint.exclusive is DeviceExclusivePolicy.DEVICE_LEVEL
+            return DeviceDemand(
+                demand.type, percent, DeviceShare(percent=WHOLE_PERCENT if alone else 1)
+            )
+        case _:
+            assert_never(hint.strategy)
+
+
+_HINT_FIELDS = (
+    "selector",
+    "vfSelector",
+    "allocateStrategy",
+    "exclusivePolicy",
+    "requiredTopologyScope",
+)
+
+
+def read_device_hints(text: str) -> dict[str, DeviceHint]:
+    """Read the annotation: device type -> hint.
+
+    A field that is not known is refused: what a user asks for is never passed over.
+
+    Raises:
+        AnnotationError: The text is not such a document; the message has the JSON path.
+
+    """
+    hints = {}
+    for kind, part in parse_json(text, DEVICE_ALLOCATE_HINT).members().items():
+        fields = part.fields(_HINT_FIELDS, strict=True)
+        selector, vf_selector, strategy, exclusive, scope = map(fields.get, _HINT_FIELDS)
+        hints[kind] = DeviceHint(
+            selector=_selector(selector) if selector else (),
+            vf_selector=_selector(vf_selector) if vf_selector else None,
+            strategy=_word(strategy, AllocateStrategy),
+            exclusive=_word(exclusive, DeviceExclusivePolicy),
+            scope=_word(scope, TopologyScope),
+        )
+    return hints
+
+
+_Word = TypeVar("_Word", bound=StrEnum)
+
+
+def _word(part: JsonPart | None, words: type[_Word]) -> _Word:
+    return words("") if part is None else part.word(words)
+
+
+def _selector(part: JsonPart) -> Selector:
+    fields = part.fields(("matchLabels", "matchExpressions"), strict=True)
+    labels, expressions = fields.get("matchLabels"), fields.get("matchExpressions")
+    return (
+        *(
+            Requirement(key, Operator.IN, (value.text(),))
+            for key, value in (labels.members().items() if labels else ())
+        ),
+        *(_requirement(item) for item in (expressions.items() if expressions else ())),
+    )
+
+
+def _requirement(part: JsonPart) -> Requirement:
+    fields = part.fields(("key", "operator", "values"), strict=True)
+    values = fields.get("values")
+    requirement = Requirement(
+        key=part.need(fields, "key").text(),
+        operator=part.need(fields, "operator").word(Operator),
+        values=tuple(value.text() for value in values.items()) if values else (),
+    )
+    if (requirement.operator in (Operator.IN, Operator.NOT_IN)) != bool(requirement.values):
+        part.refuse(
+            f"{requirement.operator} has {len(requirement.values)} values; "
+            "In and NotIn need some, Exists and DoesNotExist none"
+        )
+    return requirement

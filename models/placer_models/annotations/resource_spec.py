@@ -1,0 +1,94 @@
+"""``resource-spec``: what a user asks of the CPUs of a pod (C8, C9, C14)."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from placer_models.annotations.json_parts import JsonPart, Word, parse_json
+from placer_models.annotations.names import RESOURCE_SPEC
+from placer_models.policy import BindPolicy, Strength
+
+
+class CpuBindPolicy(StrEnum):
+    """The bind policies that the annotation knows (C8); see BindPolicy for those we solve."""
+
+    DEFAULT = "Default"
+    FULL_PCPUS = "FullPCPUs"
+    SPREAD_BY_PCPUS = "SpreadByPCPUs"
+    CONSTRAINED_BURST = "ConstrainedBurst"
+    """An LS pod stays in the shared pool of NUMA nodes that can hold its limit."""
+
+
+class CpuExclusivePolicy(StrEnum):
+    """From whom a pod wants to be apart: pods of the same policy (C9)."""
+
+    DEFAULT = "Default"
+    """As the scheduler is set up; Placer: from nobody."""
+
+    NONE = "None"
+    """From nobody."""
+
+    PCPU_LEVEL = "PCPULevel"
+    """Not on one core with them."""
+
+    NUMA_NODE_LEVEL = "NUMANodeLevel"
+    """Not on one NUMA node with them; where there is none left, not on one core."""
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceSpec:
+    """What the annotation asks for; None: it says nothing."""
+
+    required_bind: CpuBindPolicy | None = None
+    preferred_bind: CpuBindPolicy | None = None
+    required_exclusive: CpuExclusivePolicy | None = None
+    preferred_exclusive: CpuExclusivePolicy | None = None
+
+    @property
+    def bind(self) -> tuple[BindPolicy, Strength]:
+        """The bind policy in the words of a pod; what is required wins.
+
+        Raises:
+            ValueError: It is ConstrainedBurst, which no pod can have yet.
+
+        """
+        strength = Strength.PREFERRED if self.required_bind is None else Strength.REQUIRED
+        policy = self.required_bind or self.preferred_bind or CpuBindPolicy.DEFAULT
+        if policy is CpuBindPolicy.CONSTRAINED_BURST:
+            raise ValueError(
+                f"{RESOURCE_SPEC}: {policy} is not supported yet; "
+                "use Default, FullPCPUs or SpreadByPCPUs"
+            )
+        return BindPolicy(policy.value), strength
+
+
+_FIELDS = (
+    "requiredCPUBindPolicy",
+    "preferredCPUBindPolicy",
+    "requiredCPUExclusivePolicy",
+    "preferredCPUExclusivePolicy",
+)
+
+
+def read_resource_spec(text: str) -> ResourceSpec:
+    """Read the annotation; an empty policy counts as left out.
+
+    A field that is not known is refused: what a user asks for is never passed over.
+
+    Raises:
+        AnnotationError: The text is not such a document; the message has the JSON path.
+
+    """
+    fields = parse_json(text, RESOURCE_SPEC).fields(_FIELDS, strict=True)
+    required_bind, preferred_bind, required_exclusive, preferred_exclusive = map(
+        fields.get, _FIELDS
+    )
+    return ResourceSpec(
+        required_bind=_policy(required_bind, CpuBindPolicy),
+        preferred_bind=_policy(preferred_bind, CpuBindPolicy),
+        required_exclusive=_policy(required_exclusive, CpuExclusivePolicy),
+        preferred_exclusive=_policy(preferred_exclusive, CpuExclusivePolicy),
+    )
+
+
+def _policy(part: JsonPart | None, policies: type[Word]) -> Word | None:
+    return part.word(policies) if part and part.value != "" else None

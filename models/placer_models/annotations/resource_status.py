@@ -1,0 +1,239 @@
+"""``resource-status``: which CPUs and NUMA nodes a pod was given (C14)."""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from placer_models.annotations.json_parts import JsonPart, parse_json
+from placer_models.annotations.names import RESOURCE_STATUS
+from placer_models.cluster import Node
+from placer_models.cpuset import MAX_CPU_ID, CpuSet, format_cpu_list, parse_cpu_list
+from placer_models.device_request import shown
+from placer_models.placement import PodPlacement
+from placer_models.pod import PodSpec
+from placer_models.quantity import format_bytes, parse_bytes, parse_milli
+
+_CPU = "cpu"
+_MEMORY = "memory"
+_HUGEPAGES = "hugepages-"
+_RANGE = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9}))?")
+
+
+@dataclass(frozen=True, slots=True)
+class NumaShare:
+    """What a pod holds of one NUMA node.
+
+    Attributes:
+        hugepages_bytes: (Page size, amount in pages of that size), both in bytes,
+            ascending, no zeros. Not counts: Koordinator halves a page at times.
+        more_milli: (Resource, thousandths) of any other resource, ascending, no zeros.
+
+    """
+
+    node: int
+    cpu_milli: int = 0
+    memory_bytes: int = 0
+    hugepages_bytes: tuple[tuple[int, int], ...] = ()
+    more_milli: tuple[tuple[str, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SharedPool:
+    """The shared pool of one NUMA node, named for a pod that is to stay in it.
+
+    Attributes:
+        cpuset: Empty where it is left to the node agent.
+
+    """
+
+    package: int
+    node: int
+    cpuset: CpuSet = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceStatus:
+    """What the annotation says.
+
+    Attributes:
+        cpuset: The pod's own CPUs; empty for a pod that owns none.
+        numa: Ascending by NUMA node.
+        shared_pools: Ascending by NUMA node. The proposal has them, Koordinator has
+            dropped them.
+
+    """
+
+    cpuset: CpuSet = frozenset()
+    numa: tuple[NumaShare, ...] = ()
+    shared_pools: tuple[SharedPool, ...] = ()
+
+
+def status_of(placement: PodPlacement, spec: PodSpec, node: Node) -> ResourceStatus:
+    """Return what a pod was given, as the annotation says it.
+
+    An LS or BE pod owns no CPU. Neither a cpuset nor CPUs of a NUMA node are said of
+    it: Koordinator's node agent would keep the pod to them, and its pool is larger.
+    CPUs that belong to no NUMA node stand in the cpuset only.
+
+    Raises:
+        ValueError: The placement is not on this node, or has a CPU that it lacks.
+
+    """
+    if placement.node != node.name:
+        raise ValueError(f"pod {placement.name} is on node {placement.node}, not on {node.name}")
+    owned = placement.cpuset if spec.qos.owns_cpus else frozenset()
+    cpus = node.machine.topology.cpu
+    if unknown := owned - cpus.keys():
+        raise ValueError(
+            f"pod {placement.name} has CPUs {format_cpu_list(unknown)}; "
+            f"node {node.name} has {format_cpu_list(cpus)}"
+        )
+    counts = Counter(numa for cpu in owned if (numa := cpus[cpu].numa_node) is not None)
+    memory = dict(placement.memory_bytes)
+    held = {*counts, *memory, *(numa for numa, _, _ in placement.hugepages)}
+    return ResourceStatus(
+        cpuset=owned,
+        numa=tuple(
+            NumaShare(
+                node=numa,
+                cpu_milli=counts[numa] * 1000,
+                memory_bytes=memory.get(numa, 0),
+                hugepages_bytes=tuple(
+                    (page_bytes, page_bytes * pages)
+                    for at, page_bytes, pages in placement.hugepages
+                    if at == numa
+                ),
+            )
+            for numa in sorted(held)
+        ),
+    )
+
+
+def write_resource_status(status: ResourceStatus) -> str:
+    """Return the annotation's value, in Koordinator's spelling of today."""
+    document: dict[str, object] = {}
+    if status.cpuset:
+        document["cpuset"] = format_cpu_list(status.cpuset)
+    if status.numa:
+        document["numaNodeResources"] = [_numa_to_json(share) for share in status.numa]
+    if status.shared_pools:
+        document["cpuSharedPools"] = [_pool_to_json(pool) for pool in status.shared_pools]
+    return json.dumps(document, separators=(",", ":"))
+
+
+def read_resource_status(text: str) -> ResourceStatus:
+    """Read the annotation; fields that are not known are passed over.
+
+    Raises:
+        AnnotationError: The text is not such a document; the message has the JSON path.
+
+    """
+    fields = parse_json(text, RESOURCE_STATUS).fields(
+        ("cpuset", "numaNodeResources", "cpuSharedPools")
+    )
+    return ResourceStatus(
+        cpuset=_cpus(fields.get("cpuset")),
+        numa=_entries(fields.get("numaNodeResources"), _numa),
+        shared_pools=_entries(fields.get("cpuSharedPools"), _pool),
+    )
+
+
+def _numa_to_json(share: NumaShare) -> dict[str, object]:
+    resources = {_CPU: _milli_text(share.cpu_milli)} if share.cpu_milli else {}
+    for page_bytes, size in share.hugepages_bytes:
+        resources[f"{_HUGEPAGES}{format_bytes(page_bytes)}"] = format_bytes(size)
+    if share.memory_bytes:
+        resources[_MEMORY] = format_bytes(share.memory_bytes)
+    for name, milli in share.more_milli:
+        resources[name] = _milli_text(milli)
+    return {"node": share.node, **({"resources": resources} if resources else {})}
+
+
+def _pool_to_json(pool: SharedPool) -> dict[str, object]:
+    cpuset = {"cpuset": format_cpu_list(pool.cpuset)} if pool.cpuset else {}
+    return {"socket": pool.package, "node": pool.node, **cpuset}
+
+
+def _milli_text(milli: int) -> str:
+    return f"{milli}m" if milli % 1000 else f"{milli // 1000}"
+
+
+_Entry = TypeVar("_Entry", NumaShare, SharedPool)
+
+
+def _entries(part: JsonPart | None, read: Callable[[JsonPart], _Entry]) -> tuple[_Entry, ...]:
+    found: dict[int, _Entry] = {}
+    for item in part.items() if part else ():
+        entry = read(item)
+        if entry.node in found:
+            item.refuse(f"NUMA node {entry.node} is there twice; keep one of them")
+        found[entry.node] = entry
+    return tuple(found[node] for node in sorted(found))
+
+
+def _numa(part: JsonPart) -> NumaShare:
+    fields = part.fields(("node", "resources"))
+    cpu_milli, memory_bytes = 0, 0
+    hugepages: dict[int, int] = {}
+    more: dict[str, int] = {}
+    resources = fields.get("resources")
+    for name, amount in resources.members().items() if resources else ():
+        if name == _CPU:
+            cpu_milli = amount.amount(parse_milli)
+        elif name == _MEMORY:
+            memory_bytes = amount.amount(parse_bytes)
+        elif name.startswith(_HUGEPAGES):
+            page_bytes = _page_bytes(name, amount)
+            if page_bytes in hugepages:
+                amount.refuse("pages of this size are there twice; keep one of them")
+            hugepages[page_bytes] = amount.amount(parse_bytes)
+        else:
+            more[name] = amount.amount(parse_milli)
+    return NumaShare(
+        node=part.need(fields, "node").integer(),
+        cpu_milli=cpu_milli,
+        memory_bytes=memory_bytes,
+        hugepages_bytes=tuple(sorted((page, size) for page, size in hugepages.items() if size)),
+        more_milli=tuple(sorted((name, milli) for name, milli in more.items() if milli)),
+    )
+
+
+def _page_bytes(name: str, part: JsonPart) -> int:
+    size = name.removeprefix(_HUGEPAGES)
+    try:
+        page_bytes = parse_bytes(size)
+    except ValueError as error:
+        part.refuse(f"the size of a page: {error}")
+    if page_bytes == 0:
+        part.refuse("a page has a size; write hugepages-2Mi or hugepages-1Gi")
+    return page_bytes
+
+
+def _pool(part: JsonPart) -> SharedPool:
+    # Koordinator's writers left out what is 0.
+    fields = part.fields(("socket", "node", "cpuset"))
+    return SharedPool(
+        package=fields["socket"].integer() if "socket" in fields else 0,
+        node=fields["node"].integer() if "node" in fields else 0,
+        cpuset=_cpus(fields.get("cpuset")),
+    )
+
+
+def _cpus(part: JsonPart | None) -> CpuSet:
+    """Return the CPUs of a list; it is checked first, as writing CPUs out may take long."""
+    text = part.text() if part else ""
+    if part is None or not text:
+        return frozenset()
+    count = 0
+    for piece in text.split(","):
+        match = _RANGE.fullmatch(piece)
+        first, last = (int(match[1]), int(match[2] or match[1])) if match else (1, 0)
+        if not first <= last <= MAX_CPU_ID:
+            part.refuse(f"got {shown(piece)}; expected CPUs up to {MAX_CPU_ID} such as 0-3,8")
+        count += last - first + 1
+    if count > MAX_CPU_ID + 1:
+        part.refuse("the list names CPUs over and over; name each once")
+    return parse_cpu_list(text)

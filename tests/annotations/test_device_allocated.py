@@ -1,0 +1,230 @@
+"""device-allocated: which devices a pod was given, and how much of each."""
+
+import json
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from annotations.documents import text_of
+from placer_models.annotations.device_allocated import (
+    DeviceAllocation,
+    allocations_of,
+    grants_of,
+    read_device_allocated,
+    write_device_allocated,
+)
+from placer_models.annotations.json_parts import AnnotationError
+from placer_models.cluster import Node
+from placer_models.device import VirtualFunction
+from placer_models.device_share import DeviceShare
+from placer_models.machines.catalogue import load_machine
+from placer_models.placement import DeviceGrant, PodPlacement
+
+NODE = Node("a", load_machine("dgx-a100"))
+GIB = 2**30
+
+OPTIONAL_PERCENTS = st.none() | st.integers(0, 100)
+TEXTS = st.text(max_size=8)
+MORE = st.dictionaries(TEXTS.map("x/{}".format), st.integers(1, 1000), max_size=2).map(
+    lambda more: tuple(sorted(more.items()))
+)
+SHARES = {
+    "gpu": st.builds(
+        DeviceShare, OPTIONAL_PERCENTS, st.none() | st.integers(0, 2**40), OPTIONAL_PERCENTS, MORE
+    ),
+    "rdma": st.builds(DeviceShare, percent=OPTIONAL_PERCENTS, more=MORE),
+    "ve": st.builds(DeviceShare, percent=st.sampled_from([None, 100, 200]), more=MORE),
+}
+ALLOCATIONS = st.lists(
+    st.sampled_from(sorted(SHARES)).flatmap(
+        lambda kind: st.builds(
+            DeviceAllocation,
+            type=st.just(kind),
+            minor=st.integers(0, 40),
+            share=SHARES[kind],
+            id=TEXTS,
+            virtual_functions=st.lists(
+                st.builds(VirtualFunction, st.integers(0, 60), TEXTS), max_size=2
+            ).map(tuple),
+            template=TEXTS,
+        )
+    ),
+    max_size=4,
+    unique_by=lambda held: (held.type, held.minor, held.id),
+)
+
+
+def placed(*grants: DeviceGrant) -> PodPlacement:
+    """Return a pod that holds these devices of the node."""
+    return PodPlacement("p", "default", None, "a", frozenset(), devices=grants)
+
+
+@given(ALLOCATIONS)
+def test_what_is_written_is_read_again(allocations: list[DeviceAllocation]) -> None:
+    """
+    Nothing is lost on the way out and in; devices stand in order.
+    """
+    read = read_device_allocated(write_device_allocated(allocations))
+
+    assert set(read) == set(allocations)
+    assert [(held.type, held.minor) for held in read] == sorted(
+        (held.type, held.minor) for held in allocations
+    )
+
+
+def test_whole_devices_are_written_as_koordinator_does() -> None:
+    """
+    A GPU with compute, memory and percent of memory, a NIC with its percent; ids beside.
+    """
+    gpus = [replace(device, id="GPU-0") for device in NODE.machine.devices if device.minor == 0]
+    node = Node("a", replace(NODE.machine, devices=tuple(gpus)))
+    rdma = next(device for device in gpus if device.type != "gpu")
+
+    text = write_device_allocated(
+        allocations_of(placed(DeviceGrant("gpu", 0), DeviceGrant(rdma.type, 0, "mine")), node)
+    )
+
+    assert rdma.type == "rdma"
+    assert text == (
+        '{"gpu":[{"minor":0,"resources":{"koordinator.sh/gpu-core":"100",'
+        '"koordinator.sh/gpu-memory":"40Gi","koordinator.sh/gpu-memory-ratio":"100"},'
+        '"id":"GPU-0"}],'
+        '"rdma":[{"minor":0,"resources":{"koordinator.sh/rdma":"100"},"id":"mine"}]}'
+    )
+
+
+def test_a_placement_comes_back_from_its_annotation() -> None:
+    """
+    Whole devices out, and the same whole devices in.
+    """
+    grants = (DeviceGrant("gpu", 1, "GPU-1"), DeviceGrant("gpu", 3, "GPU-3"))
+
+    text = write_device_allocated(allocations_of(placed(*grants), NODE))
+
+    assert grants_of(read_device_allocated(text)) == grants
+
+
+def test_a_device_of_any_type_is_counted_under_its_name() -> None:
+    """
+    A vector engine is a resource by itself.
+    """
+    node = Node("a", load_machine("xeon-4108-2s-8ve"))
+    kind = node.machine.devices[0].type
+
+    text = write_device_allocated(allocations_of(placed(DeviceGrant(kind, 0)), node))
+
+    assert json.loads(text)[kind][0]["resources"] == {kind: "1"}
+    assert [grant.type for grant in grants_of(read_device_allocated(text))] == [kind]
+
+
+def test_the_names_of_the_proposal_are_read() -> None:
+    """
+    Its domain is kubernetes.io/, and amounts may stand without quotes.
+    """
+    text = text_of(
+        {
+            "gpu": [
+                {
+                    "minor": 1,
+                    "resources": {
+                        "kubernetes.io/gpu-core": 50,
+                        "kubernetes.io/gpu-memory": "8Gi",
+                        "kubernetes.io/gpu-memory-ratio": 50,
+                    },
+                }
+            ]
+        }
+    )
+
+    assert read_device_allocated(text) == (
+        DeviceAllocation("gpu", 1, DeviceShare(50, 8 * GIB, 50)),
+    )
+
+
+def test_virtual_functions_are_read_without_what_is_0() -> None:
+    """
+    Koordinator leaves the minor of the first function out, and so do we.
+    """
+    text = '{"rdma":[{"minor":1,"resources":null,"extension":{"vfs":[{"busID":"0000:09:00.2"}]}}]}'
+
+    (held,) = read_device_allocated(text)
+
+    assert held.virtual_functions == (VirtualFunction(0, "0000:09:00.2"),)
+    assert '"vfs":[{"busID":"0000:09:00.2"}]' in write_device_allocated([held])
+
+
+def test_nics_without_minors_are_told_apart_by_their_ids() -> None:
+    """
+    For some devices the minor means nothing.
+    """
+    text = text_of({"rdma": [{"minor": 0, "id": "b"}, {"minor": 0, "id": "a"}]})
+
+    assert [held.id for held in read_device_allocated(text)] == ["a", "b"]
+
+
+def test_a_part_of_a_device_is_no_grant_yet() -> None:
+    """
+    It can be read, but a placement has whole devices only.
+    """
+    held = DeviceAllocation("gpu", 2, DeviceShare(50, None, 50))
+
+    with pytest.raises(ValueError, match="gpu 2 is held in part, which is not supported yet"):
+        grants_of([held])
+
+
+@pytest.mark.parametrize(
+    ("pod", "words"),
+    [
+        (placed(DeviceGrant("gpu", 8)), "pod p has device gpu 8, which node a does not have"),
+        (replace(placed(), node="b"), "pod p is on node b, not on a"),
+    ],
+)
+def test_a_placement_of_another_node_is_refused(pod: PodPlacement, words: str) -> None:
+    """
+    The message names the pod, the device and the node.
+    """
+    with pytest.raises(ValueError, match=words):
+        allocations_of(pod, NODE)
+
+
+@pytest.mark.parametrize(
+    ("document", "words"),
+    [
+        ({"gpu": {"minor": 0}}, "$.gpu: got an object; expected a list"),
+        ({"": []}, "$['']: a device type without a name"),
+        ({"gpu": [{}]}, "$.gpu[0]: the field minor is missing"),
+        ({"gpu": [{"minor": 0.5}]}, "$.gpu[0].minor: got 0.5; expected a whole number"),
+        ({"gpu": [{"minor": 0}, {"minor": 0}]}, "$.gpu[1]: device 0 is there twice"),
+        ({"gpu": [{"minor": 0, "id": "\ud800"}]}, "$.gpu[0].id: the text '\\ud800' holds half a"),
+        ({"gpu": [{"minor": 0, "id": 7}]}, "$.gpu[0].id: got 7; expected a text"),
+        (
+            {"gpu": [{"minor": 0, "resources": {"koordinator.sh/gpu-core": "1.5"}}]},
+            "$.gpu[0].resources['koordinator.sh/gpu-core']: '1.5' is not a whole number",
+        ),
+        (
+            {
+                "gpu": [
+                    {
+                        "minor": 0,
+                        "resources": {"koordinator.sh/gpu-core": 1, "kubernetes.io/gpu-core": 1},
+                    }
+                ]
+            },
+            "koordinator.sh/gpu-core is there twice, in two spellings",
+        ),
+        (
+            {"rdma": [{"minor": 0, "extension": {"vfs": [{"minor": "1"}]}}]},
+            "$.rdma[0].extension.vfs[0].minor: got '1'; expected a whole number",
+        ),
+    ],
+)
+def test_a_damaged_document_is_refused_at_its_place(document: object, words: str) -> None:
+    """
+    The JSON path, the value, and what is expected.
+    """
+    with pytest.raises(AnnotationError) as caught:
+        read_device_allocated(text_of(document))
+
+    assert words in str(caught.value)

@@ -1,0 +1,152 @@
+"""device-allocate-hint: how a user wants devices to be chosen."""
+
+import pytest
+
+from annotations.documents import GOOD, text_of
+from placer_models.annotations.device_hint import (
+    AllocateStrategy,
+    DeviceExclusivePolicy,
+    DeviceHint,
+    Operator,
+    Requirement,
+    TopologyScope,
+    hinted,
+    matches,
+    read_device_hints,
+)
+from placer_models.annotations.json_parts import AnnotationError
+from placer_models.annotations.names import DEVICE_ALLOCATE_HINT
+from placer_models.device_request import DeviceRequestError, translate
+from placer_models.device_share import DeviceDemand, DeviceShare
+
+NICS = [{"type": "slow"}, {"type": "fast"}, {"type": "fast", "port": "1"}]
+
+
+def nics(count: int, percent: int) -> DeviceDemand:
+    """Return the demand for so much of so many NICs."""
+    return DeviceDemand("rdma", count, DeviceShare(percent=percent))
+
+
+def test_every_field_has_its_word() -> None:
+    """
+    Selectors, strategy, exclusivity and scope, by device type.
+    """
+    assert read_device_hints(text_of(GOOD[DEVICE_ALLOCATE_HINT])) == {
+        "gpu": DeviceHint(scope=TopologyScope.NUMA_NODE),
+        "rdma": DeviceHint(
+            selector=(Requirement("type", Operator.IN, ("fakeW",)),),
+            vf_selector=(Requirement("type", Operator.IN, ("general",)),),
+            strategy=AllocateStrategy.REQUESTS_AS_COUNT,
+            exclusive=DeviceExclusivePolicy.DEVICE_LEVEL,
+        ),
+    }
+
+
+@pytest.mark.parametrize(
+    ("requirement", "matched"),
+    [
+        (Requirement("port", Operator.EXISTS), [2]),
+        (Requirement("port", Operator.DOES_NOT_EXIST), [0, 1]),
+        (Requirement("type", Operator.IN, ("fast", "faster")), [1, 2]),
+        (Requirement("port", Operator.NOT_IN, ("1",)), [0, 1]),
+    ],
+)
+def test_a_selector_matches_as_in_kubernetes(requirement: Requirement, matched: list[int]) -> None:
+    """
+    A label that is missing is in no set; an empty selector matches all.
+    """
+    assert [i for i, labels in enumerate(NICS) if matches((requirement,), labels)] == matched
+    assert all(matches((), labels) for labels in NICS)
+
+
+@pytest.mark.parametrize(
+    ("asked", "hint", "demand"),
+    [
+        (50, DeviceHint(), nics(1, 50)),
+        (50, DeviceHint(strategy=AllocateStrategy.APPLY_FOR_ALL), nics(3, 50)),
+        (
+            1,
+            DeviceHint(
+                selector=(Requirement("type", Operator.IN, ("fast",)),),
+                strategy=AllocateStrategy.APPLY_FOR_ALL,
+            ),
+            nics(2, 1),
+        ),
+        (4, DeviceHint(strategy=AllocateStrategy.REQUESTS_AS_COUNT), nics(4, 1)),
+        (
+            4,
+            DeviceHint(
+                strategy=AllocateStrategy.REQUESTS_AS_COUNT,
+                exclusive=DeviceExclusivePolicy.DEVICE_LEVEL,
+            ),
+            nics(4, 100),
+        ),
+        (200, DeviceHint(strategy=AllocateStrategy.REQUESTS_AS_COUNT), nics(2, 100)),
+    ],
+)
+def test_a_strategy_says_on_how_many_devices_a_request_falls(
+    asked: int, hint: DeviceHint, demand: DeviceDemand
+) -> None:
+    """
+    On all that match, or on as many as the number says; several whole ones stay whole.
+    """
+    (translated,) = translate({"koordinator.sh/rdma": asked})
+
+    assert hinted(translated, hint, NICS) == demand
+
+
+@pytest.mark.parametrize("asked", ["nvidia.com/gpu", "example.com/ve"])
+def test_a_strategy_is_for_devices_in_percent(asked: str) -> None:
+    """
+    GPUs and devices that are counted stay as they are asked for.
+    """
+    (demand,) = translate({asked: 1})
+    hint = DeviceHint(strategy=AllocateStrategy.REQUESTS_AS_COUNT)
+
+    assert hinted(demand, hint, NICS) == demand
+
+
+def test_all_of_none_is_refused() -> None:
+    """
+    Where no device matches, all devices cannot be had.
+    """
+    hint = DeviceHint((Requirement("gone", Operator.EXISTS),), None, AllocateStrategy.APPLY_FOR_ALL)
+
+    with pytest.raises(DeviceRequestError, match="none of the node's 3 devices of type rdma"):
+        hinted(nics(1, 50), hint, NICS)
+
+
+@pytest.mark.parametrize(
+    ("hint", "words"),
+    [
+        ({"strategy": "ApplyForAll"}, "$.rdma.strategy: no such field; did you mean allocateStrat"),
+        ({"allocateStrategy": "All"}, "got 'All'; expected ApplyForAll, RequestsAsCount"),
+        ({"selector": {"matchLabels": {"a": 1}}}, "$.rdma.selector.matchLabels.a: got 1"),
+        ({"selector": {"matchExpressions": [{"operator": "In"}]}}, "the field key is missing"),
+        ({"selector": {"matchExpressions": [{"key": "a"}]}}, "the field operator is missing"),
+        (
+            {"selector": {"matchExpressions": [{"key": "a", "operator": "In"}]}},
+            "$.rdma.selector.matchExpressions[0]: In has 0 values",
+        ),
+        (
+            {
+                "selector": {
+                    "matchExpressions": [{"key": "a", "operator": "Exists", "values": ["b"]}]
+                }
+            },
+            "Exists has 1 values; In and NotIn need some, Exists and DoesNotExist none",
+        ),
+        (
+            {"selector": {"matchExpressions": [{"key": "a", "operator": "Gt", "values": ["1"]}]}},
+            "got 'Gt'; expected In, NotIn, Exists, DoesNotExist",
+        ),
+    ],
+)
+def test_a_hint_that_is_not_understood_is_refused(hint: object, words: str) -> None:
+    """
+    A misspelt word or field is never passed over.
+    """
+    with pytest.raises(AnnotationError) as caught:
+        read_device_hints(text_of({"rdma": hint}))
+
+    assert words in str(caught.value)
