@@ -8,7 +8,8 @@ from rich.text import Text
 from rich.tree import Tree
 
 from placer.slots.amounts import format_e8
-from placer.slots.compiled import CompiledJob, Fractions, KindFractions
+from placer.slots.compiled import CompiledJob, Fractions, KindFractions, Link
+from placer.slots.graph import DEFAULT_GROUP
 from placer.slots.resources import Amounts, Profile
 from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.flow import titled
@@ -18,6 +19,12 @@ from placer_cli.draw.words import count, memory
 
 MOST_CHAINS = 60
 """A tree of more chains says nothing to anyone; --format json has them all."""
+
+MOST_LINES = 12
+"""So many operators of a chain are listed, and so many links out of it."""
+
+MOST_NAMES = 4
+"""So many names stand in one line."""
 
 
 def draw_job(job: CompiledJob, canvas: Canvas) -> RenderableType:
@@ -32,9 +39,11 @@ def _parts(job: CompiledJob, canvas: Canvas) -> Iterator[RenderableType]:
         f"once, {job.slots_in_turn:,} when regions take turns",
         QUIET,
     )
-    for cycle in job.cycles:
+    for cycle in job.cycles[:MOST_NAMES]:
         yield ""
         yield Text(_cycle(job, cycle.regions, cycle.links), BAD)
+    if len(job.cycles) > MOST_NAMES:
+        yield Text(f"And {count(len(job.cycles) - MOST_NAMES, 'cycle')} more like that.", BAD)
     yield ""
     yield _tree(job)
     yield ""
@@ -53,11 +62,9 @@ def _headline(job: CompiledJob) -> str:
 
 def _cycle(job: CompiledJob, regions: Sequence[int], links: Sequence[int]) -> str:
     """Say which regions wait for one another, and through which links."""
-    edges = ", ".join(
-        f"{chain_name(job, job.links[i].producer)} -> {chain_name(job, job.links[i].consumer)}"
-        for i in links
-    )
-    names = " and ".join(str(region) for region in regions)
+    ends = [(job.links[i].producer, job.links[i].consumer) for i in links]
+    edges = _some([f"{chain_name(job, a)} -> {chain_name(job, b)}" for a, b in ends])
+    names = _some([str(region) for region in regions])
     if len(regions) == 1:
         return (
             f"Region {names} waits for itself: {edges} blocks, and both ends start together. "
@@ -69,56 +76,75 @@ def _cycle(job: CompiledJob, regions: Sequence[int], links: Sequence[int]) -> st
     )
 
 
+def _some(names: Sequence[str]) -> str:
+    """Join names as in a sentence; of many, the first ones."""
+    shown = [*names[:MOST_NAMES]]
+    if len(names) > MOST_NAMES:
+        shown.append(f"{len(names) - MOST_NAMES:,} more")
+    return " and ".join([", ".join(shown[:-1]), shown[-1]] if shown[1:] else shown)
+
+
 def chain_name(job: CompiledJob, chain: int) -> str:
     """Return a chain's name: its operators, or the ends of a long one."""
-    names = [job.operators[operator] for operator in job.chains[chain].operators]
-    if len(names) > 4:
-        names = [names[0], f"{len(names) - 2} more", names[-1]]
-    return " + ".join(names)
+    operators = job.chains[chain].operators
+    if len(operators) > MOST_NAMES:
+        first, last = job.operators[operators[0]], job.operators[operators[-1]]
+        return f"{first} + {len(operators) - 2:,} more + {last}"
+    return " + ".join(job.operators[operator] for operator in operators)
 
 
 def _tree(job: CompiledJob) -> Tree:
     tree = Tree(Text("regions, in an order in which they can run", QUIET), guide_style=FRAME)
-    left = MOST_CHAINS
-    readers: dict[int, list[str]] = {}
+    links: dict[int, list[Link]] = {}
     for link in job.links:
-        label = f"to {chain_name(job, link.consumer)} ({link.partition}, {link.exchange})"
-        readers.setdefault(link.producer, []).append(label)
-    for gang in job.gangs:
-        for region in gang.regions:
-            if left <= 0:
-                more = len(job.chains) - MOST_CHAINS + left
-                tree.add(Text(f"and {count(more, 'chain')} more; --format json has all", QUIET))
-                return tree
+        links.setdefault(link.producer, []).append(link)
+    left = MOST_CHAINS
+    for region in (region for gang in job.gangs for region in gang.regions):
+        chains = job.regions[region].chains[:left]
+        if chains:
             branch = tree.add(Text(_region(job, region), ACCENT))
-            for chain in job.regions[region].chains:
-                _add_chain(branch, job, chain, readers.get(chain, ()))
-            left -= len(job.regions[region].chains)
+        for chain in chains:
+            _add_chain(branch, job, chain, links.get(chain, ()))
+        left -= len(chains)
+    if len(job.chains) > MOST_CHAINS:
+        more = count(len(job.chains) - MOST_CHAINS, "chain")
+        tree.add(Text(f"and {more} more; --format json has all", QUIET))
     return tree
 
 
 def _region(job: CompiledJob, region: int) -> str:
-    chains = job.regions[region].chains
-    groups = dict.fromkeys(job.groups[job.group_of[chain]].name for chain in chains)
-    noun = "group" if len(groups) == 1 else "groups"
-    return f"region {region} in {noun} {', '.join(groups)}"
+    groups = _group_names(job, region)
+    return f"region {region} in {'group' if len(groups) == 1 else 'groups'} {_some(groups)}"
 
 
-def _add_chain(branch: Tree, job: CompiledJob, chain: int, readers: Sequence[str]) -> None:
-    parallelism = count(job.chains[chain].parallelism, "subtask")
-    title = Text.assemble((chain_name(job, chain), STRONG), (f"  {parallelism}", QUIET))
-    if len({job.group_of[other] for other in job.regions[job.region_of[chain]].chains}) > 1:
-        title.append(f" in {job.groups[job.group_of[chain]].name}", QUIET)
+def _group_names(job: CompiledJob, region: int) -> list[str]:
+    numbers = dict.fromkeys(job.group_of[chain] for chain in job.regions[region].chains)
+    return [job.groups[number].name for number in numbers]
+
+
+def _add_chain(branch: Tree, job: CompiledJob, chain: int, links: Sequence[Link]) -> None:
+    """Add a chain with its operators and what reads it."""
+    parts = [count(job.chains[chain].parallelism, "subtask")]
+    if job.chains[chain].group_name != DEFAULT_GROUP:
+        parts.append(f"in {job.groups[job.group_of[chain]].name}")
     operators = job.chains[chain].operators
     if len(operators) == 1:
-        title.append(f", {_shares(job.fractions[operators[0]])}", QUIET)
-    node = branch.add(title)
-    width = max(len(job.operators[operator]) for operator in operators)
-    for operator in operators if len(operators) > 1 else ():
+        parts.append(_shares(job.fractions[operators[0]]))
+    node = branch.add(
+        Text.assemble((chain_name(job, chain), STRONG), (f"  {', '.join(parts)}", QUIET))
+    )
+    listed = operators[:MOST_LINES] if len(operators) > 1 else ()
+    width = max((len(job.operators[operator]) for operator in listed), default=0)
+    for operator in listed:
         shares = _shares(job.fractions[operator])
         node.add(Text.assemble(f"{job.operators[operator]:{width}}", (f"  {shares}", QUIET)))
-    for reader in readers:
-        node.add(Text(reader, QUIET))
+    if len(operators) > MOST_LINES:
+        node.add(Text(f"and {count(len(operators) - MOST_LINES, 'operator')} more", QUIET))
+    for link in links[:MOST_LINES]:
+        to = chain_name(job, link.consumer)
+        node.add(Text(f"to {to} ({link.partition}, {link.exchange})", QUIET))
+    if len(links) > MOST_LINES:
+        node.add(Text(f"and {count(len(links) - MOST_LINES, 'link')} more", QUIET))
 
 
 def _shares(fractions: Fractions) -> str:

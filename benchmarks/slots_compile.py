@@ -1,0 +1,115 @@
+"""Operator slots: job graphs of 10,000 operators compiled, and slots put on workers.
+
+Compiled: random graphs, each operator reading one to three of the 50 before it, streaming
+and batch, with resources unknown and known; and read from YAML first, as the command does.
+The promise is 2 s for the compiling.
+
+Put on workers: random slots of a few sizes. New workers of ``allocate``, its bound, and
+what first fit in the order of the requests starts, as dataflow runtimes do.
+
+Times are processor time of the one thread that there is: median, and worst of the rounds.
+
+Run: python benchmarks/slots_compile.py [ROUNDS]
+"""
+
+import random
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from placer.slots.compiler import compile_job
+from placer.slots.file import read_job_graph
+from placer.slots.graph import Mode
+from placer.slots.resources import Amounts
+from placer.slots.workers.allocate import allocate, allocate_in_order
+from placer.slots.workers.default_slots import worker_spec
+from placer.slots.workers.words import JobNeeds, Need, Workers
+
+OPERATORS = 10_000
+PROMISE_S = 2.0
+
+
+def job_text(mode: Mode, *, known: bool) -> str:
+    rng = random.Random(1)
+    lines = ["apiVersion: placer/v1", "kind: JobGraph", f"mode: {mode}", "operators:"]
+    for i in range(OPERATORS):
+        needs = f"resources: {{cpu: 500m, heap: 64Mi, managedOffHeap: {rng.randint(0, 9)}Mi}}"
+        weight = f"managed: {{offHeap: {rng.randint(0, 9)}}}"
+        parallelism = rng.choice([1, 2, 4, 8])
+        said = needs if known else weight
+        lines.append(f"  - {{name: op{i}, parallelism: {parallelism}, {said}}}")
+    lines.append("edges:")
+    for i in range(1, OPERATORS):
+        for _ in range(rng.randint(1, 3)):
+            exchange = rng.choice(["pipelined", "blocking"])
+            producer = rng.randrange(max(0, i - 50), i)
+            lines.append(f"  - {{from: op{producer}, to: op{i}, exchange: {exchange}}}")
+    return "\n".join(lines) + "\n"
+
+
+def seconds(work: Callable[[], object], rounds: int) -> tuple[float, float]:
+    times = []
+    for _ in range(rounds):
+        start = time.process_time()
+        work()
+        times.append(time.process_time() - start)
+    return statistics.median(times), max(times)
+
+
+def compile_large_jobs(rounds: int) -> None:
+    print(f"{OPERATORS:,} operators        read from YAML      compiled   (median, worst; s)")
+    with TemporaryDirectory() as folder:
+        for mode in Mode:
+            for known in (False, True):
+                path = Path(folder) / "job.yaml"
+                path.write_text(job_text(mode, known=known), encoding="utf-8")
+                job = read_job_graph(path)
+                read = seconds(lambda path=path: read_job_graph(path), rounds)
+                done = seconds(lambda job=job: compile_job(job), rounds)
+                needs = "known" if known else "unknown"
+                kept = "kept" if done[1] < PROMISE_S else "BROKEN"
+                print(
+                    f"{mode:9} {needs:8}     {read[0]:8.2f} {read[1]:6.2f} "
+                    f"{done[0]:12.2f} {done[1]:6.2f}   promise of {PROMISE_S:.0f} s {kept}"
+                )
+
+
+def put_slots_on_workers() -> None:
+    print("\nslots  sizes   new workers   bound   first fit   s")
+    for slots, sizes in ((40, 5), (100, 8), (300, 8), (1000, 8), (300, 20), (60, 30)):
+        rng = random.Random(slots + sizes)
+        spec = worker_spec(Amounts(1600, 64_000, 0, 0, 3200), slots=8)
+        needs = [
+            Need(
+                Amounts(
+                    rng.choice([25, 50, 100, 200, 400, 800]),
+                    rng.randint(2_000, 32_000),
+                    managed_off_heap_bytes=rng.choice([0, 100, 400, 1600]),
+                ),
+                slots // sizes,
+            )
+            for _ in range(sizes)
+        ]
+        jobs = [JobNeeds("job", tuple(needs))]
+        start = time.process_time()
+        found = allocate(Workers(spec), jobs)
+        spent = time.process_time() - start
+        peer = allocate_in_order(Workers(spec), jobs).new_workers
+        mark = "proven" if found.proven else ""
+        print(
+            f"{slots:5} {sizes:6} {found.new_workers:13} {found.bound:7} {peer:11}"
+            f" {spent:6.2f}  {mark}"
+        )
+
+
+def main() -> None:
+    rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 5
+    compile_large_jobs(rounds)
+    put_slots_on_workers()
+
+
+if __name__ == "__main__":
+    main()
