@@ -12,9 +12,6 @@ from placer_models.cpsat.variables import Decisions, Seat
 from placer_models.goals import tiers_for
 from placer_models.problem import Choice, Choices, CoreTake, Problem
 
-TIERS_BEFORE_LINKS = 2
-"""Alignment and bind: the tiers after tier 1 that do not look at links."""
-
 
 @dataclass(frozen=True, slots=True)
 class Found:

@@ -12,14 +12,14 @@ from dataclasses import dataclass
 from placer.search.bound import bound_first_tiers
 from placer.search.budget import Budget
 from placer.search.coarse import links_matter, refine, without_links
-from placer.search.exact import TIERS_BEFORE_LINKS, search_exactly
+from placer.search.exact import search_exactly
 from placer.search.judged import Judged, check_claim, judged, realised
 from placer.search.neighbourhoods import Neighbourhoods
 from placer.search.tiers import Progress
 from placer.state.account import Account
 from placer.state.recount import recount
 from placer_models.cluster import Instance
-from placer_models.cpsat.limits import boards_fit
+from placer_models.cpsat.limits import TIERS_BEFORE_LINKS, modelled_tiers
 from placer_models.cpsat.units import units_of
 from placer_models.goals import tiers_for
 from placer_models.problem import Problem
@@ -71,15 +71,17 @@ class JointSearch:
         """
         seats = seats_of(self.problem)
         linked = links_matter(self.problem)
-        modelled = boards_fit(self.problem)
-        small = whole or seats <= (MOST_LINKED_SEATS if linked else MOST_SEATS)
-        one_model = small and modelled
+        tiers = modelled_tiers(self.problem)
+        count = len(self.problem.priorities) + TIERS_BEFORE_LINKS
+        one_model = tiers > count and (
+            whole or seats <= (MOST_LINKED_SEATS if linked else MOST_SEATS)
+        )
         self._bound()
-        apart = not modelled or (linked and seats > FEW_SEATS)
+        apart = tiers == count or (linked and seats > FEW_SEATS)
         if apart and (whole or seats <= MOST_SEATS):
             self._before_links(1.0 if one_model else SHARE_BEFORE_LINKS)
         if one_model:
-            self._all_tiers()
+            self._first(tiers)
         else:
             self._by_parts()
 
@@ -103,18 +105,18 @@ class JointSearch:
             self.best = realised(self.instance, self.accounts, self.problem, refined)
             check_claim(self.best, found.values)
 
-    def _all_tiers(self) -> None:
-        """Solve what is not proven yet in one model."""
+    def _first(self, tiers: int) -> None:
+        """Solve what is not proven yet of so many tiers in one model."""
         found = search_exactly(
             self.problem,
             recount(self.instance, self.accounts, self.problem, self.best.placement),
-            self.best.values,
+            self.best.values[:tiers],
             self.budget,
             self.tell,
             self.bounds,
             self._settled(),
         )
-        self.bounds = list(found.bounds)
+        self.bounds[:tiers] = found.bounds
         if found.choices is not None:
             self.best = realised(self.instance, self.accounts, self.problem, found.choices)
             check_claim(self.best, found.values)

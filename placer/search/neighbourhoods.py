@@ -13,13 +13,13 @@ from placer.realise.pools import with_pools
 from placer.realise.realiser import Unrealisable, realise
 from placer.search.budget import Budget
 from placer.search.coarse import refine, without_links
-from placer.search.exact import TIERS_BEFORE_LINKS, limits_of, search_exactly
+from placer.search.exact import limits_of, search_exactly
 from placer.search.tiers import Progress
 from placer.state.batch import accounts_of, build_problem
 from placer.state.fits import admits
 from placer.state.recount import recount
 from placer_models.cluster import Instance, Node
-from placer_models.cpsat.limits import boards_fit
+from placer_models.cpsat.limits import TIERS_BEFORE_LINKS, modelled_tiers
 from placer_models.goals import Tier, placed_tier
 from placer_models.placement import Placement
 from placer_models.pod import Gang, PodSpec, Resources
@@ -220,8 +220,8 @@ class Neighbourhoods:
         accounts = accounts_of(part)
         problem = build_problem(part, accounts)
         before_links = len(problem.priorities) + TIERS_BEFORE_LINKS
-        linked = len(worth) > before_links and boards_fit(problem)
-        worth = worth if linked else worth[:before_links]
+        worth = worth[: modelled_tiers(problem)]
+        linked = len(worth) > before_links
         model = problem if linked else without_links(problem)
         values = [value for _, value in worth]
         limits = [*values[:settled], *limits_of(problem)[settled:]]

@@ -2,12 +2,15 @@
 
 import random
 
+import pytest
+
 from placer.judge.breaches import breaches
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer.state.batch import build_problem
 from placer_models.cluster import Instance, Machine, Node
-from placer_models.cpsat.limits import boards_fit
+from placer_models.cpsat import limits
+from placer_models.cpsat.limits import TIERS_BEFORE_LINKS, TIERS_OF_SETS, modelled_tiers
 from placer_models.device import Device, LinkMatrix
 from placer_models.placement import Placed
 from placer_models.pod import Container, DeviceRequest, Gang, Pod, PodSpec, Resources
@@ -39,16 +42,23 @@ def irregular() -> Instance:
     return Instance((node,), tuple(gangs))
 
 
-def test_everything_is_placed_and_the_tiers_before_the_links_are_proven() -> None:
+@pytest.mark.parametrize(
+    ("most_sets", "tiers"),
+    [(100_000, 1 + TIERS_BEFORE_LINKS + TIERS_OF_SETS), (100, 1 + TIERS_BEFORE_LINKS)],
+)
+def test_tiers_that_cannot_be_modelled_are_left_to_the_greedy_path(
+    most_sets: int, tiers: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """
-    The link tiers are then left to the greedy path, and no bound is claimed for them.
+    The tiers before them are proven; for them no bound is claimed but what is known anyway.
     """
+    monkeypatch.setattr(limits, "MOST_SETS", most_sets)
     instance = irregular()
-    assert not boards_fit(build_problem(instance))
-    for engine in Engine:
-        answer = solve(instance, SolveOptions(engine=engine, workers=1, work_limit=3))
+    assert modelled_tiers(build_problem(instance)) == tiers
+    for engine in (Engine.AUTO, Engine.EXACT):
+        answer = solve(instance, SolveOptions(engine=engine, workers=1, work_limit=60))
 
         assert isinstance(answer, Placed)
         assert breaches(instance, answer.placement) == ()
-        assert [tier.proven for tier in answer.tiers[:3]] == [True] * 3
+        assert [tier.proven for tier in answer.tiers[:tiers]] == [True] * tiers
         assert answer.tiers[-1].bound is None

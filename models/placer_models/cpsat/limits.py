@@ -1,30 +1,60 @@
-"""What the tiers about links can be modelled for."""
+"""How far down the tiers a model of a batch can go."""
 
+from collections import Counter
 from math import prod
 
 from placer_models.device import GPU
+from placer_models.goals import tiers_for
 from placer_models.links import selection_count
-from placer_models.problem import Problem
+from placer_models.problem import DeviceBank, Problem
 
-MAX_TABLE_ROWS = 20_000
+TIERS_BEFORE_LINKS = 2
+"""Alignment and bind: the tiers after tier 1 that do not look at links."""
+
+TIERS_OF_SETS = 2
+"""Links of each pod: the tiers that look at which GPU set a pod has."""
+
+MOST_SETS = 100_000
+"""GPU sets that pods are offered in one model, over all pods and nodes."""
+
+MOST_TABLE_ROWS = 20_000
 """Free counts of one board that a table is written for."""
 
-MAX_SELECTIONS = 3_000
-"""GPU sets of one size that a pod is offered on one node."""
 
+def modelled_tiers(problem: Problem) -> int:
+    """Return how many tiers, from the first on, a model of the batch can say exactly.
 
-def boards_fit(problem: Problem) -> bool:
-    """Return whether every board is regular or small enough to model all its GPU sets.
-
-    A board of 16 GPUs without any twins is not: it has 65,536 sets. Then the tiers before
-    the links are solved without links, and links are looked after by the greedy path.
+    All of them, unless a board is large and irregular. A board of 16 GPUs without any
+    twins has 65,536 states: what is left usable of it cannot be looked up, and many pods
+    on it have too many sets to choose from. The tiers that are left out are looked after
+    by the greedy path.
     """
-    sizes = {shape.count_of(GPU) for shape in problem.shapes} - {0, 1}
-    boards = {
-        (bank.board, bank.free) for node in problem.nodes for bank in node.banks if bank.type == GPU
-    }
-    return all(
-        prod(count + 1 for count in free) <= MAX_TABLE_ROWS
-        and all(selection_count(board, size, free) <= MAX_SELECTIONS for size in sizes)
-        for board, free in boards
-    )
+    before = len(problem.priorities) + TIERS_BEFORE_LINKS
+    if _sets(problem) > MOST_SETS:
+        return before
+    if any(rows > MOST_TABLE_ROWS for rows in _table_rows(problem)):
+        return before + TIERS_OF_SETS
+    return len(tiers_for(problem.priorities))
+
+
+def _sets(problem: Problem) -> int:
+    """Return how many GPU sets all pods are offered on all nodes."""
+    offered: dict[tuple[int, DeviceBank], int] = {}
+    total = 0
+    for index, pods in Counter(problem.pods).items():
+        size = problem.shapes[index].count_of(GPU)
+        for node in problem.nodes:
+            bank = node.bank(GPU)
+            if size < 2 or bank is None or problem.fits[index][node.kind] is None:
+                continue
+            if (size, bank) not in offered:
+                offered[size, bank] = selection_count(bank.board, size, bank.free)
+            total += pods * offered[size, bank]
+    return total
+
+
+def _table_rows(problem: Problem) -> list[int]:
+    return [
+        prod(count + 1 for count in free)
+        for free in {bank.free for node in problem.nodes for bank in node.banks if bank.type == GPU}
+    ]
