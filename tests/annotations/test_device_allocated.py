@@ -119,6 +119,17 @@ def test_a_device_of_any_type_is_counted_under_its_name() -> None:
     assert [grant.type for grant in grants_of(read_device_allocated(text))] == [kind]
 
 
+def test_resources_stand_in_the_order_of_their_names() -> None:
+    """
+    As Go writes a map, so that equal documents are equal texts.
+    """
+    held = DeviceAllocation("gpu", 0, DeviceShare(memory_percent=50, more=(("x/a", 1), ("x/b", 2))))
+
+    resources = json.loads(write_device_allocated([held]))["gpu"][0]["resources"]
+
+    assert list(resources) == ["koordinator.sh/gpu-memory-ratio", "x/a", "x/b"]
+
+
 def test_the_names_of_the_proposal_are_read() -> None:
     """
     Its domain is kubernetes.io/, and amounts may stand without quotes.
@@ -196,6 +207,7 @@ def test_a_placement_of_another_node_is_refused(pod: PodPlacement, words: str) -
         ({"": []}, "$['']: a device type without a name"),
         ({"gpu": [{}]}, "$.gpu[0]: the field minor is missing"),
         ({"gpu": [{"minor": 0.5}]}, "$.gpu[0].minor: got 0.5; expected a whole number"),
+        ({"gpu": [{"minor": 2**31}]}, "got 2147483648; expected 0 to 2147483647"),
         ({"gpu": [{"minor": 0}, {"minor": 0}]}, "$.gpu[1]: device 0 is there twice"),
         ({"gpu": [{"minor": 0, "id": "\ud800"}]}, "$.gpu[0].id: the text '\\ud800' holds half a"),
         ({"gpu": [{"minor": 0, "id": 7}]}, "$.gpu[0].id: got 7; expected a text"),

@@ -44,6 +44,7 @@ def gpus(
         ({RATIO: 200}, gpus(2, memory_percent=100)),
         ({SHARED: 2, CORE: 100, RATIO: 50}, gpus(2, percent=50, memory_percent=25)),
         ({SHARED: 3, MEMORY: "10"}, gpus(3, memory_bytes=3)),
+        ({"huawei.com/npu-core": 1, RATIO: 200}, gpus(2, memory_percent=100)),
     ],
 )
 def test_a_request_for_gpus_is_so_much_of_each(
