@@ -21,14 +21,20 @@ def parse_cpu_list(text: str) -> CpuSet:
     """
     if text == "":
         return frozenset()
-    cpus: set[int] = set()
+    ranges = []
     for part in text.split(","):
         first_text, dash, last_text = part.partition("-")
         first = _cpu_id(first_text, part, text)
         last = _cpu_id(last_text, part, text) if dash else first
         if last < first:
             raise ValueError(f"CPU list {text!r}: the range {part!r} runs backwards")
-        cpus.update(range(first, last + 1))
+        ranges.append((first, last))
+    cpus: set[int] = set()
+    reached = -1
+    # Each CPU is added once, however often a long list names it.
+    for first, last in sorted(ranges):
+        cpus.update(range(max(first, reached + 1), last + 1))
+        reached = max(reached, last)
     return frozenset(cpus)
 
 
