@@ -219,7 +219,7 @@ def test_calls_that_name_the_wrong_node_or_pod_change_nothing() -> None:
     with pytest.raises(NodeExistsError, match="a node 'n0' is there already"):
         scheduler.add_node(NODE)
     with pytest.raises(UnknownPodError, match="pods b do not run") as refused:
-        scheduler.release([key("a"), key("b")])
+        scheduler.release([key("a"), key("b"), key("b")])
     assert refused.value.pods == (key("b"),)
     with pytest.raises(UnknownPodError):
         scheduler.placement_of(key("b"))

@@ -3,9 +3,10 @@
 import pytest
 
 from placer.scheduler import Scheduler
-from placer.scheduling.errors import NodeExistsError
+from placer.scheduling.errors import NodeExistsError, UnknownPodError
 from placer.scheduling.words import Batch, Change, Refusal, Snapshot
 from placer_models.cluster import Instance, Node
+from placer_models.placement import Placed
 from placer_models.policy import QosClass
 from scheduler.cluster import (
     BOX,
@@ -43,6 +44,23 @@ def test_releasing_undoes_placing(qos: QosClass) -> None:
 
     assert scheduler.snapshot().instance == before.instance
     assert scheduler.version == before.version + 2
+
+
+def test_a_released_pod_is_unknown_and_may_come_again() -> None:
+    """
+    Its key is free: it is not released twice, and it can be placed.
+    """
+    scheduler = busy()
+    scheduler.release([key("old-lsr")])
+
+    with pytest.raises(UnknownPodError):
+        scheduler.release([key("old-lsr")])
+    with pytest.raises(UnknownPodError):
+        scheduler.placement_of(key("old-lsr"))
+
+    again = scheduler.place(batch(pod("old-lsr", 2)), DEADLINE_S, options=QUICK)
+    assert isinstance(again.answer, Placed)
+    check_fresh_count(scheduler)
 
 
 def test_starting_anew_with_what_runs_is_the_same_state() -> None:

@@ -1,0 +1,391 @@
+"""Random sequences of calls on random tiny clusters, against a model that forgets nothing."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from random import Random
+from typing import Any
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from placer.judge.breaches import breaches
+from placer.scheduler import Scheduler
+from placer.scheduling.errors import (
+    AlreadyRunningError,
+    NodeExistsError,
+    NodeInUseError,
+    UnknownNodeError,
+    UnknownPodError,
+)
+from placer.scheduling.words import Batch, Change, Decision, Key, Refusal, lone_gang
+from placer.search.options import Engine, SolveOptions
+from placer_models.cluster import Instance, Node, RunningPod
+from placer_models.placement import Placement, PodPlacement
+from placer_models.pod import Gang, Pod, pods_of
+from scheduler.cluster import DEADLINE_S, QUICK, check_fresh_count
+from tiny_pods import scale_of, tiny_gangs, tiny_groups
+from worlds import STATE_RULES, tiny_instance
+
+EXACT = SolveOptions(engine=Engine.EXACT, workers=1, work_limit=1)
+SEEDS = st.integers(0, 2**32 - 1)
+STEPS = (
+    "placer.scheduling.decide.solve",
+    "placer.search.judged.realise",
+    "placer.search.judged.breaches",
+    "placer.scheduling.decide.breaches",
+    "placer.scheduling.books.account_of",
+    "placer.scheduling.books.in_pool",
+)
+
+
+def own(place: PodPlacement, *, owns_cpus: bool) -> object:
+    """Return what of a place never changes while the pod runs: all but its pool."""
+    return replace(place, cpuset=frozenset(), containers=()) if not owns_cpus else place
+
+
+@dataclass
+class Known:
+    """A node as the model knows it.
+
+    Attributes:
+        changed: The version in which the node or its pods last changed.
+        updated: Its facts have changed since the beginning.
+
+    """
+
+    node: Node
+    changed: int
+    updated: bool = False
+
+
+class AnySequence(RuleBasedStateMachine):
+    """Calls in any order; after each, the state is what the calls add up to."""
+
+    @initialize(seed=SEEDS)
+    def begin(self, seed: int) -> None:
+        world = tiny_instance(seed)
+        self.scheduler = Scheduler(world.nodes, world.running)
+        self.version = 0
+        self.names = 0
+        self.nodes = {node.name: Known(node, 0) for node in world.nodes}
+        self.pods = {runner.pod.key: runner for runner in world.running}
+        self.found_running = set(self.pods)
+        self.waiting: list[Decision] = []
+        self.gone: dict[Key, Pod] = {}
+        self.failures = pytest.MonkeyPatch()
+
+    def teardown(self) -> None:
+        self.failures.undo()
+
+    # What the calls should do, in the model's words.
+
+    def take(self, decision: Decision) -> None:
+        pods = {pod.key: pod for pod in pods_of(decision.batch.gangs)}
+        new = [RunningPod(pods[place.key], place) for place in decision.placement.pods]
+        self.pods |= {runner.pod.key: runner for runner in new}
+        self.change({runner.placement.node for runner in new})
+
+    def change(self, names: set[str]) -> None:
+        self.version += bool(names)
+        for name in names:
+            self.nodes[name].changed = self.version
+
+    def drawn_batch(self, seed: int) -> Batch:
+        """Draw gangs of pods with names that no pod had before."""
+        rng = Random(seed)
+        self.names += 1
+        nodes = [known.node for known in self.nodes.values()] or list(tiny_instance(seed).nodes)
+        gangs = tiny_gangs(rng, scale_of(nodes, unit_bytes=1 << 20))
+        named = tuple(self._named(gang, f"b{self.names}") for gang in gangs)
+        return Batch(named, tiny_groups(rng, named))
+
+    def _named(self, gang: Gang, prefix: str) -> Gang:
+        pods = tuple(replace(pod, name=f"{prefix}-{pod.name}") for pod in gang.pods)
+        return replace(gang, name=f"{prefix}-{gang.name}", pods=pods)
+
+    def some_pods(self, seed: int) -> list[Key]:
+        keys = sorted(self.pods)
+        return Random(seed).sample(keys, Random(seed).randint(1, len(keys)))
+
+    def some_node(self, seed: int) -> str:
+        return Random(seed).choice(sorted(self.nodes))
+
+    # The calls.
+
+    @rule(seed=SEEDS, options=st.sampled_from((QUICK, QUICK, QUICK, EXACT)))
+    def place(self, seed: int, options: SolveOptions) -> None:
+        decision = self.scheduler.place(self.drawn_batch(seed), DEADLINE_S, options=options)
+
+        assert decision.version == self.version
+        self.take(decision)
+        assert decision.change is not None
+        assert decision.change.version == self.version
+
+    @rule(seed=SEEDS)
+    def dry_run(self, seed: int) -> None:
+        before = self.scheduler.snapshot()
+        batch = self.drawn_batch(seed)
+        self.waiting.append(self.scheduler.place(batch, DEADLINE_S, dry_run=True, options=QUICK))
+
+        assert self.scheduler.snapshot() == before
+
+    @rule(seed=SEEDS)
+    @precondition(lambda self: self.waiting)
+    def confirm(self, seed: int) -> None:
+        decision = Random(seed).choice(self.waiting)
+        nodes = {place.node for place in decision.placement.pods}
+        stale = {
+            name
+            for name in nodes
+            if name not in self.nodes or self.nodes[name].changed > decision.version
+        }
+        again = {p.key for p in decision.placement.pods} & set(self.pods)
+
+        outcome = self.scheduler.confirm(decision)
+
+        if stale or again:
+            assert isinstance(outcome, Refusal)
+            assert (set(outcome.stale), set(outcome.running)) == (stale, again)
+        else:
+            assert isinstance(outcome, Change)
+            self.take(decision)
+
+    @rule(seed=SEEDS)
+    @precondition(lambda self: self.pods)
+    def release(self, seed: int) -> None:
+        keys = self.some_pods(seed)
+        nodes = {self.pods[key].placement.node for key in keys}
+
+        change = self.scheduler.release(keys)
+
+        for key in keys:
+            self.gone[key] = self.pods.pop(key).pod
+        self.change(nodes)
+        assert change.version == self.version
+        assert {place.node for place in change.followers} <= nodes
+
+    @rule()
+    @precondition(lambda self: self.gone)
+    def place_again(self) -> None:
+        """Pods that were released are as good as new."""
+        gangs = tuple(lone_gang(pod) for key, pod in self.gone.items() if key not in self.pods)
+        self.gone.clear()
+        self.take(self.scheduler.place(Batch(gangs), DEADLINE_S, options=QUICK))
+
+    @rule(seed=SEEDS)
+    def place_and_release(self, seed: int) -> None:
+        """What is placed and released was never there."""
+        before = self.scheduler.snapshot().instance
+        decision = self.scheduler.place(self.drawn_batch(seed), DEADLINE_S, options=QUICK)
+        self.scheduler.release(place.key for place in decision.placement.pods)
+
+        assert self.scheduler.snapshot().instance == before
+        nodes = {place.node for place in decision.placement.pods}
+        self.change(nodes)
+        self.change(nodes)
+
+    @rule(seed=SEEDS)
+    def add_node(self, seed: int) -> None:
+        self.names += 1
+        node = replace(tiny_instance(seed).nodes[0], name=f"new{self.names}")
+        before = self.scheduler.snapshot().instance
+        self.scheduler.add_node(node)
+        if Random(seed).random() < 0.5 or len(self.nodes) >= 3:
+            self.scheduler.remove_node(node.name)
+
+            assert self.scheduler.snapshot().instance == before
+            self.version += 2
+        else:
+            self.nodes[node.name] = Known(node, self.version)
+            self.change({node.name})
+
+    @rule(seed=SEEDS, what=st.sampled_from(("machine", "health", "labels", "nothing")))
+    @precondition(lambda self: self.nodes)
+    def update_node(self, seed: int, what: str) -> None:
+        known = self.nodes[self.some_node(seed)]
+        drawn = tiny_instance(seed).nodes[-1]
+        changes: dict[str, dict[str, Any]] = {
+            "machine": {
+                "machine": drawn.machine,
+                "unhealthy": frozenset(),
+                "reserved_cpus": frozenset(),
+            },
+            "health": {
+                "unhealthy": frozenset((d.type, d.minor) for d in known.node.machine.devices[:1])
+            },
+            "labels": {"labels": drawn.labels, "alignment": drawn.alignment},
+            "nothing": {},
+        }
+        node = replace(known.node, **changes[what])
+
+        change = self.scheduler.update_node(node)
+
+        if node != known.node:
+            known.node, known.updated = node, True
+            self.change({node.name})
+        assert change.version == self.version
+        assert change.misfits == tuple(
+            misfit for misfit in self.scheduler.misfits() if misfit.node == node.name
+        )
+        broken = {(d.type, d.minor) for d in node.machine.devices if not node.is_healthy(d)}
+        for runner in self.scheduler.running_on(node.name):
+            held = {(grant.type, grant.minor) for grant in runner.placement.devices}
+            rules = {misfit.rule for misfit in change.misfits if misfit.pod == runner.pod.key}
+            assert ("device-health" in rules) == bool(held & broken)
+
+    @rule(seed=SEEDS)
+    @precondition(lambda self: self.nodes)
+    def remove_node(self, seed: int) -> None:
+        name = self.some_node(seed)
+        there = {key for key, runner in self.pods.items() if runner.placement.node == name}
+        if there:
+            with pytest.raises(NodeInUseError) as refused:
+                self.scheduler.remove_node(name)
+            assert set(refused.value.pods) == there
+        else:
+            self.scheduler.remove_node(name)
+            del self.nodes[name]
+            self.version += 1
+
+    @rule(seed=SEEDS, cordoned=st.booleans())
+    @precondition(lambda self: self.nodes)
+    def cordon(self, seed: int, cordoned: bool) -> None:
+        known = self.nodes[self.some_node(seed)]
+        (self.scheduler.cordon if cordoned else self.scheduler.uncordon)(known.node.name)
+
+        if known.node.cordoned != cordoned:
+            known.node = replace(known.node, cordoned=cordoned)
+            self.change({known.node.name})
+
+    @rule()
+    def restore(self) -> None:
+        """A restored Scheduler goes on; what was decided on older versions is stale."""
+        snapshot = self.scheduler.snapshot()
+        self.scheduler = Scheduler.restore(snapshot)
+
+        assert self.scheduler.snapshot() == snapshot
+        for known in self.nodes.values():
+            known.changed = self.version
+
+    # Calls that fail: the invariants say that nothing has changed.
+
+    @rule(seed=SEEDS, where=st.sampled_from(STEPS), dry_run=st.booleans())
+    def place_and_fail(self, seed: int, where: str, dry_run: bool) -> None:
+        def fail(*_: object) -> None:
+            raise ZeroDivisionError
+
+        batch = self.drawn_batch(seed)
+        self.failures.setattr(where, fail)
+        try:
+            decision = self.scheduler.place(batch, DEADLINE_S, dry_run=dry_run, options=QUICK)
+        except ZeroDivisionError:
+            pass
+        else:  # the call did not come by the step that fails
+            if not dry_run:
+                self.take(decision)
+        finally:
+            self.failures.undo()
+
+    @rule(seed=SEEDS, where=st.sampled_from(STEPS[-3:]))
+    @precondition(lambda self: self.waiting or self.pods)
+    def confirm_or_release_and_fail(self, seed: int, where: str) -> None:
+        def fail(*_: object) -> None:
+            raise ZeroDivisionError
+
+        calls: list[tuple[Callable[[], object], Callable[[], None]]] = []
+        if self.pods:
+            calls.append((lambda: self.scheduler.release(sorted(self.pods)), self._release_all))
+        if self.waiting:
+            decision = Random(seed).choice(self.waiting)
+            calls.append((lambda: self.scheduler.confirm(decision), lambda: self.take(decision)))
+        call, then = Random(seed).choice(calls)
+        self.failures.setattr(where, fail)
+        try:
+            outcome = call()
+        except ZeroDivisionError:
+            pass
+        else:
+            if not isinstance(outcome, Refusal):
+                then()
+        finally:
+            self.failures.undo()
+
+    def _release_all(self) -> None:
+        nodes = {runner.placement.node for runner in self.pods.values()}
+        self.pods.clear()
+        self.change(nodes)
+
+    @rule(seed=SEEDS)
+    def wrong_names(self, seed: int) -> None:
+        drawn = tiny_instance(seed)
+        for call in (self.scheduler.cordon, self.scheduler.uncordon, self.scheduler.remove_node):
+            with pytest.raises(UnknownNodeError):
+                call("nowhere")
+        for key in (("default", "nobody"), *(self.gone.keys() - self.pods.keys())):
+            with pytest.raises(UnknownPodError):
+                self.scheduler.placement_of(key)
+            with pytest.raises(UnknownPodError):
+                self.scheduler.release([*self.pods, key])
+        with pytest.raises(UnknownNodeError):
+            self.scheduler.update_node(replace(drawn.nodes[0], name="nowhere"))
+        for name in self.nodes:
+            with pytest.raises(NodeExistsError):
+                self.scheduler.add_node(replace(drawn.nodes[0], name=name))
+        for runner in self.pods.values():
+            batch = Batch((*self.drawn_batch(seed).gangs, lone_gang(runner.pod)))
+            with pytest.raises(AlreadyRunningError):
+                self.scheduler.place(batch, DEADLINE_S, options=QUICK)
+
+    # What always holds.
+
+    @invariant()
+    def accounts_equal_a_fresh_count(self) -> None:
+        check_fresh_count(self.scheduler)
+
+    @invariant()
+    def the_state_is_what_the_calls_add_up_to(self) -> None:
+        snapshot = self.scheduler.snapshot()
+
+        assert snapshot.version == self.version
+        nodes = {name: known.node for name, known in self.nodes.items()}
+        assert {node.name: node for node in snapshot.instance.nodes} == nodes
+        running = {runner.pod.key: runner for runner in snapshot.instance.running}
+        assert running.keys() == self.pods.keys()
+        for key, runner in running.items():
+            expected = self.pods[key]
+            owns_cpus = runner.pod.spec.qos.owns_cpus
+            assert runner.pod == expected.pod
+            assert own(runner.placement, owns_cpus=owns_cpus) == own(
+                expected.placement, owns_cpus=owns_cpus
+            )
+
+    @invariant()
+    def nothing_is_given_out_twice(self) -> None:
+        """All pods of a node could have come at once, unless its facts have changed."""
+        for name, known in self.nodes.items():
+            if known.updated:
+                continue
+            here = self.scheduler.running_on(name)
+            arriving = Instance((known.node,), tuple(lone_gang(runner.pod) for runner in here))
+            placement = Placement(tuple(replace(r.placement, gang=None) for r in here))
+            found = breaches(arriving, placement)
+            assert [breach for breach in found if breach.rule in STATE_RULES] == []
+
+    @invariant()
+    def what_was_placed_fits(self) -> None:
+        """A pod that was placed stays a good tenant until its node changes."""
+        updated = {name for name, known in self.nodes.items() if known.updated}
+        for misfit in self.scheduler.misfits():
+            assert misfit.node in updated or misfit.pod in self.found_running
+
+
+class LongSequence(AnySequence):
+    """The same for longer."""
+
+
+AnySequence.TestCase.settings = settings(max_examples=100, stateful_step_count=30)
+LongSequence.TestCase.settings = settings(max_examples=2_000, stateful_step_count=50)
+test_any_sequence_of_calls_adds_up = AnySequence.TestCase
+test_any_long_sequence_of_calls_adds_up = pytest.mark.slow(LongSequence.TestCase)

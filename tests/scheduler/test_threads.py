@@ -1,0 +1,93 @@
+"""Several threads at one Scheduler."""
+
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier, Event
+
+import pytest
+
+from placer.scheduler import Scheduler
+from placer.scheduling import decide
+from placer.scheduling.words import Change, Refusal
+from placer_models.cluster import Node
+from placer_models.placement import Placed
+from placer_models.policy import QosClass
+from scheduler.cluster import BOX, DEADLINE_S, QUICK, batch, check_fresh_count, key, pod
+
+THREADS = 4
+
+
+def test_of_decisions_on_one_view_of_a_node_one_is_taken() -> None:
+    """
+    All decide on the empty node at once; the first confirms, the others are stale (B16).
+    """
+    scheduler = Scheduler([Node("n0", BOX)])
+    decided = Barrier(THREADS)
+
+    def decide_and_confirm(name: str) -> Change | Refusal:
+        wanted = batch(pod(name, 4, gpus=1))
+        decision = scheduler.place(wanted, DEADLINE_S, dry_run=True, options=QUICK)
+        decided.wait()
+        return scheduler.confirm(decision)
+
+    with ThreadPoolExecutor(THREADS) as pool:
+        outcomes = list(pool.map(decide_and_confirm, [f"p{i}" for i in range(THREADS)]))
+
+    assert sorted(type(outcome).__name__ for outcome in outcomes) == [
+        "Change",
+        *["Refusal"] * (THREADS - 1),
+    ]
+    assert {o.stale for o in outcomes if isinstance(o, Refusal)} == {("n0",)}
+    assert len(scheduler.running_on("n0")) == 1
+    check_fresh_count(scheduler)
+
+
+def test_calls_that_take_their_decision_never_meet() -> None:
+    """
+    Each place sees what the others have taken, so all find room and none is refused.
+    """
+    scheduler = Scheduler([Node("n0", BOX), Node("n1", BOX)])
+
+    def come_and_go(name: str) -> None:
+        for i in range(5):
+            wanted = batch(pod(f"{name}-{i}", 4), pod(f"{name}-{i}-web", 0.5, QosClass.LS))
+            decision = scheduler.place(wanted, DEADLINE_S, options=QUICK)
+            assert isinstance(decision.answer, Placed)
+            scheduler.snapshot()
+            scheduler.release([key(f"{name}-{i}")])
+
+    with ThreadPoolExecutor(THREADS) as pool:
+        list(pool.map(come_and_go, [f"p{i}" for i in range(THREADS)]))
+
+    assert scheduler.version == THREADS * 5 * 2
+    assert len(scheduler.snapshot().instance.running) == THREADS * 5
+    check_fresh_count(scheduler)
+
+
+def test_reading_and_dry_runs_wait_for_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    """
+    While a place solves, others read and decide on the state before it.
+    """
+    scheduler = Scheduler([Node("n0", BOX)])
+    before = scheduler.snapshot()
+    solving, go_on = Event(), Event()
+    solve = decide.solve
+
+    def solve_slowly(instance: object, options: object) -> object:
+        solving.set()
+        go_on.wait()
+        return solve(instance, options)
+
+    with ThreadPoolExecutor(1) as pool:
+        with monkeypatch.context() as patch:
+            patch.setattr(decide, "solve", solve_slowly)
+            slow = pool.submit(scheduler.place, batch(pod("a", 4)), DEADLINE_S, False, QUICK)
+            solving.wait()
+        try:
+            quick = scheduler.place(batch(pod("b", 4)), DEADLINE_S, dry_run=True, options=QUICK)
+            assert isinstance(quick.answer, Placed)
+            assert scheduler.snapshot() == before
+        finally:
+            go_on.set()
+        assert isinstance(slow.result().answer, Placed)
+
+    assert scheduler.confirm(quick) == Refusal(stale=("n0",))
