@@ -3,7 +3,7 @@
 from itertools import combinations
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from alignment.combinations import (
@@ -14,6 +14,8 @@ from alignment.combinations import (
 from alignment.combinations import combinations as every_combination
 from alignment.peer_rows import hints_of
 from placer_models.hints import Hint, Koordinator, Kubelet, Merged, ProviderHints, merge
+from placer_models.hints.kubelet import fitness, unpreferred
+from placer_models.hints.wishes import mask_of
 from placer_models.policy import AlignmentPolicy, Strength
 
 POLICIES = [policy for policy in AlignmentPolicy if policy is not AlignmentPolicy.NONE]
@@ -24,28 +26,38 @@ Providers = list[ProviderHints | None]
 
 @st.composite
 def nodes_and_hints(draw: st.DrawFn, most_score: int = 0) -> tuple[tuple[int, ...], Providers]:
-    """Draw up to 4 NUMA nodes, some with holes between their ids, and hints of 3 providers."""
+    """Draw up to 4 NUMA nodes, some with holes between their ids, and hints of 3 providers.
+
+    Most resources have hints, and a world likes or dislikes most of them, so that often
+    some set is preferred by all, and often none is.
+    """
     ids = st.lists(st.integers(0, 6), min_size=1, max_size=4, unique=True)
     numa_nodes = tuple(sorted(draw(ids)))
-    hint = st.builds(
-        Hint,
-        st.none() | st.frozensets(st.sampled_from(numa_nodes)),
-        st.booleans(),
-        st.integers(0, most_score),
+    masks = st.sampled_from(
+        [frozenset(m) for n in range(1, 5) for m in combinations(numa_nodes, n)] * 4
+        + [None, frozenset()]
     )
-    hints = st.none() | st.lists(hint, max_size=4)
-    provider = st.none() | st.dictionaries(st.sampled_from("abc"), hints, max_size=2)
-    return numa_nodes, draw(st.lists(provider, max_size=3))
+    liked = st.sampled_from(
+        draw(st.sampled_from([(True, False), (True,) * 4 + (False,), (False,)]))
+    )
+    hint = st.builds(Hint, masks, liked, st.integers(0, most_score))
+    named = st.lists(hint, min_size=1, max_size=4)
+    hints: st.SearchStrategy[list[Hint] | None] = st.one_of(
+        named, named, named, st.sampled_from([None, []])
+    )
+    resources = draw(st.lists(hints, min_size=1, max_size=4))
+    lone: Providers = [{f"r{i}": some} for i, some in enumerate(resources[1:])]
+    return numa_nodes, draw(st.sampled_from([[{"a": resources[0]}, *lone], [{}, *lone], [None]]))
 
 
-def a_distance(draw: st.DrawFn, count: int) -> tuple[tuple[int, ...], ...]:
+@st.composite
+def distances(draw: st.DrawFn, count: int) -> tuple[tuple[int, ...], ...]:
+    """Draw a table of distances, which need not be symmetric."""
     row = st.tuples(*[st.integers(10, 14)] * count)
     return draw(st.tuples(*[row] * count))
 
 
-distances = st.composite(a_distance)
-
-
+@settings(max_examples=400)
 @given(nodes_and_hints(), st.sampled_from(POLICIES), st.data())
 def test_the_kubelets_merge_is_the_best_of_every_combination(
     world: tuple[tuple[int, ...], Providers], policy: AlignmentPolicy, data: st.DataObject
@@ -72,6 +84,7 @@ def test_the_kubelets_merge_is_the_best_of_every_combination(
     assert bool(merged.reasons) is not merged.admitted
 
 
+@settings(max_examples=400)
 @given(nodes_and_hints(most_score=2), st.sampled_from(POLICIES), st.data())
 def test_koordinators_merge_is_the_best_of_every_combination(
     world: tuple[tuple[int, ...], Providers], policy: AlignmentPolicy, data: st.DataObject
@@ -178,6 +191,72 @@ def test_the_reason_names_every_resource_that_cannot_be_had() -> None:
     )
 
     assert merged.reasons == ("Unsatisfied NUMA gpu", "Unsatisfied NUMA rdma")
+    assert (merged.affinity, merged.admitted) == (None, False)
+
+
+def test_the_reason_lists_resources_by_name() -> None:
+    """
+    Whoever asked first: Koordinator's own order is random.
+    """
+    merged = merge(
+        AlignmentPolicy.RESTRICTED,
+        [{"gpu": hints_of("1* 0-1"), "cpu": hints_of("0*")}],
+        numa_nodes=[0, 1],
+        peer=Koordinator(),
+    )
+
+    assert merged.reasons == (
+        "Unaligned NUMA Hint cause cpu prefer [01] among [01] & gpu prefer [10] among [10 11]",
+    )
+
+
+def test_the_kubelet_aims_at_what_the_most_demanding_resource_needs() -> None:
+    """
+    Then below it, because that many NUMA nodes are shared, and only then above it.
+    """
+    fit = fitness(range(6), ())
+
+    masks = sorted((mask_of(range(width)) for width in range(1, 7)), key=unpreferred(fit, aim=3))
+
+    assert [mask.bit_count() for mask in masks] == [3, 2, 1, 4, 5, 6]
+
+
+def test_the_kubelet_looks_at_no_distance_for_one_numa_node() -> None:
+    """
+    NUMA node 1 is nearer to itself than 0 is; SingleNUMANode takes the lower nonetheless.
+    """
+    near = Kubelet(((12, 20), (20, 10)))
+    both = [{"cpu": hints_of("0* 1*")}]
+
+    def taken(policy: AlignmentPolicy) -> frozenset[int] | None:
+        return merge(policy, both, numa_nodes=[0, 1], peer=near).affinity
+
+    assert taken(AlignmentPolicy.SINGLE_NUMA_NODE) == frozenset({0})
+    assert taken(AlignmentPolicy.RESTRICTED) == frozenset({1})
+
+
+@pytest.mark.parametrize(("cpu", "numa_nodes"), [("0 0-1", {0}), ("0-1 0", {0, 1})])
+def test_of_equal_combinations_koordinator_keeps_the_first(cpu: str, numa_nodes: set[int]) -> None:
+    """
+    NUMA node 0 with a CPU that asks for it is aligned; with one that asks for both, and was
+    hinted at earlier, it is not, and BestEffort falls back to all NUMA nodes.
+    """
+    merged = merge(
+        AlignmentPolicy.BEST_EFFORT,
+        [{"cpu": hints_of(cpu)}, {"gpu": hints_of("0")}],
+        numa_nodes=[0, 1],
+        peer=Koordinator(),
+    )
+
+    assert merged.affinity == frozenset(numa_nodes)
+
+
+def test_wherever_keeps_no_exclusivity() -> None:
+    """
+    A pod that may be on any NUMA node has none to itself, required or not.
+    """
+    assert not Koordinator(Strength.REQUIRED).allows(None)
+    assert not Koordinator().allows(None)
 
 
 def test_a_reason_writes_masks_as_koordinator_does() -> None:

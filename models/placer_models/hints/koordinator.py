@@ -67,7 +67,7 @@ def _best(wishes: Sequence[Wish], everywhere: int, peer: Koordinator) -> Merged:
     ]
     preferred = bool(overlaps)
     if not preferred:
-        # Of equals the first: the peer begins with the whole node, and keeps what it has.
+        # Of equals the first: the peer keeps what it has, and begins with the whole node.
         whole = (everywhere, False, True, 0)
         overlaps = [whole, *_overlaps(wishes, whole)]
     mask, _, satisfied, score = min(overlaps, key=_rank)
@@ -102,7 +102,7 @@ def _met(overlaps: Iterable[Overlap], wish: Wish) -> Iterator[Overlap]:
                 yield mask, named, satisfied and to_be_had, score
             elif common := mask & asked:
                 if common == mask == asked or not named:
-                    yield common, True, satisfied and to_be_had, score + points
+                    yield common, True, satisfied, score + points
                 else:
                     kept = score if common == mask else points if common == asked else 0
                     yield common, True, False, kept
