@@ -26,7 +26,7 @@ def test_of_decisions_on_one_view_of_a_node_one_is_taken() -> None:
     def decide_and_confirm(name: str) -> Change | Refusal:
         wanted = batch(pod(name, 4, gpus=1))
         decision = scheduler.place(wanted, DEADLINE_S, dry_run=True, options=QUICK)
-        decided.wait()
+        decided.wait(DEADLINE_S)
         return scheduler.confirm(decision)
 
     with ThreadPoolExecutor(THREADS) as pool:
