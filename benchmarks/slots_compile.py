@@ -17,6 +17,7 @@ import statistics
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -67,8 +68,8 @@ def compile_large_jobs(rounds: int) -> None:
                 path = Path(folder) / "job.yaml"
                 path.write_text(job_text(mode, known=known), encoding="utf-8")
                 job = read_job_graph(path)
-                read = seconds(lambda path=path: read_job_graph(path), rounds)
-                done = seconds(lambda job=job: compile_job(job), rounds)
+                read = seconds(partial(read_job_graph, path), rounds)
+                done = seconds(partial(compile_job, job), rounds)
                 needs = "known" if known else "unknown"
                 kept = "kept" if done[1] < PROMISE_S else "BROKEN"
                 print(

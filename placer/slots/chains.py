@@ -45,12 +45,11 @@ def _joined_to(i: int, job: JobGraph, wiring: Wiring, names: Sequence[str]) -> i
     if len(wiring.inputs[i]) != 1 or job.operators[i].chaining is not Chaining.ALWAYS:
         return None
     wire = wiring.wires[wiring.inputs[i][0]]
-    producer, consumer = job.operators[wire.producer], job.operators[i]
+    # A forward edge has the same parallelism at both ends, so that is not asked again.
     joins = (
-        producer.chaining is not Chaining.NEVER
+        job.operators[wire.producer].chaining is not Chaining.NEVER
         and wire.partition is Partition.FORWARD
         and wire.exchange is not Exchange.BLOCKING
-        and producer.parallelism == consumer.parallelism
         and names[wire.producer] == names[i]
     )
     return wire.producer if joins else None

@@ -157,7 +157,7 @@ def test_an_unknown_need_takes_the_workers_own_default_slot() -> None:
 
     assert [(g.slot, g.count) for g in found.on_registered] == [(heap(2), 1)]
     assert [(g.slot, g.count) for g in found.on_pending] == [(TEN.default_slot, 2)]
-    assert found.new_workers == 1
+    assert (found.new_workers, found.proven) == (1, True)
 
 
 def test_the_reserve_comes_on_top() -> None:
@@ -204,7 +204,8 @@ def test_the_fewest_is_what_trying_everything_finds(
     slots: list[tuple[int, int]], rooms: list[tuple[int, int]], work_limit: int
 ) -> None:
     """
-    On tiny clusters: exact with work to spend, and with little a bound that holds.
+    On tiny clusters: exact with work to spend; with little, a bound that holds, and never
+    more than in order.
     """
     spec = worker_spec(Amounts(cpu_e8=9, heap_bytes=9), slots=1)
     pending = tuple(PendingWorker(Amounts(*room), Amounts(*room)) for room in rooms)
@@ -216,6 +217,8 @@ def test_the_fewest_is_what_trying_everything_finds(
     assert found.bound is not None
     assert found.bound <= fewest <= found.new_workers
     assert found.proven or work_limit < 10**6
+    usual = [allocate_in_order(Workers(spec, pending=pending), asked, m) for m in Matching]
+    assert found.new_workers <= min(other.new_workers for other in usual)
     assert_all_served(found, Workers(spec, pending=pending), asked)
 
 

@@ -238,6 +238,26 @@ def test_a_hybrid_exchange_neither_joins_regions_nor_makes_them_wait() -> None:
     assert (len(job.regions), len(job.gangs), job.cycles) == (2, 2, ())
 
 
+def test_what_is_read_through_a_hybrid_exchange_is_not_waited_for() -> None:
+    """
+    {a, c} waits for b, and b reads a through a hybrid exchange: no cycle, and b goes first.
+    """
+    graph = JobGraph(
+        (A, B, C),
+        (
+            Edge("a", "c", Partition.HASH, PIPELINED),
+            Edge("a", "b", Partition.HASH, Exchange.HYBRID_FULL),
+            Edge("b", "c", Partition.HASH, BLOCKING),
+        ),
+        mode=Mode.BATCH,
+    )
+
+    job = compile_job(graph)
+
+    assert job.cycles == ()
+    assert [gang.regions for gang in job.gangs] == [(1,), (0,)]
+
+
 def test_a_known_slot_is_the_sum_of_its_tasks_and_their_network() -> None:
     """
     Chained operators merge; tasks of one slot add up; each task has buffers (F5, F19).
@@ -257,8 +277,8 @@ def test_a_known_slot_is_the_sum_of_its_tasks_and_their_network() -> None:
     ]
     buffers = [2 * 1 + 8, 2 * 2 + 8]
     assert [chain.task for chain in job.chains] == [
-        replace(chain.requirement, network_bytes=count * 32768)
-        for chain, count in zip(job.chains, buffers, strict=True)
+        Amounts(2 * 10**8, 200, 0, 0, 20, buffers[0] * 32768),
+        replace(needs, network_bytes=buffers[1] * 32768),
     ]
     assert job.groups[0].requirement == Amounts(3 * 10**8, 300, 0, 0, 30)
     assert job.requests[0].profile == Amounts(3 * 10**8, 300, 0, 0, 30, sum(buffers) * 32768)

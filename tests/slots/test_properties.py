@@ -86,7 +86,7 @@ def test_an_operator_elsewhere_changes_no_fraction(graph: JobGraph, weight: int)
     before, after = compile_job(graph), compile_job(larger)
 
     assert after.fractions[:-1] == before.fractions
-    assert kinds(after, len(graph.operators)) == (1, 1)
+    assert kinds(after, len(graph.operators)) == (Decimal(1), Decimal(1))
 
 
 @given(job_graphs())

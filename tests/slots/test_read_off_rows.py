@@ -4,10 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from placer.slots.graph import UseCase
 from placer.slots.parallelism import parallelism_on
 from placer.slots.resources import covers, merge
 from placer.slots.subtasks import Subtask, share_slots
-from placer.slots.use_cases import UseCase, agreed_weights, consumer_weights, share_of_slot
+from placer.slots.use_cases import agreed_weights, consumer_weights, share_of_slot
 from placer_models.instance.errors import InputError
 from slots.clusters import profile
 from slots.job_files import Row, compiled, row_id, rows

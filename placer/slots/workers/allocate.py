@@ -37,13 +37,19 @@ def allocate(
     before = pack_into(large, len(large.bins), Work(work_limit))
     start = good_start(packing, [list(as_given)], before or [])
     packed = fewest_new_bins(packing, start, work_limit)
-    return _allocation(
+    best = _allocation(
         workers,
         list(_to_jobs(packed.filling, served, types)),
         len(packed.filling) - len(packing.bins),
         packed.bound,
         tuple(job.job for job in jobs if job not in served),
     )
+    # Where the work was too little, one of the usual ways may have been lucky.
+    for matching in () if best.proven else Matching:
+        usual = allocate_in_order(workers, served, matching)
+        if usual.new_workers < best.new_workers and not usual.unfulfillable:
+            best = replace(usual, bound=best.bound, unfulfillable=best.unfulfillable)
+    return best
 
 
 def allocate_in_order(
