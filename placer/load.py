@@ -93,11 +93,19 @@ def load_machine_file(path: Path) -> Machine:
         InputError: Something is wrong with it.
 
     """
-    found = load_any(path)
-    if not isinstance(found, Machine):
-        message = f"expected a document of 'kind: {MACHINE}' or the text of 'nvidia-smi topo -m'"
+    text = read_text(path)
+    if _is_topo(text, path):
+        return _read_topo(text, path)
+    documents = documents_of(text, path)
+    kinds = [kind_of(document) for document in documents]
+    # By its kind, before it is read: an instance might lead to further files, and back here.
+    if kinds != [MACHINE]:
+        message = (
+            f"got {', '.join(kinds)}; expected one document of 'kind: {MACHINE}', "
+            "or the text of 'nvidia-smi topo -m'"
+        )
         raise InputError(name_of(path), None, "", message)
-    return found
+    return machine_of(documents[0])
 
 
 def _instance(documents: Sequence[Document]) -> Instance:

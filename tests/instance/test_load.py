@@ -86,7 +86,7 @@ def test_a_machine_is_found_by_its_path_from_the_file(
             BOX.replace("0-3", "3-0"),
             r"a.yaml:3: nodes\[0\].machine: .*box.yaml:4: numa",
         ),
-        ("box_yaml", NODES, r"a.yaml:3: nodes\[0\].machine: .* expected a document of 'kind: Mach"),
+        ("box_yaml", NODES, r"a.yaml:3: nodes\[0\].machine: .* expected one document of 'kind: Ma"),
         ("box_txt", TOPO[:30], r"a.yaml:3: nodes\[0\].machine: .*box.txt"),
         ("other_yaml", BOX, r"a.yaml:3: nodes\[0\].machine: .*box.* does not exist"),
     ],
@@ -102,6 +102,22 @@ def test_a_bad_machine_file_is_told_with_both_places(
 
     with pytest.raises(InputError, match=message):
         load_instance([path])
+
+
+@pytest.mark.parametrize("way", [["a"], ["a", "b"], ["a", "b", "c"]])
+def test_a_path_to_a_machine_never_leads_in_a_circle(
+    way: list[str], folder: Callable[..., list[Path]]
+) -> None:
+    """
+    An instance is no machine, be it the file itself or one that names it in turn.
+    """
+    after = dict(zip(way, [*way[1:], way[0]], strict=True))
+    texts = {f"{one}_yaml": NODES.replace("dgx-2", f"./{after[one]}.yaml") for one in way}
+    first, *_ = folder(**texts)
+    message = rf"a.yaml:3: nodes\[0\].machine: .*{after['a']}.yaml: got Instance; expected one doc"
+
+    with pytest.raises(InputError, match=message):
+        load_instance([first])
 
 
 def test_two_machines_of_one_name_are_refused(folder: Callable[..., list[Path]]) -> None:
