@@ -21,6 +21,12 @@ from placer_models.problem import Choice, NodeState, Problem
 VISIBLE_GPUS = "NVIDIA_VISIBLE_DEVICES"
 """Environment variable that names the GPUs a container may see."""
 
+VISIBLE_AMD_GPUS = "ROCR_VISIBLE_DEVICES"
+"""The same for AMD GPUs, as the ROCm runtime reads it."""
+
+AMD_MODELS = ("MI", "Instinct", "Radeon", "Vega", "gfx")
+"""How the names of AMD's GPU models begin."""
+
 
 @dataclass(frozen=True, slots=True)
 class Unrealisable:
@@ -129,7 +135,7 @@ def _on_node(
                 if amount and cell.numa_node is not None
             ),
             devices=grants,
-            env=_environment(grants),
+            env=_environment(grants, account),
         )
     return placed
 
@@ -210,10 +216,14 @@ def _pools(
     }
 
 
-def _environment(grants: Sequence[DeviceGrant]) -> tuple[tuple[str, str], ...]:
+def _environment(grants: Sequence[DeviceGrant], account: Account) -> tuple[tuple[str, str], ...]:
     """Name the GPUs by id where every id is known, else by minor."""
     gpus = [grant for grant in grants if grant.type == GPU]
     if not gpus:
         return ()
     named = all(gpu.id for gpu in gpus)
-    return ((VISIBLE_GPUS, ",".join(gpu.id if named else str(gpu.minor) for gpu in gpus)),)
+    minors = {gpu.minor for gpu in gpus}
+    models = [d.model for d in account.devices if d.type == GPU and d.minor in minors]
+    amd = all(model.startswith(AMD_MODELS) for model in models)
+    names = ",".join(gpu.id if named else str(gpu.minor) for gpu in gpus)
+    return ((VISIBLE_AMD_GPUS if amd else VISIBLE_GPUS, names),)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from placer.search.options import SolveOptions
 
 KEPT_SHARE = 0.05
-"""Of the time: kept for realising and judging the answer."""
+"""Of the time: kept for realising and judging the answer, at least."""
 
 FIRST_TIER_SHARE = 0.4
 """Of the time: guaranteed to tier 1 (DESIGN 5)."""
@@ -30,6 +30,11 @@ class Budget:
     def __post_init__(self) -> None:
         work = self.options.work_limit
         self.total = self.options.time_limit_s * (1 - KEPT_SHARE) if work is None else float(work)
+
+    def keep(self, seconds: float) -> None:
+        """Keep at least so much of the time for what comes after the search."""
+        if self.options.work_limit is None:
+            self.total = max(0.0, min(self.total, self.options.time_limit_s - seconds))
 
     def part(self, most: float) -> "Budget":
         """Return a budget of its own for a part of the search; `spend` it afterwards."""
@@ -59,7 +64,7 @@ class Budget:
     @property
     def over(self) -> bool:
         """Whether nothing is left that is worth starting a solver for."""
-        return self.left < min(0.005, 0.01 * self.total)
+        return self.left <= min(0.005, 0.01 * self.total)
 
     def first_tier_slice(self) -> float:
         """Return what one sub-tier of tier 1 may spend."""

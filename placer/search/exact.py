@@ -68,7 +68,9 @@ def search_exactly(
     wanted = len(start_values)
     levels = len(problem.priorities)
     limits = limits[:wanted]
-    batch = build_batch_model(problem, tiers=wanted)
+    batch = build_batch_model(problem, tiers=wanted, stop=lambda: budget.over)
+    if batch is None:
+        return Found(None, tuple(start_values), tuple(limits))
     hint(batch.model, hint_of(problem, batch.decisions, start))
     tiers = tiers_for(problem.priorities)[:wanted]
     standing = optimise_tiers(batch, tiers, limits, start_values, levels, budget, progress, settled)

@@ -15,6 +15,9 @@ from placer.state.batch import accounts_of, build_problem
 from placer_models.cluster import Instance
 from placer_models.placement import Answer, GaveUp, Infeasible, PartlyPlaced, Placed, TierValue
 
+ENDING = 3
+"""Times of realising and judging once, that the end of a search takes."""
+
 
 def solve(
     instance: Instance,
@@ -44,13 +47,17 @@ def solve(
     problem = build_problem(instance, accounts)
     tell("placing greedily")
     choices = place_greedily(problem, deadline=lambda: budget.over)
+    placed_s = budget.elapsed_s
+    best = realised(instance, accounts, problem, choices)
+    # The search ends with what has just been done once: realising, judging, and reasons.
+    budget.keep(ENDING * (budget.elapsed_s - placed_s))
     search = JointSearch(
         instance=instance,
         accounts=accounts,
         problem=problem,
         budget=budget,
         tell=tell,
-        best=realised(instance, accounts, problem, choices),
+        best=best,
         bounds=limits_of(problem),
     )
     if options.engine is not Engine.GREEDY:

@@ -59,6 +59,16 @@ def test_gpus_are_named_by_minor_where_an_id_is_unknown() -> None:
         assert other.env == ()
 
 
+def test_gpus_of_another_vendor_have_its_variable() -> None:
+    """
+    ROCm reads a variable of its own; NVIDIA's would hide nothing there.
+    """
+    amd = replace(SMALL, devices=tuple(replace(d, model="MI300X") for d in SMALL.devices))
+    (job,) = answer(instance([amd], gang("job", spec(gpus=2)))).pods
+
+    assert job.env == (("ROCR_VISIBLE_DEVICES", "0,1"),)
+
+
 def test_a_lone_pod_has_no_gang_and_a_member_has_its_own() -> None:
     """
     The gang that stands for a lone pod is not named in the placement.

@@ -103,3 +103,14 @@ def test_one_worker_a_seed_and_a_work_limit_repeat_the_answer() -> None:
         instance = tiny_instance(seed)
 
         assert solve(instance, options()) == solve(instance, options())
+
+
+def test_a_model_that_would_take_too_long_to_write_is_left_unwritten() -> None:
+    """
+    No time is left after the greedy answer, so that is what comes back.
+    """
+    instance = tiny_instance(7)
+    hurried = SolveOptions(engine=Engine.EXACT, workers=1, time_limit_s=1e-9)
+    _, placement = worth_of(instance, solve(instance, hurried))
+
+    assert breaches(instance, placement) == ()

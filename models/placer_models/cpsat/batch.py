@@ -86,18 +86,27 @@ def build_batch_model(
     tiers: int | None = None,
     rules: tuple[Rule, ...] = RULES,
     cuts: tuple[Rule, ...] = CUTS,
-) -> BatchModel:
-    """Write the model down; nothing is solved yet.
+    stop: Callable[[], bool] | None = None,
+) -> BatchModel | None:
+    """Write the model down; nothing is solved yet. None: it was stopped before the end.
 
     Args:
         problem: The batch.
         tiers: How many tiers it is for, from the first on; None: all.
         rules: What placements obey; tests leave some out.
         cuts: What helps the search.
+        stop: Asked now and then whether the time is over; a large model takes long.
 
     """
     model = CpModel()
-    x = decide(model, problem)
+    stop = stop or (lambda: False)
+    x = decide(model, problem, stop)
+    if x is None:
+        return None
     for rule in (*rules, *cuts):
+        if stop():
+            return None
         rule(model, problem, x)
+    if stop():
+        return None
     return BatchModel(model, x, tuple(tier_expressions(model, problem, x, tiers)))

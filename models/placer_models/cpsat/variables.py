@@ -1,6 +1,6 @@
 """The decisions, as CP-SAT sees them: who sits where, in counts."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
@@ -88,15 +88,21 @@ class Decisions:
         return (index for index, unit in enumerate(self.units) if unit.gang == gang)
 
 
-def decide(model: CpModel, problem: Problem) -> Decisions:
-    """Create the variables; pairs that can never come to be get none."""
+def decide(model: CpModel, problem: Problem, stop: Callable[[], bool]) -> Decisions | None:
+    """Create the variables; pairs that can never come to be get none.
+
+    Asks at every unit whether to stop, and then returns None.
+    """
     units = units_of(problem)
-    seats = [
-        _seat(model, problem, index, unit, node)
-        for index, unit in enumerate(units)
-        for node in range(len(problem.nodes))
-        if _room(problem, unit, node) > 0
-    ]
+    seats: list[Seat] = []
+    for index, unit in enumerate(units):
+        if stop():
+            return None
+        seats += [
+            _seat(model, problem, index, unit, node)
+            for node in range(len(problem.nodes))
+            if _room(problem, unit, node) > 0
+        ]
     of_unit: list[list[Seat]] = [[] for _ in units]
     on_node: list[list[Seat]] = [[] for _ in problem.nodes]
     for seat in seats:
