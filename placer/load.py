@@ -12,6 +12,7 @@ from placer_models.instance.build import (
     kind_of,
     machine_of,
 )
+from placer_models.instance.claims import Claims
 from placer_models.instance.documents import (
     Document,
     documents_of,
@@ -20,7 +21,7 @@ from placer_models.instance.documents import (
     read_text,
 )
 from placer_models.instance.errors import InputError
-from placer_models.instance.placement_file import placement_of
+from placer_models.instance.placement_file import placement_of, placement_with_claims
 from placer_models.machines.catalogue import load_machine, machine_names
 from placer_models.machines.nvidia_topo import TopoError, read_topo
 from placer_models.placement import Placement
@@ -49,12 +50,22 @@ def load_placement(path: Path) -> Placement:
         InputError: Something is wrong with it.
 
     """
+    return load_claimed(path)[0]
+
+
+def load_claimed(path: Path) -> tuple[Placement, Claims]:
+    """Return the placement of a file, and what the file claims of it.
+
+    Raises:
+        InputError: Something is wrong with it.
+
+    """
     documents = read_documents(path)
     if len(documents) != 1 or kind_of(documents[0]) != PLACEMENT:
         got = kind_of(documents[0]) if len(documents) == 1 else f"{len(documents)} documents"
         message = f"expected one document of 'kind: {PLACEMENT}', got {got}"
         raise InputError(name_of(path), None, "", message)
-    return placement_of(documents[0])
+    return placement_with_claims(documents[0])
 
 
 def load_any(path: Path) -> Instance | Placement | Machine:

@@ -13,6 +13,11 @@ from placer_cli.exits import Exit
 
 def placement(folder: Path, **changes: object) -> str:
     """Write a placement of the lone pod of SMALL; return its path."""
+    return claiming(folder, {}, **changes)
+
+
+def claiming(folder: Path, claims: dict[str, object], **changes: object) -> str:
+    """Write the same with what it claims of itself."""
     pod = {
         "name": "web",
         "node": "gpu-0",
@@ -20,7 +25,7 @@ def placement(folder: Path, **changes: object) -> str:
         "containers": [{"name": "main", "cpuset": "0-79"}],
         "memory": {"0": 2**30},
     }
-    tree = {"apiVersion": "placer/v1", "kind": "Placement", "pods": [pod | changes]}
+    tree = {"apiVersion": "placer/v1", "kind": "Placement", "pods": [pod | changes]} | claims
     return written(folder, json.dumps(tree), "placement.json")
 
 
@@ -74,3 +79,84 @@ def test_programs_get_breaches_and_tiers(
     assert bad["tiers"] == []
     assert {"rule", "subject", "message"} == set(bad["breaches"][0])
     assert bad["breaches"][0]["rule"] == "known"
+
+
+TIERS = {
+    "placed.priority-0": 2, "alignment": 0, "bind": 0, "links.pod-minimum": 0, "links.pod-sum": 0,
+    "links.gang-sum": 0, "usable": 1104,
+}  # fmt: skip
+"""What the placement of the lone pod is worth: 80 free cores; sets of 1, 2, 4 and 8 GPUs twice."""
+
+
+def tiers(**changes: int) -> list[dict[str, object]]:
+    """Write the tiers as a file has them; values under names with _ in place of - and ."""
+    return [
+        {"name": name, "sense": "maximise", "value": changes.get(re.sub("[-.]", "_", name), value)}
+        for name, value in TIERS.items()
+    ]
+
+
+@pytest.mark.parametrize(
+    ("claims", "subjects"),
+    [
+        ({}, []),
+        ({"status": "partly-placed"}, []),
+        ({"status": "partly-placed", "tiers": tiers()}, []),
+        ({"status": "placed"}, ["status"]),
+        ({"status": "infeasible", "tiers": tiers()}, ["status"]),
+        ({"tiers": tiers(usable=9999)}, ["usable"]),
+        ({"status": "gave-up", "tiers": tiers(bind=-1)}, ["status", "bind"]),
+        ({"tiers": tiers()[1:]}, ["placed.priority-0"]),
+        ({"tiers": [*tiers(), tiers()[0] | {"name": "beauty"}]}, ["beauty"]),
+    ],
+)
+def test_what_a_file_claims_of_itself_is_compared(
+    claims: dict[str, object],
+    subjects: list[str],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """
+    Status and tiers: a false one is a finding named claims, with what is measured; a
+    file that claims nothing is fine.
+    """
+    file = claiming(tmp_path, claims)
+
+    code = main(["verify", written(tmp_path, SMALL), file, "--format", "json"])
+
+    tree = json.loads(capsys.readouterr().out)
+    assert code == (Exit.NOT_ALL if subjects else Exit.DONE)
+    assert [(b["rule"], b["subject"]) for b in tree["breaches"]] == [
+        ("claims", subject) for subject in subjects
+    ]
+    assert {tier["name"]: tier["value"] for tier in tree["tiers"]} == TIERS
+
+
+def test_a_false_claim_is_told_with_what_is_measured(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """
+    The table names the claim and the truth.
+    """
+    file = claiming(tmp_path, {"status": "placed", "tiers": tiers(bind=7)})
+
+    main(["verify", written(tmp_path, SMALL), file])
+
+    out = " ".join(capsys.readouterr().out.split())
+    assert "claims status the file claims 'placed', but 1 of 3 pods are placed" in out
+    assert "claims bind the file claims 7, but 0 is measured" in out
+
+
+def test_values_of_a_broken_placement_are_not_compared(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """
+    What breaks a rule is worth nothing that could be measured.
+    """
+    file = claiming(tmp_path, {"tiers": tiers(usable=1)}, node="gpu-7")
+
+    main(["verify", written(tmp_path, SMALL), file, "--format", "json"])
+
+    rules = {breach["rule"] for breach in json.loads(capsys.readouterr().out)["breaches"]}
+    assert "known" in rules
+    assert "claims" not in rules

@@ -1,4 +1,4 @@
-"""``placer verify``: does a placement keep every rule?"""
+"""``placer verify``: does a placement keep every rule, and is it what it claims to be?"""
 
 from pathlib import Path
 from typing import Annotated
@@ -21,18 +21,25 @@ def verify(
         Format.TABLE
     ),
 ) -> None:
-    """Check PLACEMENT against every rule, and measure it.
+    """Check PLACEMENT against every rule, measure it, and compare what it claims.
 
-    Exit codes: 0 no breach; 1 a breach; 2 bad input.
+    Exit codes: 0 no breach; 1 a breach, or a false claim; 2 bad input.
     """
-    from placer.judge.breaches import breaches
+    from placer.judge.breaches import Breach, breaches
     from placer.judge.measure import measure
-    from placer.load import load_instance, load_placement
+    from placer.load import load_claimed, load_instance
+    from placer_models.instance.claims import CLAIMS, false_status, false_tiers
 
     problem = load_instance(instance)
-    answer = load_placement(placement)
+    answer, claims = load_claimed(placement)
     found = breaches(problem, answer)
+    # Values mean nothing where a rule is broken.
     values = () if found else measure(problem, answer)
+    found += tuple(
+        Breach(CLAIMS, "status", message) for message in false_status(claims, problem, answer)
+    )
+    if values:
+        found += tuple(Breach(CLAIMS, *claim) for claim in false_tiers(claims, values))
     if form is Format.TABLE:
         from placer_cli.draw.canvas import canvas_of
         from placer_cli.draw.finding import draw_finding

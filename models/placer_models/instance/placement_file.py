@@ -7,6 +7,7 @@ from pydantic import Field
 
 from placer_models.cluster import Instance
 from placer_models.cpuset import format_cpu_list, parse_cpu_list
+from placer_models.instance.claims import Claims
 from placer_models.instance.documents import Document
 from placer_models.instance.faults import Faults, Place
 from placer_models.instance.fields import CpuList, Minor, Part
@@ -89,7 +90,7 @@ class PlacementFile(Part):
 
     api_version: Literal["placer/v1"]
     kind: Literal["Placement"]
-    status: Literal["placed", "partly-placed", "infeasible", "gave-up"] = "placed"
+    status: Literal["placed", "partly-placed", "infeasible", "gave-up"] | None = None
     tiers: tuple[TierEntry, ...] = ()
     pods: tuple[PodEntry, ...]
     moves: tuple[Json, ...] = ()
@@ -131,15 +132,27 @@ def placement_of(document: Document) -> Placement:
         InputError: The document is not a placement.
 
     """
+    return placement_with_claims(document)[0]
+
+
+def placement_with_claims(document: Document) -> tuple[Placement, Claims]:
+    """Return the placement of a document, and what it claims of it: nothing is checked here.
+
+    Raises:
+        InputError: The document is not a placement.
+
+    """
     place = Place(document)
     faults = Faults([document])
     file = check(PlacementFile, place, faults, nulls=True)
     pods = []
+    claims = Claims()
     if file is not None:
+        claims = Claims(file.status, tuple((tier.name, tier.value) for tier in file.tiers))
         for i, entry in enumerate(file.pods):
             pods.append(_placed(entry, place.at("pods", i), faults))
     faults.raise_first()
-    return Placement(tuple(pods))
+    return Placement(tuple(pods)), claims
 
 
 def _parts(answer: Answer) -> tuple[Placement, tuple[TierValue, ...], tuple[Unplaced, ...]]:

@@ -1,0 +1,63 @@
+"""What a placement's file claims about itself, held against what is measured."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from placer_models.cluster import Instance
+from placer_models.goals import Tier
+from placer_models.placement import Placement
+from placer_models.pod import pods_of
+
+CLAIMS = "claims"
+"""The name of these findings; it stands where those about rules have the rule's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Claims:
+    """What a file says of its own placement; anyone could have written it.
+
+    Attributes:
+        status: Its word for the outcome; None: the file says nothing.
+        tiers: (name, value) of each tier, in the file's order; may be empty.
+
+    """
+
+    status: str | None = None
+    tiers: tuple[tuple[str, int], ...] = ()
+
+
+def false_status(claims: Claims, instance: Instance, placement: Placement) -> Iterator[str]:
+    """Yield what is wrong with the claimed status; at most one message.
+
+    With no pod placed, ``infeasible`` and ``gave-up`` are both possible, for only a solver
+    could tell them apart.
+    """
+    waiting = {pod.key for pod in pods_of(instance.gangs)}
+    placed = len(waiting & {pod.key for pod in placement.pods})
+    allowed: tuple[str, ...] = ("infeasible", "gave-up")
+    if placed == len(waiting):
+        allowed = ("placed",)
+    elif placed:
+        allowed = ("partly-placed",)
+    if claims.status is not None and claims.status not in allowed:
+        yield (
+            f"the file claims '{claims.status}', but {placed:,} of {len(waiting):,} pods are "
+            f"placed; that is {' or '.join(repr(word) for word in allowed)}"
+        )
+
+
+def false_tiers(claims: Claims, measured: Sequence[tuple[Tier, int]]) -> Iterator[tuple[str, str]]:
+    """Yield the name of each tier of which something wrong is claimed, and what.
+
+    A file without tiers claims nothing; one with tiers names all of them.
+    """
+    value_of = {tier.name: value for tier, value in measured}
+    for name, value in claims.tiers:
+        if name not in value_of:
+            yield name, f"the instance has no such tier; it has {', '.join(value_of)}"
+        elif value != value_of[name]:
+            yield name, f"the file claims {value:,}, but {value_of[name]:,} is measured"
+    claimed = {name for name, _ in claims.tiers}
+    for name, value in value_of.items() if claimed else ():
+        if name not in claimed:
+            yield name, f"the file claims no value; {value:,} is measured"
