@@ -3,12 +3,14 @@
 import json
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from enum import StrEnum
-from errno import EISDIR
+from errno import EISDIR, ENOENT
 from pathlib import Path
 from typing import TextIO
+
+import typer
 
 
 class Format(StrEnum):
@@ -39,6 +41,36 @@ def document(tree: object, form: Format) -> str:
     return json.dumps(tree, indent=2) + "\n"
 
 
+def output_file(text: str) -> Path:
+    """Return the file that an option names, for Typer's ``parser``.
+
+    Raises:
+        ValueError: That is no file's name.
+
+    """
+    if not text:
+        raise ValueError("the name of the file is empty")
+    if text == "-":
+        raise ValueError("'-' is no file; name one, or leave the option out to print")
+    return Path(text)
+
+
+def refuse_inputs(option: str, target: Path | None, inputs: Iterable[Path]) -> None:
+    """Refuse to write over what was read, however the two paths are spelled.
+
+    Raises:
+        BadParameter: The target is one of the inputs.
+
+    """
+    if target is None or not target.is_file():
+        return
+    for file in inputs:
+        if file.exists() and target.samefile(file):
+            raise typer.BadParameter(
+                f"{option} {target} would write over the input {file}; name another file"
+            )
+
+
 @contextmanager
 def replacing(path: Path) -> Iterator[TextIO]:
     """Open a file that takes the place of ``path`` at the end, if all went well.
@@ -53,23 +85,39 @@ def replacing(path: Path) -> Iterator[TextIO]:
     """
     real = path.resolve()
     if real.exists() and not real.is_file() and not real.is_dir():
-        with real.open("w", encoding="utf-8") as stream:
+        with _named(path):
+            stream = real.open("w", encoding="utf-8")
+        with stream:
             yield stream
         return
     if real.is_dir():
         raise IsADirectoryError(EISDIR, os.strerror(EISDIR), str(path))
     # Beside the file itself: only inside one file system is a rename atomic.
-    number, name = tempfile.mkstemp(prefix=f".{real.name}.", dir=real.parent)
+    with _named(path):
+        number, name = tempfile.mkstemp(prefix=f".{real.name}.", dir=real.parent)
     os.close(number)
     temporary = Path(name)
     try:
         with temporary.open("w", encoding="utf-8") as stream:
             yield stream
-        temporary.chmod(_mode(real))
-        temporary.replace(real)
+            with _named(path):
+                stream.flush()
+        with _named(path):
+            temporary.chmod(_mode(real))
+            temporary.replace(real)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
+
+@contextmanager
+def _named(path: Path) -> Iterator[None]:
+    """Let an error name the file that the user knows, not the temporary one."""
+    try:
+        yield
+    except OSError as error:
+        reason = "no such folder" if error.errno == ENOENT else error.strerror
+        raise OSError(error.errno, reason, str(path)) from None
 
 
 def _mode(path: Path) -> int:

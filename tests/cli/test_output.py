@@ -86,6 +86,18 @@ def test_what_is_no_regular_file_is_written_to_directly() -> None:
     assert stat.S_ISCHR(Path(os.devnull).stat().st_mode)
 
 
+def test_an_error_names_the_file_that_was_asked_for(tmp_path: Path) -> None:
+    """
+    Nobody is told of a temporary file.
+    """
+    target = tmp_path / "nowhere" / "a.json"
+
+    with pytest.raises(OSError, match="no such folder") as caught, replacing(target):
+        pass
+
+    assert caught.value.filename == str(target)
+
+
 def test_a_name_chooses_the_format() -> None:
     """
     YAML by its two suffixes, JSON for everything else; keys keep their order.

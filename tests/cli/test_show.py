@@ -118,3 +118,22 @@ def test_the_catalogue_is_listed_whole(capsys: pytest.CaptureFixture[str]) -> No
     assert all(f"{name} " in out for name in machine_names())
     assert "8 V100-SXM2-16GB" in out
     assert "NV2 50, NV1 25 +1" in out
+
+
+def test_a_picture_is_never_written_over_an_input(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """
+    --svg that names the instance or the placement is refused, and both stay.
+    """
+    file, answer = written(tmp_path, SMALL), str(tmp_path / "p.json")
+    main(["solve", file, "--engine", "greedy", "--output", answer])
+    before = Path(file).read_bytes(), Path(answer).read_bytes()
+    capsys.readouterr()
+
+    for target in (file, answer):
+        code = main(["show", file, "--placement", answer, "--svg", target])
+        assert code == Exit.BAD_INPUT
+        assert f"--svg {target} would write over the input {target}" in capsys.readouterr().err
+
+    assert (Path(file).read_bytes(), Path(answer).read_bytes()) == before

@@ -144,7 +144,7 @@ def test_a_refused_instance_leaves_the_old_output(
 
 @pytest.mark.parametrize(
     ("target", "words"),
-    [("", "Is a directory"), ("nowhere/placement.json", "No such file or directory")],
+    [("", "Is a directory"), ("nowhere/placement.json", "nowhere/placement.json: no such folder")],
 )
 def test_an_output_that_cannot_be_written_is_known_at_once(
     target: str,
@@ -162,6 +162,44 @@ def test_an_output_that_cannot_be_written_is_known_at_once(
 
     assert code == Exit.BAD_INPUT
     assert words in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("target", "words"),
+    [("", "the name of the file is empty"), ("-", "'-' is no file; name one")],
+)
+def test_an_output_without_a_name_is_refused(
+    target: str, words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """
+    Neither an empty name nor a dash makes a strange file.
+    """
+    assert main(["solve", written(tmp_path, SMALL), "--output", target]) == Exit.BAD_INPUT
+    assert words in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("target", ["pods.yaml", "folder/../pods.yaml", "link.yaml"])
+def test_an_input_is_never_written_over(
+    target: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """
+    Who mistypes --output keeps the instance, also behind a link or another spelling.
+    """
+    head = "apiVersion: placer/v1\nkind: Instance\n"
+    nodes = written(tmp_path, head + "nodes: [{name: a, machine: dgx-2}]\n", "nodes.yaml")
+    pods = written(tmp_path, head + "pods: [{name: p, requests: {gpu: 16}}]\n", "pods.yaml")
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "link.yaml").symlink_to(pods)
+    before = Path(pods).read_bytes()
+
+    code = main(["solve", nodes, pods, *FAST, "--output", str(tmp_path / target)])
+
+    captured = capsys.readouterr()
+    assert code == Exit.BAD_INPUT
+    assert f"would write over the input {pods}; name another file" in captured.err
+    assert (captured.err.count("\n"), captured.out) == (1, "")
+    assert Path(pods).read_bytes() == before
+    assert names_in(tmp_path) == ["folder", "link.yaml", "nodes.yaml", "pods.yaml"]
 
 
 LEFT = (Unplaced("huge", "default", None, ("never fits: 9 gpu of 8",)),)

@@ -9,6 +9,7 @@ from rich.console import RenderableType
 
 from placer_cli.console import out
 from placer_cli.draw.canvas import Canvas, canvas_of
+from placer_cli.output import output_file, refuse_inputs, replacing
 from placer_models.cluster import Instance, Machine
 from placer_models.instance.errors import suggestion
 from placer_models.placement import Placement
@@ -33,10 +34,12 @@ def show(
         str | None, typer.Option(metavar="NAME", help="Draw the inside of this node.")
     ] = None,
     svg: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write the picture to FILE as SVG.")
+        Path | None,
+        typer.Option(parser=output_file, metavar="FILE", help="Write the picture to FILE as SVG."),
     ] = None,
 ) -> None:
     """Draw a machine, or a cluster and its nodes with their owners."""
+    refuse_inputs("--svg", svg, [*map(Path, what), *([placement] if placement else [])])
     found = _load(what)
     if isinstance(found, Machine):
         _only_for_instances(placement=placement, node=node)
@@ -45,7 +48,6 @@ def show(
         title, draw = _instance(found, placement, node)
     if svg is not None:
         from placer_cli.draw.svg import svg as picture
-        from placer_cli.output import replacing
 
         with replacing(svg) as file:
             file.write(picture(draw, title))

@@ -10,7 +10,7 @@ import typer
 from placer.search.options import Engine, SolveOptions
 from placer_cli.console import err, out
 from placer_cli.exits import Exit
-from placer_cli.output import Format, document, format_of, replacing
+from placer_cli.output import Format, document, format_of, output_file, refuse_inputs, replacing
 from placer_models.placement import Answer, GaveUp, Infeasible, PartlyPlaced, Placed
 
 
@@ -45,6 +45,7 @@ def solve(
     output: Annotated[
         Path | None,
         typer.Option(
+            parser=output_file,
             metavar="FILE",
             help="Write the placement to FILE, whole or not at all: YAML if FILE ends in .yaml "
             "or --format says so, else JSON. A table is printed all the same.",
@@ -60,6 +61,7 @@ def solve(
     from placer_cli.progress import progress
     from placer_models.instance.placement_file import answer_to_json
 
+    refuse_inputs("--output", output, instance)
     started_s = monotonic()
     problem = load_instance(instance)
     read_s = monotonic() - started_s
