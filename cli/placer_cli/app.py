@@ -103,7 +103,9 @@ def _fail(message: str, code: Exit) -> Exit:
 
 def _usage(error: typer.TyperException) -> Exit:
     """Say what is wrong with the usage; who gave no command at all gets the help."""
-    message = error.format_message()
+    from placer_cli.usage import words_of  # loads Pydantic, which only errors need here
+
+    message = words_of(error)
     if message.startswith("Usage:"):
         sys.stderr.write(f"{message}\n")
         return Exit.BAD_INPUT

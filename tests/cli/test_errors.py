@@ -22,7 +22,16 @@ PLACER = [sys.executable, "-c", "import sys; from placer_cli.app import main; sy
         (["solve"], "Missing argument"),
         (["slove", "a"], "No such command 'slove'. Did you mean 'solve'?"),
         (["solve", "a", "--tme-limit", "3"], "No such option: --tme-limit"),
-        (["solve", "a", "--time-limit", "-1"], "--time-limit"),
+        (["solve", "a", "--time-limit", "0"], "--time-limit is 0; it must be 0.1 or more"),
+        (["solve", "a", "--time-limit", "nan"], "--time-limit is nan; it must be 10,000,000 or"),
+        (["solve", "a", "--time-limit", "inf"], "--time-limit is inf; it must be 10,000,000 or"),
+        (["solve", "a", "--time-limit", "1e8"], "--time-limit is 1e8; it must be 10,000,000 or"),
+        (["solve", "a", "--time-limit", "soon"], "--time-limit is 'soon'; it must be a number"),
+        (["solve", "a", "--work-limit", "9" * 30], "; it must be 10,000,000 or less"),
+        (["solve", "a", "--workers", "1025"], "--workers is 1025; it must be 1,024 or less"),
+        (["solve", "a", "--workers", "two"], "--workers is 'two'; it must be a whole number"),
+        (["solve", "a", "--seed", "-1"], "--seed is -1; it must be 0 or more"),
+        (["solve", "a", "--seed", "2147483648"], "2147483648; it must be 2,147,483,647 or less"),
         (["solve", "a", "--format", "xml"], "'xml' is not one of 'table', 'json', 'yaml'"),
         (["solve", "nowhere.yaml"], "nowhere.yaml: "),
         (["solve", "."], ".: "),
@@ -45,6 +54,15 @@ def test_bad_usage_and_missing_files_end_with_two(
     assert words in captured.err
     assert captured.err.count("\n") == 1
     assert captured.out == ""
+
+
+def test_the_ends_of_the_ranges_are_allowed(tmp_path: Path) -> None:
+    """
+    The largest seed and limits do not upset the search.
+    """
+    largest = "--seed 2147483647 --time-limit 10000000 --work-limit 10000000 --workers 1"
+
+    assert main(["solve", written(tmp_path, SMALL), *largest.split()]) == Exit.DONE
 
 
 @pytest.mark.parametrize("arguments", [[], ["queue"]])

@@ -13,6 +13,15 @@ from placer_cli.exits import Exit
 from placer_cli.output import Format, document, format_of, output_file, refuse_inputs, replacing
 from placer_models.placement import Answer, GaveUp, Infeasible, PartlyPlaced, Placed
 
+LONGEST_S = 10**7
+"""More than a hundred days: beyond that a limit is a slip of the keyboard."""
+
+MOST_WORKERS = 1024
+"""More threads than that a search cannot use; each takes memory of its own."""
+
+LARGEST_SEED = 2**31 - 1
+"""The search takes a seed of 31 bits."""
+
 
 def solve(
     instance: Annotated[
@@ -24,21 +33,32 @@ def solve(
         typer.Option(help="greedy is fast and proves nothing; exact is the whole model at once."),
     ] = Engine.AUTO,
     time_limit: Annotated[
-        float, typer.Option(min=0.1, metavar="SECONDS", help="Wall-clock time to the answer.")
+        float,
+        typer.Option(
+            min=0.1, max=LONGEST_S, metavar="SECONDS", help="Wall-clock time to the answer."
+        ),
     ] = 60.0,
     work_limit: Annotated[
         int | None,
         typer.Option(
             min=1,
+            max=LONGEST_S,
             metavar="N",
             help="Deterministic work in place of time; with --workers 1 answers repeat.",
         ),
     ] = None,
     workers: Annotated[
         int | None,
-        typer.Option(min=1, metavar="N", help="Search threads. [default: one for each CPU]"),
+        typer.Option(
+            min=1,
+            max=MOST_WORKERS,
+            metavar="N",
+            help="Search threads. [default: one for each CPU]",
+        ),
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Seed of the search.")] = 0,
+    seed: Annotated[
+        int, typer.Option(min=0, max=LARGEST_SEED, metavar="N", help="Seed of the search.")
+    ] = 0,
     form: Annotated[Format, typer.Option("--format", help="How the answer is printed.")] = (
         Format.TABLE
     ),

@@ -1,0 +1,36 @@
+"""What is wrong with the usage, in our words: the option, its value, what is allowed."""
+
+import typer
+from pydantic import ValidationError
+
+
+def words_of(error: typer.TyperException) -> str:
+    """Return the message of a usage error, with the value that was given."""
+    if not isinstance(error, typer.BadParameter):
+        return error.format_message()
+    cause = error.__cause__
+    if isinstance(cause, ValidationError) and error.param is not None:
+        return _refused(error.param.get_error_hint().strip("'"), cause)
+    # Where we refuse a value ourselves, the message is a whole one.
+    own = error.param is None and error.param_hint is None
+    return error.message if own else error.format_message()
+
+
+def _refused(option: str, error: ValidationError) -> str:
+    fault = error.errors()[0]
+    value, limits = fault["input"], fault.get("ctx", {})
+    match fault["type"]:
+        case "greater_than_equal":
+            return f"{option} is {value}; it must be {_plain(limits['ge'])} or more"
+        case "less_than_equal":
+            return f"{option} is {value}; it must be {_plain(limits['le'])} or less"
+        case "int_parsing" | "int_from_float" | "int_parsing_size":
+            return f"{option} is '{value}'; it must be a whole number"
+        case "float_parsing":
+            return f"{option} is '{value}'; it must be a number"
+        case _:
+            return f"{option}: {fault['msg'].removeprefix('Value error, ').rstrip('.')}"
+
+
+def _plain(limit: float) -> str:
+    return f"{limit:,}".removesuffix(".0")
