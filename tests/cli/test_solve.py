@@ -232,6 +232,43 @@ def test_no_placement_is_an_answer_too(
     assert "never fits: 9 gpu of 8" in out
 
 
+def test_nothing_placed_greedily_is_no_matter_of_time(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """
+    The greedy path proves nothing: who gets nothing of it is sent to a search.
+    """
+    text = SMALL.split("gangs:")[0] + "pods: [{name: huge, requests: {gpu: 9}}]\n"
+
+    code = main(["solve", written(tmp_path, text), "--engine", "greedy"])
+
+    assert code == Exit.NO_ANSWER
+    assert capsys.readouterr().out.startswith(
+        "The greedy path placed nothing, and it proves nothing; try --engine auto.\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("limit", "words"),
+    [("--time-limit", "try a longer --time-limit."), ("--work-limit", "a larger --work-limit.")],
+)
+def test_who_ran_out_is_told_which_limit_to_raise(
+    limit: str,
+    words: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """
+    The advice names the limit that ended the search.
+    """
+    monkeypatch.setattr("placer.search.solver.solve", lambda *_: GaveUp(1.0, ()))
+
+    main(["solve", written(tmp_path, SMALL), limit, "1"])
+
+    assert words in capsys.readouterr().out
+
+
 def test_the_options_reach_the_solver(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """
     Engine, limits, workers and seed arrive as they were given.

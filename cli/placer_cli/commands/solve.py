@@ -104,7 +104,7 @@ def solve(
         from placer_cli.draw.canvas import canvas_of
 
         console = out()
-        console.print(draw_answer(answer, problem, canvas_of(console)))
+        console.print(draw_answer(answer, problem, options, canvas_of(console)))
     elif output is None:
         typer.echo(document(tree, form), nl=False)
     err().print(f"read in {read_s:.2f} s, solved in {solve_s:.2f} s", style="dim")

@@ -7,6 +7,7 @@ from rich.console import Group, RenderableType
 from rich.style import Style
 from rich.text import Text
 
+from placer.search.options import SolveOptions
 from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.flow import titled
 from placer_cli.draw.palette import BAD, GOOD, STRONG
@@ -18,13 +19,17 @@ from placer_models.cluster import Instance
 from placer_models.placement import Answer, GaveUp, Infeasible, PartlyPlaced, Placed
 
 
-def draw_answer(answer: Answer, instance: Instance, canvas: Canvas) -> RenderableType:
+def draw_answer(
+    answer: Answer, instance: Instance, options: SolveOptions, canvas: Canvas
+) -> RenderableType:
     """Draw an answer from its verdict down to the reasons."""
-    return Group(*_parts(answer, instance, canvas))
+    return Group(*_parts(answer, instance, options, canvas))
 
 
-def _parts(answer: Answer, instance: Instance, canvas: Canvas) -> Iterator[RenderableType]:
-    yield Text(verdict(answer, instance), _style(answer))
+def _parts(
+    answer: Answer, instance: Instance, options: SolveOptions, canvas: Canvas
+) -> Iterator[RenderableType]:
+    yield Text(verdict(answer, instance, options), _style(answer))
     match answer:
         case Placed() | PartlyPlaced():
             if answer.placement.pods:

@@ -2,13 +2,14 @@
 
 from typing import assert_never
 
+from placer.search.options import Engine, SolveOptions
 from placer_cli.draw.words import count, gb_per_s
 from placer_models.cluster import Instance
 from placer_models.goals import Tier
 from placer_models.placement import Answer, GaveUp, Infeasible, PartlyPlaced, Placed, TierValue
 
 
-def verdict(answer: Answer, instance: Instance) -> str:
+def verdict(answer: Answer, instance: Instance, options: SolveOptions) -> str:
     """Say how many pods have a place, and how good that is proven to be."""
     total = sum(len(gang.pods) for gang in instance.gangs)
     pods = count(total, "pod")
@@ -22,11 +23,11 @@ def verdict(answer: Answer, instance: Instance) -> str:
             return f"{placed:,} of {pods} placed; {_proof(answer.tiers)}."
         case Infeasible():
             return f"0 of {pods} placed: it is proven that nothing that waits can have a place."
+        case GaveUp() if options.engine is Engine.GREEDY:
+            return "The greedy path placed nothing, and it proves nothing; try --engine auto."
         case GaveUp():
-            return (
-                f"No placement was found or ruled out in {answer.after_s:.1f} s; "
-                "try a longer --time-limit."
-            )
+            more = "longer --time-limit" if options.work_limit is None else "larger --work-limit"
+            return f"No placement was found or ruled out in {answer.after_s:.1f} s; try a {more}."
         case _:
             assert_never(answer)
 
