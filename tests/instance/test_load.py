@@ -9,7 +9,6 @@ import pytest
 from placer.load import load_any, load_instance, load_placement
 from placer_models.cluster import Instance, Machine
 from placer_models.instance.errors import InputError
-from placer_models.instance.schema import json_schema
 from placer_models.machines.catalogue import load_machine
 from placer_models.placement import Placement
 
@@ -185,17 +184,3 @@ def test_standard_input_is_read_for_a_dash(text: str, monkeypatch: pytest.Monkey
     else:
         with pytest.raises(InputError, match="standard input:1: nodes: is missing"):
             load_instance([Path("-")])
-
-
-def test_the_json_schema_names_every_field() -> None:
-    """
-    Editors complete and check by it.
-    """
-    schema = json_schema()
-
-    assert set(schema["properties"]) == {
-        "apiVersion", "kind", "metadata", "machines", "nodes", "pods", "gangs", "gangGroups",
-        "running",
-    }  # fmt: skip
-    assert schema["additionalProperties"] is False
-    assert schema["$defs"]["NodePart"]["required"] == ["name", "machine"]

@@ -85,7 +85,13 @@ Minor = Annotated[int, Field(ge=0, le=65_535)]
 Priority = Annotated[int, Field(ge=-(2**31), le=2**31 - 1)]
 """As in Kubernetes: a larger one goes first."""
 
-Alignment = Annotated[AlignmentPolicy, BeforeValidator(_alignment)]
+Alignment = Annotated[
+    AlignmentPolicy,
+    BeforeValidator(_alignment),
+    WithJsonSchema(
+        {"type": "string", "enum": [*(p.value for p in AlignmentPolicy), *_KUBELET_POLICIES]}
+    ),
+]
 """In Kubernetes' spelling or the kubelet's (``single-numa-node``)."""
 
 Gather = Annotated[GatherLevel, BeforeValidator(_gather)]

@@ -1,8 +1,8 @@
 """The schema of an instance file: which fields there are, and their types."""
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator, ConfigDict, Field, model_validator
 
 from placer_models.instance.fields import (
     Alignment,
@@ -55,6 +55,8 @@ class ContainerPart(Part):
 
 class BindPart(Part):
     """A bind policy and its strength: one of the two is given."""
+
+    model_config = ConfigDict(json_schema_extra={"minProperties": 1, "maxProperties": 1})
 
     preferred: BindPolicy | None = None
     required: BindPolicy | None = None
@@ -148,8 +150,35 @@ class InstanceFile(Part):
 def json_schema() -> dict[str, object]:
     """Return the JSON Schema of an instance file, for editors."""
     schema = InstanceFile.model_json_schema(by_alias=True)
+    _as_read(schema)
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         **schema,
         "title": "Placer instance, placer/v1",
     }
+
+
+def _as_read(schema: dict[str, Any], *, item: bool = False) -> None:
+    """Make pydantic's schema take what the reader takes, and refuse what it refuses.
+
+    The reader takes a plain scalar for text, such as ``name: 7``, and wants a value for
+    every field: only an item of a list may be null. None in our models is a field left out.
+    """
+    if schema.get("type") == "string" and not {"enum", "const"} & schema.keys():
+        schema["type"] = ["string", "number", "boolean"]
+    if schema.get("default", "") is None:
+        del schema["default"]
+    if "anyOf" in schema and not item:
+        schema["anyOf"] = [branch for branch in schema["anyOf"] if branch != {"type": "null"}]
+        if len(schema["anyOf"]) == 1:
+            schema.update(schema.pop("anyOf")[0])
+            _as_read(schema)
+    for parts in ("$defs", "properties"):
+        for part in schema.get(parts, {}).values():
+            _as_read(part)
+    for part in schema.get("anyOf", ()):
+        _as_read(part)
+    if isinstance(schema.get("additionalProperties"), dict):
+        _as_read(schema["additionalProperties"])
+    if "items" in schema:
+        _as_read(schema["items"], item=True)
