@@ -17,6 +17,7 @@ from placer_cli.commands.validate import validate
 from placer_cli.commands.verify import verify
 from placer_cli.exits import Exit
 from placer_cli.queue.app import queue_app
+from placer_cli.streams import prepare_streams
 from placer_models.instance.errors import InputError, one_line
 
 app = typer.Typer(
@@ -58,10 +59,10 @@ def _options(
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; return its exit code. Errors end in one line on standard error."""
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
-            # A terminal that lacks a character shows a question mark, not a traceback.
-            stream.reconfigure(errors="replace")
+    if not prepare_streams():
+        return _fail(
+            "standard output is closed; give it a place, if only /dev/null", Exit.BAD_INPUT
+        )
     try:
         code = typer.main.get_command(app).main(
             None if arguments is None else list(arguments),

@@ -164,6 +164,33 @@ def test_a_reader_that_goes_away_ends_the_command_quietly() -> None:
     assert run.stdout.splitlines()[1] in (str(int(Exit.BROKEN_PIPE)), "0")
 
 
+@pytest.mark.parametrize(
+    ("closed", "code", "words"),
+    [
+        (">&-", Exit.BAD_INPUT, "placer: standard output is closed; give it a place"),
+        ("<&- >&-", Exit.BAD_INPUT, "placer: standard output is closed; give it a place"),
+        ("2>&-", Exit.DONE, ""),
+        ("<&-", Exit.DONE, "read in "),
+    ],
+)
+def test_a_closed_stream_is_no_defect(closed: str, code: Exit, words: str, tmp_path: Path) -> None:
+    """
+    Without standard output there is one line; the other two streams may be missing.
+    """
+    command = [*PLACER, "solve", written(tmp_path, SMALL), "--engine", "greedy"]
+
+    run = subprocess.run(
+        ["bash", "-c", f"{' '.join(map(_quoted, command))} {closed}"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert run.returncode == code
+    assert run.stderr.startswith(words)
+    assert run.stderr.count("\n") == (1 if words else 0)
+
+
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
 def test_a_full_disk_is_said() -> None:
     """
