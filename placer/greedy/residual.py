@@ -184,8 +184,9 @@ def sums_allow(residual: Residual, shape: Shape) -> bool:
         shape.memory <= residual.memory_total
         and (not pool_need or pool_need <= residual.pool_milli)
         and (not best_effort_need or best_effort_need <= residual.best_effort_milli)
-        and pool_left >= (shape.shared or residual.has_shared)
-        and best_effort_left >= (shape.best_effort or residual.has_best_effort)
+        # Who takes no CPU out of a pool cannot empty it; it may be empty already.
+        and pool_left >= (shape.shared or (owned > 0 and residual.has_shared))
+        and best_effort_left >= (shape.best_effort or (exclusive > 0 and residual.has_best_effort))
     )
 
 

@@ -27,7 +27,9 @@ def bound_first_tiers(
     levels = len(problem.priorities)
     if list(values[:levels]) == list(limits[:levels]):
         return list(limits[:levels])
-    relaxed = build_relaxed_model(problem)
+    relaxed = build_relaxed_model(problem, lambda: budget.over)
+    if relaxed is None:
+        return list(limits[:levels])
     bounds: list[int | None] = []
     for value, limit, expression in zip(values, limits, relaxed.levels, strict=False):
         bound = limit

@@ -66,6 +66,11 @@ class Budget:
         """Whether nothing is left that is worth starting a solver for."""
         return self.left <= min(0.005, 0.01 * self.total)
 
+    @property
+    def past_deadline(self) -> bool:
+        """Whether the caller's time is over; never so under a work limit."""
+        return self.options.work_limit is None and self.elapsed_s > self.options.time_limit_s
+
     def first_tier_slice(self) -> float:
         """Return what one sub-tier of tier 1 may spend."""
         return max(FIRST_TIER_SHARE * self.total, self.left / 2) if not self.over else 0.0

@@ -8,7 +8,7 @@ import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from placer.judge.measure import measure
+from placer.judge.measure import Vector, better, measure
 from placer.realise.pools import with_pools
 from placer.realise.realiser import Unrealisable, realise
 from placer.search.budget import Budget
@@ -90,13 +90,12 @@ class Neighbourhoods:
 
     def _pick(self) -> tuple[set[str], list[Gang]]:
         """Choose the nodes to clear and the waiting gangs to try on them."""
-        placed = {place.key for place in self.placement.pods}
-        waiting = [
-            gang for gang in self.instance.gangs if not any(pod.key in placed for pod in gang.pods)
-        ]
         nodes = [node for node in self.instance.nodes if not node.cordoned]
-        if not waiting:
-            return self._sample(nodes, self.size), []
+        waiting = self._waiting()
+        if not waiting or (self.rough and self.tried % ROUNDS_TO_REPAIR == 0):
+            names = set(sorted(self.rough)[: self.size])
+            self.rough -= names
+            return names | self._sample(nodes, self.size - len(names)), []
         chosen = self.rng.sample(waiting, min(MOST_WAITING, len(waiting)))
         specs = {pod.spec for pod in chosen[0].pods}
         able = [node for node in nodes if any(admits(node, spec) for spec in specs)]
@@ -190,19 +189,30 @@ class Neighbourhoods:
         else:
             after = self._solved(part, start, before, budget)
         self.budget.spend(budget)
-        if after is None:
-            return False
-        gains = {
-            tier.name: new - old
-            for (tier, old), (_, new) in zip(before, measure(part, after), strict=True)
-        }
-        self.values = [
-            value + gains.get(tier.name, 0)
-            for tier, value in zip(self.tiers, self.values, strict=True)
-        ]
+        return after is not None and self._accept(part, before, start, after)
+
+    def _accept(self, part: Instance, before: Vector, start: Placement, after: Placement) -> bool:
+        """Take over what a part has come to, if that is better for the whole."""
         moved = {pod.key for gang in part.gangs for pod in gang.pods}
         kept = [place for place in self.placement.pods if place.key not in moved]
-        self.placement = Placement((*kept, *after.pods))
+        whole = Placement((*kept, *after.pods))
+        if {place.key for place in start.pods} == {place.key for place in after.pods}:
+            gains = {
+                tier.name: new - old
+                for (tier, old), (_, new) in zip(before, measure(part, after), strict=True)
+            }
+            self.values = [
+                value + gains.get(tier.name, 0)
+                for tier, value in zip(self.tiers, self.values, strict=True)
+            ]
+        else:
+            # Other pods run now, and what the best links are for them is seen only on
+            # all nodes, so the part's own measure does not do.
+            worth = measure(self.instance, whole)
+            if not better(worth, tuple(zip(self.tiers, self.values, strict=True))):
+                return False
+            self.values = [value for _, value in worth]
+        self.placement = whole
         return True
 
     def _solved(
@@ -245,22 +255,22 @@ class Neighbourhoods:
         here = [place for place in self.placement.pods if place.node in nodes]
         inside = {place.key for place in here}
         away = {place.key for place in self.placement.pods} - inside
-        touched = {_key(self._gang_of[key]) for key in inside}
-        reaching = {_key(self._gang_of[key]) for key in away}
-        free = (touched - reaching) | {_key(gang) for gang in waiting}
+        touched = {self._gang_of[key].key for key in inside}
+        reaching = {self._gang_of[key].key for key in away}
+        free = (touched - reaching) | {gang.key for gang in waiting}
         groups = []
         for group in self.instance.groups:
-            members = {(*key, False) for key in group.gangs}
+            members = set(group.gangs)
             if members <= free:
                 groups.append(group)
             else:
                 free -= members
-        top = 1 + max(gang.priority for gang in self.instance.gangs)
+        top = 1 + max((gang.priority for gang in self.instance.gangs), default=0)
         gangs = []
         for gang in self.instance.gangs:
-            if _key(gang) in free:
+            if gang.key in free:
                 gangs.append(gang)
-            elif _key(gang) in touched:
+            elif gang.key in touched:
                 gangs.append(_held(gang, inside, top))
         return Instance(
             nodes=tuple(node for node in self.instance.nodes if node.name in nodes),
@@ -268,11 +278,6 @@ class Neighbourhoods:
             groups=tuple(groups),
             running=tuple(r for r in self.instance.running if r.placement.node in nodes),
         ), Placement(tuple(here))
-
-
-def _key(gang: Gang) -> tuple[str, str, bool]:
-    """Return what names a gang: a lone pod may share its key with a gang."""
-    return (*gang.key, gang.lone)
 
 
 def _held(gang: Gang, inside: set[tuple[str, str]], priority: int) -> Gang:

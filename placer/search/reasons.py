@@ -9,46 +9,72 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
 from placer.state.account import Account, account_of
-from placer.state.fits import admits, fit_of
+from placer.state.fits import admits
 from placer_models.alignment import effective_policy
 from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.cpuset import CpuSet
 from placer_models.placement import Placement, Unplaced
 from placer_models.pod import Gang, Pod, PodSpec, pods_of
 from placer_models.policy import AlignmentPolicy, BindPolicy, QosClass
+from placer_models.problem import Problem
+from placer_models.quantity import format_bytes
 
 Blocker = str
 """What keeps a pod off a node, in a few words that name the rule."""
 
 
 def why_unplaced(
-    instance: Instance, before: Sequence[Account], placement: Placement
+    instance: Instance,
+    problem: Problem,
+    before: Sequence[Account],
+    placement: Placement,
+    stop: Callable[[], bool],
 ) -> tuple[Unplaced, ...]:
     """List the pods without a place, each with its reasons.
 
     Args:
-        instance: The problem.
+        instance: The instance.
+        problem: The same in integers.
         before: What the running pods leave, node by node.
         placement: The answer.
+        stop: Asked once a spec whether the time is over; later specs are not looked into.
 
     """
     placed = {pod.key for pod in placement.pods}
     if all(pod.key in placed for pod in pods_of(instance.gangs)):
         return ()
     empty = [account_of(node, ()) for node in instance.nodes]
-    after = _after(instance, placement)
-    known: dict[PodSpec, str] = {}
+    states = (empty, before, _after(instance, placement))
+    known: dict[int, str] = {}
     left_out = []
+    shapes = iter(problem.pods)
     for gang in instance.gangs:
-        missing = [pod for pod in gang.pods if pod.key not in placed]
-        for pod in missing:
-            if pod.spec not in known:
-                known[pod.spec] = _verdict(instance.nodes, pod.spec, (empty, before, after))
-            reasons = (known[pod.spec], *_gang_reasons(instance, gang, len(missing)))
+        missing = [
+            (pod, shape)
+            for pod, shape in zip(gang.pods, shapes, strict=False)
+            if pod.key not in placed
+        ]
+        for pod, shape in missing:
+            if shape not in known:
+                known[shape] = (
+                    "time: it ran out before the reason was looked into"
+                    if stop()
+                    else _verdict(instance, problem, _Ask(pod.spec, shape), states)
+                )
+            reasons = (known[shape], *_gang_reasons(instance, gang, len(missing)))
             left_out.append(
                 Unplaced(pod.name, pod.namespace, None if gang.lone else gang.name, reasons)
             )
     return tuple(left_out)
+
+
+class _Ask:
+    """What pods of one spec ask for, worked out once."""
+
+    def __init__(self, spec: PodSpec, shape: int) -> None:
+        self.spec = spec
+        self.shape = shape
+        self.requests = spec.requests
 
 
 def _after(instance: Instance, placement: Placement) -> list[Account]:
@@ -76,14 +102,21 @@ def _gang_reasons(instance: Instance, gang: Gang, missing: int) -> Iterable[str]
         yield f"gang {gang.name} runs with {running} of {len(gang.pods)}, minimum {gang.minimum}"
 
 
-def _verdict(nodes: Sequence[Node], spec: PodSpec, accounts: tuple[Sequence[Account], ...]) -> str:
+def _verdict(
+    instance: Instance, problem: Problem, ask: _Ask, states: tuple[Sequence[Account], ...]
+) -> str:
     """Say when the pod stops fitting, and what blocks it then on how many nodes."""
     words = ("never fits", "not now: running pods leave no room", "outvoted")
-    for word, state in zip(words, accounts, strict=True):
-        blockers = [_blocker(node, spec, a) for node, a in zip(nodes, state, strict=True)]
-        if all(blocker is not None for blocker in blockers):
-            counted = Counter(blocker for blocker in blockers if blocker is not None)
-            return f"{word} ({_counts(counted)})"
+    for word, accounts in zip(words, states, strict=True):
+        blockers: Counter[Blocker] = Counter()
+        for node, state, account in zip(instance.nodes, problem.nodes, accounts, strict=True):
+            fits = problem.fits[ask.shape][state.kind] is not None
+            blocker = _blocker(node, ask, account, fits)
+            if blocker is None:
+                break
+            blockers[blocker] += 1
+        else:
+            return f"{word} ({_counts(blockers)})"
     return "some node has room for this pod alone, by amounts"
 
 
@@ -97,14 +130,19 @@ def _counts(counted: Counter[Blocker]) -> str:
     return "; ".join(parts) + (f"; and {more} more kinds of reason" if more else "")
 
 
-def _blocker(node: Node, spec: PodSpec, account: Account) -> Blocker | None:
+def _blocker(node: Node, ask: _Ask, account: Account, fits: bool) -> Blocker | None:
     """Return the first rule, in a fixed order, that keeps the pod off the node."""
-    return next(
-        (blocker for rule in _RULES if (blocker := rule(node, spec, account)) is not None), None
-    )
+    for rule in _RULES:
+        blocker = rule(node, ask, account)
+        if blocker is not None:
+            return blocker
+    if not fits:
+        return "alignment: no set of NUMA nodes is of the fewest for every resource"
+    return None
 
 
-def _node_rules(node: Node, spec: PodSpec, _: Account) -> Blocker | None:
+def _node_rules(node: Node, ask: _Ask, _: Account) -> Blocker | None:
+    spec = ask.spec
     if node.cordoned:
         return "cordon"
     if not admits(node, spec):
@@ -115,14 +153,14 @@ def _node_rules(node: Node, spec: PodSpec, _: Account) -> Blocker | None:
     return None
 
 
-def _cpus(node: Node, spec: PodSpec, account: Account) -> Blocker | None:
-    milli = spec.requests.cpu_milli
+def _cpus(node: Node, ask: _Ask, account: Account) -> Blocker | None:
+    spec, milli = ask.spec, ask.requests.cpu_milli
     if spec.qos.owns_cpus:
         want = milli // 1000
-        free = min(_ownable(node, spec, account.free_cpus), _pool_cpus(node, account))
+        free = min(_ownable(node, spec, account.free_cpus), _pool_cpus(account))
         if want > free:
             return f"cpu-count asks {want} CPUs of its own"
-    elif spec.qos is QosClass.LS and milli > 1000 * _pool_cpus(node, account):
+    elif spec.qos is QosClass.LS and milli > 1000 * _pool_cpus(account):
         return f"shared-pool asks {milli / 1000:g} CPUs"
     elif spec.qos is QosClass.LS and not account.pool:
         return "shared-pool is empty"
@@ -131,7 +169,7 @@ def _cpus(node: Node, spec: PodSpec, account: Account) -> Blocker | None:
     return None
 
 
-def _pool_cpus(node: Node, account: Account) -> float:
+def _pool_cpus(account: Account) -> float:
     return len(account.free_cpus) - account.shared_milli / 1000
 
 
@@ -145,35 +183,28 @@ def _ownable(node: Node, spec: PodSpec, free: CpuSet) -> int:
     return sum(len(threads) for threads in cores if threads <= free)
 
 
-def _memory(node: Node, spec: PodSpec, account: Account) -> Blocker | None:
-    want = spec.requests.memory_bytes
-    policy = effective_policy(spec.alignment, node.alignment)
+def _memory(node: Node, ask: _Ask, account: Account) -> Blocker | None:
+    want = ask.requests.memory_bytes
+    policy = effective_policy(ask.spec.alignment, node.alignment)
     single = policy is AlignmentPolicy.SINGLE_NUMA_NODE
     free = (max if single else sum)(account.memory_bytes.values())
     if want > free:
         where = " on one NUMA node" if single else ""
-        return f"memory asks {want / 2**30:g} GiB{where}"
+        return f"memory asks {format_bytes(want)}{where}"
     return None
 
 
-def _devices(node: Node, spec: PodSpec, account: Account) -> Blocker | None:
-    free = Counter(device_type for device_type, _ in account.free_devices)
-    for request in spec.requests.devices:
-        if request.count > free[request.type]:
+def _devices(node: Node, ask: _Ask, account: Account) -> Blocker | None:
+    for request in ask.requests.devices:
+        free = sum(device_type == request.type for device_type, _ in account.free_devices)
+        if request.count > free:
             return f"device-count asks {request.count} {request.type}"
     return None
 
 
-def _alignment(node: Node, spec: PodSpec, account: Account) -> Blocker | None:
-    if fit_of(spec, node) is None:
-        return "alignment: no set of NUMA nodes is of the fewest for every resource"
-    return None
-
-
-_RULES: tuple[Callable[[Node, PodSpec, Account], Blocker | None], ...] = (
+_RULES: tuple[Callable[[Node, _Ask, Account], Blocker | None], ...] = (
     _node_rules,
     _cpus,
     _memory,
     _devices,
-    _alignment,
 )

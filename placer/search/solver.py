@@ -14,6 +14,7 @@ from placer.state.account import Account
 from placer.state.batch import accounts_of, build_problem
 from placer_models.cluster import Instance
 from placer_models.placement import Answer, GaveUp, Infeasible, PartlyPlaced, Placed, TierValue
+from placer_models.problem import Problem
 
 ENDING = 3
 """Times of realising and judging once, that the end of a search takes."""
@@ -62,18 +63,21 @@ def solve(
     )
     if options.engine is not Engine.GREEDY:
         search.run(whole=options.engine is Engine.EXACT)
-    return _answer(instance, accounts, search.best, search.bounds, budget)
+    return _answer(instance, accounts, problem, search.best, search.bounds, budget)
 
 
 def _answer(
     instance: Instance,
     accounts: Sequence[Account],
+    problem: Problem,
     best: Judged,
     bounds: Bounds,
     budget: Budget,
 ) -> Answer:
     tiers = _tier_values(best, bounds)
-    left_out = why_unplaced(instance, accounts, best.placement)
+    left_out = why_unplaced(
+        instance, problem, accounts, best.placement, lambda: budget.past_deadline
+    )
     if not left_out:
         return Placed(best.placement, tiers)
     if best.placement.pods:

@@ -28,14 +28,18 @@ def build_problem(instance: Instance, accounts: Sequence[Account] | None = None)
     specs: dict[PodSpec, int] = {}
     pods = tuple(specs.setdefault(pod.spec, len(specs)) for pod in pods_of(instance.gangs))
     kinds: dict[Node, int] = {}
-    kind_of = [kinds.setdefault(_kind(node), len(kinds)) for node in instance.nodes]
+    selected = frozenset(key for spec in specs for key, _ in spec.node_selector)
+    bare = [_kind(node, selected) for node in instance.nodes]
+    kind_of = [kinds.setdefault(node, len(kinds)) for node in bare]
     unit = _memory_unit(specs, accounts)
     boards = {kind: _boards(kind) for kind in kinds}
     priorities = tuple(sorted({gang.priority for gang in instance.gangs}, reverse=True))
     return Problem(
         nodes=tuple(
-            _node_state(node, kind, boards[_kind(node)], account, unit)
-            for node, kind, account in zip(instance.nodes, kind_of, accounts, strict=True)
+            _node_state(node, kind, boards[alike], account, unit)
+            for node, kind, alike, account in zip(
+                instance.nodes, kind_of, bare, accounts, strict=True
+            )
         ),
         shapes=tuple(_shape(spec, kinds, unit) for spec in specs),
         pods=pods,
@@ -57,12 +61,15 @@ def cells_of(node: Node, account: Account, unit_bytes: int) -> tuple[Cell, ...]:
     return tuple(cells)
 
 
-def _kind(node: Node) -> Node:
-    """Return the node without its name: nodes of one kind are equal when empty."""
+def _kind(node: Node, selected: frozenset[str]) -> Node:
+    """Return the node without its name: nodes of one kind are equal when empty.
+
+    Labels that no pod selects by tell nothing apart; most nodes have one of their own.
+    """
     return Node(
         name="",
         machine=node.machine,
-        labels=node.labels,
+        labels=tuple(label for label in node.labels if label[0] in selected),
         reserved_cpus=node.reserved_cpus,
         alignment=node.alignment,
         unhealthy=node.unhealthy,
@@ -147,8 +154,7 @@ def _gangs(instance: Instance, priorities: tuple[int, ...]) -> tuple[GangTask, .
                 minimum=gang.minimum,
                 weight=gang.weight,
                 level=priorities.index(gang.priority),
-                # A lone pod can share its key with a gang, and is in no group.
-                group=None if gang.lone else group_of.get(gang.key),
+                group=group_of.get(gang.key),
                 gathered=gang.gather is GatherLevel.NODE,
             )
         )

@@ -1,5 +1,7 @@
 """The relaxed model bounds what no placement can reach."""
 
+import pytest
+
 from brute_force import best_vector
 from placer.search.bound import bound_first_tiers
 from placer.search.budget import Budget
@@ -7,6 +9,7 @@ from placer.search.exact import limits_of
 from placer.search.options import SolveOptions
 from placer.state.batch import build_problem
 from placer_models.cluster import Instance, Machine, Node
+from placer_models.cpsat import relaxed
 from placer_models.pod import Container, Gang, Pod, PodSpec, Resources
 from placer_models.topology import Cpu, NumaNode, Topology
 from worlds import tiny_instance
@@ -45,3 +48,31 @@ def test_slots_are_counted_not_only_sums() -> None:
     )
 
     assert bounds(instance, [0]) == [0]
+
+
+def test_a_relaxed_model_that_would_be_too_large_claims_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """
+    What needs no solving is still known.
+    """
+    monkeypatch.setattr(relaxed, "MOST_COUNTS", 0)
+    instance = tiny_instance(3)
+    levels = len({gang.priority for gang in instance.gangs})
+
+    assert bounds(instance, [0] * levels) == limits_of(build_problem(instance))[:levels]
+
+
+def test_memory_beyond_64_bits_is_rounded_and_bounds_still_hold() -> None:
+    """
+    Nine thousand pods of 1 PiB and one odd byte: sums pass 2**63, a rounded bound does not.
+    """
+    pib = 2**50
+    topology = Topology("x86_64", (Cpu(0, 0, 0, 0),), (NumaNode(0, pib + 1),))
+    spec = PodSpec((Container("main", Resources(memory_bytes=pib)),))
+    gangs = (Gang(f"p{i}", "default", (Pod(f"p{i}", "default", spec),), 1) for i in range(9_000))
+    nodes = (Node(f"n{i}", Machine("huge", "", topology)) for i in range(100))
+    (bound,) = bounds(Instance(tuple(nodes), tuple(gangs)), [200])
+
+    assert bound is not None
+    assert 200 <= bound <= 202

@@ -2,7 +2,7 @@
 
 import pytest
 
-from placer.search.options import SolveOptions
+from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer_models.cluster import Instance, Machine, Node, RunningPod
 from placer_models.placement import PartlyPlaced, Placed, PodPlacement
@@ -59,3 +59,29 @@ def test_a_pod_that_takes_from_an_overfull_pool_waits(qos: QosClass) -> None:
     answer = solve(overfull(pod("more", qos, 1000)), SolveOptions(workers=1))
 
     assert not isinstance(answer, Placed | PartlyPlaced)
+
+
+def test_a_pool_that_is_empty_already_blocks_only_those_who_need_it() -> None:
+    """
+    CPUs went offline under running pods: the LS pod has none left. That node takes no
+    LS pod and gives no CPU away, but memory, and other nodes go on as ever.
+    """
+    cpus = (Cpu(0, core=0, package=0, numa_node=0),)
+    machine = Machine("one", "", Topology("x86_64", cpus, (NumaNode(0, GIB),)))
+    owner, sharer = pod("owner", QosClass.LSR, 1000), pod("sharer", QosClass.LS, 500)
+    running = (
+        RunningPod(owner, PodPlacement("owner", "default", None, "n", frozenset({0}))),
+        RunningPod(sharer, PodPlacement("sharer", "default", None, "n", frozenset({0}))),
+    )
+    for qos, where in ((QosClass.BE, {"n", "m"}), (QosClass.LS, {"m"}), (QosClass.LSR, {"m"})):
+        waiting = pod("new", qos, 0 if qos is QosClass.BE else 1000, GIB // 2)
+        instance = Instance(
+            nodes=(Node("n", machine), Node("m", machine)),
+            gangs=(Gang("new", "default", (waiting,), 1, lone=True),),
+            running=running,
+        )
+        for engine in Engine:
+            answer = solve(instance, SolveOptions(engine=engine, workers=1))
+
+            assert isinstance(answer, Placed)
+            assert answer.placement.pods[0].node in where

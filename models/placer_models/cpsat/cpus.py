@@ -72,7 +72,7 @@ def the_shared_pool_fits(model: CpModel, problem: Problem, x: Decisions) -> None
         owned = LinearExpr.sum([seat.shape.owned_cpus * seat.count for seat in seats])
         asked = LinearExpr.sum([seat.shape.shared_milli * seat.count for seat in seats])
         model.add(asked + 1000 * owned <= node.pool_milli)
-        if node.has_shared:
+        if node.has_shared and node.pool_cpus:  # an empty pool has no CPU to give away
             model.add(owned <= node.pool_cpus - 1)
         for seat in seats:
             if seat.shape.shared and not node.has_shared:
@@ -88,7 +88,7 @@ def the_best_effort_pool_fits(model: CpModel, problem: Problem, x: Decisions) ->
         )
         asked = LinearExpr.sum([seat.shape.best_effort_milli * seat.count for seat in seats])
         model.add(asked + 1000 * owned <= node.best_effort_milli)
-        if node.has_best_effort:
+        if node.has_best_effort and node.best_effort_cpus:
             model.add(owned <= node.best_effort_cpus - 1)
         for seat in seats:
             if seat.shape.best_effort and not node.has_best_effort:

@@ -6,15 +6,15 @@ bounds how many pods of at least that size it takes. Every placement is a soluti
 what the relaxed model cannot reach no placement can.
 """
 
-from collections import defaultdict
-from collections.abc import Iterator
+from collections import Counter, defaultdict
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
 from placer_models.cpsat.expression import Expression
 from placer_models.goals import MEMBER_ABOVE_POINTS, MEMBER_OF_MINIMUM_POINTS
-from placer_models.problem import NodeState, Problem, Shape
+from placer_models.problem import NodeState, Problem
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,27 +25,48 @@ class RelaxedModel:
     levels: tuple[Expression, ...]
 
 
-def build_relaxed_model(problem: Problem) -> RelaxedModel:
-    """Write the relaxed model down; nothing is solved yet."""
+MOST_COUNTS = 100_000
+"""Families x classes of nodes that are written down; a fleet of nodes that all differ
+and as many different pods have no relaxed bound."""
+
+MEMORY_BITS = 40
+"""Memory is counted in so many bits at most, so that no sum leaves 64 bits."""
+
+
+def build_relaxed_model(problem: Problem, stop: Callable[[], bool]) -> RelaxedModel | None:
+    """Write the relaxed model down; nothing is solved yet.
+
+    Args:
+        problem: The batch.
+        stop: Asked now and then whether the time is over.
+
+    Returns:
+        The model; None where it would be too large, or was stopped.
+
+    """
     model = CpModel()
-    classes: defaultdict[NodeState, int] = defaultdict(int)
-    for node in problem.nodes:
-        classes[node] += 1
+    classes = Counter(problem.nodes)
     families = _families(problem)
-    counts: dict[tuple[int, int], IntVar] = {}
-    for f, (_, shape, pods) in enumerate(families):
-        for c, (node, copies) in enumerate(classes.items()):
-            slots = _slots(problem, shape, node)
-            if slots:
-                most = min(len(pods), copies * slots)
-                counts[f, c] = model.new_int_var(0, most, f"count[{f},{c}]")
+    if len(classes) * len(families) > MOST_COUNTS:
+        return None
+    unit = _memory_unit(problem)
+    of_family: list[list[IntVar]] = [[] for _ in families]
     for c, (node, copies) in enumerate(classes.items()):
-        here = [(problem.shapes[families[f][1]], var) for (f, at), var in counts.items() if at == c]
-        for free, takers in _resources(node, here):
-            _fits(model, free, copies, takers)
+        if stop():
+            return None
+        here: list[tuple[Demands, IntVar]] = []
+        demands = {shape: _demands(problem, shape, node, unit) for _, shape, _ in families}
+        for f, (_, shape, pods) in enumerate(families):
+            asked = demands[shape]
+            slots = 0 if asked is None else _slots(asked, len(pods))
+            if asked is not None and slots:
+                count = model.new_int_var(0, min(len(pods), copies * slots), f"count[{f},{c}]")
+                of_family[f].append(count)
+                here.append((asked, count))
+        _fill(model, copies, here)
     placed = []
-    for f, (_, _, pods) in enumerate(families):
-        total = LinearExpr.sum([var for (family, _), var in counts.items() if family == f])
+    for (_, _, pods), counts in zip(families, of_family, strict=True):
+        total = LinearExpr.sum(counts)
         model.add(total <= len(pods))
         placed.append(total)
     return RelaxedModel(model, _levels(model, problem, families, placed))
@@ -61,49 +82,58 @@ def _families(problem: Problem) -> list[tuple[int | None, int, tuple[int, ...]]]
     return [(owner, shape, tuple(pods)) for (owner, shape, _, _), pods in alike.items()]
 
 
-def _slots(problem: Problem, shape_index: int, node: NodeState) -> int:
-    """Return how many pods of the shape the node holds, each resource by itself."""
-    shape = problem.shapes[shape_index]
-    if problem.fits[shape_index][node.kind] is None:
-        return 0
-    return min(
-        (free // demand for free, demand in _demands(node, shape) if demand),
-        default=len(problem.pods),
-    )
+Demands = dict[str, tuple[int, int]]
+"""Resource -> (what a node has of it, what a pod takes of it)."""
 
 
-def _demands(node: NodeState, shape: Shape) -> Iterator[tuple[int, int]]:
-    """Yield what the node has and what the shape takes of it, resource by resource."""
-    yield sum(c.cores * c.free for c in node.cores), shape.owned_cpus
-    yield node.pool_milli, shape.shared_milli + 1000 * shape.owned_cpus
-    yield (
-        node.best_effort_milli,
-        shape.best_effort_milli + 1000 * (shape.owned_cpus if shape.exclusive else 0),
-    )
-    yield sum(cell.memory for cell in node.cells), shape.memory
+def _demands(problem: Problem, index: int, node: NodeState, unit: int) -> Demands | None:
+    """Return what a shape takes of a node; None: it never runs there."""
+    shape = problem.shapes[index]
+    if problem.fits[index][node.kind] is None:
+        return None
+    exclusive = shape.owned_cpus if shape.exclusive else 0
+    found = {
+        "cpus": (sum(c.cores * c.free for c in node.cores), shape.owned_cpus),
+        "pool": (node.pool_milli, shape.shared_milli + 1000 * shape.owned_cpus),
+        "be-pool": (node.best_effort_milli, shape.best_effort_milli + 1000 * exclusive),
+        # Less is asked for and more is there than in truth: still nothing is cut off.
+        "memory": (
+            -(-sum(cell.memory for cell in node.cells) // unit),
+            shape.memory // unit,
+        ),
+    }
     for device_type, count in shape.devices:
         bank = node.bank(device_type)
-        yield (sum(bank.free) if bank else 0), count
+        found[f"device {device_type}"] = (sum(bank.free) if bank else 0, count)
+    return {name: amounts for name, amounts in found.items() if amounts[1]}
 
 
-def _resources(
-    node: NodeState, here: list[tuple[Shape, IntVar]]
-) -> Iterator[tuple[int, list[tuple[int, IntVar]]]]:
-    """Yield each resource of a node: what is free, and who takes how much of it."""
-    plain = 4
-    for i in range(plain):
-        amounts = [(list(_demands(node, shape))[i], var) for shape, var in here]
-        if amounts:
-            yield amounts[0][0][0], [(demand, var) for (_, demand), var in amounts if demand]
-    for bank in node.banks:
-        takers = [(shape.count_of(bank.type), var) for shape, var in here]
-        yield sum(bank.free), [(count, var) for count, var in takers if count]
+def _slots(demands: Demands, most: int) -> int:
+    """Return how many pods the node holds, each resource by itself."""
+    return min((free // taken for free, taken in demands.values()), default=most)
+
+
+def _fill(model: CpModel, copies: int, here: list[tuple[Demands, IntVar]]) -> None:
+    """Bound what the pods of a class of nodes take of each resource."""
+    takers: defaultdict[str, list[tuple[int, IntVar]]] = defaultdict(list)
+    has: dict[str, int] = {}
+    for demands, count in here:
+        for name, (free, taken) in demands.items():
+            takers[name].append((taken, count))
+            has[name] = free
+    for name, free in has.items():
+        _fits(model, free, copies, takers[name])
+
+
+def _memory_unit(problem: Problem) -> int:
+    """Return the unit in which all memory asked for, and all there is, is small enough."""
+    asked = sum(problem.shapes[shape].memory for shape in problem.pods)
+    there = sum(cell.memory for node in problem.nodes for cell in node.cells)
+    return 1 + (max(asked, there) >> MEMORY_BITS)
 
 
 def _fits(model: CpModel, free: int, copies: int, takers: list[tuple[int, IntVar]]) -> None:
     """The sum fits the class, and pods of at least a size fit into the node's slots."""
-    if not takers:
-        return
     model.add(LinearExpr.sum([demand * var for demand, var in takers]) <= free * copies)
     for size in sorted({demand for demand, _ in takers}):
         slots = free // size
