@@ -16,6 +16,8 @@ from placer_models.instance.documents import documents_of
 from placer_models.instance.machine_writer import machine_to_dict
 from placer_models.instance.writer import instance_to_dict, instance_to_yaml
 from placer_models.machines.catalogue import load_machine, machine_names
+from placer_models.pod import Gang, Pod
+from placer_models.policy import BindPolicy, Strength
 from placer_models.topology import Topology
 from worlds import tiny_instances
 
@@ -57,6 +59,19 @@ def canonical_machine(machine: Machine) -> Machine:
     )
 
 
+def canonical_pod(pod: Pod) -> Pod:
+    """Return the pod without a bind policy that decides nothing: a file cannot say it."""
+    if pod.spec.qos.owns_cpus:
+        return pod
+    spec = replace(pod.spec, bind=BindPolicy.DEFAULT, bind_strength=Strength.PREFERRED)
+    return replace(pod, spec=spec)
+
+
+def canonical_gang(gang: Gang) -> Gang:
+    """Return the gang with such pods."""
+    return replace(gang, pods=tuple(map(canonical_pod, gang.pods)))
+
+
 def canonical(instance: Instance) -> Instance:
     """Return the instance in the order of the reader, without what it fills in."""
     return replace(
@@ -64,9 +79,12 @@ def canonical(instance: Instance) -> Instance:
         nodes=tuple(
             replace(node, machine=canonical_machine(node.machine)) for node in instance.nodes
         ),
-        gangs=tuple(sorted(instance.gangs, key=lambda gang: not gang.lone)),
+        gangs=tuple(map(canonical_gang, sorted(instance.gangs, key=lambda gang: not gang.lone))),
         running=tuple(
-            RunningPod(runner.pod, replace(runner.placement, containers=(), devices=grants))
+            RunningPod(
+                canonical_pod(runner.pod),
+                replace(runner.placement, containers=(), devices=grants),
+            )
             for runner in instance.running
             for grants in [tuple(replace(grant, id="") for grant in runner.placement.devices)]
         ),

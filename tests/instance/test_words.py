@@ -157,7 +157,8 @@ def test_a_bind_policy_alone_is_a_wish(
     """
     Only `required:` makes it a demand.
     """
-    found = read(f"{NODES}pods: [{{name: a, cpuBindPolicy: {written}}}]")
+    pod = f"{{name: a, qos: LSR, requests: {{cpu: 2}}, cpuBindPolicy: {written}}}"
+    found = read(f"{NODES}pods: [{pod}]")
     spec = found.gangs[0].pods[0].spec
 
     assert (spec.bind, spec.bind_strength) == (policy, strength)

@@ -64,6 +64,13 @@ class PodReader:
             bind, strength = part.cpu_bind_policy.required, Strength.REQUIRED
         elif part.cpu_bind_policy and part.cpu_bind_policy.preferred:
             bind = part.cpu_bind_policy.preferred
+        if not qos.owns_cpus and bind is not BindPolicy.DEFAULT:
+            why = "" if part.qos else ", for none is given"
+            self._faults.add(
+                place.at("cpuBindPolicy"),
+                f"the qos of this pod is {qos}{why}; cpuBindPolicy needs CPUs of its own: "
+                "qos LSE or LSR",
+            )
         return PodSpec(
             containers=containers,
             qos=qos,

@@ -11,7 +11,7 @@ from placer_models.instance.machine_writer import Json, machine_to_dict
 from placer_models.instance.pods import ONLY_CONTAINER
 from placer_models.instance.schema import API_VERSION
 from placer_models.placement import DeviceGrant
-from placer_models.pod import Container, ContainerRole, Gang, Pod, Resources
+from placer_models.pod import Container, ContainerRole, Gang, Pod, PodSpec, Resources
 from placer_models.policy import AlignmentPolicy, BindPolicy, Strength
 from placer_models.quantity import format_bytes
 
@@ -159,15 +159,20 @@ def _pod(pod: Pod) -> Json:
             }
             for container in spec.containers
         ]
-    if spec.bind_strength is Strength.REQUIRED:
-        written["cpuBindPolicy"] = {"required": spec.bind.value}
-    elif spec.bind is not BindPolicy.DEFAULT:
-        written["cpuBindPolicy"] = spec.bind.value
+    if spec.qos.owns_cpus:
+        written.update(_bind(spec))
     if spec.alignment is not AlignmentPolicy.NONE:
         written["numaPolicy"] = spec.alignment.value
     if spec.node_selector:
         written["nodeSelector"] = dict(spec.node_selector)
     return written
+
+
+def _bind(spec: PodSpec) -> Json:
+    """Write the bind policy of a pod that owns CPUs; for others a file has none."""
+    if spec.bind_strength is Strength.REQUIRED:
+        return {"cpuBindPolicy": {"required": spec.bind.value}}
+    return {} if spec.bind is BindPolicy.DEFAULT else {"cpuBindPolicy": spec.bind.value}
 
 
 def _amounts(resources: Resources) -> Json:
