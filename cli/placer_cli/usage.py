@@ -8,12 +8,27 @@ def words_of(error: typer.TyperException) -> str:
     """Return the message of a usage error, with the value that was given."""
     if not isinstance(error, typer.BadParameter):
         return error.format_message()
+    if not error.message and error.ctx is not None:
+        return _missing(error.ctx.command, error.format_message())
     cause = error.__cause__
     if isinstance(cause, ValidationError) and error.param is not None:
         return _refused(error.param.get_error_hint().strip("'"), cause)
     # Where we refuse a value ourselves, the message is a whole one.
     own = error.param is None and error.param_hint is None
     return error.message if own else error.format_message()
+
+
+def _missing(command: object, otherwise: str) -> str:
+    """Name the word that is missing: the last, though the parser misses the first."""
+    needed = [
+        param
+        for param in getattr(command, "params", ())
+        if param.param_type_name == "argument" and param.required
+    ]
+    if not needed:
+        return otherwise
+    words = [f"{param.metavar}{'...' if param.nargs == -1 else ''}" for param in needed]
+    return f"{needed[-1].metavar} is missing: expected {' '.join(words)}"
 
 
 def _refused(option: str, error: ValidationError) -> str:

@@ -19,7 +19,8 @@ PLACER = [sys.executable, "-c", "import sys; from placer_cli.app import main; sy
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["solve"], "Missing argument"),
+        (["solve"], "INSTANCE is missing: expected INSTANCE... (see placer solve --help)"),
+        (["verify", "a.yaml"], "PLACEMENT is missing: expected INSTANCE... PLACEMENT (see"),
         (["slove", "a"], "No such command 'slove'. Did you mean 'solve'?"),
         (["solve", "a", "--tme-limit", "3"], "No such option: --tme-limit"),
         (["solve", "a", "--time-limit", "0"], "--time-limit is 0; it must be 0.1 or more"),
