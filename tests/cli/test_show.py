@@ -120,6 +120,19 @@ def test_the_catalogue_is_listed_whole(capsys: pytest.CaptureFixture[str]) -> No
     assert "NV2 50, NV1 25 +1" in out
 
 
+def test_machines_are_shown_one_at_a_time(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """
+    Two machines, or a machine among the files of an instance, are not taken for files.
+    """
+    for more in ("dgx-2", written(tmp_path, SMALL)):
+        assert main(["show", "dgx-a100", more]) == Exit.BAD_INPUT
+        assert capsys.readouterr().err.startswith(
+            "placer: 'dgx-a100' is a machine of the catalogue: show one machine at a time, or "
+        )
+
+
 def test_a_picture_is_never_written_over_an_input(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -65,6 +65,12 @@ def _load(what: Sequence[str]) -> Machine | Instance:
         return load_machine(name)
     from placer.load import load_any, load_instance
 
+    machines = [word for word in what if word in machine_names() and not Path(word).exists()]
+    if machines:
+        raise typer.BadParameter(
+            f"'{machines[0]}' is a machine of the catalogue: "
+            "show one machine at a time, or the files of one instance"
+        )
     if more:
         return load_instance([Path(name) for name in what])
     if name != "-" and not Path(name).exists():
