@@ -17,6 +17,7 @@ from placer_cli.commands.validate import validate
 from placer_cli.commands.verify import verify
 from placer_cli.exits import Exit
 from placer_cli.queue.app import queue_app
+from placer_cli.slots.app import slots_app
 from placer_cli.streams import prepare_streams
 from placer_models.instance.errors import InputError, one_line
 
@@ -37,6 +38,7 @@ app.command(epilog="Example: placer validate instances/hello.yaml")(validate)
 app.command(epilog="Example: placer schema > placer.schema.json")(schema)
 app.command(epilog="Example: placer machines")(machines)
 app.add_typer(queue_app, name="queue")
+app.add_typer(slots_app, name="slots")
 
 
 def _print_version(wanted: bool) -> None:

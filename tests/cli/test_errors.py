@@ -21,7 +21,7 @@ PLACER = [sys.executable, "-c", "import sys; from placer_cli.app import main; sy
     [
         (["solve"], "INSTANCE is missing: expected INSTANCE... (see placer solve --help)"),
         (["verify", "a.yaml"], "PLACEMENT is missing: expected INSTANCE... PLACEMENT (see"),
-        (["slove", "a"], "No such command 'slove'. Did you mean 'solve'?"),
+        (["sovle", "a"], "No such command 'sovle'. Did you mean 'solve'?"),
         (["solve", "a", "--tme-limit", "3"], "No such option: --tme-limit"),
         (["solve", "a", "--time-limit", "0"], "--time-limit is 0; it must be 0.1 or more"),
         (["solve", "a", "--time-limit", "nan"], "--time-limit is nan; it must be 10,000,000 or"),
@@ -66,7 +66,7 @@ def test_the_ends_of_the_ranges_are_allowed(tmp_path: Path) -> None:
     assert main(["solve", written(tmp_path, SMALL), *largest.split()]) == Exit.DONE
 
 
-@pytest.mark.parametrize("arguments", [[], ["queue"]])
+@pytest.mark.parametrize("arguments", [[], ["queue"], ["slots"]])
 def test_no_command_at_all_gets_the_help(
     arguments: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -30,3 +30,12 @@ def test_what_the_readme_points_to_exists() -> None:
     targets = re.findall(r"\]\(([^)#]+)\)", README)
 
     assert [target for target in targets if not (CHECKOUT / target).exists()] == []
+
+
+def test_every_page_can_be_found_from_the_readme() -> None:
+    """
+    Who reads on finds all the pages there are.
+    """
+    pages = [str(page.relative_to(CHECKOUT)) for page in CHECKOUT.glob("docs/**/*.md")]
+
+    assert sorted(page for page in pages if f"]({page})" not in README) == []
