@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -250,3 +251,19 @@ def test_containers_of_a_running_pod_get_parts_of_its_cpus(
         "b": {6, 7},
         "c": {4, 5, 6, 7},
     }
+
+
+def test_links_given_as_a_matrix_are_those_given_by_groups(
+    read: Callable[..., Instance], sample: str
+) -> None:
+    """
+    The matrix of the page on the format says the same as `all` and `within`.
+    """
+    page = (Path(__file__).parents[2] / "docs" / "instance-format.md").read_text(encoding="utf-8")
+    matrix = page.partition("matrix: |\n")[2].partition("```")[0]
+    given = "all: SYS, within: {NV4: [0-1, 2-3]}"
+    rows = "\\n".join(line.strip() for line in matrix.splitlines())
+    written = sample.replace(given, f'matrix: "{rows}"')
+
+    assert written != sample
+    assert read(written) == read(sample)

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from placer_models.cpuset import MAX_CPU_ID
 from placer_models.instance.fields import Amount, Count, CpuList, Minor, Part
@@ -98,11 +98,23 @@ class DevicesPart(Part):
     virtual_function_bus_ids: tuple[tuple[str, ...], ...] = ()
 
 
+def _as_block(value: object) -> object:
+    if isinstance(value, list):
+        raise ValueError(
+            f"got a list of {len(value)}; expected a block of text: 'matrix: |', then one row "
+            "of kinds for each GPU, such as 'X NV4 SYS'"
+        )
+    return value
+
+
 class GpuLinksPart(Part):
     """Links between the GPUs: a ``matrix`` of kinds, or one kind for ``all`` pairs."""
 
     bandwidth: dict[str, float] = Field(description="GB/s per direction of each kind of link.")
     shared_egress: bool = False
-    matrix: str | None = None
+    matrix: Annotated[str | None, BeforeValidator(_as_block)] = Field(
+        default=None,
+        description="A block of text: one row of kinds for each GPU, X on the diagonal.",
+    )
     all: str | None = None
     within: dict[str, tuple[CpuList, ...]] = Field(default_factory=dict)
