@@ -184,3 +184,22 @@ def test_standard_input_is_read_for_a_dash(text: str, monkeypatch: pytest.Monkey
     else:
         with pytest.raises(InputError, match="standard input:1: nodes: is missing"):
             load_instance([Path("-")])
+
+
+@pytest.mark.parametrize(
+    ("path", "command"),
+    [
+        ("queues/fig-3-04.yaml", "placer queue simulate"),
+        ("slots/word-count.yaml", "placer slots compile"),
+    ],
+)
+def test_examples_of_other_kinds_lead_to_their_command(path: str, command: str) -> None:
+    """
+    Who validates or solves one is told what reads it.
+    """
+    file = Path(__file__).parents[2] / "instances" / path
+
+    with pytest.raises(InputError, match=f"which '{command}' reads"):
+        load_any(file)
+    with pytest.raises(InputError, match=f"which '{command}' reads"):
+        load_instance([file])

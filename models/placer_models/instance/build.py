@@ -26,6 +26,13 @@ MAX_MACHINE_PARTS = 1_000_000
 
 _KINDS = (INSTANCE, MACHINE, PLACEMENT)
 
+_READ_BY = {
+    "JobGraph": "placer slots compile",
+    "QueueHistory": "placer queue advise",
+    "QueueSimulation": "placer queue simulate",
+}
+"""Kinds of our other documents, and the commands that read them."""
+
 
 def kind_of(document: Document) -> str:
     """Return what the document is.
@@ -43,7 +50,9 @@ def kind_of(document: Document) -> str:
         text = entry.node.text if isinstance(entry.node, Scalar) else ""
         if text not in allowed:
             at = place.at(field)
-            message = f"got {at.value}; expected {', '.join(allowed)}{suggestion(text, allowed)}"
+            other = f", which '{_READ_BY[text]}' reads" if text in _READ_BY else ""
+            hint = "" if other else suggestion(text, allowed)
+            message = f"got {at.value}{other}; expected {', '.join(allowed)}{hint}"
             raise InputError(document.file, at.line, field, message)
     return text
 
