@@ -47,7 +47,7 @@ def tenants_of(residents: Sequence[Resident]) -> tuple[Tenant, ...]:
 
 def legend(node: Node, tenants: Sequence[Tenant], canvas: Canvas) -> Table:
     """Return a row for each pod of the node."""
-    rows = [_row(node, tenant) for tenant in tenants]
+    rows = [_row(node, tenant, canvas) for tenant in tenants]
     head = ("", "pod", "gang", "QoS", "CPUs", "memory", "GPU", "links", "other")
     return table(head, rows, canvas.width, wrap=PLACE_WRAPS, spare=("gang", "QoS", "other"))
 
@@ -75,13 +75,19 @@ def memory_of(place: PodPlacement) -> str:
     return " ".join(f"{numa}:{memory(amount)}" for numa, amount in place.memory_bytes)
 
 
-def links_of(node: Node, place: PodPlacement) -> str:
+ROOM_FOR_SUMS = 100
+"""A narrower page has no room for what the pairs of GPUs sum to."""
+
+
+def links_of(node: Node, place: PodPlacement, canvas: Canvas) -> str:
     """Say how fast the slowest pair of a pod's GPUs is, and what the pairs sum to."""
     pairs = pair_bandwidths(node.machine.gpu_links, place.minors(GPU))
     if not pairs:
         return ""
     slowest = f"{gb_per_s(min(pairs))} GB/s"
-    return slowest if len(pairs) == 1 else f"{slowest}, sum {gb_per_s(sum(pairs))}"
+    if len(pairs) == 1 or canvas.width < ROOM_FOR_SUMS:
+        return slowest
+    return f"{slowest}, sum {gb_per_s(sum(pairs))}"
 
 
 def others_of(place: PodPlacement) -> str:
@@ -90,7 +96,7 @@ def others_of(place: PodPlacement) -> str:
     return ", ".join(f"{kind} {short_list(place.minors(kind))}" for kind in kinds)
 
 
-def _row(node: Node, tenant: Tenant) -> list[Text]:
+def _row(node: Node, tenant: Tenant, canvas: Canvas) -> list[Text]:
     resident, place = tenant.resident, tenant.resident.place
     name = Text(resident.pod.title)
     if resident.running:
@@ -101,7 +107,7 @@ def _row(node: Node, tenant: Tenant) -> list[Text]:
         cpus_of(resident),
         memory_of(place),
         short_list(place.minors(GPU)),
-        links_of(node, place),
+        links_of(node, place, canvas),
         others_of(place),
     )
     return [Text(tenant.cell.mark, tenant.cell.style), name, *(Text(word) for word in words)]

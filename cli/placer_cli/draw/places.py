@@ -63,7 +63,7 @@ def _one_by_one(
         if gang[0] is not None:
             rows.append([Text(title_of(*gang), STRONG), *[Text()] * (len(HEAD) - 1)])
         indent = "" if gang[0] is None else "  "
-        described = [(resident, _where(resident, nodes)) for resident in members]
+        described = [(resident, _where(resident, nodes, canvas)) for resident in members]
         # Pods of one pool often differ by nothing but their name.
         for (_, where), alike in groupby(described, key=lambda d: (_kind(d[0]), d[1])):
             names = fold_names([r.place.name if indent else r.pod.title for r, _ in alike])
@@ -71,7 +71,7 @@ def _one_by_one(
     return table(HEAD, rows, canvas.width, wrap=PLACE_WRAPS, spare=("QoS", "other", "links"))
 
 
-def _where(resident: Resident, nodes: Mapping[str, Node]) -> tuple[str, ...]:
+def _where(resident: Resident, nodes: Mapping[str, Node], canvas: Canvas) -> tuple[str, ...]:
     place = resident.place
     return (
         place.node,
@@ -79,7 +79,7 @@ def _where(resident: Resident, nodes: Mapping[str, Node]) -> tuple[str, ...]:
         cpus_of(resident),
         memory_of(place),
         short_list(place.minors(GPU)),
-        links_of(nodes[place.node], place),
+        links_of(nodes[place.node], place, canvas),
         others_of(place),
     )
 

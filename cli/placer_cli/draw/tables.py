@@ -6,6 +6,7 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
+from placer_cli.draw.breaking import Breaking
 from placer_cli.draw.palette import FRAME, STRONG
 
 GAP_COLUMNS = 2
@@ -54,7 +55,7 @@ def table(
             min_width=columns_at_least,
         )
     for row in rows:
-        drawn.add_row(*(row[i] for i in least))
+        drawn.add_row(*(Breaking(row[i]) if columns[i] in wrap else row[i] for i in least))
     return drawn
 
 
