@@ -45,13 +45,13 @@ def output_file(text: str) -> Path:
     """Return the file that an option names, for Typer's ``parser``.
 
     Raises:
-        ValueError: That is no file's name.
+        BadParameter: That is no file's name.
 
     """
     if not text:
-        raise ValueError("the name of the file is empty")
+        raise typer.BadParameter("the name of the file is empty")
     if text == "-":
-        raise ValueError("'-' is no file; name one, or leave the option out to print")
+        raise typer.BadParameter("'-' is no file; name one, or leave the option out to print")
     return Path(text)
 
 

@@ -8,14 +8,16 @@ def words_of(error: typer.TyperException) -> str:
     """Return the message of a usage error, with the value that was given."""
     if not isinstance(error, typer.BadParameter):
         return error.format_message()
-    if not error.message and error.ctx is not None:
+    # Where a command refuses a value itself, the message is a whole one.
+    if error.param is None or error.ctx is None:
+        return error.message
+    if not error.message:
         return _missing(error.ctx.command, error.format_message())
-    cause = error.__cause__
-    if isinstance(cause, ValidationError) and error.param is not None:
-        return _refused(error.param.get_error_hint().strip("'"), cause)
-    # Where we refuse a value ourselves, the message is a whole one.
-    own = error.param is None and error.param_hint is None
-    return error.message if own else error.format_message()
+    option = error.param.metavar if error.param.param_type_name == "argument" else None
+    option = option or error.param.opts[0]
+    if isinstance(error.__cause__, ValidationError):
+        return _refused(option, error.__cause__)
+    return f"{option}: {error.message.rstrip('.')}"
 
 
 def _missing(command: object, otherwise: str) -> str:
