@@ -46,7 +46,7 @@ def test_the_files_in_the_page_of_the_format_are_read(tmp_path: Path) -> None:
     What people copy from the page works.
     """
     text = (FOLDER.parent / "docs" / "instance-format.md").read_text(encoding="utf-8")
-    whole, machines = re.findall(r"^```yaml\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    whole, machines, _ = re.findall(r"^```yaml\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
     head = "apiVersion: placer/v1\nkind: Instance\nnodes: [{name: n, machine: box}]\n"
     path = tmp_path / "a.yaml"
 

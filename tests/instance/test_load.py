@@ -160,7 +160,8 @@ def test_verify_wants_one_placement(folder: Callable[..., list[Path]]) -> None:
     ("text", "message"),
     [
         (BOX, "holds no document of 'kind: Instance'"),
-        (PODS, "a.yaml:1: nodes: is missing; an instance has one node or more"),
+        (PODS, "a.yaml:1: nodes: is missing; give one node or more"),
+        (f"{PODS}nodes: []\n", "a.yaml:4: nodes: is empty; give one or more"),
     ],
 )
 def test_an_instance_has_nodes(text: str, message: str, folder: Callable[..., list[Path]]) -> None:

@@ -305,7 +305,7 @@ GPUS = "devices: [{type: gpu, count: 2}]\n"
         ),
         (
             "devices: [{type: gpu, count: 2, numaNodes: [0]}]",
-            "devices.0.numaNodes: got 1 values for 2 devices",
+            "devices.0.numaNodes: got 1 value for 2 devices",
         ),
         (
             "devices: [{type: gpu, count: 1, numaNode: 0, numaNodes: [0]}]",
@@ -320,7 +320,7 @@ GPUS = "devices: [{type: gpu, count: 2}]\n"
         (GPUS + "gpuLinks: {bandwidth: {SYS: 1}}", "gpuLinks: give either matrix, or all"),
         (
             GPUS + 'gpuLinks: {bandwidth: {SYS: 1}, matrix: "X", within: {}}',
-            "gpuLinks.matrix: the machine has 2 GPUs, the matrix 1 rows",
+            "gpuLinks.matrix: the machine has 2 GPUs, the matrix 1 row",
         ),
         (
             GPUS + 'gpuLinks: {bandwidth: {S: 1, N: 2}, matrix: "X S\\nN X"}',

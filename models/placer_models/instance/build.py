@@ -158,7 +158,9 @@ def _build(
         for node in node_reader.nodes(part, place.at("nodes", i))
     )
     if not any(file.nodes for file, _ in files):
-        faults.add(files[0][1].at("nodes"), "is missing; an instance has one node or more")
+        written = [place.at("nodes") for _, place in files if place.at("nodes").exists]
+        what = "is empty; give one or more" if written else "is missing; give one node or more"
+        faults.add([*written, files[0][1].at("nodes")][0], what)
     # Without its nodes, whatever names them would be blamed for their faults.
     faults.raise_first()
     types = {d.type for node in nodes for d in node.machine.devices}

@@ -1,9 +1,12 @@
 """What a person is told when input is refused: one message, on one line."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from difflib import get_close_matches
 
+from placer_models.cpuset import format_cpu_list
+
 _SHOWN_CHARACTERS = 60
+_SHOWN_NAMES = 3
 
 
 class InputError(Exception):
@@ -54,3 +57,33 @@ def suggestion(name: str, known: Iterable[str], *, cutoff: float = 0.6) -> str:
     lowered = {word.lower(): word for word in sorted(known, reverse=True)}
     close = get_close_matches(name.lower()[:_SHOWN_CHARACTERS], lowered, n=1, cutoff=cutoff)
     return f"; did you mean '{lowered[close[0]]}'?" if close else ""
+
+
+def candidates(name: str, known: Iterable[str]) -> str:
+    """Return ``; did you mean 'x'?``, or the first few names where none is near."""
+    names = list(known)
+    if not names:
+        return "; there are none"
+    if hint := suggestion(name, names):
+        return hint
+    first = ", ".join(shown(one) for one in names[:_SHOWN_NAMES])
+    more = len(names) - _SHOWN_NAMES
+    return f"; there {'is' if len(names) == 1 else 'are'} {first}" + (
+        f" and {more:,} more" if more > 0 else ""
+    )
+
+
+def counted(number: float, noun: str) -> str:
+    """Return ``1 CPU``, ``2 CPUs`` or ``0.5 CPUs``."""
+    text = f"{number:,}" if isinstance(number, int) else f"{number:g}"
+    return f"{text} {noun}" if number == 1 else f"{text} {noun}s"
+
+
+def named_cpus(cpus: Collection[int]) -> str:
+    """Return ``CPU 3`` or ``CPUs 3-5``."""
+    return f"CPU{'' if len(cpus) == 1 else 's'} {format_cpu_list(cpus)}"
+
+
+def cpus_are(cpus: Collection[int]) -> str:
+    """Return ``CPU 3 is`` or ``CPUs 3-5 are``."""
+    return f"{named_cpus(cpus)} {'is' if len(cpus) == 1 else 'are'}"

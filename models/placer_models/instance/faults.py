@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from placer_models.instance.documents import Document
-from placer_models.instance.errors import InputError, suggestion
+from placer_models.instance.errors import InputError, candidates
 from placer_models.instance.tree import Path, describe, field_name, line_of, part_at, steps
 
 
@@ -69,7 +69,7 @@ class Faults:
         Args:
             place: Where.
             message: What, in our words.
-            name: A name that is not known; the message ends with the nearest known one.
+            name: A name that is not known; the message ends with the nearest known ones.
             known: The known names.
             more: How many further faults stand behind this one.
 
@@ -97,7 +97,7 @@ class Faults:
             first.place.line,
             field_name(first.place.path),
             # Only now: to compare with many names takes long.
-            first.message + (suggestion(first.name, first.known) if first.name else ""),
+            first.message + (candidates(first.name, first.known) if first.name else ""),
             more=len(self._found) - 1 + sum(fault.more for fault in self._found),
         )
 

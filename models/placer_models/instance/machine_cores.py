@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 
 from placer_models.cpuset import CpuSet, format_cpu_list
+from placer_models.instance.errors import counted, named_cpus
 
 
 class Numbering(StrEnum):
@@ -22,7 +23,10 @@ def split_cores(cpus: CpuSet, threads_per_core: int, numbering: Numbering) -> li
     ids = sorted(cpus)
     count, rest = divmod(len(ids), threads_per_core)
     if rest:
-        raise ValueError(f"{len(ids)} CPUs do not make cores of {threads_per_core} threads each")
+        raise ValueError(
+            f"{counted(len(ids), 'CPU')} "
+            f"{'does' if len(ids) == 1 else 'do'} not make cores of {threads_per_core} threads each"
+        )
     if numbering is Numbering.STRIDED:
         return [frozenset(ids[i::count]) for i in range(count)]
     starts = range(0, len(ids), threads_per_core)
@@ -60,13 +64,9 @@ def key_by_cpu(groups: Iterable[CpuSet], present: CpuSet, what: str) -> dict[int
     for key, group in enumerate(ordered):
         if strangers := group - present:
             raise ValueError(
-                f"{what} {format_cpu_list(group)}: the machine has no {_cpus(strangers)}"
+                f"{what} {format_cpu_list(group)}: the machine has no {named_cpus(strangers)}"
             )
         if twice := keys.keys() & group:
-            raise ValueError(f"{_cpus(twice)}: in two {what}s at once; a CPU has one {what}")
+            raise ValueError(f"{named_cpus(twice)}: in two {what}s at once; a CPU has one {what}")
         keys |= dict.fromkeys(group, key)
     return keys
-
-
-def _cpus(cpus: Iterable[int]) -> str:
-    return f"CPU {format_cpu_list(cpus)}"

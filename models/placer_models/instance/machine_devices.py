@@ -6,6 +6,7 @@ from typing import TypeVar
 
 from placer_models.cpuset import parse_cpu_list
 from placer_models.device import Device, LinkMatrix, VirtualFunction
+from placer_models.instance.errors import counted
 from placer_models.instance.machine_links import kinds_within, link_matrix, read_kinds
 from placer_models.instance.machine_parts import DevicesPart, GpuLinksPart, at
 from placer_models.quantity import parse_bytes
@@ -127,5 +128,8 @@ def _spread(
         return (default,) * part.count
     with at("devices", i, name):
         if len(values) != part.count:
-            raise ValueError(f"got {len(values)} values for {part.count} devices; give each one")
+            raise ValueError(
+                f"got {counted(len(values), 'value')} for {counted(part.count, 'device')}; "
+                "give each one"
+            )
     return values

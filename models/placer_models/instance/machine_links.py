@@ -5,6 +5,7 @@ from decimal import ROUND_HALF_UP, Decimal
 
 from placer_models.cpuset import parse_cpu_list
 from placer_models.device import LinkMatrix
+from placer_models.instance.errors import counted
 
 SELF = "X"
 """The kind on the diagonal: a GPU with itself."""
@@ -32,10 +33,14 @@ def read_kinds(text: str, gpus: int) -> Kinds:
     """Read a matrix written as one row of kinds a GPU, ``X`` on the diagonal."""
     rows = tuple(tuple(line.split()) for line in text.splitlines() if line.strip())
     if len(rows) != gpus:
-        raise ValueError(f"the machine has {gpus} GPUs, the matrix {len(rows)} rows")
+        raise ValueError(
+            f"the machine has {counted(gpus, 'GPU')}, the matrix {counted(len(rows), 'row')}"
+        )
     for i, row in enumerate(rows):
         if len(row) != gpus:
-            raise ValueError(f"row {i} has {len(row)} cells; it needs {gpus}, one for each GPU")
+            raise ValueError(
+                f"row {i} has {counted(len(row), 'cell')}; it needs {gpus}, one for each GPU"
+            )
         for j, kind in enumerate(row):
             if (kind == SELF) != (i == j):
                 raise ValueError(

@@ -6,7 +6,7 @@ from placer_models.cluster import Machine, Node
 from placer_models.cpuset import format_cpu_list, parse_cpu_list
 from placer_models.device import GPU
 from placer_models.instance.documents import Document
-from placer_models.instance.errors import InputError, shown, suggestion
+from placer_models.instance.errors import InputError, named_cpus, shown, suggestion
 from placer_models.instance.faults import Faults, Place
 from placer_models.instance.fields import check_name
 from placer_models.instance.hosts import MAX_HOSTS, expand_hosts
@@ -53,8 +53,8 @@ class NodeReader:
         if unknown:
             self._faults.add(
                 place.at("reservedCpus"),
-                f"CPUs {format_cpu_list(unknown)} do not exist; the machine {machine.name} has "
-                f"{format_cpu_list(machine.topology.cpu)}",
+                f"the machine {machine.name} has no {named_cpus(unknown)}; "
+                f"it has {format_cpu_list(machine.topology.cpu)}",
             )
         unhealthy = self._unhealthy(part, machine, place.at("unhealthyDevices"))
         nodes = []

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from placer_models.instance.errors import shown
+from placer_models.instance.errors import counted, shown
 from placer_models.instance.faults import Faults, Place
 from placer_models.instance.fields import check_name
 from placer_models.instance.requests import RequestReader
@@ -161,8 +161,8 @@ class PodReader:
             elif limit is not None and limit != milli:
                 self._faults.add(
                     at.at("limits", "cpu"),
-                    f"got {limit / 1000:g} CPUs; the CPU limit of {qos} pods equals the request, "
-                    f"{milli // 1000} (rule cpu-count)",
+                    f"got {counted(limit / 1000, 'CPU')}; the CPU limit of {qos} pods equals the "
+                    f"request, {milli // 1000} (rule cpu-count)",
                 )
         if all(c.requests.cpu_milli == 0 for c in containers):
             self._faults.add(
@@ -202,7 +202,8 @@ class GangReader:
         minimum = len(pods) if part.minimum is None else part.minimum
         if minimum > len(pods):
             self._faults.add(
-                place.at("minimum"), f"got {minimum}; expected at most its {len(pods)} members"
+                place.at("minimum"),
+                f"got {minimum}; expected at most its {counted(len(pods), 'member')}",
             )
         gang = Gang(
             part.name, part.namespace, pods, minimum, part.priority, part.weight, part.gather

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from placer_models.cluster import Node, RunningPod
 from placer_models.cpuset import CpuSet, format_cpu_list, parse_cpu_list
 from placer_models.device import GPU
-from placer_models.instance.errors import shown
+from placer_models.instance.errors import counted, cpus_are, shown
 from placer_models.instance.faults import Faults, Place
 from placer_models.instance.nodes import missing_device
 from placer_models.instance.pods import PodReader
@@ -101,13 +101,16 @@ class RunningReader:
             return frozenset()
         want = pod.spec.requests.cpu_milli // 1000
         if part.cpuset is None:
-            self._faults.add(at, f"is missing; say which {want} CPUs this {qos} pod owns")
+            self._faults.add(
+                at, f"is missing; name the {counted(want, 'CPU')} that this {qos} pod owns"
+            )
             return frozenset()
         cpus = parse_cpu_list(part.cpuset)
         if len(cpus) != want:
             self._faults.add(
                 at,
-                f"got {shown(part.cpuset)}, {len(cpus)} CPUs; expected the {want} of its request",
+                f"got {shown(part.cpuset)}, {counted(len(cpus), 'CPU')}; "
+                f"expected the {want} of its request",
             )
             return frozenset()
         topology = node.machine.topology
@@ -117,12 +120,12 @@ class RunningReader:
             (f"reserved on node {node.name}", cpus & node.reserved_cpus),
         ):
             if wrong:
-                self._faults.add(at, f"CPUs {format_cpu_list(wrong)} are {what}; take others")
+                self._faults.add(at, f"{cpus_are(wrong)} {what}; take others")
         owners = self._held[node.name].cpus
         if twice := cpus & owners.keys():
             self._faults.add(
                 at,
-                f"CPUs {format_cpu_list(twice)} belong to the running pod "
+                f"{cpus_are(twice)} held by the running pod "
                 f"{shown(owners[min(twice)])} already; a CPU has one owner",
             )
         owners.update(dict.fromkeys(cpus, pod.title))
@@ -229,8 +232,8 @@ class RunningReader:
                 rule = "shared-pool" if qos is QosClass.LS else "be-pool"
                 self._faults.add(
                     seat.place.at("requests", "cpu"),
-                    f"with this pod the {qos} pods of node {node.name} ask for {want / 1000:g} "
-                    f"CPUs; their pool has {have // 1000} (rule {rule})",
+                    f"with this pod the {qos} pods of node {node.name} ask for "
+                    f"{counted(want / 1000, 'CPU')}; their pool has {have // 1000} (rule {rule})",
                 )
 
 

@@ -165,7 +165,7 @@ def _message(schema: type[BaseModel], node: Tree, path: Path, group: list[ErrorD
         case "less_than_equal":
             return f"got {describe(node)}; expected {context['le']} at most"
         case "too_short":
-            return f"got {describe(node)}; expected {context['min_length']} or more of them"
+            return "is empty; give one or more"
         case _:
             return f"got {describe(node)}; {error['msg'][0].lower()}{error['msg'][1:]}"
 
