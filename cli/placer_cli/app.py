@@ -19,6 +19,7 @@ from placer_cli.exits import Exit
 from placer_cli.queue.app import queue_app
 from placer_cli.slots.app import slots_app
 from placer_cli.streams import prepare_streams
+from placer_cli.usage import words_of
 from placer_models.instance.errors import InputError, one_line
 
 app = typer.Typer(
@@ -106,8 +107,6 @@ def _fail(message: str, code: Exit) -> Exit:
 
 def _usage(error: typer.TyperException) -> Exit:
     """Say what is wrong with the usage; who gave no command at all gets the help."""
-    from placer_cli.usage import words_of  # loads Pydantic, which only errors need here
-
     message = words_of(error)
     if message.startswith("Usage:"):
         sys.stderr.write(f"{message}\n")

@@ -1,7 +1,9 @@
 """What is wrong with the usage, in our words: the option, its value, what is allowed."""
 
+from collections.abc import Mapping
+from typing import Any
+
 import typer
-from pydantic import ValidationError
 
 
 def words_of(error: typer.TyperException) -> str:
@@ -15,8 +17,10 @@ def words_of(error: typer.TyperException) -> str:
         return _missing(error.ctx.command, error.format_message())
     option = error.param.metavar if error.param.param_type_name == "argument" else None
     option = option or error.param.opts[0]
-    if isinstance(error.__cause__, ValidationError):
-        return _refused(option, error.__cause__)
+    # Typer's own text lacks the value; the validator that it asked knows all.
+    faults = getattr(error.__cause__, "errors", None)
+    if callable(faults):
+        return _refused(option, faults()[0])
     return f"{option}: {error.message.rstrip('.')}"
 
 
@@ -33,8 +37,7 @@ def _missing(command: object, otherwise: str) -> str:
     return f"{needed[-1].metavar} is missing: expected {' '.join(words)}"
 
 
-def _refused(option: str, error: ValidationError) -> str:
-    fault = error.errors()[0]
+def _refused(option: str, fault: Mapping[str, Any]) -> str:
     value, limits = fault["input"], fault.get("ctx", {})
     match fault["type"]:
         case "greater_than_equal":
