@@ -21,7 +21,7 @@ def verify(
         Format.TABLE
     ),
 ) -> None:
-    """Check PLACEMENT against every rule, measure it, and compare what it claims.
+    """Check PLACEMENT against every rule and its own claims, and measure it.
 
     Exit codes: 0 no breach; 1 a breach, or a false claim; 2 bad input.
     """
