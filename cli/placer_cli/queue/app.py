@@ -8,7 +8,7 @@ import typer
 from placer.queue.words import Charge
 from placer_cli.console import out
 from placer_cli.exits import Exit
-from placer_cli.output import Format, document, replacing
+from placer_cli.output import Format, document, output_file, refuse_inputs, replacing
 
 queue_app = typer.Typer(
     no_args_is_help=True,
@@ -31,7 +31,9 @@ def simulate(
     ] = None,
     seed: Annotated[
         int | None,
-        typer.Option(min=0, metavar="N", help="Seed of drawn lengths, in place of FILE's."),
+        typer.Option(
+            min=0, max=2**31 - 1, metavar="N", help="Seed of drawn lengths, in place of FILE's."
+        ),
     ] = None,
     decisions: Annotated[
         int, typer.Option(min=0, metavar="N", help="Explain the first N real choices.")
@@ -43,7 +45,8 @@ def simulate(
         Format.TABLE
     ),
     svg: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write the pictures to FILE as SVG.")
+        Path | None,
+        typer.Option(parser=output_file, metavar="FILE", help="Write the pictures to FILE as SVG."),
     ] = None,
 ) -> None:
     """Run the jobs of FILE on its threads of capacity, and draw what happens.
@@ -55,6 +58,7 @@ def simulate(
     from placer.queue.file.simulation_file import read_simulation
     from placer.queue.simulation.engine import simulate as run
 
+    refuse_inputs("--svg", svg, [file])
     scenario = read_simulation(file, seed=seed)
     result = run(scenario if charge is None else replace(scenario, charge=charge))
     if svg is not None:
