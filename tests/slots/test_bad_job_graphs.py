@@ -32,7 +32,7 @@ FILES = {
     ),
     "a missing consumer": (
         TWO + "edges:\n  - {from: a, to: zebra}\n",
-        "7: edges[0].to: no operator is called 'zebra', so nobody consumes it",
+        "7: edges[0].to: no operator is called 'zebra', so nobody consumes it; there are 'a', 'b'",
     ),
     "an unknown group": (
         "slotSharingGroups: [heavy]\noperators:\n  - {name: a, group: heavi}\n",
