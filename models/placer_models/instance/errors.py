@@ -60,8 +60,11 @@ def suggestion(name: str, known: Iterable[str], *, cutoff: float = 0.6) -> str:
 
 
 def candidates(name: str, known: Iterable[str]) -> str:
-    """Return ``; did you mean 'x'?``, or the first few names where none is near."""
-    names = list(known)
+    """Return ``; did you mean 'x'?``, or the first few names where none is near.
+
+    The names are sorted: many callers have them in a set, whose order is none.
+    """
+    names = sorted(known)
     if not names:
         return "; there are none"
     if hint := suggestion(name, names):
