@@ -62,9 +62,9 @@ def suggestion(name: str, known: Iterable[str], *, cutoff: float = 0.6) -> str:
 def candidates(name: str, known: Iterable[str]) -> str:
     """Return ``; did you mean 'x'?``, or the first few names where none is near.
 
-    The names are sorted: many callers have them in a set, whose order is none.
+    They stand in the order given, that of the file; those of a set, which has none, sorted.
     """
-    names = sorted(known)
+    names = sorted(known) if isinstance(known, set | frozenset) else list(known)
     if not names:
         return "; there are none"
     if hint := suggestion(name, names):
