@@ -156,7 +156,8 @@ def _weight(path: tuple[str, ...], weight: int) -> Iterator[Fault]:
 
 def _ends(job: JobGraph) -> Iterator[Fault]:
     """Yield edges from or to nowhere."""
-    names = {operator.name for operator in job.operators}
+    # A dict for its order: messages name operators as the file does.
+    names = {operator.name: None for operator in job.operators}
     for i, edge in enumerate(job.edges):
         for field, role, name in (
             ("from", "produces it", edge.producer),
