@@ -11,6 +11,7 @@ from placer.slots.amounts import parse_e8, parse_fraction
 from placer.slots.check import faults
 from placer.slots.compiled import CompiledJob
 from placer.slots.compiler import compile_job
+from placer.slots.documents import only_document
 from placer.slots.errors import Fault, JobGraphError
 from placer.slots.graph import (
     Edge,
@@ -31,8 +32,6 @@ from placer.slots.schema import (
     ResourcesPart,
     SharePart,
 )
-from placer_models.instance.documents import name_of, read_documents
-from placer_models.instance.errors import InputError, shown, suggestion
 from placer_models.instance.faults import Faults, Place
 from placer_models.instance.validate import check
 from placer_models.quantity import parse_bytes
@@ -72,13 +71,7 @@ def read_job_graph(path: Path) -> JobGraph:
 
 
 def _read(path: Path) -> tuple[JobGraph, Place]:
-    documents = read_documents(path)
-    if len(documents) != 1:
-        message = f"got {len(documents)} documents; expected one of 'kind: {KIND}'"
-        raise InputError(name_of(path), None, "", message)
-    place = Place(documents[0])
-    found = Faults(documents)
-    _check_kind(place, found)
+    place, found = only_document(path, KIND)
     part = check(JobGraphFile, place, found)
     found.raise_first()
     assert part is not None  # A document that differs from the schema has a fault.
@@ -88,15 +81,6 @@ def _read(path: Path) -> tuple[JobGraph, Place]:
         _add(found, place, fault)
     found.raise_first()
     return job, place
-
-
-def _check_kind(place: Place, found: Faults) -> None:
-    """Say that the file is of another kind before saying that its fields are strange."""
-    kind = place.at("kind")
-    if kind.exists and kind.value != shown(KIND):
-        hint = suggestion(kind.value, (KIND,))
-        found.add(kind, f"got {kind.value}; expected '{KIND}'{hint}")
-        found.raise_first()
 
 
 def _add(found: Faults, place: Place, fault: Fault) -> None:

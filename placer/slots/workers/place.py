@@ -1,0 +1,216 @@
+"""A compiled job's slots on workers: a region's slots all together, or none of them."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from placer.slots.compiled import CompiledJob
+from placer.slots.graph import Mode
+from placer.slots.resources import UNKNOWN, Amounts, Profile
+from placer.slots.workers.allocate import allocate
+from placer.slots.workers.words import Allocation, Grant, JobNeeds, Need, Workers
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """Workers with their names, and what they may come to.
+
+    Attributes:
+        registered: A name for each registered worker.
+        pending: A name for each pending worker.
+        max_cpu_e8: CPUs of all workers together; None: no limit.
+        max_memory_bytes: Memory of all workers together; None: no limit.
+
+    """
+
+    workers: Workers
+    registered: tuple[str, ...] = ()
+    pending: tuple[str, ...] = ()
+    max_cpu_e8: int | None = None
+    max_memory_bytes: int | None = None
+
+    @property
+    def most_new(self) -> int | None:
+        """How many new workers the limits allow; None: any number."""
+        workers, spec = self.workers, self.workers.spec.total
+        there = [w.total for w in workers.registered] + [w.total for w in workers.pending]
+        limits = (
+            (self.max_cpu_e8, sum(a.cpu_e8 for a in there), spec.cpu_e8),
+            (
+                self.max_memory_bytes,
+                sum(a.total_memory_bytes for a in there),
+                spec.total_memory_bytes,
+            ),
+        )
+        return min(
+            (max(most - has, 0) // each for most, has, each in limits if most is not None and each),
+            default=None,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedSlots:
+    """Slots of a group on a worker.
+
+    Attributes:
+        worker: Its name; ``new 0`` is the first that is started.
+        new: Its number among those that are started; None: it is there already.
+        slots: Which slots of the group, by index.
+
+    """
+
+    worker: str
+    new: int | None
+    group: int
+    slots: range
+    size: Amounts
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """Gangs that run at the same time.
+
+    Attributes:
+        placed: Gangs that have all their slots, by index.
+        without: Gangs that have none.
+        slots: Who is where; regions that share a group share its slots.
+
+    """
+
+    placed: tuple[int, ...]
+    without: tuple[int, ...]
+    slots: tuple[PlacedSlots, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedJob:
+    """Where a job's slots are.
+
+    Attributes:
+        turns: One for a streaming job; a batch job's gangs run one after another.
+        new_workers: Workers to start, reserve included; all turns use the same.
+        bound: Nobody starts fewer for the gangs that are placed.
+        reserve_lacks: Workers that the reserve wants and the limits forbid.
+
+    """
+
+    turns: tuple[Turn, ...]
+    new_workers: int
+    bound: int
+    reserve_lacks: int
+
+    @property
+    def proven(self) -> bool:
+        """Whether fewer new workers are proven impossible."""
+        return self.bound == self.new_workers
+
+    @property
+    def all_placed(self) -> bool:
+        """Whether each region has its slots."""
+        return not any(turn.without for turn in self.turns)
+
+
+def place_job(job: CompiledJob, pool: Pool) -> PlacedJob:
+    """Place a job's slots, with as few new workers as can be.
+
+    Raises:
+        OverflowError: Memory of all workers comes to more than 2**63 - 1 bytes.
+
+    """
+    gangs = range(len(job.gangs))
+    at_once = [list(gangs)] if job.mode is Mode.STREAMING else [[gang] for gang in gangs]
+    turns, allocations = [], []
+    for together in at_once:
+        placed, allocation = _most_important(job, pool, together)
+        without = tuple(gang for gang in together if gang not in placed)
+        slots = _slots(job, pool, placed, allocation)
+        turns.append(Turn(tuple(placed), without, slots))
+        allocations.append(allocation)
+    # New workers are alike, so the turn that wants most has enough for each.
+    wanted = max(allocation.new_workers for allocation in allocations)
+    bound = max(allocation.bound or 0 for allocation in allocations)
+    allowed = wanted if pool.most_new is None else min(wanted, pool.most_new)
+    return PlacedJob(tuple(turns), allowed, min(bound, allowed), wanted - allowed)
+
+
+def _most_important(
+    job: CompiledJob, pool: Pool, gangs: Sequence[int]
+) -> tuple[list[int], Allocation]:
+    """Return the gangs that have a place, earlier ones first, and their allocation."""
+    allocation = allocate(pool.workers, _needs(job, gangs))
+    if _allowed(pool, allocation):
+        return list(gangs), allocation
+    # One by one: what a gang asks for depends on whom it can share slots with.
+    placed: list[int] = []
+    allocation = allocate(pool.workers, ())
+    for gang in gangs:
+        tried = allocate(pool.workers, _needs(job, [*placed, gang]))
+        if _allowed(pool, tried):
+            placed.append(gang)
+            allocation = tried
+    return placed, allocation
+
+
+def _allowed(pool: Pool, allocation: Allocation) -> bool:
+    """Return whether all is placed within the limits; the reserve gives way to jobs."""
+    there = len(pool.workers.pending)
+    used = max((grant.worker - there + 1 for grant in allocation.on_pending), default=0)
+    most = pool.most_new
+    return not allocation.unfulfillable and (most is None or used <= most)
+
+
+def _new_slots(job: CompiledJob, gangs: Sequence[int]) -> Iterator[tuple[int, int, range]]:
+    """Yield (gang, group, slots) that a gang adds to those of the gangs before it."""
+    asked = [0] * len(job.groups)
+    for gang in gangs:
+        for group, count in job.gangs[gang].slots:
+            if count > asked[group]:
+                yield gang, group, range(asked[group], count)
+                asked[group] = count
+
+
+def _needs(job: CompiledJob, gangs: Sequence[int]) -> list[JobNeeds]:
+    needs: dict[int, list[Need]] = {}
+    for gang, group, slots in _new_slots(job, gangs):
+        needs.setdefault(gang, []).append(Need(job.groups[group].slot, len(slots)))
+    return [JobNeeds(str(gang), tuple(wants)) for gang, wants in needs.items()]
+
+
+def _slots(
+    job: CompiledJob, pool: Pool, gangs: Sequence[int], allocation: Allocation
+) -> tuple[PlacedSlots, ...]:
+    """Return which slots of which group the grants are."""
+    waiting: dict[tuple[str, Profile], list[tuple[int, range]]] = {}
+    for gang, group, slots in _new_slots(job, gangs):
+        waiting.setdefault((str(gang), job.groups[group].slot), []).append((group, slots))
+    found: list[PlacedSlots] = []
+    # A slot as large as its worker's default slot may be of a group that did not say its
+    # size: such grants come last, and go to groups that did say it first.
+    for worker, new, is_default, grant in sorted(_grants(pool, allocation), key=lambda g: g[2]):
+        left = grant.count
+        for profile in (grant.slot, UNKNOWN) if is_default else (grant.slot,):
+            queue = waiting.get((grant.job, profile), [])
+            while left and queue:
+                group, slots = queue.pop(0)
+                given = slots[:left]
+                found.append(PlacedSlots(worker, new, group, given, grant.slot))
+                if slots[left:]:
+                    queue.insert(0, (group, slots[left:]))
+                left -= len(given)
+    order = {name: i for i, name in enumerate((*pool.registered, *pool.pending))}
+    found.sort(key=lambda x: (order.get(x.worker, len(order)), x.new or 0, x.group, x.slots.start))
+    return tuple(found)
+
+
+def _grants(pool: Pool, allocation: Allocation) -> Iterator[tuple[str, int | None, bool, Grant]]:
+    """Yield (worker's name, its number if it is new, whether it is a default slot, grant)."""
+    workers = pool.workers
+    for grant in allocation.on_registered:
+        default = workers.registered[grant.worker].default_slot
+        yield pool.registered[grant.worker], None, grant.slot == default, grant
+    for grant in allocation.on_pending:
+        new = grant.worker - len(workers.pending)
+        if new >= 0:
+            yield f"new {new}", new, grant.slot == workers.spec.default_slot, grant
+        else:
+            default = workers.pending[grant.worker].default_slot
+            yield pool.pending[grant.worker], None, grant.slot == default, grant
