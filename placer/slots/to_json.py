@@ -30,8 +30,8 @@ def job_to_json(job: CompiledJob) -> dict[str, object]:
                 "parallelism": chain.parallelism,
                 "region": job.region_of[i],
                 "group": job.group_of[i],
-                "requirement": _profile(chain.requirement),
-                "task": _profile(chain.task),
+                "requirement": profile_to_json(chain.requirement),
+                "task": profile_to_json(chain.task),
             }
             for i, chain in enumerate(job.chains)
         ],
@@ -50,13 +50,17 @@ def job_to_json(job: CompiledJob) -> dict[str, object]:
                 "name": group.name,
                 "chains": list(group.chains),
                 "slots": group.slots,
-                "requirement": _profile(group.requirement),
-                "slot": _profile(group.slot),
+                "requirement": profile_to_json(group.requirement),
+                "slot": profile_to_json(group.slot),
             }
             for group in job.groups
         ],
         "requests": [
-            {"group": request.group, "count": request.count, "profile": _profile(request.profile)}
+            {
+                "group": request.group,
+                "count": request.count,
+                "profile": profile_to_json(request.profile),
+            }
             for request in job.requests
         ],
         "gangs": [
@@ -84,7 +88,8 @@ def _fractions(fractions: Fractions) -> dict[str, object]:
     }
 
 
-def _profile(profile: Profile) -> dict[str, object] | None:
+def profile_to_json(profile: Profile) -> dict[str, object] | None:
+    """Return the amounts by name, or None where nobody said them."""
     if not isinstance(profile, Amounts):
         return None
     return {

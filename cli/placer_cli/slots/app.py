@@ -6,19 +6,20 @@ from typing import Annotated
 import typer
 
 from placer_cli.console import out
+from placer_cli.exits import Exit
 from placer_cli.output import Format, document, replacing
 
 slots_app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
-    help="Compile dataflow jobs into slots and memory fractions.",
+    help="Compile dataflow jobs into slots and memory fractions, and place the slots.",
     epilog="Example: placer slots compile instances/slots/word-count.yaml",
 )
 
 
 @slots_app.callback()
 def _slots() -> None:
-    """Compile dataflow jobs into slots and memory fractions."""
+    """Compile dataflow jobs into slots and memory fractions, and place the slots."""
 
 
 @slots_app.command(
@@ -57,3 +58,53 @@ def compile_(
     from placer.slots.to_json import job_to_json
 
     typer.echo(document(job_to_json(job), form), nl=False)
+
+
+@slots_app.command(
+    epilog="Example: placer slots place instances/slots/word-count.yaml "
+    "instances/slots/workers/small.yaml"
+)
+def place(
+    job_file: Annotated[
+        Path, typer.Argument(metavar="JOB", help="A file of kind JobGraph; - is stdin.")
+    ],
+    workers_file: Annotated[
+        Path, typer.Argument(metavar="WORKERS", help="A file of kind Workers; - is stdin.")
+    ],
+    form: Annotated[Format, typer.Option("--format", help="How the places are printed.")] = (
+        Format.TABLE
+    ),
+) -> None:
+    """Place the slots of JOB on WORKERS with as few new workers as can be.
+
+    A pipelined region gets all of its slots or none. Exit codes: 0 all is placed;
+    1 a region is not; 2 bad input.
+    """
+    from placer.slots.file import compile_file
+    from placer.slots.workers.file import read_workers
+    from placer.slots.workers.place import place_job
+    from placer_models.instance.documents import name_of
+    from placer_models.instance.errors import InputError
+
+    job, pool = compile_file(job_file), read_workers(workers_file)
+    try:
+        placed = place_job(job, pool)
+    except OverflowError:
+        raise InputError(
+            name_of(workers_file),
+            None,
+            "",
+            "memory of all workers comes to more than 2**63 - 1 bytes; lower worker.resources "
+            "or reserve",
+        ) from None
+    if form is Format.TABLE:
+        from placer_cli.draw.canvas import canvas_of
+        from placer_cli.slots.placed import draw_placed
+
+        console = out()
+        console.print(draw_placed(job, placed, canvas_of(console)))
+    else:
+        from placer.slots.workers.to_json import placed_to_json
+
+        typer.echo(document(placed_to_json(job, placed), form), nl=False)
+    raise typer.Exit(Exit.DONE if placed.all_placed else Exit.NOT_ALL)

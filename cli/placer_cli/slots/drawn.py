@@ -164,7 +164,7 @@ def _groups(job: CompiledJob, canvas: Canvas) -> RenderableType:
             Text(group.name),
             Text(f"{group.slots:,}"),
             Text(f"{len(group.chains):,}"),
-            *map(Text, _amounts(group.slot)),
+            *map(Text, amounts(group.slot)),
         ]
         for group in job.groups[:MOST_CHAINS]
     ]
@@ -181,7 +181,8 @@ def _groups(job: CompiledJob, canvas: Canvas) -> RenderableType:
     return Lines(drawn, Text(f"and {count(len(job.groups) - MOST_CHAINS, 'group')} more", QUIET))
 
 
-def _amounts(profile: Profile) -> list[str]:
+def amounts(profile: Profile) -> list[str]:
+    """Return the cells from CPUs to extended resources."""
     if not isinstance(profile, Amounts):
         return ["", "", "", "", "", "a default slot"]
     managed = "/".join(
