@@ -10,6 +10,7 @@ Run: python benchmarks/fleet.py [SECONDS] [NODES ...]
 import random
 import sys
 import time
+from dataclasses import replace
 
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
@@ -33,27 +34,25 @@ KINDS = (
 )
 
 
-def spec(qos: QosClass, cpus: int, memory_gib: int, gpus: int = 0, **policies: object) -> PodSpec:
+def spec(qos: QosClass, cpus: int, memory_gib: int, gpus: int = 0) -> PodSpec:
     devices = (DeviceRequest(GPU, gpus),) if gpus else ()
     requests = Resources(1000 * cpus, memory_gib * GIB, devices=devices)
-    return PodSpec((Container("main", requests),), qos=qos, **policies)  # type: ignore[arg-type]
+    return PodSpec((Container("main", requests),), qos=qos)
 
 
 JOBS = (
     spec(QosClass.LSR, 8, 32, 1),
-    spec(QosClass.LSR, 16, 64, 2, alignment=AlignmentPolicy.BEST_EFFORT),
+    replace(spec(QosClass.LSR, 16, 64, 2), alignment=AlignmentPolicy.BEST_EFFORT),
     spec(QosClass.LS, 16, 128, 4),
     spec(QosClass.LSR, 24, 128, 8),
 )
 SERVICES = (
     spec(QosClass.LSR, 4, 8),
-    spec(QosClass.LSE, 6, 16, bind=BindPolicy.FULL_PCPUS, bind_strength=Strength.REQUIRED),
+    replace(spec(QosClass.LSE, 6, 16), bind=BindPolicy.FULL_PCPUS, bind_strength=Strength.REQUIRED),
     spec(QosClass.LS, 2, 4),
     spec(QosClass.BE, 8, 4),
-    spec(
-        QosClass.LSR,
-        12,
-        24,
+    replace(
+        spec(QosClass.LSR, 12, 24),
         alignment=AlignmentPolicy.SINGLE_NUMA_NODE,
         bind=BindPolicy.SPREAD_BY_PCPUS,
     ),

@@ -35,14 +35,12 @@ class Solved:
     Attributes:
         solution: The solution; None if none was found.
         bound: No solution has a better objective; None if not even that is known.
-        optimal: The solution is as good as the bound.
         infeasible: Proven: there is no solution at all.
 
     """
 
     solution: Solution | None
     bound: int | None
-    optimal: bool
     infeasible: bool
 
 
@@ -83,7 +81,6 @@ def optimise(
         solution=Solution(tuple(solver.response_proto.solution), solver.value) if found else None,
         # Without a solution CP-SAT's bound may be its initial 0, which proves nothing.
         bound=_bound(solver, sense) if found else None,
-        optimal=status == cp_model.OPTIMAL,
         infeasible=status == cp_model.INFEASIBLE,
     )
 

@@ -14,7 +14,7 @@ from placer.realise.realiser import Unrealisable, realise
 from placer.search.budget import Budget
 from placer.search.coarse import refine, without_links
 from placer.search.exact import limits_of, search_exactly
-from placer.search.tiers import Progress
+from placer.search.tiers import Progress, silent
 from placer.state.batch import accounts_of, build_problem
 from placer.state.fits import admits
 from placer.state.recount import recount
@@ -26,7 +26,7 @@ from placer_models.pod import Gang, PodSpec, Resources
 
 FEWEST_NODES = 3
 MOST_NODES = 12
-"""Nodes of a neighbourhood: grows while nothing improves, shrinks when one takes long."""
+"""Nodes of a neighbourhood: more of them while nothing improves."""
 
 MOST_WAITING = 6
 """Gangs that wait and are tried together."""
@@ -240,7 +240,7 @@ class Neighbourhoods:
             recount(part, accounts, model, start),
             values,
             budget,
-            _silent,
+            silent,
             limits,
             settled,
         )
@@ -288,7 +288,3 @@ def _held(gang: Gang, inside: set[tuple[str, str]], priority: int) -> Gang:
     """
     pods = tuple(pod for pod in gang.pods if pod.key in inside)
     return replace(gang, pods=pods, minimum=len(pods), priority=priority)
-
-
-def _silent(_: str) -> None:
-    """Tell nobody: the neighbourhood as a whole has been told of."""

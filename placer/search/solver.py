@@ -9,7 +9,7 @@ from placer.search.joint import Bounds, JointSearch
 from placer.search.judged import Judged, realised
 from placer.search.options import Engine, SolveOptions
 from placer.search.reasons import why_unplaced
-from placer.search.tiers import Progress
+from placer.search.tiers import Progress, silent
 from placer.state.account import Account
 from placer.state.batch import accounts_of, build_problem
 from placer_models.cluster import Instance
@@ -42,7 +42,7 @@ def solve(
     """
     options = options or SolveOptions()
     budget = Budget(options)
-    tell = progress or _silent
+    tell = progress or silent
     tell("counting what is free")
     accounts = accounts_of(instance)
     problem = build_problem(instance, accounts)
@@ -96,7 +96,3 @@ def _tier_values(best: Judged, bounds: Bounds) -> tuple[TierValue, ...]:
         proven = proven and value == bound
         result.append(TierValue(tier, value, bound, proven))
     return tuple(result)
-
-
-def _silent(_: str) -> None:
-    """Tell nobody."""

@@ -12,6 +12,10 @@ Progress = Callable[[str], None]
 """Told in a few words what the search does next."""
 
 
+def silent(_: str) -> None:
+    """Tell nobody."""
+
+
 @dataclass(slots=True)
 class Standing:
     """The best that is known while the tiers are worked through.

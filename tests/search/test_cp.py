@@ -21,7 +21,7 @@ def test_a_search_that_had_no_time_claims_no_bound() -> None:
     x = model.new_int_var(0, 9, "x")
     solved = optimise(model, x, Sense.MAXIMISE, budget(), share=0)
 
-    assert (solved.solution, solved.bound, solved.optimal) == (None, None, False)
+    assert (solved.solution, solved.bound, solved.infeasible) == (None, None, False)
 
 
 @pytest.mark.parametrize(("sense", "best"), [(Sense.MAXIMISE, 7), (Sense.MINIMISE, 2)])
@@ -34,7 +34,7 @@ def test_value_and_bound_meet_at_the_optimum(sense: Sense, best: int) -> None:
     solved = optimise(model, x, sense, budget(), share=10)
 
     assert solved.solution is not None
-    assert (solved.solution.value(x + 1), solved.bound, solved.optimal) == (best + 1, best, True)
+    assert (solved.solution.value(x + 1), solved.bound) == (best + 1, best)
 
 
 def test_a_second_goal_replaces_the_first() -> None:
