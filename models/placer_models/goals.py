@@ -1,6 +1,6 @@
 """What a placement should be good at: the tiers, most important first (DESIGN 5)."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -40,12 +40,36 @@ GPU_POINTS = 16
 USABLE_SET_SIZES = (1, 2, 4, 8)
 """Sizes of GPU sets that jobs ask for; ``usable`` counts how many are left."""
 
+MOVES = Tier("moves", "running pods moved", Sense.MINIMISE)
+"""Tier 2. Running pods that the answer puts elsewhere, where a budget allows moves (G5)."""
+
+SHARED_CORES = Tier("exclusivity.cores", "shared cores", Sense.MINIMISE)
+"""Over pods with a preferred exclusive policy: cores shared against it (C9)."""
+
+SHARED_NUMA_NODES = Tier("exclusivity.numa-nodes", "shared NUMA nodes", Sense.MINIMISE)
+"""Over pods with a preferred NUMANodeLevel policy: NUMA nodes shared against it (C9)."""
+
+AFFINITY = Tier("affinity", "wishes not met", Sense.MINIMISE)
+"""Preferred affinity and anti-affinity between pods that is not kept (C18)."""
+
 ALIGNMENT = Tier("alignment", "NUMA nodes beyond the fewest", Sense.MINIMISE)
 """Over pods under BestEffort: NUMA nodes used beyond the fewest that an empty node needs."""
 
 BIND = Tier("bind", "CPUs against the policy", Sense.MINIMISE)
 """Over pods that own CPUs with a preferred bind policy: CPUs on cores taken against it,
 beyond the remainder that the empty node cannot avoid."""
+
+GATHERING = Tier("gathering", "domains beyond the fewest", Sense.MINIMISE)
+"""Over gangs that would like to gather or to spread: how far they fall short (G4)."""
+
+CACHES = Tier("caches", "last-level caches beyond the fewest", Sense.MINIMISE)
+"""Over pods that would like to stay within last-level caches: caches beyond the fewest."""
+
+JOINT = Tier("joint", "device groups beyond the fewest", Sense.MINIMISE)
+"""Over pods that would like devices of two types side by side: how far apart they are (D9)."""
+
+PARTITIONS = Tier("partitions", "GPU sets outside partitions", Sense.MINIMISE)
+"""Over pods that would like their GPUs to be a partition: those whose are not (D10)."""
 
 POD_PAIR_MINIMUM = Tier("links.pod-minimum", "0.01 GB/s", Sense.MINIMISE)
 """Tier 4a. Over pods with two or more GPUs: how far the slowest pair of the pod's GPUs
@@ -58,6 +82,9 @@ pod's own machine: an NVSwitch shares its egress, so sums of two machine kinds d
 GANG_PAIR_SUM = Tier("links.gang-sum", "0.01 GB/s", Sense.MINIMISE)
 """Tier 4c. Tier 4b over the GPUs of all placed members of each gang gathered on one node."""
 
+NUMA_STRATEGY = Tier("numa-strategy", "points against the strategy", Sense.MINIMISE)
+"""Over nodes with a NUMA allocate strategy: how far what is taken departs from it (C11)."""
+
 USABLE = Tier("usable", "points", Sense.MAXIMISE)
 """Tier 5. What later pods can still have: over nodes, GPU_POINTS for each GPU of the
 disjoint free sets of each of USABLE_SET_SIZES whose slowest pair is as fast as the best
@@ -69,14 +96,43 @@ def placed_tier(priority: int) -> Tier:
     return Tier(f"placed.priority-{priority}", "points", Sense.MAXIMISE)
 
 
-def tiers_for(priorities: Iterable[int]) -> tuple[Tier, ...]:
-    """Return all tiers, most important first; each distinct priority has its own."""
+def tiers_for(priorities: Iterable[int], asked: Collection[Tier] = ()) -> tuple[Tier, ...]:
+    """Return all tiers, most important first.
+
+    Args:
+        priorities: Each distinct one has a sub-tier of tier 1.
+        asked: Which of the tiers that only some instances have (`placer_models.wishes`).
+
+    """
     return (
         *(placed_tier(p) for p in sorted(set(priorities), reverse=True)),
-        ALIGNMENT,
-        BIND,
-        POD_PAIR_MINIMUM,
-        POD_PAIR_SUM,
-        GANG_PAIR_SUM,
-        USABLE,
+        *(tier for tier in _AFTER_PLACED if tier in ALWAYS or tier in asked),
     )
+
+
+def before_links(tiers: Sequence[Tier]) -> int:
+    """Return how many of an instance's tiers come before those that look at links."""
+    return tiers.index(POD_PAIR_MINIMUM)
+
+
+ALWAYS = (ALIGNMENT, BIND, POD_PAIR_MINIMUM, POD_PAIR_SUM, GANG_PAIR_SUM, USABLE)
+"""Tiers of every instance; the others are there only where something asks for them."""
+
+_AFTER_PLACED = (
+    MOVES,
+    SHARED_CORES,
+    SHARED_NUMA_NODES,
+    AFFINITY,
+    ALIGNMENT,
+    BIND,
+    GATHERING,
+    CACHES,
+    JOINT,
+    PARTITIONS,
+    POD_PAIR_MINIMUM,
+    POD_PAIR_SUM,
+    GANG_PAIR_SUM,
+    NUMA_STRATEGY,
+    USABLE,
+)
+"""All tiers after the first, most important first."""

@@ -6,6 +6,7 @@ Names, ids and units stay outside: `placer.state` builds a Problem from an insta
 
 from dataclasses import dataclass, field
 
+from placer_models.goals import Tier, before_links, tiers_for
 from placer_models.links import Board
 from placer_models.policy import AlignmentPolicy, BindPolicy
 
@@ -181,6 +182,7 @@ class Problem:
         fits: fits[shape][kind]; None where pods of the shape never run on the kind.
         priorities: Distinct priorities, highest first.
         memory_unit_bytes: Bytes of one memory unit; divides every amount exactly.
+        asked: Tiers beyond those that every instance has.
 
     """
 
@@ -191,6 +193,17 @@ class Problem:
     fits: tuple[tuple[Fit | None, ...], ...]
     priorities: tuple[int, ...]
     memory_unit_bytes: int
+    asked: tuple[Tier, ...] = ()
+
+    @property
+    def tiers(self) -> tuple[Tier, ...]:
+        """All tiers, most important first."""
+        return tiers_for(self.priorities, self.asked)
+
+    @property
+    def before_links(self) -> int:
+        """How many tiers come before those that look at links."""
+        return before_links(self.tiers)
 
     def fit(self, pod: int, node: int) -> Fit | None:
         """Return what the pod's shape means on the node; None: it never runs there."""

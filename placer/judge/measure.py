@@ -1,6 +1,6 @@
 """What a placement is worth, tier by tier: the only source of truth about it."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from placer.judge.align_tier import cells_beyond_fewest
 from placer.judge.bind_tier import cpus_against_policy
@@ -22,26 +22,31 @@ from placer_models.goals import (
     tiers_for,
 )
 from placer_models.placement import Placement
+from placer_models.wishes import asked_tiers
 
 Vector = tuple[tuple[Tier, int], ...]
 """A value for each tier, most important first."""
 
+MEASURES: Mapping[Tier, Callable[[Scene], int]] = {
+    ALIGNMENT: cells_beyond_fewest,
+    BIND: cpus_against_policy,
+    POD_PAIR_MINIMUM: pod_minimum_shortfall,
+    POD_PAIR_SUM: pod_sum_shortfall,
+    GANG_PAIR_SUM: gang_sum_shortfall,
+    USABLE: usable_points_left,
+}
+"""How each tier after the first is measured."""
+
 
 def measure(instance: Instance, placement: Placement) -> Vector:
-    """Return the value of each tier, aligned with ``tiers_for`` the gangs' priorities.
+    """Return the value of each tier, aligned with ``tiers_for`` the instance.
 
     Values mean something for placements without breaches only; others get some number.
     """
     scene = scene_of(instance, placement)
-    value = {placed_tier(p): points for p, points in _placed_points(scene).items()} | {
-        ALIGNMENT: cells_beyond_fewest(scene),
-        BIND: cpus_against_policy(scene),
-        POD_PAIR_MINIMUM: pod_minimum_shortfall(scene),
-        POD_PAIR_SUM: pod_sum_shortfall(scene),
-        GANG_PAIR_SUM: gang_sum_shortfall(scene),
-        USABLE: usable_points_left(scene),
-    }
-    return tuple((tier, value[tier]) for tier in tiers_for(g.priority for g in instance.gangs))
+    points = {placed_tier(p): points for p, points in _placed_points(scene).items()}
+    tiers = tiers_for((gang.priority for gang in instance.gangs), asked_tiers(instance))
+    return tuple((t, points[t] if t in points else MEASURES[t](scene)) for t in tiers)
 
 
 def better(a: Sequence[tuple[Tier, int]], b: Sequence[tuple[Tier, int]]) -> bool:

@@ -9,7 +9,7 @@ from placer.search.start import hint_of
 from placer.search.tiers import Progress, optimise_tiers
 from placer_models.cpsat.batch import BatchModel, build_batch_model
 from placer_models.cpsat.variables import Decisions, Seat
-from placer_models.goals import tiers_for
+from placer_models.goals import Sense
 from placer_models.problem import Choice, Choices, CoreTake, Problem
 
 
@@ -35,8 +35,8 @@ def limits_of(problem: Problem) -> list[int | None]:
     for level in range(len(problem.priorities)):
         gangs = [gang for gang in problem.gangs if gang.level == level]
         limits.append(sum(g.weight * (g.minimum + len(g.pods)) for g in gangs))
-    later = len(tiers_for(problem.priorities)) - len(limits) - 1
-    return [*limits, *([0] * later), None]
+    later = problem.tiers[len(limits) :]
+    return [*limits, *(0 if tier.sense is Sense.MINIMISE else None for tier in later)]
 
 
 def search_exactly(
@@ -72,7 +72,7 @@ def search_exactly(
     if batch is None:
         return Found(None, tuple(start_values), tuple(limits))
     hint(batch.model, hint_of(problem, batch.decisions, start))
-    tiers = tiers_for(problem.priorities)[:wanted]
+    tiers = problem.tiers[:wanted]
     standing = optimise_tiers(batch, tiers, limits, start_values, levels, budget, progress, settled)
     return Found(
         choices=None

@@ -19,9 +19,8 @@ from placer.search.tiers import Progress
 from placer.state.account import Account
 from placer.state.recount import recount
 from placer_models.cluster import Instance
-from placer_models.cpsat.limits import TIERS_BEFORE_LINKS, modelled_tiers
+from placer_models.cpsat.limits import modelled_tiers
 from placer_models.cpsat.units import units_of
-from placer_models.goals import tiers_for
 from placer_models.problem import Problem
 
 MOST_SEATS = 4_000
@@ -72,7 +71,7 @@ class JointSearch:
         seats = seats_of(self.problem)
         linked = links_matter(self.problem)
         tiers = modelled_tiers(self.problem)
-        count = len(self.problem.priorities) + TIERS_BEFORE_LINKS
+        count = self.problem.before_links
         one_model = tiers > count and (
             whole or seats <= (MOST_LINKED_SEATS if linked else MOST_SEATS)
         )
@@ -87,7 +86,7 @@ class JointSearch:
 
     def _before_links(self, share: float) -> None:
         """Solve the tiers that do not look at links, in a model without them."""
-        count = len(self.problem.priorities) + TIERS_BEFORE_LINKS
+        count = self.problem.before_links
         coarse = without_links(self.problem)
         part = self.budget.part(share * self.budget.left)
         found = search_exactly(
@@ -144,7 +143,7 @@ class JointSearch:
         search = Neighbourhoods(
             instance=self.instance,
             placement=self.best.placement,
-            tiers=tiers_for(self.problem.priorities),
+            tiers=self.problem.tiers,
             values=list(self.best.values),
             limits=self.bounds,
             budget=self.budget,

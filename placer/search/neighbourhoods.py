@@ -19,8 +19,8 @@ from placer.state.batch import accounts_of, build_problem
 from placer.state.fits import admits
 from placer.state.recount import recount
 from placer_models.cluster import Instance, Node
-from placer_models.cpsat.limits import TIERS_BEFORE_LINKS, modelled_tiers
-from placer_models.goals import Tier, placed_tier
+from placer_models.cpsat.limits import modelled_tiers
+from placer_models.goals import Tier, before_links, placed_tier
 from placer_models.placement import Placement
 from placer_models.pod import Gang, PodSpec, Resources
 
@@ -183,7 +183,8 @@ class Neighbourhoods:
             after = self._solved(part, start, before[:levels], budget)
             if after is not None:
                 # Room was made at any price; now at the lowest, as far as links go.
-                worth = measure(part, after)[: levels + TIERS_BEFORE_LINKS]
+                worth = measure(part, after)
+                worth = worth[: before_links([tier for tier, _ in worth])]
                 after = self._solved(part, after, worth, budget, settled=levels) or after
                 self.rough |= nodes
         else:
@@ -229,9 +230,8 @@ class Neighbourhoods:
         """
         accounts = accounts_of(part)
         problem = build_problem(part, accounts)
-        before_links = len(problem.priorities) + TIERS_BEFORE_LINKS
         worth = worth[: modelled_tiers(problem)]
-        linked = len(worth) > before_links
+        linked = len(worth) > problem.before_links
         model = problem if linked else without_links(problem)
         values = [value for _, value in worth]
         limits = [*values[:settled], *limits_of(problem)[settled:]]

@@ -12,6 +12,7 @@ from placer_models.links import board_of, counts_of
 from placer_models.pod import PodSpec, pods_of
 from placer_models.policy import GatherLevel, QosClass
 from placer_models.problem import Cell, DeviceBank, GangTask, NodeState, Problem, Shape
+from placer_models.wishes import asked_tiers
 
 
 def accounts_of(instance: Instance) -> tuple[Account, ...]:
@@ -47,6 +48,7 @@ def build_problem(instance: Instance, accounts: Sequence[Account] | None = None)
         fits=tuple(tuple(fit_of(spec, kind) for kind in kinds) for spec in specs),
         priorities=priorities,
         memory_unit_bytes=unit,
+        asked=asked_tiers(instance),
     )
 
 

@@ -10,13 +10,16 @@ from placer.search.solver import solve
 from placer.state.batch import build_problem
 from placer_models.cluster import Instance, Machine, Node
 from placer_models.cpsat import limits
-from placer_models.cpsat.limits import TIERS_BEFORE_LINKS, TIERS_OF_SETS, modelled_tiers
+from placer_models.cpsat.limits import TIERS_OF_SETS, modelled_tiers
 from placer_models.device import Device, LinkMatrix
 from placer_models.placement import Placed
 from placer_models.pod import Container, DeviceRequest, Gang, Pod, PodSpec, Resources
 from placer_models.topology import Cpu, NumaNode, Topology
 
 GPUS = 16
+
+TIERS_BEFORE = build_problem(Instance((), ())).before_links + 1
+"""Those before the links, with one priority level."""
 
 
 def irregular() -> Instance:
@@ -44,7 +47,7 @@ def irregular() -> Instance:
 
 @pytest.mark.parametrize(
     ("most_sets", "tiers"),
-    [(100_000, 1 + TIERS_BEFORE_LINKS + TIERS_OF_SETS), (100, 1 + TIERS_BEFORE_LINKS)],
+    [(100_000, TIERS_BEFORE + TIERS_OF_SETS), (100, TIERS_BEFORE)],
 )
 def test_tiers_that_cannot_be_modelled_are_left_to_the_greedy_path(
     most_sets: int, tiers: int, monkeypatch: pytest.MonkeyPatch

@@ -1,6 +1,6 @@
 """What each tier counts, as an expression over the decisions (docs/rules.md)."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from itertools import islice, pairwise, product
 
 from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
@@ -9,10 +9,17 @@ from placer_models.cpsat.expression import Expression
 from placer_models.cpsat.variables import Decisions, Seat
 from placer_models.device import GPU
 from placer_models.goals import (
+    ALIGNMENT,
+    BIND,
+    GANG_PAIR_SUM,
     GPU_POINTS,
     MEMBER_ABOVE_POINTS,
     MEMBER_OF_MINIMUM_POINTS,
+    POD_PAIR_MINIMUM,
+    POD_PAIR_SUM,
+    USABLE,
     WHOLE_CORE_POINTS,
+    Tier,
 )
 from placer_models.links import best_pair_sum, pair_sum, usable_points
 from placer_models.policy import AlignmentPolicy, BindPolicy
@@ -35,14 +42,11 @@ def tier_expressions(
 
 
 def _tier_by_tier(model: CpModel, problem: Problem, x: Decisions) -> Iterator[Expression]:
-    for level in range(len(problem.priorities)):
+    levels = len(problem.priorities)
+    for level in range(levels):
         yield placed(problem, x, level)
-    yield alignment(x)
-    yield bind(x)
-    yield pod_pair_minimum(x)
-    yield pod_pair_sum(x)
-    yield gang_pair_sum(model, problem, x)
-    yield usable(model, problem, x)
+    for tier in problem.tiers[levels:]:
+        yield EXPRESSIONS[tier](model, problem, x)
 
 
 def placed(problem: Problem, x: Decisions, level: int) -> Expression:
@@ -60,7 +64,7 @@ def placed(problem: Problem, x: Decisions, level: int) -> Expression:
     return LinearExpr.sum(terms)
 
 
-def alignment(x: Decisions) -> Expression:
+def alignment(model: CpModel, problem: Problem, x: Decisions) -> Expression:
     """Count cells beyond the fewest of pods under BestEffort."""
     return LinearExpr.sum(
         [
@@ -71,7 +75,7 @@ def alignment(x: Decisions) -> Expression:
     )
 
 
-def bind(x: Decisions) -> Expression:
+def bind(model: CpModel, problem: Problem, x: Decisions) -> Expression:
     """Count CPUs on cores taken against a preferred bind policy."""
     terms: list[Expression] = []
     for seat in x.seats:
@@ -86,7 +90,7 @@ def bind(x: Decisions) -> Expression:
     return LinearExpr.sum(terms)
 
 
-def pod_pair_minimum(x: Decisions) -> Expression:
+def pod_pair_minimum(model: CpModel, problem: Problem, x: Decisions) -> Expression:
     """Sum how far each pod's slowest GPU pair falls short (tier 4a)."""
     return LinearExpr.sum(
         [
@@ -97,7 +101,7 @@ def pod_pair_minimum(x: Decisions) -> Expression:
     )
 
 
-def pod_pair_sum(x: Decisions) -> Expression:
+def pod_pair_sum(model: CpModel, problem: Problem, x: Decisions) -> Expression:
     """Sum how far each pod's GPU pairs together fall short (tier 4b)."""
     return LinearExpr.sum(
         [
@@ -225,3 +229,14 @@ def _below_envelope(
 def _turns_up(a: tuple[int, int], b: tuple[int, int], c: tuple[int, int]) -> bool:
     """Return whether b lies on or below the line from a to c."""
     return (b[1] - a[1]) * (c[0] - a[0]) <= (c[1] - a[1]) * (b[0] - a[0])
+
+
+EXPRESSIONS: Mapping[Tier, Callable[[CpModel, Problem, Decisions], Expression]] = {
+    ALIGNMENT: alignment,
+    BIND: bind,
+    POD_PAIR_MINIMUM: pod_pair_minimum,
+    POD_PAIR_SUM: pod_pair_sum,
+    GANG_PAIR_SUM: gang_pair_sum,
+    USABLE: usable,
+}
+"""What each tier after the first counts."""

@@ -4,12 +4,8 @@ from collections import Counter
 from math import prod
 
 from placer_models.device import GPU
-from placer_models.goals import tiers_for
 from placer_models.links import selection_count
 from placer_models.problem import DeviceBank, Problem
-
-TIERS_BEFORE_LINKS = 2
-"""Alignment and bind: the tiers after tier 1 that do not look at links."""
 
 TIERS_OF_SETS = 2
 """Links of each pod: the tiers that look at which GPU set a pod has."""
@@ -29,12 +25,12 @@ def modelled_tiers(problem: Problem) -> int:
     on it have too many sets to choose from. The tiers that are left out are looked after
     by the greedy path.
     """
-    before = len(problem.priorities) + TIERS_BEFORE_LINKS
+    before = problem.before_links
     if _sets(problem) > MOST_SETS:
         return before
     if any(rows > MOST_TABLE_ROWS for rows in _table_rows(problem)):
         return before + TIERS_OF_SETS
-    return len(tiers_for(problem.priorities))
+    return len(problem.tiers)
 
 
 def _sets(problem: Problem) -> int:
