@@ -1,0 +1,72 @@
+"""The engines held against brute force, on worlds of any generator."""
+
+from collections.abc import Callable, Iterator
+from itertools import count
+
+import pytest
+
+from brute_force import Best, best_placement
+from insides import TooManyLeavesError
+from placer.judge.breaches import breaches
+from placer.judge.measure import better, measure
+from placer.search.options import Engine, SolveOptions
+from placer.search.solver import solve
+from placer_models.cluster import Instance
+from placer_models.placement import GaveUp, Infeasible, PartlyPlaced, Placed, Placement
+
+MakeWorld = Callable[[int], Instance]
+"""Seed -> a tiny instance."""
+
+
+def check_worlds(make: MakeWorld, start: int, step: int, number: int) -> None:
+    """Both engines, on so many worlds that brute force can do."""
+    for instance, best in worlds(make, start, step, number):
+        check_exact(instance, best)
+        check_greedy(instance, best)
+
+
+def worlds(make: MakeWorld, start: int, step: int, number: int) -> Iterator[tuple[Instance, Best]]:
+    """Yield so many worlds with their best; one too large to try everything is skipped."""
+    found = 0
+    for seed in count(start, step):
+        instance = make(seed)
+        try:
+            best = best_placement(instance)
+        except TooManyLeavesError:
+            continue
+        yield instance, best
+        found += 1
+        if found == number:
+            return
+
+
+def check_exact(instance: Instance, best: Best) -> None:
+    """The status, the tiers and the proof are those of brute force."""
+    options = SolveOptions(engine=Engine.EXACT, workers=1, seed=1, time_limit_s=120)
+    answer = solve(instance, options)
+    waiting = sum(len(gang.pods) for gang in instance.gangs)
+    match answer:
+        case Placed() | PartlyPlaced():
+            assert breaches(instance, answer.placement) == (), instance.name
+            assert measure(instance, answer.placement) == best.vector, instance.name
+            assert tuple((t.tier, t.value) for t in answer.tiers) == best.vector, instance.name
+            assert all(t.proven and t.bound == t.value for t in answer.tiers), instance.name
+            assert isinstance(answer, Placed) == (len(best.placement.pods) == waiting)
+        case Infeasible():
+            assert best.placement == Placement(), instance.name
+        case GaveUp():
+            pytest.fail(f"{instance.name}: gave up")
+
+
+def check_greedy(instance: Instance, best: Best) -> None:
+    """The answer keeps every rule, and is at most as good as the best."""
+    match answer := solve(instance, SolveOptions(engine=Engine.GREEDY, workers=1, seed=1)):
+        case Placed() | PartlyPlaced():
+            assert breaches(instance, answer.placement) == (), instance.name
+            vector = measure(instance, answer.placement)
+            assert tuple((t.tier, t.value) for t in answer.tiers) == vector, instance.name
+            assert not better(vector, best.vector), instance.name
+        case Infeasible():
+            assert best.placement == Placement(), instance.name
+        case GaveUp():
+            pass  # greedy proves nothing

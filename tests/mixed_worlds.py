@@ -1,0 +1,23 @@
+"""Tiny instances in which the rules of all families mix."""
+
+from collections.abc import Callable
+from random import Random
+
+from placer_models.cluster import Instance
+from worlds import tiny_instance
+
+Spice = Callable[[Random, Instance], Instance]
+"""Dresses an instance with the words of one family of rules; may change anything."""
+
+SPICES: tuple[Spice, ...] = ()
+"""One a family."""
+
+
+def mixed_instance(seed: int) -> Instance:
+    """Draw a tiny instance and some families whose words it gets."""
+    rng = Random(f"mixed-{seed}")
+    instance = tiny_instance(seed)
+    for spice in SPICES:
+        if rng.random() < 0.4:
+            instance = spice(rng, instance)
+    return instance

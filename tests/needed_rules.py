@@ -1,0 +1,47 @@
+"""Whether the model needs a rule: without it some world must go wrong."""
+
+from collections.abc import Iterable
+from functools import partial
+
+import pytest
+
+from placer.judge.breaches import breaches
+from placer.judge.measure import measure
+from placer.realise.realiser import Unrealisable, realise
+from placer.search import exact
+from placer.search.budget import Budget
+from placer.search.cp import SolverError
+from placer.search.exact import limits_of, search_exactly
+from placer.search.options import SolveOptions
+from placer.state.batch import accounts_of, build_problem
+from placer_models.cluster import Instance
+from placer_models.cpsat.batch import RULES, Rule, build_batch_model
+from placer_models.placement import Placement
+
+
+def is_needed(rule: Rule, worlds: Iterable[Instance]) -> bool:
+    """Return whether the search claims something else, or something wrong, without the rule."""
+    others = tuple(other for other in RULES if other is not rule)
+    for instance in worlds:
+        whole = claimed(instance)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(exact, "build_batch_model", partial(build_batch_model, rules=others))
+            try:
+                without = claimed(instance)
+            except (ValueError, SolverError):  # more pods than there are, or beyond a limit
+                return True
+        if without != whole:
+            return True
+    return False
+
+
+def claimed(instance: Instance) -> tuple[tuple[int, ...], bool]:
+    """Return the tier values that the search claims, and whether the judge agrees."""
+    accounts = accounts_of(instance)
+    problem = build_problem(instance, accounts)
+    start = [value for _, value in measure(instance, Placement())]
+    budget = Budget(SolveOptions(workers=1, time_limit_s=60))
+    found = search_exactly(problem, {}, start, budget, str, limits_of(problem))
+    placement = realise(instance, accounts, problem, found.choices or {})
+    right = not isinstance(placement, Unrealisable) and not breaches(instance, placement)
+    return found.values, right
