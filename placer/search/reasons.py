@@ -157,9 +157,10 @@ def _cpus(node: Node, ask: _Ask, account: Account) -> Blocker | None:
     spec, milli = ask.spec, ask.requests.cpu_milli
     if spec.qos.owns_cpus:
         want = milli // 1000
-        free = min(_ownable(node, spec, account.free_cpus), _pool_cpus(account))
-        if want > free:
+        if want > _ownable(node, spec, account.free_cpus):
             return f"cpu-count asks {want} CPUs of its own"
+        if want > _pool_cpus(account):
+            return f"shared-pool needs CPUs that the pod would own, {want} of them"
     elif spec.qos is QosClass.LS and milli > 1000 * _pool_cpus(account):
         return f"shared-pool asks {milli / 1000:g} CPUs"
     elif spec.qos is QosClass.LS and not account.pool:
