@@ -96,6 +96,12 @@ def tiers(**changes: int) -> list[dict[str, object]]:
     ]
 
 
+def bounded(name: str, bound: int, *, proven: bool = False) -> list[dict[str, object]]:
+    """Write the tiers with a bound in one of them."""
+    more = {"bound": bound, "proven": proven}
+    return [tier | (more if tier["name"] == name else {}) for tier in tiers()]
+
+
 @pytest.mark.parametrize(
     ("claims", "subjects"),
     [
@@ -107,6 +113,12 @@ def tiers(**changes: int) -> list[dict[str, object]]:
         ({"tiers": tiers(usable=9999)}, ["usable"]),
         ({"status": "gave-up", "tiers": tiers(bind=-1)}, ["status", "bind"]),
         ({"tiers": tiers()[1:]}, ["placed.priority-0"]),
+        ({"tiers": bounded("usable", 1104)}, []),
+        ({"tiers": bounded("usable", 1103)}, ["usable"]),
+        ({"tiers": bounded("bind", 1)}, ["bind"]),
+        ({"tiers": bounded("placed.priority-0", 2, proven=True)}, []),
+        ({"tiers": bounded("placed.priority-0", 4, proven=True)}, ["placed.priority-0"]),
+        ({"tiers": bounded("bind", 0, proven=True)}, ["bind"]),  # those before are not
         ({"tiers": [*tiers(), tiers()[0] | {"name": "beauty"}]}, ["beauty"]),
     ],
 )

@@ -13,17 +13,27 @@ CLAIMS = "claims"
 
 
 @dataclass(frozen=True, slots=True)
+class TierClaim:
+    """What a file says of one tier, as a `TierValue` would."""
+
+    name: str
+    value: int
+    bound: int | None = None
+    proven: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Claims:
     """What a file says of its own placement; anyone could have written it.
 
     Attributes:
         status: Its word for the outcome; None: the file says nothing.
-        tiers: (name, value) of each tier, in the file's order; may be empty.
+        tiers: In the file's order; may be empty.
 
     """
 
     status: str | None = None
-    tiers: tuple[tuple[str, int], ...] = ()
+    tiers: tuple[TierClaim, ...] = ()
 
 
 def false_status(claims: Claims, instance: Instance, placement: Placement) -> Iterator[str]:
@@ -49,15 +59,25 @@ def false_status(claims: Claims, instance: Instance, placement: Placement) -> It
 def false_tiers(claims: Claims, measured: Sequence[tuple[Tier, int]]) -> Iterator[tuple[str, str]]:
     """Yield the name of each tier of which something wrong is claimed, and what.
 
-    A file without tiers claims nothing; one with tiers names all of them.
+    A file without tiers claims nothing; one with tiers names all of them. Whether a bound
+    holds only a solver could tell, but one that the value itself beats does not, and
+    proven is what equals its bound in this tier and in all before it.
     """
     value_of = {tier.name: value for tier, value in measured}
-    for name, value in claims.tiers:
+    tier_of = {tier.name: tier for tier, _ in measured}
+    proven = True
+    for claim in claims.tiers:
+        name, value, bound = claim.name, claim.value, claim.bound
+        proven = proven and value == bound
         if name not in value_of:
             yield name, f"the instance has no such tier; it has {', '.join(value_of)}"
         elif value != value_of[name]:
             yield name, f"the file claims {value:,}, but {value_of[name]:,} is measured"
-    claimed = {name for name, _ in claims.tiers}
+        elif bound is not None and tier_of[name].better(value, bound):
+            yield name, f"the file claims that {bound:,} cannot be beaten, but {value:,} does"
+        elif claim.proven and not proven:
+            yield name, "the file claims a proof, but a value up to here is not its bound"
+    claimed = {claim.name for claim in claims.tiers}
     for name, value in value_of.items() if claimed else ():
         if name not in claimed:
             yield name, f"the file claims no value; {value:,} is measured"

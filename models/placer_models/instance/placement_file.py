@@ -7,7 +7,7 @@ from pydantic import Field
 
 from placer_models.cluster import Instance
 from placer_models.cpuset import format_cpu_list, parse_cpu_list
-from placer_models.instance.claims import Claims
+from placer_models.instance.claims import Claims, TierClaim
 from placer_models.instance.documents import Document
 from placer_models.instance.faults import Faults, Place
 from placer_models.instance.fields import CpuList, Minor, Part
@@ -148,7 +148,9 @@ def placement_with_claims(document: Document) -> tuple[Placement, Claims]:
     pods = []
     claims = Claims()
     if file is not None:
-        claims = Claims(file.status, tuple((tier.name, tier.value) for tier in file.tiers))
+        claims = Claims(
+            file.status, tuple(TierClaim(t.name, t.value, t.bound, t.proven) for t in file.tiers)
+        )
         for i, entry in enumerate(file.pods):
             pods.append(_placed(entry, place.at("pods", i), faults))
     faults.raise_first()
