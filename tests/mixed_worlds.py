@@ -4,12 +4,13 @@ from collections.abc import Callable
 from random import Random
 
 from placer_models.cluster import Instance
+from spices_node_cpus import spice_node_binds
 from worlds import tiny_instance
 
 Spice = Callable[[Random, Instance], Instance]
 """Dresses an instance with the words of one family of rules; may change anything."""
 
-SPICES: tuple[Spice, ...] = ()
+SPICES: tuple[Spice, ...] = (spice_node_binds,)
 """One a family."""
 
 

@@ -6,7 +6,7 @@ from placer_models.cpuset import CpuSet
 from placer_models.device import Device, LinkMatrix
 from placer_models.placement import PodPlacement
 from placer_models.pod import Gang, GangGroup, Pod
-from placer_models.policy import AlignmentPolicy
+from placer_models.policy import AlignmentPolicy, NodeBindPolicy
 from placer_models.topology import Topology
 
 
@@ -44,6 +44,7 @@ class Node:
         unhealthy: (type, minor) of devices that are broken on this node, besides
             those that its machine calls unhealthy (D6).
         cordoned: No new pod is placed here.
+        cpu_bind: What every pod that owns CPUs has to keep to here (C10).
 
     """
 
@@ -54,6 +55,7 @@ class Node:
     alignment: AlignmentPolicy = AlignmentPolicy.NONE
     unhealthy: frozenset[tuple[str, int]] = frozenset()
     cordoned: bool = False
+    cpu_bind: NodeBindPolicy = NodeBindPolicy.NONE
 
     def is_healthy(self, device: Device) -> bool:
         """Return whether the device may be given out on this node (D6)."""

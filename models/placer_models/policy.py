@@ -37,6 +37,19 @@ class BindPolicy(StrEnum):
     """One thread per core first, for pods limited by what a core shares."""
 
 
+class NodeBindPolicy(StrEnum):
+    """Which threads of a core the pods of a node may own, all of them (C10)."""
+
+    NONE = "None"
+    """What each pod asks for."""
+
+    FULL_PCPUS_ONLY = "FullPCPUsOnly"
+    """Whole cores, so that no two pods share one."""
+
+    SPREAD_BY_PCPUS = "SpreadByPCPUs"
+    """One thread of a core for each pod."""
+
+
 class Strength(StrEnum):
     """Whether a wish may be broken at a price, or not at all."""
 

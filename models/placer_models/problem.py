@@ -110,7 +110,6 @@ class Shape:
         best_effort: The pod runs in the BE pool.
         memory: In the Problem's memory units.
         devices: (type, count), ascending by type, no zeros.
-        bind: FULL_PCPUS or SPREAD_BY_PCPUS; matters where owned_cpus is not 0.
         best_pair_minimum: Of any equal-sized GPU set on any empty node the pod may go
             to, in 0.01 GB/s; 0 for fewer than two GPUs.
 
@@ -124,8 +123,6 @@ class Shape:
     best_effort: bool
     memory: int
     devices: tuple[tuple[str, int], ...]
-    bind: BindPolicy
-    bind_required: bool
     best_pair_minimum: int
 
     def count_of(self, device_type: str) -> int:
@@ -141,6 +138,8 @@ class Fit:
         alignment: The policy that holds.
         cell_limit: Most cells the pod may use, all of them NUMA nodes; None: any.
         fewest_cells: What BestEffort is measured against.
+        bind: FULL_PCPUS or SPREAD_BY_PCPUS; matters where the shape owns CPUs.
+        bind_required: It may not be broken: the pod or the node says so.
         bind_remainder: CPUs that the empty node must place against the bind policy.
         best_pair_sum: Largest pair sum of an equal-sized GPU set of the empty node.
 
@@ -149,6 +148,8 @@ class Fit:
     alignment: AlignmentPolicy
     cell_limit: int | None
     fewest_cells: int
+    bind: BindPolicy
+    bind_required: bool
     bind_remainder: int
     best_pair_sum: int
 

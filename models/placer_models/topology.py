@@ -9,6 +9,9 @@ from types import MappingProxyType
 from placer_models.cpuset import CpuSet, format_cpu_list
 from placer_models.policy import CoreKind
 
+ARM = "aarch64"
+"""The architecture of Arm machines."""
+
 
 @dataclass(frozen=True, slots=True)
 class Cpu:

@@ -58,7 +58,7 @@ def choose(residual: Residual, shape: Shape, fit: Fit) -> Offer | None:
     if fit.alignment is AlignmentPolicy.NONE:
         return _offer(residual, shape, fit, everywhere)
     need = _need(residual, shape)
-    amounts = [_amounts(residual, shape, cell) for cell in everywhere]
+    amounts = [_amounts(residual, shape, fit, cell) for cell in everywhere]
     kinds = [_kind(residual, shape, cell) for cell in everywhere]
     for size in _sizes(residual, fit, need, amounts):
         best: tuple[Price, int, Offer] | None = None
@@ -119,12 +119,12 @@ def _need(residual: Residual, shape: Shape) -> Amounts:
     return (shape.owned_cpus, shape.memory, *devices)
 
 
-def _amounts(residual: Residual, shape: Shape, cell: int) -> Amounts:
+def _amounts(residual: Residual, shape: Shape, fit: Fit, cell: int) -> Amounts:
     """Return what one cell holds of what the pod asks for."""
     cpus = 0
     if shape.owned_cpus:
         cpus = sum(
-            capacity(facts, left, shape)
+            capacity(facts, left, fit)
             for facts, left in zip(residual.layout.classes, residual.cores, strict=True)
             if facts.cell == cell
         )
@@ -164,7 +164,7 @@ def _offer(residual: Residual, shape: Shape, fit: Fit, cells: tuple[int, ...]) -
     devices = pick_devices(residual, shape, cells)
     if devices is None:
         return None
-    cores = pick_cores(residual, shape, cells, devices.cells)
+    cores = pick_cores(residual, shape, fit, cells, devices.cells)
     if cores is None:
         return None
     facts = residual.layout.classes
@@ -207,8 +207,8 @@ def _price(
 ) -> Price:
     best_effort = fit.alignment is AlignmentPolicy.BEST_EFFORT
     bind = 0
-    if shape.owned_cpus and not shape.bind_required:
-        bind = against_policy(residual, shape, cores) - fit.bind_remainder
+    if shape.owned_cpus and not fit.bind_required:
+        bind = against_policy(residual, shape, fit, cores) - fit.bind_remainder
     gpus = devices.gpus
     linked = gpus is not None and sum(gpus.counts) > 1
     lost = GPU_POINTS * points_lost(residual, devices.counts)

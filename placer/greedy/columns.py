@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from placer.greedy.residual import Residual, free_threads, whole_cores
 from placer_models.policy import BindPolicy
-from placer_models.problem import Problem, Shape
+from placer_models.problem import Fit, Problem, Shape
 
 _ANY = np.iinfo(np.int64).min
 
@@ -55,13 +55,22 @@ def row_of(residual: Residual, types: Iterable[str]) -> tuple[int, ...]:
     )
 
 
-def least_row(shape: Shape, types: Iterable[str]) -> NDArray[np.int64]:
-    """Return what a node has to have left, at least, to host a pod of the shape."""
+def least_row(shape: Shape, fits: Iterable[Fit | None], types: Iterable[str]) -> NDArray[np.int64]:
+    """Return what a node has to have left, at least, to host a pod of the shape.
+
+    Args:
+        shape: What the pod asks for.
+        fits: What that means on each kind of node; what holds on all is asked of all.
+        types: Device types, one a column.
+
+    """
     owned = shape.owned_cpus
     exclusive = owned if shape.exclusive else 0
     pool = 1000 * owned + shape.shared_milli
     best_effort = 1000 * exclusive + shape.best_effort_milli
-    only_whole = shape.bind_required and shape.bind is BindPolicy.FULL_PCPUS
+    only_whole = all(
+        fit.bind_required and fit.bind is BindPolicy.FULL_PCPUS for fit in fits if fit is not None
+    )
     return np.array(
         [
             pool or _ANY,

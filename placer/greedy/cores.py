@@ -13,20 +13,20 @@ from placer.greedy.residual import (
     whole_cores,
 )
 from placer_models.policy import BindPolicy
-from placer_models.problem import CoreTake, Shape
+from placer_models.problem import CoreTake, Fit, Shape
 
 
-def capacity(facts: ClassFacts, left: ClassLeft, shape: Shape) -> int:
-    """Return how many CPUs of the class a pod of the shape could own at most."""
-    if not shape.bind_required:
+def capacity(facts: ClassFacts, left: ClassLeft, fit: Fit) -> int:
+    """Return how many CPUs of the class a pod of the fit could own at most."""
+    if not fit.bind_required:
         return free_threads(facts, left)
-    if shape.bind is BindPolicy.SPREAD_BY_PCPUS:
+    if fit.bind is BindPolicy.SPREAD_BY_PCPUS:
         return _on_cores_of_their_own(facts, left)
     return whole_cores(facts, left) * facts.threads
 
 
 def pick_cores(
-    residual: Residual, shape: Shape, cells: Collection[int], near: Collection[int]
+    residual: Residual, shape: Shape, fit: Fit, cells: Collection[int], near: Collection[int]
 ) -> tuple[CoreTake, ...] | None:
     """Return what the pod takes of every class; None: the cells have not enough.
 
@@ -37,22 +37,22 @@ def pick_cores(
         return (NO_CORES,) * len(residual.cores)
     classes = residual.layout.classes
     usable = [i for i, facts in enumerate(classes) if facts.cell in cells]
-    if sum(capacity(classes[i], residual.cores[i], shape) for i in usable) < shape.owned_cpus:
+    if sum(capacity(classes[i], residual.cores[i], fit) for i in usable) < shape.owned_cpus:
         return None
     takes: dict[int, CoreTake] | None
-    if shape.bind is BindPolicy.SPREAD_BY_PCPUS:
+    if fit.bind is BindPolicy.SPREAD_BY_PCPUS:
         takes = _spread(residual, usable, shape.owned_cpus, near)
     else:
-        takes = _full(residual, usable, shape.owned_cpus, near, required=shape.bind_required)
+        takes = _full(residual, usable, shape.owned_cpus, near, required=fit.bind_required)
     if takes is None:
         return None
     return tuple(takes.get(i, NO_CORES) for i in range(len(classes)))
 
 
-def against_policy(residual: Residual, shape: Shape, takes: Sequence[CoreTake]) -> int:
+def against_policy(residual: Residual, shape: Shape, fit: Fit, takes: Sequence[CoreTake]) -> int:
     """Return how many CPUs the pod owns against its bind policy, as tier ``bind`` counts."""
     facts = residual.layout.classes
-    if shape.bind is BindPolicy.SPREAD_BY_PCPUS:
+    if fit.bind is BindPolicy.SPREAD_BY_PCPUS:
         return shape.owned_cpus - sum(take.whole + take.touched for take in takes)
     return shape.owned_cpus - sum(t.whole * f.threads for t, f in zip(takes, facts, strict=True))
 

@@ -94,9 +94,10 @@ class Fleet:
         """Return the nodes that could, by their sums, host a pod of any of the shapes."""
         mask = np.zeros(len(self._states), dtype=np.bool_)
         for shape in shapes:
-            fits = np.array([fit is not None for fit in self.problem.fits[shape]], dtype=np.bool_)
-            least = least_row(self.problem.shapes[shape], self._types)
-            mask |= fits[self._kind] & (self._table >= least).all(axis=1)
+            fits = self.problem.fits[shape]
+            some = np.array([fit is not None for fit in fits], dtype=np.bool_)
+            least = least_row(self.problem.shapes[shape], fits, self._types)
+            mask |= some[self._kind] & (self._table >= least).all(axis=1)
         return [int(node) for node in np.flatnonzero(mask)]
 
     def take(self, pod: int, choice: Choice) -> None:

@@ -5,7 +5,7 @@ from typing import assert_never
 
 from placer.judge.cpus import in_whole_cores
 from placer.judge.scene import Inside, Scene, Site, Tenant
-from placer_models.policy import BindPolicy, Strength
+from placer_models.policy import BindPolicy, NodeBindPolicy, Strength
 
 
 def cpus_against_policy(scene: Scene) -> int:
@@ -13,12 +13,15 @@ def cpus_against_policy(scene: Scene) -> int:
     return sum(
         _against(site, tenant)
         for site, tenant in scene.newcomers()
-        if tenant.qos.owns_cpus and _is_preferred(tenant)
+        if tenant.qos.owns_cpus and _is_preferred(site, tenant)
     )
 
 
-def _is_preferred(tenant: Tenant) -> bool:
+def _is_preferred(site: Site, tenant: Tenant) -> bool:
+    """Return whether the pod's own wish counts; where the node has a policy, that holds."""
     spec = tenant.pod.spec
+    if site.node.cpu_bind is not NodeBindPolicy.NONE:
+        return False
     return spec.bind is BindPolicy.DEFAULT or spec.bind_strength is Strength.PREFERRED
 
 

@@ -12,6 +12,7 @@ from placer.judge.devices import device_count, device_exclusive, device_health, 
 from placer.judge.finding import Rule
 from placer.judge.gangs import gang_group, gang_minimum, gather
 from placer.judge.memory import memory
+from placer.judge.node_cpus import arm_cpu_policy, node_cpu_bind
 from placer.judge.pods import cordon, known, node_selector
 from placer.judge.pools import be_pool, containers, shared_pool
 from placer.judge.scene import scene_of
@@ -26,6 +27,8 @@ RULES: Mapping[str, Rule] = {
     "cpu-allocatable": cpu_allocatable,
     "cpu-exclusive": cpu_exclusive,
     "cpu-bind": cpu_bind,
+    "node-cpu-bind": node_cpu_bind,
+    "arm-cpu-policy": arm_cpu_policy,
     "shared-pool": shared_pool,
     "be-pool": be_pool,
     "containers": containers,

@@ -64,7 +64,7 @@ def cpu_bind(scene: Scene) -> Iterator[Finding]:
                 wrong = tenant.owned - in_whole_cores(topology, tenant.owned)
                 allowed = "takes all online threads of a core or none"
             case BindPolicy.SPREAD_BY_PCPUS:
-                wrong = _on_shared_cores(topology, tenant.owned)
+                wrong = on_shared_cores(topology, tenant.owned)
                 allowed = "takes at most one thread of a core"
             case BindPolicy.DEFAULT:  # a wish, whatever strength stands beside it
                 continue
@@ -84,7 +84,8 @@ def in_whole_cores(topology: Topology, cpus: CpuSet) -> CpuSet:
     )
 
 
-def _on_shared_cores(topology: Topology, cpus: CpuSet) -> CpuSet:
+def on_shared_cores(topology: Topology, cpus: CpuSet) -> CpuSet:
+    """Return those of the CPUs that are on one core with another of them."""
     core = {cpu: topology.cpu[cpu].core for cpu in cpus if cpu in topology.cpu}
     count = Counter(core.values())
     return frozenset(cpu for cpu in core if count[core[cpu]] > 1)

@@ -149,7 +149,8 @@ def _cpus(
 ) -> list[list[int]] | str:
     """Return the CPUs that every pod owns, neighbours together."""
     owned: list[list[int]] = [[] for _ in pods]
-    spread = [problem.shape_of(one.index).bind is BindPolicy.SPREAD_BY_PCPUS for one in pods]
+    fits = [problem.fit(one.index, one.choice.node) for one in pods]
+    spread = [fit is not None and fit.bind is BindPolicy.SPREAD_BY_PCPUS for fit in fits]
     classes = core_classes(node, account.free_cpus, state.cells)
     for position, (found, cores) in enumerate(classes):
         takers = [i for i, one in enumerate(pods) if any(_amounts(one.choice, position))]

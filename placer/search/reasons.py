@@ -9,10 +9,10 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
 from placer.state.account import Account, account_of
+from placer.state.binding import Unbindable, binding_of, has_cores_for
 from placer.state.fits import admits
 from placer_models.alignment import effective_policy
 from placer_models.cluster import Instance, Node, RunningPod
-from placer_models.cpuset import CpuSet
 from placer_models.placement import Placement, Unplaced
 from placer_models.pod import Gang, Pod, PodSpec, pods_of
 from placer_models.policy import AlignmentPolicy, BindPolicy, QosClass
@@ -148,6 +148,9 @@ def _node_rules(node: Node, ask: _Ask, _: Account) -> Blocker | None:
     if not admits(node, spec):
         wanted = ",".join(f"{key}={value}" for key, value in spec.node_selector)
         return f"node-selector {wanted}"
+    binding = binding_of(spec, node)
+    if isinstance(binding, Unbindable):
+        return binding.reason
     if effective_policy(spec.alignment, node.alignment) is None:
         return f"alignment: pod asks {spec.alignment.value}, node has {node.alignment.value}"
     return None
@@ -156,16 +159,12 @@ def _node_rules(node: Node, ask: _Ask, _: Account) -> Blocker | None:
 def _cpus(node: Node, ask: _Ask, account: Account) -> Blocker | None:
     spec, milli = ask.spec, ask.requests.cpu_milli
     if spec.qos.owns_cpus:
-        want = milli // 1000
-        if want > _ownable(node, spec, account.free_cpus):
-            return f"cpu-count asks {want} CPUs of its own"
-        if want > _pool_cpus(account):
-            return f"shared-pool needs CPUs that the pod would own, {want} of them"
-    elif spec.qos is QosClass.LS and milli > 1000 * _pool_cpus(account):
+        return _own_cpus(node, spec, milli // 1000, account)
+    if spec.qos is QosClass.LS and milli > 1000 * _pool_cpus(account):
         return f"shared-pool asks {milli / 1000:g} CPUs"
-    elif spec.qos is QosClass.LS and not account.pool:
+    if spec.qos is QosClass.LS and not account.pool:
         return "shared-pool is empty"
-    elif spec.qos is QosClass.BE and not account.best_effort_pool:
+    if spec.qos is QosClass.BE and not account.best_effort_pool:
         return "be-pool is empty"
     return None
 
@@ -174,14 +173,19 @@ def _pool_cpus(account: Account) -> float:
     return len(account.free_cpus) - account.shared_milli / 1000
 
 
-def _ownable(node: Node, spec: PodSpec, free: CpuSet) -> int:
-    """Return how many CPUs one pod could own under its required bind policy."""
-    if not spec.bind_required:
-        return len(free)
-    cores = node.machine.topology.cores.values()
-    if spec.bind is BindPolicy.SPREAD_BY_PCPUS:
-        return sum(1 for threads in cores if threads & free)
-    return sum(len(threads) for threads in cores if threads <= free)
+def _own_cpus(node: Node, spec: PodSpec, want: int, account: Account) -> Blocker | None:
+    if want > len(account.free_cpus):
+        return f"cpu-count asks {want} CPUs of its own"
+    if want > _pool_cpus(account):
+        return f"shared-pool needs CPUs that the pod would own, {want} of them"
+    binding = binding_of(spec, node)
+    if isinstance(binding, Unbindable):
+        return binding.reason
+    if not has_cores_for(binding, want, account.free_cpus, node):
+        full = binding.policy is BindPolicy.FULL_PCPUS
+        how = "in whole cores, to the very count" if full else "each on a core of its own"
+        return f"{binding.rule} {binding.policy} asks {want} CPUs {how}"
+    return None
 
 
 def _memory(node: Node, ask: _Ask, account: Account) -> Blocker | None:

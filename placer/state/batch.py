@@ -6,7 +6,7 @@ from math import gcd
 
 from placer.state.account import Account, account_of
 from placer.state.core_classes import core_classes
-from placer.state.fits import best_pair_minimum_of, bind_of, fit_of, healthy
+from placer.state.fits import best_pair_minimum_of, fit_of, healthy
 from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.links import board_of, counts_of
 from placer_models.pod import PodSpec, pods_of
@@ -76,6 +76,7 @@ def _kind(node: Node, selected: frozenset[str]) -> Node:
         alignment=node.alignment,
         unhealthy=node.unhealthy,
         cordoned=node.cordoned,
+        cpu_bind=node.cpu_bind,
     )
 
 
@@ -139,8 +140,6 @@ def _shape(spec: PodSpec, nodes: dict[Node, int], unit: int) -> Shape:
         best_effort=qos is QosClass.BE,
         memory=requests.memory_bytes // unit,
         devices=tuple((d.type, d.count) for d in requests.devices if d.count),
-        bind=bind_of(spec),
-        bind_required=spec.bind_required,
         best_pair_minimum=best_pair_minimum_of(spec, nodes),
     )
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from placer.state.binding import Unbindable, binding_of, has_cores_for
 from placer_models.alignment import (
     Amounts,
     effective_policy,
@@ -12,7 +13,7 @@ from placer_models.cluster import Node
 from placer_models.device import GPU, Device
 from placer_models.links import Board, best_pair_minimum, best_pair_sum, board_of
 from placer_models.pod import PodSpec
-from placer_models.policy import AlignmentPolicy, BindPolicy
+from placer_models.policy import AlignmentPolicy
 from placer_models.problem import Fit
 
 
@@ -44,9 +45,15 @@ def best_pair_minimum_of(spec: PodSpec, nodes: Iterable[Node]) -> int:
 def fit_of(spec: PodSpec, node: Node) -> Fit | None:
     """Return what the spec means on the node; None: it can never run there."""
     policy = effective_policy(spec.alignment, node.alignment)
+    binding = binding_of(spec, node)
     if policy is None or not admits(node, spec) or _in_parts_of_cpus(spec):
         return None
+    if isinstance(binding, Unbindable):
+        return None
     needs, cells, real = _aligned(spec, node)
+    allocatable = node.machine.topology.online - node.reserved_cpus
+    if needs[0] and not has_cores_for(binding, needs[0], allocatable, node):
+        return None
     if any(sum(c[i] for c in cells) < need for i, need in enumerate(needs)):
         return None
     limit: int | None = None
@@ -64,14 +71,11 @@ def fit_of(spec: PodSpec, node: Node) -> Fit | None:
         alignment=policy,
         cell_limit=limit,
         fewest_cells=least,
-        bind_remainder=_bind_remainder(spec, node),
+        bind=binding.policy,
+        bind_required=binding.required,
+        bind_remainder=binding.remainder,
         best_pair_sum=(best_pair_sum(gpu_board(node), gpus) or 0) if gpus > 1 else 0,
     )
-
-
-def bind_of(spec: PodSpec) -> BindPolicy:
-    """Return the bind policy that Default stands for."""
-    return BindPolicy.FULL_PCPUS if spec.bind is BindPolicy.DEFAULT else spec.bind
 
 
 def _in_parts_of_cpus(spec: PodSpec) -> bool:
@@ -104,19 +108,3 @@ def _aligned(spec: PodSpec, node: Node) -> tuple[Amounts, list[Amounts], list[Am
 
     real = [amounts(numa.id, numa.memory_bytes) for numa in topology.numa_nodes]
     return needs, [*real, amounts(None, 0)], real
-
-
-def _bind_remainder(spec: PodSpec, node: Node) -> int:
-    """Return how many CPUs even the empty node must place against the bind policy."""
-    if not spec.qos.owns_cpus or spec.bind_required:
-        return 0
-    want = spec.requests.cpu_milli // 1000
-    topology = node.machine.topology
-    if bind_of(spec) is BindPolicy.SPREAD_BY_PCPUS:
-        usable = sum(1 for threads in topology.cores.values() if threads - node.reserved_cpus)
-        return max(0, want - usable)
-    reached = 1  # bit i: some whole cores have exactly i threads
-    for threads in topology.cores.values():
-        if not threads & node.reserved_cpus:
-            reached |= reached << len(threads)
-    return want - (reached & ((2 << want) - 1)).bit_length() + 1

@@ -10,7 +10,7 @@ from placer_models.links import counts_of
 from placer_models.placement import Placement, PodPlacement
 from placer_models.pod import pods_of
 from placer_models.policy import BindPolicy
-from placer_models.problem import Choice, Choices, CoreTake, NodeState, Problem, Shape
+from placer_models.problem import Choice, Choices, CoreTake, NodeState, Problem
 
 
 def recount(
@@ -33,12 +33,13 @@ def recount(
         if place is None:
             continue
         at = node_of[place.node]
-        state, shape = problem.nodes[at], problem.shape_of(index)
+        state, fit = problem.nodes[at], problem.fit(index, at)
+        bind = fit.bind if fit and problem.shape_of(index).owned_cpus else None
         classes = core_classes(instance.nodes[at], accounts[at].free_cpus, state.cells)
         choices[index] = Choice(
             node=at,
             cores=tuple(
-                _take(shape, found.whole, [core.free for core in cores], place.cpuset)
+                _take(bind, found.whole, [core.free for core in cores], place.cpuset)
                 for found, cores in classes
             ),
             memory=_memory(state, place, problem.memory_unit_bytes),
@@ -47,14 +48,16 @@ def recount(
     return choices
 
 
-def _take(shape: Shape, can_be_whole: bool, cores: list[tuple[int, ...]], cpus: CpuSet) -> CoreTake:
+def _take(
+    bind: BindPolicy | None, can_be_whole: bool, cores: list[tuple[int, ...]], cpus: CpuSet
+) -> CoreTake:
     """Count what the CPUs are of the cores of one class; shared pods own none."""
-    if not shape.owned_cpus:
+    if bind is None:
         return CoreTake()
     whole = threads = touched = 0
     for core in cores:
         mine = len(cpus.intersection(core))
-        full = mine == len(core) and can_be_whole and shape.bind is BindPolicy.FULL_PCPUS
+        full = mine == len(core) and can_be_whole and bind is BindPolicy.FULL_PCPUS
         whole += full
         threads += 0 if full else mine
         touched += bool(mine) and not full

@@ -68,14 +68,14 @@ def least_cells(residual: Residual, shape: Shape, fit: Fit) -> int | None:
     cells = range(len(residual.memory))
     most = len(cells) if fit.cell_limit is None else fit.cell_limit
     for size in range(most + 1):
-        if any(enough(residual, shape, set(some)) for some in combinations(cells, size)):
+        if any(enough(residual, shape, fit, set(some)) for some in combinations(cells, size)):
             return size
     return None
 
 
-def enough(residual: Residual, shape: Shape, cells: set[int]) -> bool:
+def enough(residual: Residual, shape: Shape, fit: Fit, cells: set[int]) -> bool:
     cpus = sum(
-        capacity(facts, left, shape)
+        capacity(facts, left, fit)
         for facts, left in zip(residual.layout.classes, residual.cores, strict=True)
         if facts.cell in cells
     )

@@ -1,12 +1,14 @@
 """The edges of all rules."""
 
 from judge.cases_cpus import CONTAINER_CASES, OWNED_CASES, POOL_CASES
+from judge.cases_node_cpus import NODE_CPU_CASES
 from judge.cases_pods import GANG_CASES, POD_CASES
 from judge.cases_things import ALIGNMENT_CASES, DEVICE_CASES, MEMORY_CASES
 
 CASES = (
     *POD_CASES,
     *OWNED_CASES,
+    *NODE_CPU_CASES,
     *POOL_CASES,
     *CONTAINER_CASES,
     *MEMORY_CASES,

@@ -27,7 +27,14 @@ from placer_models.pod import (
     PodSpec,
     Resources,
 )
-from placer_models.policy import AlignmentPolicy, BindPolicy, GatherLevel, QosClass, Strength
+from placer_models.policy import (
+    AlignmentPolicy,
+    BindPolicy,
+    GatherLevel,
+    NodeBindPolicy,
+    QosClass,
+    Strength,
+)
 from placer_models.topology import Cpu, NumaNode, Topology
 from tiny_pods import lone
 
@@ -81,6 +88,7 @@ def node(
     labels: Mapping[str, str] | None = None,
     broken_gpus: Sequence[int] = (),
     cordoned: bool = False,
+    cpu_bind: NodeBindPolicy = NodeBindPolicy.NONE,
 ) -> Node:
     return Node(
         name=name,
@@ -90,6 +98,7 @@ def node(
         alignment=alignment,
         unhealthy=frozenset(("gpu", minor) for minor in broken_gpus),
         cordoned=cordoned,
+        cpu_bind=cpu_bind,
     )
 
 

@@ -19,7 +19,7 @@ from placer_cli.draw.threads import Cell
 from placer_cli.draw.words import count, cpus, memory
 from placer_models.cluster import Node
 from placer_models.device import GPU, Device
-from placer_models.policy import AlignmentPolicy, QosClass
+from placer_models.policy import AlignmentPolicy, NodeBindPolicy, QosClass
 from placer_models.topology import Cpu, NumaNode
 
 MEMORY_COLUMNS = 24
@@ -78,6 +78,8 @@ def _headline(node: Node, canvas: Canvas) -> Text:
     facts = [f"{key}={value}" for key, value in node.labels]
     if node.alignment is not AlignmentPolicy.NONE:
         facts.append(f"NUMA policy {node.alignment}")
+    if node.cpu_bind is not NodeBindPolicy.NONE:
+        facts.append(f"CPU bind policy {node.cpu_bind}")
     pieces = [Text.assemble((node.name, STRONG), f"  {node.machine.title}")]
     pieces += [Text(fact, QUIET) for fact in facts]
     if node.cordoned:

@@ -58,7 +58,7 @@ def spread_threads_touch_different_cores(model: CpModel, problem: Problem, x: De
     """
     for seats, broken in zip(x.on_node, x.broken, strict=True):
         for seat in seats:
-            if seat.shape.bind is not BindPolicy.SPREAD_BY_PCPUS:
+            if seat.fit.bind is not BindPolicy.SPREAD_BY_PCPUS:
                 continue
             for index, part in enumerate(seat.cores):
                 model.add(part.touched <= broken[index])

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from placer_models.device import GPU
 from placer_models.links import Board
 from placer_models.policy import AlignmentPolicy, BindPolicy
-from placer_models.problem import Problem, Shape
+from placer_models.problem import Fit, Problem, Shape
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ def _countable(problem: Problem, index: int) -> bool:
             continue
         by_cell = len(node.cells) > 1 or not (shape.owned_cpus or shape.memory)
         aligned = fit.alignment is not AlignmentPolicy.NONE and by_cell
-        if aligned or not _splits_freely(shape, {core.threads for core in node.cores}):
+        if aligned or not _splits_freely(shape, fit, {core.threads for core in node.cores}):
             return False
     for node in kinds.values():
         bank = node.bank(GPU)
@@ -71,10 +71,10 @@ def _countable(problem: Problem, index: int) -> bool:
     return True
 
 
-def _splits_freely(shape: Shape, widths: set[int]) -> bool:
+def _splits_freely(shape: Shape, fit: Fit, widths: set[int]) -> bool:
     if shape.owned_cpus == 0:
         return True
-    return shape.bind is BindPolicy.FULL_PCPUS and len(widths) <= 1
+    return fit.bind is BindPolicy.FULL_PCPUS and len(widths) <= 1
 
 
 def _uniform(board: Board) -> bool:

@@ -129,7 +129,7 @@ def _room(problem: Problem, unit: Unit, index: int) -> int:
         return 0
     most = len(unit.pods)
     if shape.owned_cpus:
-        takeable = sum(c.cores * _takeable(shape, c) for c in node.cores)
+        takeable = sum(c.cores * _takeable(fit, c) for c in node.cores)
         most = min(most, takeable // shape.owned_cpus)
         most = min(most, node.pool_milli // (1000 * shape.owned_cpus))
         if shape.exclusive:
@@ -148,11 +148,11 @@ def _room(problem: Problem, unit: Unit, index: int) -> int:
     return max(0, most)
 
 
-def _takeable(shape: Shape, c: CoreClass) -> int:
-    """Return how many threads of a core of the class a pod of the shape can own."""
-    if not shape.bind_required:
+def _takeable(fit: Fit, c: CoreClass) -> int:
+    """Return how many threads of a core of the class a pod of that fit can own."""
+    if not fit.bind_required:
         return c.free
-    if shape.bind is BindPolicy.FULL_PCPUS:
+    if fit.bind is BindPolicy.FULL_PCPUS:
         return c.threads if c.whole else 0
     return 1
 
@@ -179,7 +179,8 @@ def _seat(model: CpModel, problem: Problem, index: int, unit: Unit, node_index: 
         count=count,
         most=most,
         cores=tuple(
-            _cores(model, c, shape, most, f"{name[:-1]},{i}]") for i, c in enumerate(node.cores)
+            _cores(model, c, shape, fit, most, f"{name[:-1]},{i}]")
+            for i, c in enumerate(node.cores)
         )
         if shape.owned_cpus
         else (),
@@ -193,21 +194,21 @@ def _seat(model: CpModel, problem: Problem, index: int, unit: Unit, node_index: 
     )
 
 
-def _cores(model: CpModel, c: CoreClass, shape: Shape, most: int, name: str) -> CoreSeat:
+def _cores(model: CpModel, c: CoreClass, shape: Shape, fit: Fit, most: int, name: str) -> CoreSeat:
     want = shape.owned_cpus
-    full = shape.bind is BindPolicy.FULL_PCPUS
+    full = fit.bind is BindPolicy.FULL_PCPUS
     whole: Expression = 0
     threads: Expression = 0
     touched: Expression = 0
     if full and c.whole and want >= c.threads:
         whole = model.new_int_var(0, min(c.cores, most * (want // c.threads)), f"whole{name}")
-    if not (full and shape.bind_required):
-        reach = c.cores if not full and shape.bind_required else c.cores * c.free
+    if not (full and fit.bind_required):
+        reach = c.cores if not full and fit.bind_required else c.cores * c.free
         threads = model.new_int_var(0, min(reach, most * want), f"threads{name}")
     if not full:
         touched = (
             threads
-            if shape.bind_required
+            if fit.bind_required
             else model.new_int_var(0, min(c.cores, want), f"touched{name}")
         )
     return CoreSeat(whole, threads, touched)

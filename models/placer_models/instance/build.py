@@ -16,6 +16,7 @@ from placer_models.instance.schema import API_VERSION, InstanceFile
 from placer_models.instance.tree import Scalar
 from placer_models.instance.validate import check
 from placer_models.pod import Gang
+from placer_models.topology import ARM
 
 INSTANCE = "Instance"
 MACHINE = "Machine"
@@ -164,7 +165,11 @@ def _build(
     # Without its nodes, whatever names them would be blamed for their faults.
     faults.raise_first()
     types = {d.type for node in nodes for d in node.machine.devices}
-    pods = PodReader(RequestReader(types, faults), faults)
+    pods = PodReader(
+        RequestReader(types, faults),
+        faults,
+        on_arm_alone=all(n.machine.topology.architecture == ARM for n in nodes),
+    )
     waiting = GangReader(pods, faults)
     gangs: list[Gang] = []
     for file, place in files:

@@ -9,7 +9,7 @@ from pydantic.alias_generators import to_camel
 from placer_models.cpuset import MAX_CPU_ID, parse_cpu_list
 from placer_models.instance.errors import shown
 from placer_models.instance.later import later_gather
-from placer_models.policy import AlignmentPolicy, GatherLevel
+from placer_models.policy import AlignmentPolicy, GatherLevel, NodeBindPolicy
 
 
 class Part(BaseModel):
@@ -27,6 +27,11 @@ _KUBELET_POLICIES = {
     "restricted": "Restricted",
     "single-numa-node": "SingleNUMANode",
 }
+_NODE_BIND_POLICIES = {
+    "PCPUOnly": "FullPCPUsOnly",
+    "full-pcpus-only": "FullPCPUsOnly",
+}
+_SWITCHES = {"true": True, "false": False}
 
 
 def check_name(text: str) -> str:
@@ -93,5 +98,21 @@ Alignment = Annotated[
     ),
 ]
 """In Kubernetes' spelling or the kubelet's (``single-numa-node``)."""
+
+NodeBind = Annotated[
+    NodeBindPolicy,
+    BeforeValidator(lambda value: _NODE_BIND_POLICIES.get(value, value)),
+    WithJsonSchema(
+        {"type": "string", "enum": [*(p.value for p in NodeBindPolicy), *_NODE_BIND_POLICIES]}
+    ),
+]
+"""In Koordinator's spelling, an older one or the kubelet's (``full-pcpus-only``)."""
+
+Switch = Annotated[
+    bool,
+    BeforeValidator(lambda value: _SWITCHES.get(value, value)),
+    WithJsonSchema({"enum": [True, False, *_SWITCHES]}),
+]
+"""An option of the kubelet: ``true``, also in quotes, as its configuration writes it."""
 
 Gather = Annotated[GatherLevel, BeforeValidator(_gather)]

@@ -13,7 +13,8 @@ from placer_models.instance.hosts import MAX_HOSTS, expand_hosts
 from placer_models.instance.pods import Names
 from placer_models.instance.requests import GPU_NAMES
 from placer_models.instance.schema import NodePart
-from placer_models.policy import AlignmentPolicy
+from placer_models.policy import AlignmentPolicy, NodeBindPolicy
+from placer_models.topology import ARM
 
 MachineFinder = Callable[[str, Document], Machine]
 """Finds a machine that the files do not define, by its name or its path.
@@ -57,6 +58,13 @@ class NodeReader:
                 f"it has {format_cpu_list(machine.topology.cpu)}",
             )
         unhealthy = self._unhealthy(part, machine, place.at("unhealthyDevices"))
+        cpu_bind = cpu_bind_of(part)
+        if cpu_bind is NodeBindPolicy.SPREAD_BY_PCPUS and machine.topology.architecture == ARM:
+            self._faults.add(
+                place.at("cpuBindPolicy"),
+                f"the machine {machine.name} is {ARM}, whose pods take whole cores: "
+                "FullPCPUsOnly, or leave it out (rule arm-cpu-policy)",
+            )
         nodes = []
         for name in names:
             if not self._names.take(("", name), place):
@@ -70,6 +78,7 @@ class NodeReader:
                     part.numa_policy or AlignmentPolicy.NONE,
                     unhealthy,
                     part.cordoned,
+                    cpu_bind,
                 )
             )
         return tuple(nodes)
@@ -106,6 +115,15 @@ class NodeReader:
                     )
                 found.add((kind, minor))
         return frozenset(found)
+
+
+def cpu_bind_of(part: NodePart) -> NodeBindPolicy:
+    """Return the node's bind policy: its own word, else the kubelet's (C10, C17)."""
+    if part.cpu_bind_policy is not None:
+        return part.cpu_bind_policy
+    if part.kubelet.cpu_manager_policy_options.full_pcpus_only:
+        return NodeBindPolicy.FULL_PCPUS_ONLY
+    return NodeBindPolicy.NONE
 
 
 def missing_device(kind: str, minor: int, have: set[int], machine: str) -> str:

@@ -9,6 +9,7 @@ from placer_models.instance.requests import RequestReader
 from placer_models.instance.schema import GangGroupPart, GangPart, MemberPart, PodPart, SpecPart
 from placer_models.pod import Container, ContainerRole, Gang, GangGroup, Pod, PodSpec, Resources
 from placer_models.policy import AlignmentPolicy, BindPolicy, QosClass, Strength
+from placer_models.topology import ARM
 
 MAX_PODS = 200_000
 """Most pods in an instance."""
@@ -44,8 +45,17 @@ class Names:
 class PodReader:
     """Reads pods, waiting or running; keeps their names apart."""
 
-    def __init__(self, requests: RequestReader, faults: Faults) -> None:
+    def __init__(self, requests: RequestReader, faults: Faults, *, on_arm_alone: bool) -> None:
+        """Begin with no pod read.
+
+        Args:
+            requests: Reads what containers ask for.
+            faults: Gets what is wrong.
+            on_arm_alone: No node is of another architecture.
+
+        """
         self._requests = requests
+        self._on_arm_alone = on_arm_alone
         self._faults = faults
         self._names = Names("pod", faults)
         self._count = 0
@@ -89,6 +99,12 @@ class PodReader:
             )
             return ()
         spec = self.spec(part, place)
+        if self._on_arm_alone and spec.bind is BindPolicy.SPREAD_BY_PCPUS:
+            self._faults.add(
+                place.at("cpuBindPolicy"),
+                f"every node is {ARM}, where pods take whole cores: FullPCPUs, or leave it out "
+                "(rule arm-cpu-policy)",
+            )
         names = [part.name]
         if part.replicas is not None:
             names = [f"{part.name}-{i}" for i in range(part.replicas)]

@@ -13,8 +13,10 @@ from placer_models.instance.fields import (
     Gather,
     Minor,
     Name,
+    NodeBind,
     Part,
     Priority,
+    Switch,
 )
 from placer_models.instance.machine_schema import MachineFile
 from placer_models.pod import ContainerRole
@@ -30,6 +32,20 @@ class MetadataPart(Part):
     description: str = ""
 
 
+class CpuManagerOptions(Part):
+    """What the kubelet's CPU manager is told, in its own names."""
+
+    model_config = ConfigDict(alias_generator=lambda name: name.replace("_", "-"))
+
+    full_pcpus_only: Switch = False
+
+
+class KubeletPart(Part):
+    """The part of a node's KubeletConfiguration that says where CPUs come from."""
+
+    cpu_manager_policy_options: CpuManagerOptions = CpuManagerOptions()
+
+
 class NodePart(Part):
     """Nodes that are alike; the name may be a host list."""
 
@@ -39,6 +55,8 @@ class NodePart(Part):
     )
     labels: dict[str, str] = Field(default_factory=dict)
     reserved_cpus: CpuList = ""
+    cpu_bind_policy: NodeBind | None = None
+    kubelet: KubeletPart = KubeletPart()
     numa_policy: Alignment | None = None
     unhealthy_devices: dict[str, tuple[Minor, ...]] = Field(default_factory=dict)
     cordoned: bool = False

@@ -29,6 +29,7 @@ Model = TypeVar("Model", bound=BaseModel)
 _OTHER_SPELLINGS = {
     "minMember": "minimum",
     "minAvailable": "minimum",
+    "nodeCpuBindPolicy": "cpuBindPolicy",
     "nodeName": "node",
     "numaTopologyPolicy": "numaPolicy",
     "preferredCPUBindPolicy": "cpuBindPolicy: {preferred: ...}",

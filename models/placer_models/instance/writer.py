@@ -12,7 +12,7 @@ from placer_models.instance.pods import ONLY_CONTAINER
 from placer_models.instance.schema import API_VERSION
 from placer_models.placement import DeviceGrant
 from placer_models.pod import Container, ContainerRole, Gang, Pod, PodSpec, Resources
-from placer_models.policy import AlignmentPolicy, BindPolicy, Strength
+from placer_models.policy import AlignmentPolicy, BindPolicy, NodeBindPolicy, Strength
 from placer_models.quantity import format_bytes
 
 
@@ -102,6 +102,8 @@ def _node(node: Node, machine: str) -> Json:
         written["labels"] = dict(node.labels)
     if node.reserved_cpus:
         written["reservedCpus"] = format_cpu_list(node.reserved_cpus)
+    if node.cpu_bind is not NodeBindPolicy.NONE:
+        written["cpuBindPolicy"] = node.cpu_bind.value
     if node.alignment is not AlignmentPolicy.NONE:
         written["numaPolicy"] = node.alignment.value
     if node.unhealthy:

@@ -1,0 +1,89 @@
+"""Which threads of cores a pod may own on a node: the pod's word and the node's together."""
+
+from dataclasses import dataclass
+
+from placer_models.cluster import Node
+from placer_models.cpuset import CpuSet
+from placer_models.pod import PodSpec
+from placer_models.policy import BindPolicy, NodeBindPolicy
+from placer_models.topology import ARM
+
+_OF_NODE = {
+    NodeBindPolicy.FULL_PCPUS_ONLY: BindPolicy.FULL_PCPUS,
+    NodeBindPolicy.SPREAD_BY_PCPUS: BindPolicy.SPREAD_BY_PCPUS,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """What holds for a pod on a node.
+
+    Attributes:
+        policy: FULL_PCPUS or SPREAD_BY_PCPUS.
+        required: It may not be broken.
+        rule: The name of the rule that requires it.
+        remainder: CPUs that even the empty node must place against a preferred policy.
+
+    """
+
+    policy: BindPolicy
+    required: bool
+    rule: str
+    remainder: int
+
+
+@dataclass(frozen=True, slots=True)
+class Unbindable:
+    """The pod's words and the node's exclude each other.
+
+    Attributes:
+        reason: The rule and both words.
+
+    """
+
+    reason: str
+
+
+def binding_of(spec: PodSpec, node: Node) -> Binding | Unbindable:
+    """Return the policy that holds: the node's if it has one, else the pod's (C8, C10, C13)."""
+    policy = BindPolicy.FULL_PCPUS if spec.bind is BindPolicy.DEFAULT else spec.bind
+    if not spec.qos.owns_cpus:
+        return Binding(policy, required=False, rule="cpu-bind", remainder=0)
+    of_node = _OF_NODE.get(node.cpu_bind)
+    if spec.bind_required and of_node not in (None, policy):
+        return Unbindable(f"node-cpu-bind: pod asks {policy}, node has {node.cpu_bind}")
+    for asked in (of_node, policy):
+        if asked is BindPolicy.SPREAD_BY_PCPUS and node.machine.topology.architecture == ARM:
+            return Unbindable(f"arm-cpu-policy: {ARM} takes FullPCPUs, not {asked}")
+    if of_node is not None:
+        return Binding(of_node, required=True, rule="node-cpu-bind", remainder=0)
+    if spec.bind_required:
+        return Binding(policy, required=True, rule="cpu-bind", remainder=0)
+    return Binding(policy, False, "cpu-bind", _remainder(policy, spec, node))
+
+
+def has_cores_for(binding: Binding, want: int, free: CpuSet, node: Node) -> bool:
+    """Return whether some of the node's free CPUs are that many and keep a required policy."""
+    if not binding.required:
+        return want <= len(free)
+    if binding.policy is BindPolicy.SPREAD_BY_PCPUS:
+        return want <= sum(1 for threads in node.machine.topology.cores.values() if threads & free)
+    return bool(_whole_sums(free, node) >> want & 1)
+
+
+def _remainder(policy: BindPolicy, spec: PodSpec, node: Node) -> int:
+    want = spec.requests.cpu_milli // 1000
+    allocatable = node.machine.topology.online - node.reserved_cpus
+    if policy is BindPolicy.SPREAD_BY_PCPUS:
+        cores = node.machine.topology.cores.values()
+        return max(0, want - sum(1 for threads in cores if threads & allocatable))
+    return want - (_whole_sums(allocatable, node) & ((2 << want) - 1)).bit_length() + 1
+
+
+def _whole_sums(free: CpuSet, node: Node) -> int:
+    """Return a number whose bit i says that some cores, wholly free, have i threads."""
+    sums = 1
+    for threads in node.machine.topology.cores.values():
+        if threads <= free:
+            sums |= sums << len(threads)
+    return sums
