@@ -179,13 +179,11 @@ def _own_cpus(node: Node, spec: PodSpec, want: int, account: Account) -> Blocker
     if want > _pool_cpus(account):
         return f"shared-pool needs CPUs that the pod would own, {want} of them"
     binding = binding_of(spec, node)
-    if isinstance(binding, Unbindable):
-        return binding.reason
-    if not has_cores_for(binding, want, account.free_cpus, node):
-        full = binding.policy is BindPolicy.FULL_PCPUS
-        how = "in whole cores, to the very count" if full else "each on a core of its own"
-        return f"{binding.rule} {binding.policy} asks {want} CPUs {how}"
-    return None
+    if isinstance(binding, Unbindable) or has_cores_for(binding, want, account.free_cpus, node):
+        return None
+    full = binding.policy is BindPolicy.FULL_PCPUS
+    how = "in whole cores, to the very count" if full else "each on a core of its own"
+    return f"{binding.rule} {binding.policy} asks {want} CPUs {how}"
 
 
 def _memory(node: Node, ask: _Ask, account: Account) -> Blocker | None:

@@ -1,0 +1,111 @@
+"""How files say what a node allows of its CPUs."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from placer_models.cluster import Instance
+from placer_models.instance.schema import API_VERSION
+from placer_models.instance.writer import instance_to_dict
+from placer_models.policy import NodeBindPolicy
+
+HEAD = f"apiVersion: {API_VERSION}\nkind: Instance\n"
+
+
+def nodes(fields: str, machine: str = "dgx-a100") -> str:
+    return f"{HEAD}nodes: [{{name: n, machine: {machine}{fields}}}]\n"
+
+
+@pytest.mark.parametrize(
+    ("fields", "policy"),
+    [
+        ("", NodeBindPolicy.NONE),
+        (", cpuBindPolicy: None", NodeBindPolicy.NONE),
+        (", cpuBindPolicy: FullPCPUsOnly", NodeBindPolicy.FULL_PCPUS_ONLY),
+        (", cpuBindPolicy: PCPUOnly", NodeBindPolicy.FULL_PCPUS_ONLY),
+        (", cpuBindPolicy: full-pcpus-only", NodeBindPolicy.FULL_PCPUS_ONLY),
+        (", cpuBindPolicy: SpreadByPCPUs", NodeBindPolicy.SPREAD_BY_PCPUS),
+        (
+            ', kubelet: {cpuManagerPolicyOptions: {full-pcpus-only: "true"}}',
+            NodeBindPolicy.FULL_PCPUS_ONLY,
+        ),
+        (
+            ", kubelet: {cpuManagerPolicyOptions: {full-pcpus-only: true}}",
+            NodeBindPolicy.FULL_PCPUS_ONLY,
+        ),
+        (", kubelet: {cpuManagerPolicyOptions: {full-pcpus-only: false}}", NodeBindPolicy.NONE),
+        (
+            ", cpuBindPolicy: None, kubelet: {cpuManagerPolicyOptions: {full-pcpus-only: true}}",
+            NodeBindPolicy.NONE,
+        ),
+    ],
+)
+def test_a_node_says_its_bind_policy(
+    fields: str, policy: NodeBindPolicy, read: Callable[..., Instance]
+) -> None:
+    """
+    In each of its spellings; the kubelet's option holds where the node says nothing.
+    """
+    (node,) = read(nodes(fields)).nodes
+
+    assert node.cpu_bind is policy
+
+
+@pytest.mark.parametrize("policy", NodeBindPolicy)
+def test_the_policy_is_written_as_it_is_read(
+    policy: NodeBindPolicy, read: Callable[..., Instance]
+) -> None:
+    """
+    None is the default and is left out.
+    """
+    instance = read(nodes(""))
+    (node,) = instance.nodes
+    named = replace(instance, nodes=(replace(node, cpu_bind=policy),))
+
+    (written,) = instance_to_dict(named, lambda _: True)["nodes"]
+
+    assert written.get("cpuBindPolicy", "None") == policy.value
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (nodes(", cpuBindPolicy: Full"), "got 'Full'; expected 'None', 'FullPCPUsOnly' or"),
+        (nodes(", nodeCpuBindPolicy: None"), "is not a field here; write 'cpuBindPolicy'"),
+        (
+            nodes(", kubelet: {cpuManagerPolicyOptions: {full-pcpus-only: yes}}"),
+            "full-pcpus-only: got 'yes'; expected true or false",
+        ),
+        (
+            nodes(", kubelet: {cpuManagerPolicyOptions: {full-pcpu-only: true}}"),
+            "is not a field here; did you mean 'full-pcpus-only'?",
+        ),
+        (
+            nodes(", cpuBindPolicy: SpreadByPCPUs", "kunpeng-920"),
+            "a.yaml:3: nodes[0].cpuBindPolicy: the machine kunpeng-920 is aarch64, whose pods",
+        ),
+        (
+            nodes("", "kunpeng-920")
+            + "pods: [{name: p, qos: LSR, requests: {cpu: 2}, cpuBindPolicy: SpreadByPCPUs}]\n",
+            "a.yaml:4: pods[0].cpuBindPolicy: every node is aarch64, where pods take whole cores",
+        ),
+    ],
+)
+def test_a_wrong_word_is_refused(text: str, message: str, refusal: Callable[..., str]) -> None:
+    """
+    With the file's line, the field, and what to write instead.
+    """
+    assert message in refusal(text)
+
+
+def test_a_pod_that_spreads_may_stand_beside_arm_nodes(read: Callable[..., Instance]) -> None:
+    """
+    Some node could take it; one that runs already is not blamed.
+    """
+    spread = "qos: LSR, requests: {cpu: 2}, cpuBindPolicy: SpreadByPCPUs"
+    both = f"{HEAD}nodes: [{{name: n, machine: kunpeng-920}}, {{name: m, machine: dgx-a100}}]\n"
+
+    assert read(f"{both}pods: [{{name: p, {spread}}}]\n").gangs
+    runs = f"running: [{{name: p, node: n, {spread}, cpuset: 0-1}}]\n"
+    assert read(nodes("", "kunpeng-920") + runs).running
