@@ -65,8 +65,9 @@ GATHERING = Tier("gathering", "domains beyond the fewest", Sense.MINIMISE)
 CACHES = Tier("caches", "last-level caches beyond the fewest", Sense.MINIMISE)
 """Over pods that would like to stay within last-level caches: caches beyond the fewest."""
 
-JOINT = Tier("joint", "device groups beyond the fewest", Sense.MINIMISE)
-"""Over pods that would like devices of two types side by side: how far apart they are (D9)."""
+JOINT = Tier("joint", "groups without every type", Sense.MINIMISE)
+"""Over pods that would like devices of several types side by side: PCIe switches or NUMA
+nodes that give the pod some of the types and not all, and devices in none (D9)."""
 
 PARTITIONS = Tier("partitions", "GPU sets outside partitions", Sense.MINIMISE)
 """Over pods that would like their GPUs to be a partition: those whose are not (D10)."""

@@ -4,7 +4,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
-from placer_models.policy import AlignmentPolicy, BindPolicy, GatherLevel, QosClass, Strength
+from placer_models.policy import (
+    AlignmentPolicy,
+    BindPolicy,
+    GatherLevel,
+    JointScope,
+    QosClass,
+    Strength,
+)
 from placer_models.topology import Hugepages
 
 
@@ -55,12 +62,35 @@ class Container:
 
 
 @dataclass(frozen=True, slots=True)
+class JointAllocation:
+    """Devices of several types side by side (D9).
+
+    Attributes:
+        types: Two device types or more; types that the pod does not ask for say nothing.
+
+    Raises:
+        ValueError: There is but one type, or one twice.
+
+    """
+
+    types: tuple[str, ...]
+    scope: JointScope = JointScope.SAME_PCIE
+    strength: Strength = Strength.PREFERRED
+
+    def __post_init__(self) -> None:
+        if len(set(self.types)) < max(2, len(self.types)):
+            named = ", ".join(self.types) or "none"
+            raise ValueError(f"got the device types {named}; expected two or more, each once")
+
+
+@dataclass(frozen=True, slots=True)
 class PodSpec:
     """All that decides where a pod can go: pods of equal spec are interchangeable.
 
     Attributes:
         alignment: The pod's own policy; ``None`` counts as not set: the node's holds.
         node_selector: Labels, each of which the node must have; ascending by key.
+        joint: Devices that the pod wants side by side.
 
     """
 
@@ -70,6 +100,7 @@ class PodSpec:
     bind_strength: Strength = Strength.PREFERRED
     alignment: AlignmentPolicy = AlignmentPolicy.NONE
     node_selector: tuple[tuple[str, str], ...] = ()
+    joint: JointAllocation | None = None
 
     @property
     def bind_required(self) -> bool:

@@ -80,6 +80,16 @@ class GatherLevel(StrEnum):
     """All members on one node."""
 
 
+class JointScope(StrEnum):
+    """Where devices of several types count as side by side (D9)."""
+
+    SAME_PCIE = "SamePCIe"
+    """Below one PCIe switch; on machines that name none for a type, below one PCIe root."""
+
+    SAME_NUMA_NODE = "SameNUMANode"
+    """On one NUMA node."""
+
+
 class CoreKind(StrEnum):
     """The kind of a core on machines that mix them (C1)."""
 

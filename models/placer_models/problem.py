@@ -131,6 +131,24 @@ class Shape:
 
 
 @dataclass(frozen=True, slots=True)
+class JointFit:
+    """Devices that a pod wants side by side, on a kind of node (D9).
+
+    Attributes:
+        types: (type, count), two or more.
+        groups: For each of the types, the group of each twin class of its bank; None
+            where it is not known.
+        beside: Pairs of types by index, where that is required: each group that gives
+            a device of the first gives one of the second, and no device is in no group.
+
+    """
+
+    types: tuple[tuple[str, int], ...]
+    groups: tuple[tuple[int | None, ...], ...]
+    beside: tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Fit:
     """What a shape means on a kind of node; there is none where it can never run.
 
@@ -142,6 +160,7 @@ class Fit:
         bind_required: It may not be broken: the pod or the node says so.
         bind_remainder: CPUs that the empty node must place against the bind policy.
         best_pair_sum: Largest pair sum of an equal-sized GPU set of the empty node.
+        joint: Devices that are wanted side by side; None: none are.
 
     """
 
@@ -152,6 +171,7 @@ class Fit:
     bind_required: bool
     bind_remainder: int
     best_pair_sum: int
+    joint: JointFit | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,7 @@ class Price(NamedTuple):
     Attributes:
         alignment: NUMA nodes beyond the fewest.
         bind: CPUs against the bind policy.
+        joint: Groups that lack a type that is wanted there.
         pair_minimum: 0.01 GB/s short of the best.
         pair_sum: 0.01 GB/s short of the best.
         usable: Points of tier ``usable`` that the node loses.
@@ -31,6 +32,7 @@ class Price(NamedTuple):
 
     alignment: int
     bind: int
+    joint: int
     pair_minimum: int
     pair_sum: int
     usable: int
@@ -161,7 +163,7 @@ def _kind(residual: Residual, shape: Shape, cell: int) -> Hashable:
 
 def _offer(residual: Residual, shape: Shape, fit: Fit, cells: tuple[int, ...]) -> Offer | None:
     """Return the best place on the cells; None: they have not enough."""
-    devices = pick_devices(residual, shape, cells)
+    devices = pick_devices(residual, shape, fit.joint, cells)
     if devices is None:
         return None
     cores = pick_cores(residual, shape, fit, cells, devices.cells)
@@ -217,6 +219,7 @@ def _price(
     return Price(
         alignment=cells_used - fit.fewest_cells if best_effort else 0,
         bind=bind,
+        joint=devices.apart,
         pair_minimum=shape.best_pair_minimum - gpus.pair_minimum if gpus and linked else 0,
         pair_sum=fit.best_pair_sum - gpus.pair_sum if gpus and linked else 0,
         usable=lost,

@@ -3,10 +3,17 @@
 from collections.abc import Collection
 from typing import NamedTuple
 
+from placer.greedy.joint import Taken, groups_apart, pick_together
 from placer.greedy.residual import Bank, Residual
 from placer_models.device import GPU
-from placer_models.links import Selection, best_selection, usable_points
-from placer_models.problem import Shape
+from placer_models.links import (
+    Selection,
+    best_selection,
+    pair_minimum,
+    pair_sum,
+    usable_points,
+)
+from placer_models.problem import JointFit, Shape
 
 
 class Devices(NamedTuple):
@@ -16,23 +23,38 @@ class Devices(NamedTuple):
         counts: For each bank, devices from each twin class.
         gpus: The GPUs among them; None where the pod asks for none.
         cells: Cells that they are on.
+        apart: What they cost in tier ``joint``.
 
     """
 
     counts: tuple[tuple[int, ...], ...]
     gpus: Selection | None
     cells: frozenset[int]
+    apart: int = 0
 
 
-def pick_devices(residual: Residual, shape: Shape, cells: Collection[int]) -> Devices | None:
+def pick_devices(
+    residual: Residual, shape: Shape, joint: JointFit | None, cells: Collection[int]
+) -> Devices | None:
     """Return devices from the cells, or of no cell; None: there are not enough.
 
-    GPUs come first and by their links; the others as close to them as can be.
+    What is wanted side by side comes first, then GPUs, by their links; the others as
+    close to them as can be.
     """
     asked = dict(shape.devices)
     banks = residual.layout.banks
     if asked.keys() - {bank.type for bank in banks}:
         return None
+    together: Taken = {}
+    if joint is not None:
+        found = pick_together(
+            joint,
+            {bank.type: bank.board for bank in banks},
+            {b.type: within(b, f, cells) for b, f in zip(banks, residual.devices, strict=True)},
+        )
+        if found is None:
+            return None
+        together = found
     counts = [(0,) * len(free) for free in residual.devices]
     gpus: Selection | None = None
     used: set[int] = set()
@@ -44,7 +66,11 @@ def pick_devices(residual: Residual, shape: Shape, cells: Collection[int]) -> De
         free = within(bank, residual.devices[position], cells)
         if sum(free) < want:
             return None
-        if bank.type == GPU:
+        if bank.type in together:
+            counts[position] = together[bank.type]
+            if bank.type == GPU:
+                gpus = _selection(bank, counts[position])
+        elif bank.type == GPU:
             gpus = best_selection(bank.board, want, free)
             if gpus is None:
                 return None
@@ -53,7 +79,8 @@ def pick_devices(residual: Residual, shape: Shape, cells: Collection[int]) -> De
             counts[position] = _nearest(bank, free, want, used)
         pairs = zip(counts[position], bank.cells, strict=True)
         used.update(cell for count, cell in pairs if count and cell is not None)
-    return Devices(tuple(counts), gpus, frozenset(used))
+    apart = groups_apart(joint, together) if joint else 0
+    return Devices(tuple(counts), gpus, frozenset(used), apart)
 
 
 def within(bank: Bank, free: tuple[int, ...], cells: Collection[int]) -> tuple[int, ...]:
@@ -81,6 +108,10 @@ def points_of(residual: Residual) -> int:
         for bank, free in zip(residual.layout.banks, residual.devices, strict=True)
         if bank.type == GPU
     )
+
+
+def _selection(bank: Bank, counts: tuple[int, ...]) -> Selection:
+    return Selection(counts, pair_minimum(bank.board, counts), pair_sum(bank.board, counts))
 
 
 def _nearest(bank: Bank, free: tuple[int, ...], want: int, near: set[int]) -> tuple[int, ...]:

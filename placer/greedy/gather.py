@@ -83,7 +83,7 @@ def _one_by_one(fleet: Fleet, state: int, view: int, pods: Sequence[int]) -> Gat
     problem = fleet.problem
     first = state
     members = []
-    prices = [Price(0, 0, 0, 0, 0)]
+    prices = [Price(*(0 for _ in Price._fields))]
     hopeless: set[int] = set()
     for pod in pods:
         shape = problem.pods[pod]
@@ -95,11 +95,11 @@ def _one_by_one(fleet: Fleet, state: int, view: int, pods: Sequence[int]) -> Gat
         prices.append(bid.price)
         state = fleet.leaves(shape, state, bid.inside)
         view = bid.state
-    alignment, bind, minimum, pairs, _ = map(sum, zip(*prices, strict=True))
+    *priced, _ = map(sum, zip(*prices, strict=True))
     short = _pair_sum_short(fleet, first, members)
     lost = _usable(fleet, first) - _usable(fleet, state)
     spare = fleet.spare(state)
-    cost = (-len(members), alignment, bind, minimum, pairs, short, lost, spare)
+    cost = (-len(members), *priced, short, lost, spare)
     return Gathering(cost, tuple(members))
 
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from placer.judge.align_tier import cells_beyond_fewest
 from placer.judge.bind_tier import cpus_against_policy
+from placer.judge.joint import groups_without_every_type
 from placer.judge.link_tiers import gang_sum_shortfall, pod_minimum_shortfall, pod_sum_shortfall
 from placer.judge.scene import Scene, scene_of
 from placer.judge.usable_tier import usable_points_left
@@ -12,6 +13,7 @@ from placer_models.goals import (
     ALIGNMENT,
     BIND,
     GANG_PAIR_SUM,
+    JOINT,
     MEMBER_ABOVE_POINTS,
     MEMBER_OF_MINIMUM_POINTS,
     POD_PAIR_MINIMUM,
@@ -30,6 +32,7 @@ Vector = tuple[tuple[Tier, int], ...]
 MEASURES: Mapping[Tier, Callable[[Scene], int]] = {
     ALIGNMENT: cells_beyond_fewest,
     BIND: cpus_against_policy,
+    JOINT: groups_without_every_type,
     POD_PAIR_MINIMUM: pod_minimum_shortfall,
     POD_PAIR_SUM: pod_sum_shortfall,
     GANG_PAIR_SUM: gang_sum_shortfall,

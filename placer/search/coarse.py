@@ -1,8 +1,9 @@
 """A Problem without links between GPUs, for the tiers that do not look at them.
 
-Which GPUs of a NUMA node a pod gets decides no rule and no tier before the link tiers.
-So those tiers are solved over counts per cell, in a much smaller model, and the answer
-is then refined to counts per class of twins.
+Which GPUs of a NUMA node a pod gets decides no rule and no tier before the link tiers,
+unless it wants them beside other devices. So those tiers are solved over counts per cell
+(and PCIe switch), in a much smaller model, and the answer is then refined to counts per
+class of twins.
 """
 
 from collections import defaultdict
@@ -10,7 +11,15 @@ from dataclasses import replace
 
 from placer_models.device import GPU
 from placer_models.links import Board, selection_count, selections
-from placer_models.problem import Choice, Choices, DeviceBank, Problem
+from placer_models.problem import (
+    Choice,
+    Choices,
+    DeviceBank,
+    Fit,
+    JointFit,
+    NodeState,
+    Problem,
+)
 
 MOST_LOOKED_AT = 5_000
 """GPU sets that refining looks through for one pod."""
@@ -27,46 +36,87 @@ def links_matter(problem: Problem) -> bool:
 
 
 def without_links(problem: Problem) -> Problem:
-    """Return the Problem with GPUs told apart by their cell alone."""
-    merged: dict[DeviceBank, DeviceBank] = {}
+    """Return the Problem with GPUs told apart by what decides more than links alone.
 
-    def coarse(bank: DeviceBank) -> DeviceBank:
+    That is their cell, and the group that a pod counts them to which wants them beside
+    other devices.
+    """
+    merged: dict[tuple[DeviceBank, int], DeviceBank] = {}
+    twins = {node.kind: _together(problem, node) for node in problem.nodes}
+
+    def coarse(bank: DeviceBank, kind: int) -> DeviceBank:
         if bank.type != GPU:
             return bank
-        if bank not in merged:
-            merged[bank] = _by_cell(bank)
-        return merged[bank]
+        if (bank, kind) not in merged:
+            merged[bank, kind] = _merged(bank, twins[kind])
+        return merged[bank, kind]
 
     return replace(
         problem,
         nodes=tuple(
-            replace(node, banks=tuple(coarse(bank) for bank in node.banks))
+            replace(node, banks=tuple(coarse(bank, node.kind) for bank in node.banks))
             for node in problem.nodes
+        ),
+        fits=tuple(
+            tuple(_by_merged(fit, twins.get(kind, [])) for kind, fit in enumerate(of_shape))
+            for of_shape in problem.fits
         ),
     )
 
 
-def _by_cell(bank: DeviceBank) -> DeviceBank:
-    groups: defaultdict[int | None, list[int]] = defaultdict(list)
+def _together(problem: Problem, node: NodeState) -> list[list[int]]:
+    """Return the twin classes of the node's GPUs that are one class without links."""
+    bank = node.bank(GPU)
+    if bank is None:
+        return []
+    groups = [
+        _gpu_groups(fit.joint)
+        for of_shape in problem.fits
+        if (fit := of_shape[node.kind]) is not None and fit.joint is not None
+    ]
+    alike: defaultdict[tuple[int | None, ...], list[int]] = defaultdict(list)
     for twin, cell in enumerate(bank.cells):
-        groups[cell].append(twin)
+        alike[cell, *(of_wish[twin] for of_wish in groups if of_wish)].append(twin)
+    return list(alike.values())
+
+
+def _gpu_groups(wish: JointFit) -> tuple[int | None, ...]:
+    """Return the group of each twin class of the GPUs; nothing if they are not in the wish."""
+    return next(
+        (groups for (kind, _), groups in zip(wish.types, wish.groups, strict=True) if kind == GPU),
+        (),
+    )
+
+
+def _by_merged(fit: Fit | None, twins: list[list[int]]) -> Fit | None:
+    """Return the fit with the groups of merged classes of GPUs."""
+    if fit is None or fit.joint is None:
+        return fit
+    groups = tuple(
+        tuple(of_type[members[0]] for members in twins) if kind == GPU else of_type
+        for (kind, _), of_type in zip(fit.joint.types, fit.joint.groups, strict=True)
+    )
+    return replace(fit, joint=replace(fit.joint, groups=groups))
+
+
+def _merged(bank: DeviceBank, twins: list[list[int]]) -> DeviceBank:
     board = bank.board
-    size = len(groups)
+    size = len(twins)
     return DeviceBank(
         type=bank.type,
         board=Board(
             classes=tuple(
-                tuple(sorted(minor for twin in twins for minor in board.classes[twin]))
-                for twins in groups.values()
+                tuple(sorted(minor for twin in members for minor in board.classes[twin]))
+                for members in twins
             ),
-            numa_nodes=tuple(board.numa_nodes[twins[0]] for twins in groups.values()),
+            numa_nodes=tuple(board.numa_nodes[members[0]] for members in twins),
             packages=(None,) * size,
             switches=(None,) * size,
             inner=(0,) * size,
             across=((0,) * size,) * size,
         ),
-        free=tuple(sum(bank.free[twin] for twin in twins) for twins in groups.values()),
-        cells=tuple(groups),
+        free=tuple(sum(bank.free[twin] for twin in members) for members in twins),
+        cells=tuple(bank.cells[members[0]] for members in twins),
     )
 
 
@@ -94,22 +144,24 @@ def refine(problem: Problem, coarse: Problem, choices: Choices) -> Choices:
 
 
 def _fastest(
-    fine: DeviceBank, rough: DeviceBank, per_cell: tuple[int, ...], free: tuple[int, ...]
+    fine: DeviceBank, rough: DeviceBank, chosen: tuple[int, ...], free: tuple[int, ...]
 ) -> tuple[int, ...]:
-    """Return the fastest free set with so many devices in each cell."""
-    wanted = dict(zip(rough.cells, per_cell, strict=True))
-    size = sum(per_cell)
-    within = tuple(min(count, wanted[cell]) for count, cell in zip(free, fine.cells, strict=True))
+    """Return the fastest free set with so many devices in each merged class."""
+    merged = {minor: i for i, minors in enumerate(rough.board.classes) for minor in minors}
+    home = [merged[minors[0]] for minors in fine.board.classes]
+    size = sum(chosen)
+    within = tuple(min(count, chosen[at]) for count, at in zip(free, home, strict=True))
     if selection_count(fine.board, size, within) <= MOST_LOOKED_AT:
         for selection in selections(fine.board, size, within):
-            got: defaultdict[int | None, int] = defaultdict(int)
-            for cell, count in zip(fine.cells, selection.counts, strict=True):
-                got[cell] += count
-            if all(got[cell] == count for cell, count in wanted.items()):
+            got = [0] * len(chosen)
+            for at, count in zip(home, selection.counts, strict=True):
+                got[at] += count
+            if tuple(got) == chosen:
                 return selection.counts
+    wanted = list(chosen)
     taken = []
-    for cell, count in zip(fine.cells, free, strict=True):
-        take = min(count, wanted[cell])
-        wanted[cell] -= take
+    for at, count in zip(home, free, strict=True):
+        take = min(count, wanted[at])
+        wanted[at] -= take
         taken.append(take)
     return tuple(taken)

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from placer.state.account import Account, account_of
 from placer.state.binding import Unbindable, binding_of, has_cores_for
 from placer.state.fits import admits
+from placer.state.joint import stand_together
 from placer_models.alignment import effective_policy
 from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.placement import Placement, Unplaced
@@ -205,9 +206,18 @@ def _devices(node: Node, ask: _Ask, account: Account) -> Blocker | None:
     return None
 
 
+def _joint(node: Node, ask: _Ask, account: Account) -> Blocker | None:
+    spec = ask.spec
+    if spec.joint is None or stand_together(spec, node, account.free_devices):
+        return None
+    types = " and ".join(f"{ask.requests.count_of(kind)} {kind}" for kind in spec.joint.types)
+    return f"joint asks {types} side by side ({spec.joint.scope})"
+
+
 _RULES: tuple[Callable[[Node, _Ask, Account], Blocker | None], ...] = (
     _node_rules,
     _cpus,
     _memory,
     _devices,
+    _joint,
 )

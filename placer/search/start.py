@@ -48,10 +48,34 @@ def _seat(problem: Problem, seat: Seat, here: list[Choice]) -> Iterator[tuple[in
     for i, pinned in enumerate(seat.memory):
         amount = sum(choice.memory[i] for choice in here if choice.memory is not None)
         yield from _variable(pinned, amount)
+    if seat.joint is not None:
+        yield from _joint(problem, seat, here)
     if seat.used and seat.used[0] is not seat.count:
         cells = {cell for choice in here for cell in _cells(problem, seat, choice)}
         for i, used in enumerate(seat.used):
             yield from _variable(used, int(i in cells))
+
+
+def _joint(problem: Problem, seat: Seat, here: list[Choice]) -> Iterator[tuple[int, int]]:
+    """Yield which groups give devices of which types."""
+    assert seat.joint is not None
+    assert seat.fit.joint is not None
+    at = {bank.type: i for i, bank in enumerate(problem.nodes[seat.node].banks)}
+    given = {
+        (group, i)
+        for choice in here
+        for i, ((kind, _), groups) in enumerate(
+            zip(seat.fit.joint.types, seat.fit.joint.groups, strict=True)
+        )
+        for group, count in zip(groups, choice.devices[at[kind]], strict=True)
+        if count
+    }
+    for group in seat.joint.groups:
+        used = [(group.index, i) in given for i in range(len(group.used))]
+        for literal, value in zip(group.used, used, strict=True):
+            yield from _variable(literal, int(value))
+        if group.apart is not None:
+            yield group.apart.index, int(any(used) and not all(used))
 
 
 def _variable(expression: Expression, value: int) -> Iterator[tuple[int, int]]:

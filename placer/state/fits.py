@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from placer.state.binding import Unbindable, binding_of, has_cores_for
+from placer.state.joint import joint_fit_of
 from placer_models.alignment import (
     Amounts,
     effective_policy,
@@ -75,6 +76,7 @@ def fit_of(spec: PodSpec, node: Node) -> Fit | None:
         bind_required=binding.required,
         bind_remainder=binding.remainder,
         best_pair_sum=(best_pair_sum(gpu_board(node), gpus) or 0) if gpus > 1 else 0,
+        joint=joint_fit_of(spec, node),
     )
 
 

@@ -28,6 +28,10 @@ from placer_models.cpsat.gangs import (
     equal_units_come_in_order,
 )
 from placer_models.cpsat.goals import tier_expressions
+from placer_models.cpsat.joint import (
+    a_pod_uses_the_groups_it_takes_from,
+    devices_stand_side_by_side,
+)
 from placer_models.cpsat.numa import (
     a_pod_has_the_memory_it_asks_for,
     a_pod_keeps_to_its_cells,
@@ -59,6 +63,8 @@ RULES: tuple[Rule, ...] = (
     a_pod_has_the_devices_it_asks_for,
     a_pod_has_one_gpu_set,
     devices_fit,
+    a_pod_uses_the_groups_it_takes_from,
+    devices_stand_side_by_side,
 )
 """What every placement obeys; without any one of them a wrong placement gets through."""
 

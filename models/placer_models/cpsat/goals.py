@@ -6,6 +6,7 @@ from itertools import islice, pairwise, product
 from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
 from placer_models.cpsat.expression import Expression
+from placer_models.cpsat.joint import groups_apart
 from placer_models.cpsat.variables import Decisions, Seat
 from placer_models.device import GPU
 from placer_models.goals import (
@@ -13,6 +14,7 @@ from placer_models.goals import (
     BIND,
     GANG_PAIR_SUM,
     GPU_POINTS,
+    JOINT,
     MEMBER_ABOVE_POINTS,
     MEMBER_OF_MINIMUM_POINTS,
     POD_PAIR_MINIMUM,
@@ -234,6 +236,7 @@ def _turns_up(a: tuple[int, int], b: tuple[int, int], c: tuple[int, int]) -> boo
 EXPRESSIONS: Mapping[Tier, Callable[[CpModel, Problem, Decisions], Expression]] = {
     ALIGNMENT: alignment,
     BIND: bind,
+    JOINT: groups_apart,
     POD_PAIR_MINIMUM: pod_pair_minimum,
     POD_PAIR_SUM: pod_pair_sum,
     GANG_PAIR_SUM: gang_pair_sum,

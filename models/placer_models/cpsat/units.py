@@ -60,6 +60,8 @@ def _countable(problem: Problem, index: int) -> bool:
         fit = problem.fits[index][node.kind]
         if fit is None:
             continue
+        if fit.joint is not None:
+            return False
         by_cell = len(node.cells) > 1 or not (shape.owned_cpus or shape.memory)
         aligned = fit.alignment is not AlignmentPolicy.NONE and by_cell
         if aligned or not _splits_freely(shape, fit, {core.threads for core in node.cores}):

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
 from placer_models.cpsat.expression import Expression
+from placer_models.cpsat.joint_seats import JointSeat, joint_seat
 from placer_models.cpsat.units import Unit, units_of
 from placer_models.device import GPU
 from placer_models.links import Selection, selections
@@ -44,6 +45,7 @@ class Seat:
         picks: The GPU sets that the pod can have, each with its literal; empty where
             all are equally good. A seat with these has one pod at most.
         gpu_set: The worth of any GPU set where there are no picks.
+        joint: Devices that are wanted side by side. A seat with these has one pod at most.
 
     """
 
@@ -59,6 +61,7 @@ class Seat:
     devices: tuple[tuple[Expression, ...], ...]
     picks: tuple[tuple[Selection, IntVar], ...]
     gpu_set: Selection | None
+    joint: JointSeat | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,6 +174,7 @@ def _seat(model: CpModel, problem: Problem, index: int, unit: Unit, node_index: 
         for selection in offered
         if len({(s.pair_minimum, s.pair_sum) for s in offered}) > 1
     )
+    devices = tuple(_devices(model, bank, shape, count, most, picks, name) for bank in node.banks)
     return Seat(
         unit=index,
         node=node_index,
@@ -186,11 +190,10 @@ def _seat(model: CpModel, problem: Problem, index: int, unit: Unit, node_index: 
         else (),
         used=used,
         memory=_memory(model, node, shape, fit, used, name),
-        devices=tuple(
-            _devices(model, bank, shape, count, most, picks, name) for bank in node.banks
-        ),
+        devices=devices,
         picks=picks,
         gpu_set=offered[0] if offered and not picks else None,
+        joint=joint_seat(model, node, fit, devices, name),
     )
 
 

@@ -1,0 +1,173 @@
+"""Devices of several types side by side, in counts of twin classes (D9)."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from itertools import chain
+
+from placer.greedy.masks import masks
+from placer_models.device import GPU
+from placer_models.links import Board, best_selection, selection_count, selections
+from placer_models.problem import JointFit
+
+MOST_LOOKED_AT = 2_000
+"""Sets of the leading type that are looked through for one pod."""
+
+MOST_MASKS = 128
+"""Sets of groups that are tried where there are more sets of devices than that."""
+
+Counts = tuple[int, ...]
+"""One a twin class."""
+
+Taken = Mapping[str, Counts]
+"""Device type -> what is taken of each twin class."""
+
+
+def pick_together(
+    wish: JointFit, boards: Mapping[str, Board], free: Mapping[str, Counts]
+) -> Taken | None:
+    """Return devices of all types of the wish; None: none were found that may be.
+
+    GPUs lead, best links first, and the others follow them; the first choice without a
+    group that lacks a type is taken, else the one with the fewest. A choice is always
+    found where one exists, unless there are very many sets, or more than two types.
+
+    Args:
+        wish: What is wanted side by side.
+        boards: Device type -> its board.
+        free: Device type -> what may be taken of each twin class.
+
+    """
+    names = [kind for kind, _ in wish.types]
+    lead = names.index(GPU) if GPU in names else 0
+    best: tuple[int, Taken] | None = None
+    for counts in _sets(wish, lead, boards[names[lead]], free):
+        taken = _followed(wish, lead, counts, free)
+        if taken is None or not _allowed(wish, taken):
+            continue
+        price = groups_apart(wish, taken)
+        if best is None or price < best[0]:
+            best = (price, taken)
+        if wish.beside or not price:
+            break
+    return best and best[1]
+
+
+def groups_apart(wish: JointFit, taken: Taken) -> int:
+    """Return what tier ``joint`` counts; 0 where it is no wish but required."""
+    if wish.beside:
+        return 0
+    given, nowhere = _given(wish, taken)
+    return nowhere + sum(len(types) < len(wish.types) for types in given.values())
+
+
+def _allowed(wish: JointFit, taken: Taken) -> bool:
+    given, nowhere = _given(wish, taken)
+    if not wish.beside:
+        return True
+    return not nowhere and all(
+        other in types for types in given.values() for one, other in wish.beside if one in types
+    )
+
+
+def _given(wish: JointFit, taken: Taken) -> tuple[dict[int, set[int]], int]:
+    """Return group -> types that it gives, by index; and how many devices are in no group."""
+    given: defaultdict[int, set[int]] = defaultdict(set)
+    nowhere = 0
+    for i, ((kind, _), groups) in enumerate(zip(wish.types, wish.groups, strict=True)):
+        for group, count in zip(groups, taken[kind], strict=True):
+            if group is None:
+                nowhere += count
+            elif count:
+                given[group].add(i)
+    return given, nowhere
+
+
+def _sets(wish: JointFit, lead: int, board: Board, free: Mapping[str, Counts]) -> Iterator[Counts]:
+    """Yield sets of the leading type, the likeliest first."""
+    kind, size = wish.types[lead]
+    mine = free[kind]
+    best = best_selection(board, size, mine)
+    first = [best.counts] if best else []
+    if selection_count(board, size, mine) <= MOST_LOOKED_AT:
+        return chain(first, (selection.counts for selection in selections(board, size, mine)))
+    return chain(first, _by_groups(wish, lead, board, free))
+
+
+def _by_groups(
+    wish: JointFit, lead: int, board: Board, free: Mapping[str, Counts]
+) -> Iterator[Counts]:
+    """Yield sets out of few groups that hold all types, without looking at every set."""
+    held: defaultdict[int, list[int]] = defaultdict(lambda: [0] * len(wish.types))
+    for i, ((kind, _), groups) in enumerate(zip(wish.types, wish.groups, strict=True)):
+        for group, count in zip(groups, free[kind], strict=True):
+            if group is not None:
+                held[group][i] += count
+    names = sorted(group for group, amounts in held.items() if all(amounts))
+    need = tuple(count for _, count in wish.types)
+    kind, size = wish.types[lead]
+    for width in range(1, min(max(need), len(names)) + 1):
+        found = masks([tuple(held[g]) for g in names], need, width, names)
+        for _, mask in zip(range(MOST_MASKS), found, strict=False):
+            inside = {names[i] for i in mask}
+            within = tuple(
+                count if group in inside else 0
+                for group, count in zip(wish.groups[lead], free[kind], strict=True)
+            )
+            best = best_selection(board, size, within)
+            if best is not None:
+                yield best.counts
+            yield _covering(wish.groups[lead], within, size)
+
+
+def _followed(
+    wish: JointFit, lead: int, counts: Counts, free: Mapping[str, Counts]
+) -> Taken | None:
+    """Return the set of the leading type with those of the others, as near as can be."""
+    taken = {wish.types[lead][0]: counts}
+    near = {
+        group
+        for group, count in zip(wish.groups[lead], counts, strict=True)
+        if count and group is not None
+    }
+    for i, (kind, size) in enumerate(wish.types):
+        if i != lead:
+            if sum(free[kind]) < size:
+                return None
+            taken[kind] = _covering(wish.groups[i], free[kind], size, near)
+    return taken
+
+
+def _covering(
+    groups: tuple[int | None, ...], free: Counts, size: int, near: set[int] | None = None
+) -> Counts:
+    """Take one of each group that is near, then more of these, then of as few as can be.
+
+    Args:
+        groups: The group of each twin class.
+        free: What may be taken; enough.
+        size: How many to take.
+        near: Groups to cover; None: all.
+
+    """
+    taken = [0] * len(free)
+    room: defaultdict[int | None, int] = defaultdict(int)
+    for group, count in zip(groups, free, strict=True):
+        room[group] += count
+    covered: set[int | None] = set()
+    left = size
+    for i, (group, count) in enumerate(zip(groups, free, strict=True)):
+        wanted = group is not None and (near is None or group in near)
+        if left and count and wanted and group not in covered:
+            covered.add(group)
+            taken[i] = 1
+            left -= 1
+
+    def order(i: int) -> tuple[bool, bool, int, int]:
+        group = groups[i]
+        return (group not in covered, group is None, -room[group], -1 if group is None else group)
+
+    for i in sorted(range(len(free)), key=order):
+        more = min(left, free[i] - taken[i])
+        taken[i] += more
+        left -= more
+    return tuple(taken)

@@ -1,0 +1,116 @@
+"""The rule and the tier about devices of several types side by side."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
+from itertools import permutations
+
+from placer.judge.finding import Finding
+from placer.judge.scene import Inside, Scene, Site, Tenant
+from placer_models.alignment import fewest_cells
+from placer_models.device import Device
+from placer_models.policy import JointScope, Strength
+
+Place = str | int
+"""A PCIe switch, a PCIe root or a NUMA node."""
+
+PLACE_NAMES = {JointScope.SAME_PCIE: "PCIe switch", JointScope.SAME_NUMA_NODE: "NUMA node"}
+
+
+def joint(scene: Scene) -> Iterator[Finding]:
+    """Each place that gives a device of one type gives one of the others, where required."""
+    for site, tenant, counts in _wishing(scene, Strength.REQUIRED):
+        if fault := _fault(site, tenant, counts):
+            yield Finding(
+                tenant.title,
+                f"pod {tenant.title!r} on node {site.node.name!r} {fault}; "
+                f"it wants {' and '.join(counts)} side by side",
+            )
+
+
+def groups_without_every_type(scene: Scene) -> int:
+    """Return tier ``joint``: places that give a pod some types and not all, devices of none."""
+    apart = 0
+    for site, tenant, counts in _wishing(scene, Strength.PREFERRED):
+        given, nowhere = _given(site, tenant, counts)
+        apart += nowhere + sum(len(types) < len(counts) for types in given.values())
+    return apart
+
+
+def _wishing(scene: Scene, strength: Strength) -> Iterator[tuple[Site, Tenant, Mapping[str, int]]]:
+    """Yield newly placed pods that want two types or more side by side, with their counts."""
+    for site, tenant in scene.newcomers():
+        wish = tenant.pod.spec.joint
+        if wish is not None and wish.strength is strength:
+            asked = {kind: tenant.requests.count_of(kind) for kind in wish.types}
+            counts = {kind: count for kind, count in asked.items() if count}
+            if len(counts) > 1:
+                yield site, tenant, counts
+
+
+def _fault(site: Site, tenant: Tenant, counts: Mapping[str, int]) -> str | None:
+    given, nowhere = _given(site, tenant, counts)
+    scope = _scope(tenant)
+    if nowhere:
+        return f"holds {nowhere} devices of which no {PLACE_NAMES[scope]} is known"
+    first, *_ = counts
+    in_full = _in_full(site.inside, scope, counts)
+    for one, other in permutations(counts, 2):
+        # What even the empty node could not give in full stands beside the more numerous.
+        owed = in_full or (first in (one, other) and counts[one] <= counts[other])
+        alone = sorted(str(at) for at, has in given.items() if one in has and other not in has)
+        if owed and alone:
+            return f"holds {one} but no {other} of {PLACE_NAMES[scope]} {', '.join(alone)}"
+    return None
+
+
+def _in_full(inside: Inside, scope: JointScope, counts: Mapping[str, int]) -> bool:
+    """Return whether the empty node could give all so that each place gives every type."""
+    held: dict[Place, Counter[str]] = defaultdict(Counter)
+    place_of = _places(inside, scope, counts)
+    for kind in counts:
+        for device in inside.healthy.get(kind, ()):
+            place = place_of[kind, device.minor]
+            if place is not None:
+                held[place][kind] += 1
+    cells = [tuple(has[kind] for kind in counts) for has in held.values()]
+    fewest = fewest_cells([cell for cell in cells if all(cell)], tuple(counts.values()))
+    return fewest is not None and fewest <= min(counts.values())
+
+
+def _given(
+    site: Site, tenant: Tenant, counts: Mapping[str, int]
+) -> tuple[dict[Place, set[str]], int]:
+    """Return place -> types of its devices that the pod holds; and how many are of no place."""
+    place_of = _places(site.inside, _scope(tenant), counts)
+    given: dict[Place, set[str]] = defaultdict(set)
+    nowhere = 0
+    for grant in tenant.place.devices:
+        if grant.type in counts and (grant.type, grant.minor) in place_of:
+            place = place_of[grant.type, grant.minor]
+            if place is None:
+                nowhere += 1
+            else:
+                given[place].add(grant.type)
+    return given, nowhere
+
+
+def _places(
+    inside: Inside, scope: JointScope, counts: Mapping[str, int]
+) -> dict[tuple[str, int], Place | None]:
+    """Return (type, minor) -> place of each device of the types."""
+    devices = {key: device for key, device in inside.devices.items() if key[0] in counts}
+    switched = {d.type for d in devices.values() if d.pcie_switch is not None}
+
+    def place(device: Device) -> Place | None:
+        if scope is JointScope.SAME_NUMA_NODE:
+            return device.numa_node
+        # Where a type names no switch at all, the roots are what can be compared.
+        return device.pcie_switch if len(switched) == len(counts) else device.pcie_root
+
+    return {key: place(device) for key, device in devices.items()}
+
+
+def _scope(tenant: Tenant) -> JointScope:
+    wish = tenant.pod.spec.joint
+    assert wish is not None
+    return wish.scope

@@ -1,0 +1,122 @@
+"""What devices side by side mean on a kind of node (D9)."""
+
+from collections.abc import Container, Mapping
+
+from placer_models.alignment import Amounts, fewest_cells
+from placer_models.cluster import Node
+from placer_models.device import Device
+from placer_models.links import board_of
+from placer_models.pod import JointAllocation, PodSpec
+from placer_models.policy import JointScope, Strength
+from placer_models.problem import JointFit
+
+Group = str | int | None
+"""A PCIe switch, a PCIe root or a NUMA node; None where a device's is not known."""
+
+
+def joint_fit_of(spec: PodSpec, node: Node) -> JointFit | None:
+    """Return what the pod's wish means on the node; None: there is nothing to hold together."""
+    asked = _asked(spec)
+    if spec.joint is None or len(asked) < 2:
+        return None
+    group_of = _groups(spec.joint.scope, node, tuple(asked))
+    keys = sorted({group for group in group_of.values() if group is not None}, key=str)
+    index: dict[Group, int | None] = {key: i for i, key in enumerate(keys)}
+    boards = [board_of(_healthy(node, kind), node.machine.gpu_links) for kind in asked]
+    return JointFit(
+        types=tuple(asked.items()),
+        groups=tuple(
+            tuple(index.get(group_of[kind, minors[0]]) for minors in board.classes)
+            for kind, board in zip(asked, boards, strict=True)
+        ),
+        beside=_beside(spec.joint, asked, _free_in(group_of, node, asked)),
+    )
+
+
+def stand_together(spec: PodSpec, node: Node, free: Container[tuple[str, int]]) -> bool:
+    """Return whether the free devices alone could keep a required wish of the pod.
+
+    Exact for two types; of more, each is held against the first by itself where not even
+    the empty node could give all of them in every group.
+    """
+    asked = _asked(spec)
+    if spec.joint is None or len(asked) < 2 or spec.joint.strength is not Strength.REQUIRED:
+        return True
+    counts = tuple(asked.values())
+    group_of = _groups(spec.joint.scope, node, tuple(asked))
+    cells = _free_in(group_of, node, asked, free)
+    if _in_full(counts, _free_in(group_of, node, asked)):
+        return _in_full(counts, cells)
+    beside = _beside(spec.joint, asked, cells)
+    return all(sum(cell[a] for cell in cells if cell[b]) >= counts[a] for a, b in beside) and all(
+        sum(cell[i] for cell in cells) >= count for i, count in enumerate(counts)
+    )
+
+
+def _asked(spec: PodSpec) -> dict[str, int]:
+    """Return type -> count of the types that the pod wants side by side and asks for."""
+    types = spec.joint.types if spec.joint else ()
+    counts = {kind: spec.requests.count_of(kind) for kind in types}
+    return {kind: count for kind, count in counts.items() if count}
+
+
+def _healthy(node: Node, kind: str) -> tuple[Device, ...]:
+    return tuple(d for d in node.machine.devices if d.type == kind and node.is_healthy(d))
+
+
+def _groups(scope: JointScope, node: Node, types: tuple[str, ...]) -> dict[tuple[str, int], Group]:
+    """Return (type, minor) -> group of the devices of the types."""
+    devices = [d for d in node.machine.devices if d.type in types]
+    with_switch = {d.type for d in devices if d.pcie_switch is not None}
+
+    def group(device: Device) -> Group:
+        if scope is JointScope.SAME_NUMA_NODE:
+            return device.numa_node
+        return device.pcie_switch if with_switch == set(types) else device.pcie_root
+
+    return {(d.type, d.minor): group(d) for d in devices}
+
+
+def _free_in(
+    group_of: Mapping[tuple[str, int], Group],
+    node: Node,
+    asked: Mapping[str, int],
+    free: Container[tuple[str, int]] | None = None,
+) -> list[Amounts]:
+    """Return for each group how many devices of each type it has: healthy ones, or free ones."""
+    ready = [
+        key
+        for kind in asked
+        for device in _healthy(node, kind)
+        if free is None or (kind, device.minor) in free
+        for key in [(kind, device.minor)]
+    ]
+    groups = {group_of[key] for key in ready} - {None}
+    return [
+        tuple(sum(key[0] == kind and group_of[key] == group for key in ready) for kind in asked)
+        for group in sorted(groups, key=str)
+    ]
+
+
+def _beside(
+    joint: JointAllocation, asked: Mapping[str, int], cells: list[Amounts]
+) -> tuple[tuple[int, int], ...]:
+    """Return (a, b): each group that gives a device of type a gives one of type b."""
+    if joint.strength is not Strength.REQUIRED:
+        return ()
+    counts = tuple(asked.values())
+    others = range(1, len(counts))
+    if _in_full(counts, cells):
+        return tuple(pair for i in others for pair in ((0, i), (i, 0)))
+    return tuple(
+        pair
+        for i in others
+        for pair, holds in (((i, 0), counts[i] <= counts[0]), ((0, i), counts[0] <= counts[i]))
+        if holds
+    )
+
+
+def _in_full(counts: Amounts, cells: list[Amounts]) -> bool:
+    """Return whether the groups could give all devices so that each in use gives every type."""
+    fewest = fewest_cells([cell for cell in cells if all(cell)], counts)
+    return fewest is not None and fewest <= min(counts)
