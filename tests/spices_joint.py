@@ -69,7 +69,7 @@ def _joint(rng: Random, spec: PodSpec) -> PodSpec:
     gpus = spec.requests.count_of(GPU)
     if not gpus or rng.random() < 0.15:
         return spec
-    nics = rng.choice((0, 1, 1, 2, 2, 3))
+    nics = rng.choice((1, 1, 2, 2, 3))
     main, *others = spec.containers
     if not any(d.type == GPU for d in main.requests.devices):
         return spec
@@ -77,7 +77,7 @@ def _joint(rng: Random, spec: PodSpec) -> PodSpec:
         main.requests,
         devices=(
             *(d for d in main.requests.devices if d.type != RDMA),
-            *((DeviceRequest(RDMA, nics),) if nics else ()),
+            DeviceRequest(RDMA, nics),
         ),
     )
     return replace(

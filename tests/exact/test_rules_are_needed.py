@@ -8,9 +8,14 @@ from exact_checks import MakeWorld
 from needed_rules import is_needed
 from placer_models.cluster import Instance, Machine, Node
 from placer_models.cpsat.batch import RULES, Rule
+from placer_models.cpsat.joint import (
+    a_pod_uses_the_groups_it_takes_from,
+    devices_stand_side_by_side,
+)
 from placer_models.pod import Container, Gang, Pod, PodSpec, Resources
 from placer_models.policy import QosClass
 from placer_models.topology import Cpu, NumaNode, Topology
+from spices_joint import joint_instance
 from worlds import tiny_instance
 
 MOST_WORLDS = 600
@@ -52,7 +57,10 @@ def lone(name: str, cpus: int, qos: QosClass = QosClass.LSR) -> Gang:
     return Gang(name, "default", (Pod(name, "default", spec),), 1, lone=True)
 
 
-WORLDS: dict[Rule, MakeWorld] = {}
+WORLDS: dict[Rule, MakeWorld] = {
+    a_pod_uses_the_groups_it_takes_from: joint_instance,
+    devices_stand_side_by_side: joint_instance,
+}
 """Rules that only the worlds of their own family need."""
 
 

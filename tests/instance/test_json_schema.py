@@ -68,6 +68,9 @@ TAKEN_PODS = [
     f"{POD}, numaPolicy: single-numa-node",
     f"{POD}, nodeSelector: {{zone: true}}",
     f"{POD}, limits: {{cpu: 2}}",
+    "name: p, requests: {gpu: 1, rdma: 1}, jointAllocate: {deviceTypes: [gpu, rdma]}",
+    "name: p, requests: {gpu: 1, rdma: 1}, jointAllocate: {deviceTypes: [gpu, rdma], "
+    "requiredScope: SamePCIe}",
 ]
 REFUSED_NODES = [
     "name:",
@@ -94,6 +97,10 @@ REFUSED_PODS = [
     f"{POD}, cpuBindPolicy: {{required: FullPCPUs, preferred: Default}}",
     "name: p, numaPolicy:",
     "name: p, nodeSelector: {zone: }",
+    "name: p, requests: {gpu: 1}, jointAllocate: {deviceTypes: [gpu]}",
+    "name: p, requests: {gpu: 1, rdma: 1}, jointAllocate: {deviceTypes: [gpu, rdma], "
+    "requiredScope: SamePCIe, preferredScope: SamePCIe}",
+    "name: p, requests: {gpu: 1, rdma: 1}, jointAllocate: {requiredScope: SamePCIe}",
 ]
 
 

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from judge.cases_joint import side_by_side, switched
 from judge.hand import (
     ALL_CPUS,
     FAST,
@@ -24,6 +25,7 @@ from placer_models.goals import (
     ALIGNMENT,
     BIND,
     GANG_PAIR_SUM,
+    JOINT,
     POD_PAIR_MINIMUM,
     POD_PAIR_SUM,
     USABLE,
@@ -32,7 +34,7 @@ from placer_models.goals import (
     tiers_for,
 )
 from placer_models.placement import Placement, PodPlacement
-from placer_models.policy import AlignmentPolicy, BindPolicy, QosClass
+from placer_models.policy import AlignmentPolicy, BindPolicy, QosClass, Strength
 
 LS, LSE = QosClass.LS, QosClass.LSE
 BEST_EFFORT = AlignmentPolicy.BEST_EFFORT
@@ -347,3 +349,38 @@ def test_better_is_decided_by_the_first_tier_that_differs() -> None:
     assert not better(((high, 3), (low, 9), (BIND, 0)), base)
     assert better(((high, 4), (low, 2), (BIND, 2)), base)
     assert not better(((high, 4), (low, 2), (BIND, 4)), base)
+
+
+@pytest.mark.parametrize(
+    ("gpus", "nics", "apart"),
+    [
+        ([0, 1], [0], 0),
+        ([0, 2], [0, 2], 0),
+        ([0, 2], [0], 1),  # no NIC of b
+        ([0, 1], [0, 2], 1),  # no GPU of b
+        ([0, 1], [2], 2),
+        ([0, 3], [0], 1),  # GPU 3 is below no switch that is known
+        ([3], [3], 2),  # nor is c the switch of any GPU
+    ],
+)
+def test_joint_counts_groups_that_lack_a_type(gpus: list[int], nics: list[int], apart: int) -> None:
+    """
+    GPUs 0 and 1 and NICs 0 and 1 are below switch a, GPU 2 and NIC 2 below b.
+    """
+    wish = side_by_side(len(gpus), len(nics), strength=Strength.PREFERRED)
+    instance = world(wish, nodes=[node(machine=switched("aab-", "aabc"))])
+
+    assert value(JOINT, instance, put("a", ALL_CPUS, gpus=gpus, nics=nics)) == apart
+
+
+def test_only_who_prefers_it_brings_the_tier_joint() -> None:
+    """
+    A pod that requires it has no wish left, and a pod that runs already waits for nothing.
+    """
+    wish = side_by_side(1, 1, strength=Strength.PREFERRED)
+    here = [node(machine=switched("aab-", "aabc"))]
+    runs = [(wish, put("a", ALL_CPUS, gpus=[0], nics=[3]))]
+
+    assert JOINT not in dict(measure(world(side_by_side(1, 1), nodes=here), Placement()))
+    assert JOINT not in dict(measure(world(nodes=here, running=runs), Placement()))
+    assert JOINT in dict(measure(world(wish, nodes=here), Placement()))

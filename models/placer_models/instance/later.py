@@ -10,7 +10,6 @@ _LATER = {
     "requiredCPUExclusivePolicy": "cores and NUMA nodes cannot yet be kept from other pods",
     "ConstrainedBurst": "use Default, FullPCPUs or SpreadByPCPUs",
     "hugepages": "memory is placed in pages of the usual size",
-    "jointAllocate": "GPUs and NICs are not yet chosen together",
     "moveBudget": "running pods keep their place",
     "align-by-socket": "NUMA nodes are chosen by the tiers",
     "distribute-cpus-across-cores": "set cpuBindPolicy at the pods",

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from placer_models.instance.errors import counted, shown
 from placer_models.instance.faults import Faults, Place
 from placer_models.instance.fields import check_name
+from placer_models.instance.joint import read_joint
 from placer_models.instance.requests import RequestReader
 from placer_models.instance.schema import GangGroupPart, GangPart, MemberPart, PodPart, SpecPart
 from placer_models.pod import Container, ContainerRole, Gang, GangGroup, Pod, PodSpec, Resources
@@ -88,6 +89,12 @@ class PodReader:
             bind_strength=strength,
             alignment=part.numa_policy or AlignmentPolicy.NONE,
             node_selector=tuple(sorted(part.node_selector.items())),
+            joint=read_joint(
+                part.joint_allocate,
+                {d.type for container in containers for d in container.requests.devices},
+                place.at("jointAllocate"),
+                self._faults,
+            ),
         )
 
     def members(self, part: MemberPart, namespace: str, place: Place) -> tuple[Pod, ...]:

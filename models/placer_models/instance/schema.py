@@ -20,7 +20,7 @@ from placer_models.instance.fields import (
 )
 from placer_models.instance.machine_schema import MachineFile
 from placer_models.pod import ContainerRole
-from placer_models.policy import BindPolicy, QosClass
+from placer_models.policy import BindPolicy, JointScope, QosClass
 
 API_VERSION = "placer/v1"
 
@@ -86,6 +86,22 @@ class BindPart(Part):
         return self
 
 
+class JointPart(Part):
+    """Devices of several types side by side; without a scope SamePCIe is a wish."""
+
+    model_config = ConfigDict(json_schema_extra={"maxProperties": 2})
+
+    device_types: tuple[str, ...] = Field(min_length=2)
+    required_scope: JointScope | None = None
+    preferred_scope: JointScope | None = None
+
+    @model_validator(mode="after")
+    def _one_scope_at_most(self) -> Self:
+        if self.required_scope and self.preferred_scope:
+            raise ValueError("expected requiredScope or preferredScope, not both")
+        return self
+
+
 def _bind(value: object) -> object:
     return {"preferred": value} if isinstance(value, str) else value
 
@@ -105,6 +121,7 @@ class SpecPart(Part):
     cpu_bind_policy: Bind | None = None
     numa_policy: Alignment | None = None
     node_selector: dict[str, str] = Field(default_factory=dict)
+    joint_allocate: JointPart | None = None
 
 
 class MemberPart(SpecPart):

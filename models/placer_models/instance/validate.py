@@ -166,7 +166,8 @@ def _message(schema: type[BaseModel], node: Tree, path: Path, group: list[ErrorD
         case "less_than_equal":
             return f"got {describe(node)}; expected {context['le']} at most"
         case "too_short":
-            return "is empty; give one or more"
+            least = context["min_length"]
+            return "is empty; give one or more" if least == 1 else f"give {least} or more"
         case _:
             return f"got {describe(node)}; {error['msg'][0].lower()}{error['msg'][1:]}"
 

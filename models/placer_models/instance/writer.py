@@ -7,6 +7,7 @@ import yaml
 
 from placer_models.cluster import Instance, Machine, Node, RunningPod
 from placer_models.cpuset import format_cpu_list
+from placer_models.instance.joint import joint_to_dict
 from placer_models.instance.machine_writer import Json, machine_to_dict
 from placer_models.instance.pods import ONLY_CONTAINER
 from placer_models.instance.schema import API_VERSION
@@ -167,6 +168,8 @@ def _pod(pod: Pod) -> Json:
         written["numaPolicy"] = spec.alignment.value
     if spec.node_selector:
         written["nodeSelector"] = dict(spec.node_selector)
+    if spec.joint is not None:
+        written["jointAllocate"] = joint_to_dict(spec.joint)
     return written
 
 

@@ -1,0 +1,52 @@
+"""Devices side by side, as files say it (D9)."""
+
+from collections.abc import Collection
+
+from placer_models.device import GPU
+from placer_models.instance.errors import shown
+from placer_models.instance.faults import Faults, Place
+from placer_models.instance.requests import GPU_NAMES
+from placer_models.instance.schema import JointPart
+from placer_models.pod import JointAllocation
+from placer_models.policy import JointScope, Strength
+
+Json = dict[str, object]
+
+
+def read_joint(
+    part: JointPart | None, asked: Collection[str], place: Place, faults: Faults
+) -> JointAllocation | None:
+    """Return the wish; None: there is none, or it is faulty.
+
+    Args:
+        part: As it is written.
+        asked: Device types that the pod asks for.
+        place: Where it is written.
+        faults: Gets what is wrong with it.
+
+    """
+    if part is None:
+        return None
+    types = tuple(GPU if kind in GPU_NAMES else kind for kind in part.device_types)
+    for i, kind in enumerate(types):
+        if kind in types[:i]:
+            faults.add(place.at("deviceTypes", i), f"{shown(kind)} is named twice; name it once")
+            return None
+        if kind not in asked:
+            faults.add(
+                place.at("deviceTypes", i),
+                f"the pod asks for no {shown(kind)}; ask for one or more in requests",
+            )
+            return None
+    if part.required_scope:
+        return JointAllocation(types, part.required_scope, Strength.REQUIRED)
+    return JointAllocation(types, part.preferred_scope or JointScope.SAME_PCIE)
+
+
+def joint_to_dict(joint: JointAllocation) -> Json:
+    """Return what a file says of the wish."""
+    required = joint.strength is Strength.REQUIRED
+    return {
+        "deviceTypes": list(joint.types),
+        "requiredScope" if required else "preferredScope": joint.scope.value,
+    }
