@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, combinations, product
 
-from leaves import Room, Stay, pour, room_left, settled
+from leaves import MEMORY, Held, Stay, needs_of, pour_all, settled
 from placer.judge.breaches import RULES
 from placer.judge.measure import Vector, better, measure
 from placer.judge.scene import scene_of
@@ -17,7 +17,7 @@ from placer_models.pod import Resources
 from placer_models.topology import Topology
 
 Mask = frozenset[int]
-"""NUMA nodes that a pod's memory may be on."""
+"""NUMA nodes that a pod's memory and hugepages may be on."""
 
 BETWEEN_NODES = ("gang-minimum", "gang-group", "gather")
 """The rules that look at more than one node."""
@@ -25,7 +25,7 @@ BETWEEN_NODES = ("gang-minimum", "gang-group", "gather")
 INSIDE = tuple(name for name in RULES if name not in BETWEEN_NODES)
 """The rules of each node alone."""
 
-WITH_OTHERS = ("memory", "shared-pool", "be-pool", "containers")
+WITH_OTHERS = ("memory", "hugepages", "shared-pool", "be-pool", "containers")
 """The rules inside a node that a pod alone, without memory and pool, says nothing about."""
 
 ALONE = tuple(name for name in INSIDE if name not in WITH_OTHERS)
@@ -52,7 +52,7 @@ class Insides:
     found: dict[object, tuple[PodPlacement, ...] | None] = field(default_factory=dict)
     alone: dict[object, bool] = field(default_factory=dict)
     masks: dict[object, list[tuple[int, Mask]]] = field(default_factory=dict)
-    splits: dict[object, tuple[Room, ...] | None] = field(default_factory=dict)
+    splits: dict[object, tuple[Held, ...] | None] = field(default_factory=dict)
 
     def best(self, guests: Sequence[Stay]) -> tuple[PodPlacement, ...] | None:
         """Return the pods in their best places on their one node; None: they do not fit."""
@@ -115,8 +115,8 @@ class Insides:
             self.alone[stay.key] = not broken(self.instance, placement, ALONE)
         return self.alone[stay.key]
 
-    def _split(self, node: Node, stays: Sequence[Stay]) -> tuple[Room, ...] | None:
-        """Return the memory of each pod, worth most in tier ``alignment``; None: too little.
+    def _split(self, node: Node, stays: Sequence[Stay]) -> tuple[Held, ...] | None:
+        """Return each pod's memory and pages, worth most in tier ``alignment``; None: too little.
 
         Memory decides nothing else. So masks are tried by that tier's value, lowest
         first, until one lets all pods be served.
@@ -125,10 +125,8 @@ class Insides:
         key = (node.name, tuple(s.pod.key for s in stays), tuple(tuple(o) for o in options))
         if key not in self.splits:
             self.splits[key] = None
-            needs = [stay.pod.spec.requests.memory_bytes for stay in stays]
-            room = room_left(self.instance, node)
             for choice in sorted(product(*options), key=lambda c: sum(cost for cost, _ in c)):
-                poured = pour(needs, [mask for _, mask in choice], room)
+                poured = pour_all(self.instance, node, stays, [mask for _, mask in choice])
                 if poured is not None:
                     self.splits[key] = tuple(poured)
                     break
@@ -139,14 +137,14 @@ class Insides:
 
         A mask inside another of no higher value is left out: the larger serves as well.
         """
-        if not stay.pod.spec.requests.memory_bytes:
+        if not needs_of(stay.pod):
             return [(0, frozenset())]
         if stay.key not in self.masks:
             found = []
             numa_nodes = [numa.id for numa in stay.node.machine.topology.numa_nodes]
             sizes = range(len(numa_nodes), 0, -1)
             for mask in chain.from_iterable(combinations(numa_nodes, size) for size in sizes):
-                placement = Placement((stay.place(dict.fromkeys(mask, 1), stay.cpus),))
+                placement = Placement((stay.place({MEMORY: dict.fromkeys(mask, 1)}, stay.cpus),))
                 cost = dict(measure(self.instance, placement))[ALIGNMENT]
                 is_useful = not any(cost >= c and set(mask) <= m for c, m in found)
                 if is_useful and not broken(self.instance, placement, ("alignment",)):

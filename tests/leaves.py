@@ -12,7 +12,13 @@ from placer_models.pod import ContainerRole, Gang, Pod
 from pools import pools
 
 Room = Mapping[int, int]
-"""NUMA node -> bytes."""
+"""NUMA node -> bytes, or pages of one size."""
+
+MEMORY = 0
+"""Stands for memory where others are hugepages by the size of a page."""
+
+Held = Mapping[int, Room]
+"""MEMORY or the size of a page -> what of it, by NUMA node."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +36,9 @@ class Stay:
         """What tells stays of one instance apart; hashing a whole machine is slow."""
         return self.pod.key, self.node.name, self.cpus, self.grants
 
-    def place(self, memory: Room, cpuset: CpuSet) -> PodPlacement:
+    def place(self, held: Held, cpuset: CpuSet) -> PodPlacement:
         """Return the pod's placement on the CPUs, its own or its pool's."""
+        memory = held.get(MEMORY, {})
         return PodPlacement(
             name=self.pod.name,
             namespace=self.pod.namespace,
@@ -40,22 +47,69 @@ class Stay:
             cpuset=cpuset,
             containers=_parts(self.pod, cpuset),
             memory_bytes=tuple(sorted((n, held) for n, held in memory.items() if held)),
+            hugepages=tuple(
+                sorted(
+                    (numa_node, size, count)
+                    for size, room in held.items()
+                    for numa_node, count in room.items()
+                    if size != MEMORY and count
+                )
+            ),
             devices=self.grants,
         )
 
 
-def room_left(instance: Instance, node: Node) -> dict[int, int]:
-    """Return what running pods leave of the memory of each NUMA node."""
-    room = {numa.id: numa.memory_bytes for numa in node.machine.topology.numa_nodes}
+def needs_of(pod: Pod) -> dict[int, int]:
+    """Return what the pod needs of memory and of each size of hugepages; no zeros."""
+    requests = pod.spec.requests
+    needs = {MEMORY: requests.memory_bytes, **{h.page_bytes: h.count for h in requests.hugepages}}
+    return {kind: need for kind, need in needs.items() if need}
+
+
+def room_left(instance: Instance, node: Node, kind: int) -> dict[int, int]:
+    """Return what running pods leave of memory, or of pages of a size, by NUMA node."""
+    numa_nodes = node.machine.topology.numa_nodes
+    room = {numa.id: numa.memory_bytes for numa in numa_nodes}
+    pages = {(numa.id, h.page_bytes): h.count for numa in numa_nodes for h in numa.hugepages}
+    pages |= {(numa_node, size): count for numa_node, size, count in node.hugepages}
+    for (numa_node, size), count in pages.items():
+        room[numa_node] -= size * count
+    if kind != MEMORY:
+        room = {numa_node: pages.get((numa_node, kind), 0) for numa_node in room}
     for runner in instance.running:
         if runner.placement.node == node.name:
-            for numa_node, held in runner.placement.memory_bytes:
+            taken = (
+                runner.placement.memory_bytes
+                if kind == MEMORY
+                else [
+                    (numa_node, count)
+                    for numa_node, size, count in runner.placement.hugepages
+                    if size == kind
+                ]
+            )
+            for numa_node, held in taken:
                 room[numa_node] -= held
     return room
 
 
+def pour_all(
+    instance: Instance, node: Node, stays: Sequence[Stay], allowed: Sequence[Iterable[int]]
+) -> list[Held] | None:
+    """Share out memory and hugepages of a node among pods, each on its NUMA nodes."""
+    held: list[dict[int, Room]] = [{} for _ in stays]
+    needs = [needs_of(stay.pod) for stay in stays]
+    for kind in sorted({kind for need in needs for kind in need}):
+        asked = [need.get(kind, 0) for need in needs]
+        poured = pour(asked, allowed, room_left(instance, node, kind))
+        if poured is None:
+            return None
+        for mine, given in zip(held, poured, strict=True):
+            mine[kind] = given
+    return list(held)
+
+
 def settled(
-    instance: Instance, stays: Sequence[Stay], memory: Sequence[Room]
+    instance: Instance, stays: Sequence[Stay], memory: Sequence[Held]
 ) -> tuple[PodPlacement, ...]:
     """Return the placements of the pods: LS and BE pods get the pools that are left."""
     tenants = [(runner.pod, runner.placement) for runner in instance.running]

@@ -6,12 +6,13 @@ from random import Random
 from placer_models.cluster import Instance
 from spices_joint import spice_joint
 from spices_node_cpus import spice_node_binds
+from spices_numa import numa_spice
 from worlds import tiny_instance
 
 Spice = Callable[[Random, Instance], Instance]
 """Dresses an instance with the words of one family of rules; may change anything."""
 
-SPICES: tuple[Spice, ...] = (spice_node_binds, spice_joint)
+SPICES: tuple[Spice, ...] = (spice_node_binds, spice_joint, numa_spice)
 """One a family."""
 
 

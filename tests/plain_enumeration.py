@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from itertools import chain, combinations, product
 from math import prod
 
-from leaves import Room, Stay, pour, room_left, settled
+from leaves import Held, Stay, needs_of, pour_all, settled
 from placer.judge.breaches import breaches
 from placer.judge.measure import Vector, better, measure
 from placer_models.cluster import Instance, Node
@@ -50,7 +50,7 @@ def _options(gang: Gang, pod: Pod, node: Node) -> Iterator[Option]:
     ]
     device_sets = [tuple(chain.from_iterable(choice)) for choice in product(*choices)]
     numa_nodes = [n.id for n in node.machine.topology.numa_nodes if n.memory_bytes]
-    sizes = range(1, len(numa_nodes) + 1) if requests.memory_bytes else (0,)
+    sizes = range(1, len(numa_nodes) + 1) if needs_of(pod) else (0,)
     masks = list(chain.from_iterable(combinations(numa_nodes, size) for size in sizes))
     cpus = sorted(node.machine.topology.cpu)
     for own, devices, mask in product(combinations(cpus, count), device_sets, masks):
@@ -60,11 +60,10 @@ def _options(gang: Gang, pod: Pod, node: Node) -> Iterator[Option]:
 
 def _placement(instance: Instance, chosen: list[Option]) -> Placement | None:
     """Return the choice with its memory shared out; None: there is not enough."""
-    memory: dict[tuple[str, str], Room] = {}
+    memory: dict[tuple[str, str], Held] = {}
     for node in instance.nodes:
         here = [(stay, mask) for stay, mask in chosen if stay.node is node]
-        needs = [stay.pod.spec.requests.memory_bytes for stay, _ in here]
-        poured = pour(needs, [mask for _, mask in here], room_left(instance, node))
+        poured = pour_all(instance, node, [stay for stay, _ in here], [mask for _, mask in here])
         if poured is None:
             return None
         memory |= {stay.pod.key: held for (stay, _), held in zip(here, poured, strict=True)}

@@ -45,6 +45,8 @@ class Node:
             those that its machine calls unhealthy (D6).
         cordoned: No new pod is placed here.
         cpu_bind: What every pod that owns CPUs has to keep to here (C10).
+        hugepages: (NUMA node, page size in bytes, pages), ascending: what this node
+            sets aside, where it is not what its machine says.
 
     """
 
@@ -56,10 +58,25 @@ class Node:
     unhealthy: frozenset[tuple[str, int]] = frozenset()
     cordoned: bool = False
     cpu_bind: NodeBindPolicy = NodeBindPolicy.NONE
+    hugepages: tuple[tuple[int, int, int], ...] = ()
 
     def is_healthy(self, device: Device) -> bool:
         """Return whether the device may be given out on this node (D6)."""
         return device.healthy and (device.type, device.minor) not in self.unhealthy
+
+    def pages_in(self) -> dict[tuple[int, int], int]:
+        """Return (NUMA node, page size in bytes) -> the hugepages that pods can have."""
+        numa_nodes = self.machine.topology.numa_nodes
+        pages = {(n.id, kind.page_bytes): kind.count for n in numa_nodes for kind in n.hugepages}
+        known = {numa.id for numa in numa_nodes}
+        return pages | {(n, size): count for n, size, count in self.hugepages if n in known}
+
+    def memory_bytes_in(self) -> dict[int, int]:
+        """Return NUMA node -> the memory that is not set aside as hugepages."""
+        left = {numa.id: numa.memory_bytes for numa in self.machine.topology.numa_nodes}
+        for (numa, size), count in self.pages_in().items():
+            left[numa] -= size * count
+        return left
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,7 @@ class Resources:
     """Amounts of everything that can be asked for.
 
     Attributes:
+        hugepages: At most one amount a size, ascending by size; no count of 0.
         devices: At most one request a type, ascending by type; no count of 0.
 
     """
@@ -40,6 +41,10 @@ class Resources:
     def count_of(self, device_type: str) -> int:
         """Return how many devices of the type are asked for."""
         return sum(d.count for d in self.devices if d.type == device_type)
+
+    def pages_of(self, page_bytes: int) -> int:
+        """Return how many hugepages of the size are asked for."""
+        return sum(h.count for h in self.hugepages if h.page_bytes == page_bytes)
 
 
 class ContainerRole(StrEnum):
@@ -190,7 +195,7 @@ def _phases(containers: tuple[Container, ...]) -> Resources:
         cpu_milli=max(s.cpu_milli for s in sums),
         memory_bytes=max(s.memory_bytes for s in sums),
         hugepages=tuple(
-            Hugepages(size, max(_pages(s, size) for s in sums))
+            Hugepages(size, max(s.pages_of(size) for s in sums))
             for size in sorted({h.page_bytes for s in sums for h in s.hugepages})
         ),
         devices=tuple(
@@ -205,7 +210,7 @@ def _sum(parts: list[Resources]) -> Resources:
         cpu_milli=sum(p.cpu_milli for p in parts),
         memory_bytes=sum(p.memory_bytes for p in parts),
         hugepages=tuple(
-            Hugepages(size, sum(_pages(p, size) for p in parts))
+            Hugepages(size, sum(p.pages_of(size) for p in parts))
             for size in sorted({h.page_bytes for p in parts for h in p.hugepages})
         ),
         devices=tuple(
@@ -213,10 +218,6 @@ def _sum(parts: list[Resources]) -> Resources:
             for kind in sorted({d.type for p in parts for d in p.devices})
         ),
     )
-
-
-def _pages(resources: Resources, page_bytes: int) -> int:
-    return sum(h.count for h in resources.hugepages if h.page_bytes == page_bytes)
 
 
 def pods_of(gangs: tuple[Gang, ...]) -> Iterator[Pod]:

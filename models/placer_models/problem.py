@@ -18,11 +18,13 @@ class Cell:
     Attributes:
         numa_node: Its id; None for the place of CPUs without a NUMA node.
         memory: Free memory, in the Problem's memory units.
+        pages: Free hugepages of each of the Problem's page sizes.
 
     """
 
     numa_node: int | None
     memory: int
+    pages: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +114,7 @@ class Shape:
         devices: (type, count), ascending by type, no zeros.
         best_pair_minimum: Of any equal-sized GPU set on any empty node the pod may go
             to, in 0.01 GB/s; 0 for fewer than two GPUs.
+        pages: Hugepages of each of the Problem's page sizes.
 
     """
 
@@ -124,10 +127,16 @@ class Shape:
     memory: int
     devices: tuple[tuple[str, int], ...]
     best_pair_minimum: int
+    pages: tuple[int, ...] = ()
 
     def count_of(self, device_type: str) -> int:
         """Return how many devices of the type the shape asks for."""
         return sum(count for kind, count in self.devices if kind == device_type)
+
+    @property
+    def held_in_cells(self) -> bool:
+        """Whether the pod holds something that is always in some cell."""
+        return bool(self.owned_cpus or self.memory or any(self.pages))
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,6 +213,7 @@ class Problem:
         priorities: Distinct priorities, highest first.
         memory_unit_bytes: Bytes of one memory unit; divides every amount exactly.
         asked: Tiers beyond those that every instance has.
+        page_sizes: Sizes in bytes of the hugepages that pods ask for, ascending.
 
     """
 
@@ -215,6 +225,7 @@ class Problem:
     priorities: tuple[int, ...]
     memory_unit_bytes: int
     asked: tuple[Tier, ...] = ()
+    page_sizes: tuple[int, ...] = ()
 
     @property
     def tiers(self) -> tuple[Tier, ...]:
@@ -259,6 +270,8 @@ class Choice:
         cores: One a core class of the node.
         memory: Units from each cell of the node; None: it may come from anywhere.
         devices: For each bank of the node, devices from each twin class.
+        pages: For each page size, hugepages from each cell; empty where the pod asks
+            for none, or where they may come from anywhere as its memory may.
 
     """
 
@@ -266,6 +279,7 @@ class Choice:
     cores: tuple[CoreTake, ...]
     memory: tuple[int, ...] | None
     devices: tuple[tuple[int, ...], ...]
+    pages: tuple[tuple[int, ...], ...] = ()
 
 
 Choices = dict[int, Choice]

@@ -44,7 +44,12 @@ class Hugepages:
 
 @dataclass(frozen=True, slots=True)
 class NumaNode:
-    """One NUMA node; it may have no CPU, or no memory that pods can have."""
+    """One NUMA node; it may have no CPU, or no memory that pods can have.
+
+    Attributes:
+        memory_bytes: All of it, hugepages included, as the kernel counts it.
+
+    """
 
     id: int
     memory_bytes: int

@@ -118,7 +118,7 @@ def _need(residual: Residual, shape: Shape) -> Amounts:
     devices = (
         max(0, count - free) for (_, count), free in zip(shape.devices, of_no_cell, strict=True)
     )
-    return (shape.owned_cpus, shape.memory, *devices)
+    return (shape.owned_cpus, shape.memory, *shape.pages, *devices)
 
 
 def _amounts(residual: Residual, shape: Shape, fit: Fit, cell: int) -> Amounts:
@@ -130,7 +130,8 @@ def _amounts(residual: Residual, shape: Shape, fit: Fit, cell: int) -> Amounts:
             for facts, left in zip(residual.layout.classes, residual.cores, strict=True)
             if facts.cell == cell
         )
-    return (cpus, residual.memory[cell], *_devices_in(residual, shape, cell))
+    pages = (free[cell] for free in residual.pages)
+    return (cpus, residual.memory[cell], *pages, *_devices_in(residual, shape, cell))
 
 
 def _devices_in(residual: Residual, shape: Shape, cell: int) -> tuple[int, ...]:
@@ -158,7 +159,7 @@ def _kind(residual: Residual, shape: Shape, cell: int) -> Hashable:
         for facts, left in zip(residual.layout.classes, residual.cores, strict=True)
         if facts.cell == cell and shape.owned_cpus
     )
-    return (residual.memory[cell], cores)
+    return (residual.memory[cell], tuple(free[cell] for free in residual.pages), cores)
 
 
 def _offer(residual: Residual, shape: Shape, fit: Fit, cells: tuple[int, ...]) -> Offer | None:
@@ -173,21 +174,27 @@ def _offer(residual: Residual, shape: Shape, fit: Fit, cells: tuple[int, ...]) -
     used = set(devices.cells)
     used.update(f.cell for f, take in zip(facts, cores, strict=True) if take.whole or take.threads)
     memory: tuple[int, ...] | None = None
+    pages: list[tuple[int, ...]] = []
     if fit.alignment is not AlignmentPolicy.NONE:
-        memory = _pick_memory(residual, shape.memory, cells, used)
+        memory = _pick_memory(residual.memory, shape.memory, cells, used)
         if memory is None:
             return None
         used.update(cell for cell, amount in enumerate(memory) if amount)
+        for free, want in zip(residual.pages, shape.pages, strict=True):
+            found = _pick_memory(free, want, cells, used)
+            if found is None:
+                return None
+            used.update(cell for cell, amount in enumerate(found) if amount)
+            pages.append(found)
     price = _price(residual, shape, fit, devices, cores, len(used))
-    return Offer(price, Inside(cores, memory, devices.counts))
+    return Offer(price, Inside(cores, memory, devices.counts, tuple(pages)))
 
 
 def _pick_memory(
-    residual: Residual, want: int, cells: tuple[int, ...], used: set[int]
+    left: tuple[int, ...], want: int, cells: tuple[int, ...], used: set[int]
 ) -> tuple[int, ...] | None:
     """Return memory from the cells; those already in use first, then the tightest."""
-    taken = [0] * len(residual.memory)
-    left = residual.memory
+    taken = [0] * len(left)
 
     def order(cell: int) -> tuple[bool, int, int]:
         return (cell not in used, left[cell] if left[cell] >= want else -left[cell], cell)

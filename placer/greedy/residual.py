@@ -1,6 +1,7 @@
 """What is left on a node while pods are being placed: values, never changed in place."""
 
 from dataclasses import dataclass
+from operator import le, sub
 from typing import NamedTuple
 
 from placer_models.links import Board
@@ -70,6 +71,8 @@ class Residual:
         memory: What may still be pinned to each cell.
         memory_total: What may still be taken altogether; less than the sum of
             ``memory`` where pods hold memory that may come from anywhere.
+        pages: For each page size, hugepages that may still be pinned to each cell.
+        pages_total: What may still be taken altogether of each size.
         devices: For each bank, free devices of each twin class.
 
     """
@@ -85,6 +88,8 @@ class Residual:
     best_effort_cpus: int
     has_shared: bool
     has_best_effort: bool
+    pages: tuple[tuple[int, ...], ...] = ()
+    pages_total: tuple[int, ...] = ()
 
 
 class Inside(NamedTuple):
@@ -93,10 +98,11 @@ class Inside(NamedTuple):
     cores: tuple[CoreTake, ...]
     memory: tuple[int, ...] | None
     devices: tuple[tuple[int, ...], ...]
+    pages: tuple[tuple[int, ...], ...] = ()
 
     def on(self, node: int) -> Choice:
         """Return the same on a node."""
-        return Choice(node, self.cores, self.memory, self.devices)
+        return Choice(node, self.cores, self.memory, self.devices, self.pages)
 
 
 def layouts_of(nodes: tuple[NodeState, ...]) -> tuple[Layout, ...]:
@@ -118,6 +124,7 @@ def layouts_of(nodes: tuple[NodeState, ...]) -> tuple[Layout, ...]:
 def residual_of(node: NodeState, layout: Layout) -> Residual:
     """Return what is left before anything new is placed."""
     memory = tuple(cell.memory for cell in node.cells)
+    pages = tuple(zip(*(cell.pages for cell in node.cells), strict=True))
     return Residual(
         layout=layout,
         cores=tuple(ClassLeft(c.cores, 0, 0) for c in node.cores),
@@ -130,6 +137,8 @@ def residual_of(node: NodeState, layout: Layout) -> Residual:
         best_effort_cpus=node.best_effort_cpus,
         has_shared=node.has_shared,
         has_best_effort=node.has_best_effort,
+        pages=pages,
+        pages_total=tuple(map(sum, pages)),
     )
 
 
@@ -147,6 +156,12 @@ def after(residual: Residual, shape: Shape, inside: Inside) -> Residual:
     memory = residual.memory
     if inside.memory is not None:
         memory = tuple(have - take for have, take in zip(memory, inside.memory, strict=True))
+    pages = residual.pages
+    if inside.pages:
+        pages = tuple(
+            tuple(have - take for have, take in zip(free, taken, strict=True))
+            for free, taken in zip(pages, inside.pages, strict=True)
+        )
     return Residual(
         layout=residual.layout,
         cores=tuple(
@@ -169,6 +184,8 @@ def after(residual: Residual, shape: Shape, inside: Inside) -> Residual:
         best_effort_cpus=residual.best_effort_cpus - exclusive_cpus,
         has_shared=residual.has_shared or shape.shared,
         has_best_effort=residual.has_best_effort or shape.best_effort,
+        pages=pages,
+        pages_total=tuple(map(sub, residual.pages_total, shape.pages)),
     )
 
 
@@ -182,6 +199,7 @@ def sums_allow(residual: Residual, shape: Shape) -> bool:
     best_effort_left = residual.best_effort_cpus - exclusive
     return (
         shape.memory <= residual.memory_total
+        and all(map(le, shape.pages, residual.pages_total))
         and (not pool_need or pool_need <= residual.pool_milli)
         and (not best_effort_need or best_effort_need <= residual.best_effort_milli)
         # Who takes no CPU out of a pool cannot empty it; it may be empty already.

@@ -11,6 +11,7 @@ from placer.judge.cpus import cpu_allocatable, cpu_bind, cpu_count, cpu_exclusiv
 from placer.judge.devices import device_count, device_exclusive, device_health, device_known
 from placer.judge.finding import Rule
 from placer.judge.gangs import gang_group, gang_minimum, gather
+from placer.judge.hugepages import hugepages
 from placer.judge.joint import joint
 from placer.judge.memory import memory
 from placer.judge.node_cpus import arm_cpu_policy, node_cpu_bind
@@ -34,6 +35,7 @@ RULES: Mapping[str, Rule] = {
     "be-pool": be_pool,
     "containers": containers,
     "memory": memory,
+    "hugepages": hugepages,
     "device-known": device_known,
     "device-health": device_health,
     "device-exclusive": device_exclusive,

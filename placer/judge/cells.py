@@ -13,13 +13,14 @@ def policy_of(site: Site, tenant: Tenant) -> AlignmentPolicy | None:
 
 
 def cells_used(site: Site, tenant: Tenant) -> frozenset[Cell]:
-    """Return the cells of the pod's own CPUs, its memory and its devices.
+    """Return the cells of the pod's own CPUs, its memory, hugepages and devices.
 
     A device without a NUMA node is on no cell; what the node has not is on none either.
     """
     cpus = site.inside.topology.cpu
     cells: set[Cell] = {cpus[cpu].numa_node for cpu in tenant.owned if cpu in cpus}
     cells.update(numa_node for numa_node, held in tenant.place.memory_bytes if held > 0)
+    cells.update(numa_node for numa_node, _, pages in tenant.place.hugepages if pages > 0)
     for grant in tenant.place.devices:
         device = site.inside.devices.get((grant.type, grant.minor))
         if device is not None and device.numa_node is not None:
@@ -42,6 +43,9 @@ def empty_cells(
     if tenant.requests.memory_bytes:
         need.append(tenant.requests.memory_bytes)
         columns.append([inside.memory_bytes_in.get(cell, 0) for cell in cells])
+    for pages in tenant.requests.hugepages:
+        need.append(pages.count)
+        columns.append([inside.pages_in.get((cell, pages.page_bytes), 0) for cell in cells])
     for asked in tenant.requests.devices:
         homes = [device.numa_node for device in inside.healthy.get(asked.type, ())]
         if None not in homes:

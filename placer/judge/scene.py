@@ -31,7 +31,8 @@ class Inside:
         healthy: Device type -> its healthy devices.
         gpus: The healthy GPUs and the links between them.
         cpus_in: Cell -> how many allocatable CPUs it has.
-        memory_bytes_in: NUMA node -> its memory.
+        memory_bytes_in: NUMA node -> its memory that is not hugepages.
+        pages_in: (cell, page size in bytes) -> its hugepages.
 
     """
 
@@ -43,6 +44,7 @@ class Inside:
     gpus: Board
     cpus_in: Mapping[Cell, int]
     memory_bytes_in: Mapping[Cell, int]
+    pages_in: Mapping[tuple[Cell, int], int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,10 +154,10 @@ def scene_of(instance: Instance, placement: Placement) -> Scene:
             settle(pod, place, new=True)
             members[gang_of[place.key].key][place.key] = place.node
 
-    insides: dict[tuple[int, CpuSet, frozenset[tuple[str, int]]], Inside] = {}
+    insides: dict[object, Inside] = {}
     sites = {}
     for node in instance.nodes:
-        kind = (id(node.machine), node.reserved_cpus, node.unhealthy)
+        kind = (id(node.machine), node.reserved_cpus, node.unhealthy, node.hugepages)
         if kind not in insides:
             insides[kind] = inside_of(node)
         sites[node.name] = _site(node, insides[kind], tenants[node.name])
@@ -178,7 +180,8 @@ def inside_of(node: Node) -> Inside:
         healthy={kind: tuple(devices) for kind, devices in healthy.items()},
         gpus=board_of(tuple(healthy.get(GPU, ())), node.machine.gpu_links),
         cpus_in=Counter(topology.cpu[cpu].numa_node for cpu in allocatable),
-        memory_bytes_in={numa.id: numa.memory_bytes for numa in topology.numa_nodes},
+        memory_bytes_in=dict[Cell, int](node.memory_bytes_in().items()),
+        pages_in=dict[tuple[Cell, int], int](node.pages_in().items()),
     )
 
 

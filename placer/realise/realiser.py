@@ -2,7 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from placer.realise.containers import in_parts, in_pool
 from placer.realise.cores import Want, pick_cpus
@@ -110,10 +110,24 @@ def _on_node(
             f"its pods take {sum(want.amount for want in wants) * problem.memory_unit_bytes} bytes "
             f"of memory; the NUMA nodes they come from have less"
         )
+    pages = []
+    for i, page_bytes in enumerate(problem.page_sizes):
+        asked = [
+            replace(
+                want,
+                amount=problem.shape_of(one.index).pages[i],
+                pinned=one.choice.pages[i] if one.choice.pages else None,
+            )
+            for one, want in zip(pods, wants, strict=True)
+        ]
+        split = split_memory([cell.pages[i] for cell in state.cells], asked)
+        if split is None:
+            return f"its pods take more hugepages of {page_bytes} bytes than there are"
+        pages.append(split)
     pools = _pools(account, pods, cpus)
     ids = {(device.type, device.minor): device.id for device in account.devices}
     placed = {}
-    for one, own, devices, units in zip(pods, cpus, minors, memory, strict=True):
+    for at, (one, own, devices, units) in enumerate(zip(pods, cpus, minors, memory, strict=True)):
         spec = one.pod.spec
         if spec.qos.owns_cpus:
             cpuset = frozenset(own)
@@ -133,6 +147,12 @@ def _on_node(
                 (cell.numa_node, amount * problem.memory_unit_bytes)
                 for cell, amount in zip(state.cells, units, strict=True)
                 if amount and cell.numa_node is not None
+            ),
+            hugepages=tuple(
+                (cell.numa_node, page_bytes, split[at][i])
+                for i, cell in enumerate(state.cells)
+                for page_bytes, split in zip(problem.page_sizes, pages, strict=True)
+                if split[at][i] and cell.numa_node is not None
             ),
             devices=grants,
             env=_environment(grants, account),

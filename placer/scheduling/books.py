@@ -178,14 +178,15 @@ def followers(before: Books, after: Books) -> tuple[PodPlacement, ...]:
 
 
 def _counted(node: Node, pods: tuple[RunningPod, ...]) -> tuple[RunningPod, ...]:
-    """Leave out memory on NUMA nodes that the machine has no more, since it was updated."""
+    """Leave out what is on NUMA nodes that the machine has no more, since it was updated."""
     known = {numa.id for numa in node.machine.topology.numa_nodes}
 
     def cleaned(runner: RunningPod) -> RunningPod:
-        memory = runner.placement.memory_bytes
-        if all(numa in known for numa, _ in memory):
+        place = runner.placement
+        memory = tuple(held for held in place.memory_bytes if held[0] in known)
+        pages = tuple(held for held in place.hugepages if held[0] in known)
+        if (memory, pages) == (place.memory_bytes, place.hugepages):
             return runner
-        here = tuple((numa, size) for numa, size in memory if numa in known)
-        return RunningPod(runner.pod, replace(runner.placement, memory_bytes=here))
+        return RunningPod(runner.pod, replace(place, memory_bytes=memory, hugepages=pages))
 
     return tuple(map(cleaned, pods))

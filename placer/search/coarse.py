@@ -12,7 +12,6 @@ from dataclasses import replace
 from placer_models.device import GPU
 from placer_models.links import Board, selection_count, selections
 from placer_models.problem import (
-    Choice,
     Choices,
     DeviceBank,
     Fit,
@@ -139,7 +138,7 @@ def refine(problem: Problem, coarse: Problem, choices: Choices) -> Choices:
                 left[choice.node][index] = [
                     a - b for a, b in zip(free, devices[index], strict=True)
                 ]
-        refined[pod] = Choice(choice.node, choice.cores, choice.memory, tuple(devices))
+        refined[pod] = replace(choice, devices=tuple(devices))
     return dict(sorted(refined.items()))
 
 

@@ -132,6 +132,12 @@ def _deal(problem: Problem, seat: Seat, count: int, solution: Solution) -> list[
                     _take(bank, seat.shape.count_of(kind.type))
                     for bank, kind in zip(devices, node.banks, strict=True)
                 ),
+                pages=tuple(
+                    tuple(map(value, pages)) if pages else (0,) * len(node.cells)
+                    for pages in seat.pages
+                )
+                if any(seat.pages) and count == 1
+                else (),
             )
         )
     return dealt

@@ -198,6 +198,17 @@ def _memory(node: Node, ask: _Ask, account: Account) -> Blocker | None:
     return None
 
 
+def _hugepages(node: Node, ask: _Ask, account: Account) -> Blocker | None:
+    policy = effective_policy(ask.spec.alignment, node.alignment)
+    single = policy is AlignmentPolicy.SINGLE_NUMA_NODE
+    for want in ask.requests.hugepages:
+        free = [n for (_, size), n in account.pages.items() if size == want.page_bytes]
+        if want.count > (max([0, *free]) if single else sum(free)):
+            where = " on one NUMA node" if single else ""
+            return f"hugepages asks {want.count} of {format_bytes(want.page_bytes)}{where}"
+    return None
+
+
 def _devices(node: Node, ask: _Ask, account: Account) -> Blocker | None:
     for request in ask.requests.devices:
         free = sum(device_type == request.type for device_type, _ in account.free_devices)
@@ -218,6 +229,7 @@ _RULES: tuple[Callable[[Node, _Ask, Account], Blocker | None], ...] = (
     _node_rules,
     _cpus,
     _memory,
+    _hugepages,
     _devices,
     _joint,
 )

@@ -50,6 +50,9 @@ def _seat(problem: Problem, seat: Seat, here: list[Choice]) -> Iterator[tuple[in
         yield from _variable(pinned, amount)
     if seat.joint is not None:
         yield from _joint(problem, seat, here)
+    for size, pages in enumerate(seat.pages):
+        for i, pinned in enumerate(pages):
+            yield from _variable(pinned, sum(choice.pages[size][i] for choice in here))
     if seat.used and seat.used[0] is not seat.count:
         cells = {cell for choice in here for cell in _cells(problem, seat, choice)}
         for i, used in enumerate(seat.used):
@@ -93,6 +96,8 @@ def _cells(problem: Problem, seat: Seat, choice: Choice) -> Iterator[int]:
     for i, amount in enumerate(choice.memory or ()):
         if amount:
             yield i
+    for pages in choice.pages:
+        yield from (i for i, count in enumerate(pages) if count)
     for bank, taken in zip(node.banks, choice.devices, strict=True):
         for cell, count in zip(bank.cells, taken, strict=True):
             if count and cell is not None:

@@ -1,5 +1,6 @@
 """What the running pods of a node leave to others, by id."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
@@ -20,6 +21,7 @@ class Account:
         shared_milli: CPU requests of the LS pods that run here.
         best_effort_milli: CPU requests of the BE pods that run here.
         memory_bytes: NUMA node -> free bytes.
+        pages: (NUMA node, page size in bytes) -> free hugepages.
         devices: Healthy devices, ascending by (type, minor).
         free_devices: (type, minor) of those that nobody holds.
 
@@ -33,6 +35,7 @@ class Account:
     has_shared: bool
     has_best_effort: bool
     memory_bytes: Mapping[int, int]
+    pages: Mapping[tuple[int, int], int]
     devices: tuple[Device, ...]
     free_devices: frozenset[tuple[str, int]]
 
@@ -48,10 +51,13 @@ def account_of(node: Node, running: Iterable[RunningPod]) -> Account:
         for wanted in (QosClass.LSE, QosClass.LSR)
     }
     owned = owned_by[QosClass.LSE] | owned_by[QosClass.LSR]
-    memory = {numa.id: numa.memory_bytes for numa in node.machine.topology.numa_nodes}
+    memory = node.memory_bytes_in()
+    pages = Counter(node.pages_in())
     for pod in pods:
         for numa_node, taken in pod.placement.memory_bytes:
             memory[numa_node] -= taken
+        for numa_node, page_bytes, count in pod.placement.hugepages:
+            pages[numa_node, page_bytes] -= count
     healthy = tuple(d for d in node.machine.devices if node.is_healthy(d))
     held = {(d.type, d.minor) for pod in pods for d in pod.placement.devices}
     online = node.machine.topology.online
@@ -64,6 +70,7 @@ def account_of(node: Node, running: Iterable[RunningPod]) -> Account:
         has_shared=QosClass.LS in qos,
         has_best_effort=QosClass.BE in qos,
         memory_bytes=memory,
+        pages=pages,
         devices=healthy,
         free_devices=frozenset((d.type, d.minor) for d in healthy) - held,
     )

@@ -33,33 +33,41 @@ def build_problem(instance: Instance, accounts: Sequence[Account] | None = None)
     bare = [_kind(node, selected) for node in instance.nodes]
     kind_of = [kinds.setdefault(node, len(kinds)) for node in bare]
     unit = _memory_unit(specs, accounts)
+    sizes = tuple(sorted({h.page_bytes for spec in specs for h in spec.requests.hugepages}))
     boards = {kind: _boards(kind) for kind in kinds}
     priorities = tuple(sorted({gang.priority for gang in instance.gangs}, reverse=True))
     return Problem(
         nodes=tuple(
-            _node_state(node, kind, boards[alike], account, unit)
+            _node_state(node, kind, boards[alike], account, unit, sizes)
             for node, kind, alike, account in zip(
                 instance.nodes, kind_of, bare, accounts, strict=True
             )
         ),
-        shapes=tuple(_shape(spec, kinds, unit) for spec in specs),
+        shapes=tuple(_shape(spec, kinds, unit, sizes) for spec in specs),
         pods=pods,
         gangs=_gangs(instance, priorities),
         fits=tuple(tuple(fit_of(spec, kind) for kind in kinds) for spec in specs),
         priorities=priorities,
         memory_unit_bytes=unit,
         asked=asked_tiers(instance),
+        page_sizes=sizes,
     )
 
 
-def cells_of(node: Node, account: Account, unit_bytes: int) -> tuple[Cell, ...]:
+def cells_of(
+    node: Node, account: Account, unit_bytes: int, page_sizes: Sequence[int] = ()
+) -> tuple[Cell, ...]:
     """Return the node's NUMA nodes, and a last cell if a CPU belongs to none."""
     cells = [
-        Cell(numa.id, max(0, account.memory_bytes[numa.id]) // unit_bytes)
+        Cell(
+            numa.id,
+            max(0, account.memory_bytes[numa.id]) // unit_bytes,
+            tuple(max(0, account.pages.get((numa.id, size), 0)) for size in page_sizes),
+        )
         for numa in node.machine.topology.numa_nodes
     ]
     if any(cpu.numa_node is None for cpu in node.machine.topology.cpus):
-        cells.append(Cell(None, 0))
+        cells.append(Cell(None, 0, (0,) * len(page_sizes)))
     return tuple(cells)
 
 
@@ -77,6 +85,7 @@ def _kind(node: Node, selected: frozenset[str]) -> Node:
         unhealthy=node.unhealthy,
         cordoned=node.cordoned,
         cpu_bind=node.cpu_bind,
+        hugepages=node.hugepages,
     )
 
 
@@ -98,9 +107,14 @@ def _boards(node: Node) -> tuple[DeviceBank, ...]:
 
 
 def _node_state(
-    node: Node, kind: int, banks: tuple[DeviceBank, ...], account: Account, unit: int
+    node: Node,
+    kind: int,
+    banks: tuple[DeviceBank, ...],
+    account: Account,
+    unit: int,
+    page_sizes: Sequence[int],
 ) -> NodeState:
-    cells = cells_of(node, account, unit)
+    cells = cells_of(node, account, unit, page_sizes)
     return NodeState(
         name=node.name,
         kind=kind,
@@ -128,7 +142,7 @@ def _node_state(
     )
 
 
-def _shape(spec: PodSpec, nodes: dict[Node, int], unit: int) -> Shape:
+def _shape(spec: PodSpec, nodes: dict[Node, int], unit: int, page_sizes: Sequence[int]) -> Shape:
     requests = spec.requests
     qos = spec.qos
     return Shape(
@@ -141,6 +155,7 @@ def _shape(spec: PodSpec, nodes: dict[Node, int], unit: int) -> Shape:
         memory=requests.memory_bytes // unit,
         devices=tuple((d.type, d.count) for d in requests.devices if d.count),
         best_pair_minimum=best_pair_minimum_of(spec, nodes),
+        pages=tuple(requests.pages_of(size) for size in page_sizes),
     )
 
 

@@ -98,15 +98,24 @@ def _aligned(spec: PodSpec, node: Node) -> tuple[Amounts, list[Amounts], list[Am
         devices = healthy(node, request.type)
         if all(d.numa_node is not None for d in devices):
             kinds.append((request.count, [d.numa_node for d in devices]))
-    needs = (owned, spec.requests.memory_bytes, *(count for count, _ in kinds))
+    memory_bytes_in = node.memory_bytes_in()
+    pages_in = node.pages_in()
+    sizes = [h.page_bytes for h in spec.requests.hugepages]
+    needs = (
+        owned,
+        spec.requests.memory_bytes,
+        *(h.count for h in spec.requests.hugepages),
+        *(count for count, _ in kinds),
+    )
     where = [topology.cpu[cpu].numa_node for cpu in allocatable]
 
-    def amounts(numa_node: int | None, memory_bytes: int) -> Amounts:
+    def amounts(numa_node: int | None) -> Amounts:
         return (
             where.count(numa_node),
-            memory_bytes,
+            0 if numa_node is None else memory_bytes_in[numa_node],
+            *(0 if numa_node is None else pages_in.get((numa_node, size), 0) for size in sizes),
             *(places.count(numa_node) for _, places in kinds),
         )
 
-    real = [amounts(numa.id, numa.memory_bytes) for numa in topology.numa_nodes]
-    return needs, [*real, amounts(None, 0)], real
+    real = [amounts(numa.id) for numa in topology.numa_nodes]
+    return needs, [*real, amounts(None)], real

@@ -44,6 +44,9 @@ def recount(
             ),
             memory=_memory(state, place, problem.memory_unit_bytes),
             devices=tuple(counts_of(bank.board, place.minors(bank.type)) for bank in state.banks),
+            pages=tuple(_pages(state, place, size) for size in problem.page_sizes)
+            if any(problem.shape_of(index).pages)
+            else (),
         )
     return choices
 
@@ -69,4 +72,11 @@ def _memory(state: NodeState, place: PodPlacement, unit_bytes: int) -> tuple[int
     return tuple(
         0 if cell.numa_node is None else held.get(cell.numa_node, 0) // unit_bytes
         for cell in state.cells
+    )
+
+
+def _pages(state: NodeState, place: PodPlacement, page_bytes: int) -> tuple[int, ...]:
+    held = {numa: count for numa, size, count in place.hugepages if size == page_bytes}
+    return tuple(
+        0 if cell.numa_node is None else held.get(cell.numa_node, 0) for cell in state.cells
     )

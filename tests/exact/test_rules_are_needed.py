@@ -8,6 +8,11 @@ from exact_checks import MakeWorld
 from needed_rules import is_needed
 from placer_models.cluster import Instance, Machine, Node
 from placer_models.cpsat.batch import RULES, Rule
+from placer_models.cpsat.hugepages import (
+    a_pod_has_the_hugepages_it_asks_for,
+    a_pod_uses_the_cells_of_its_hugepages,
+    hugepages_fit,
+)
 from placer_models.cpsat.joint import (
     a_pod_uses_the_groups_it_takes_from,
     devices_stand_side_by_side,
@@ -16,6 +21,7 @@ from placer_models.pod import Container, Gang, Pod, PodSpec, Resources
 from placer_models.policy import QosClass
 from placer_models.topology import Cpu, NumaNode, Topology
 from spices_joint import joint_instance
+from spices_numa import paged_instance
 from worlds import tiny_instance
 
 MOST_WORLDS = 600
@@ -60,6 +66,9 @@ def lone(name: str, cpus: int, qos: QosClass = QosClass.LSR) -> Gang:
 WORLDS: dict[Rule, MakeWorld] = {
     a_pod_uses_the_groups_it_takes_from: joint_instance,
     devices_stand_side_by_side: joint_instance,
+    hugepages_fit: paged_instance,
+    a_pod_has_the_hugepages_it_asks_for: paged_instance,
+    a_pod_uses_the_cells_of_its_hugepages: paged_instance,
 }
 """Rules that only the worlds of their own family need."""
 

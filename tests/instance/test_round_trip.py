@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 from hypothesis import given
+from hypothesis import strategies as st
 
 from placer.load import in_catalogue, load_instance
 from placer_models.cluster import Instance, Machine, Node, RunningPod
@@ -19,6 +20,7 @@ from placer_models.machines.catalogue import load_machine, machine_names
 from placer_models.pod import Gang, Pod
 from placer_models.policy import BindPolicy, Strength
 from placer_models.topology import Topology
+from spices_numa import paged_instance
 from worlds import tiny_instances
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "instances").glob("*.yaml"))
@@ -104,6 +106,18 @@ def test_a_random_instance_is_read_back_as_it_was(
 
     assert canonical(once) == canonical(world)
     assert read_back(instance_to_yaml(once, in_catalogue), tmp) == once
+
+
+@given(st.integers(0, 2**32 - 1).map(paged_instance))
+def test_a_random_instance_with_hugepages_is_read_back_as_it_was(
+    tmp_path_factory: pytest.TempPathFactory, world: Instance
+) -> None:
+    """
+    Hugepages of machines, nodes, pods and running pods are not lost either.
+    """
+    once = read_back(instance_to_yaml(world, in_catalogue), tmp_path_factory.mktemp("paged"))
+
+    assert canonical(once) == canonical(world)
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)

@@ -1,6 +1,7 @@
 """The edges of all rules."""
 
 from judge.cases_cpus import CONTAINER_CASES, OWNED_CASES, POOL_CASES
+from judge.cases_hugepages import HUGEPAGES_CASES
 from judge.cases_joint import JOINT_CASES
 from judge.cases_node_cpus import NODE_CPU_CASES
 from judge.cases_pods import GANG_CASES, POD_CASES
@@ -13,6 +14,7 @@ CASES = (
     *POOL_CASES,
     *CONTAINER_CASES,
     *MEMORY_CASES,
+    *HUGEPAGES_CASES,
     *DEVICE_CASES,
     *JOINT_CASES,
     *ALIGNMENT_CASES,

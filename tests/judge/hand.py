@@ -35,7 +35,7 @@ from placer_models.policy import (
     QosClass,
     Strength,
 )
-from placer_models.topology import Cpu, NumaNode, Topology
+from placer_models.topology import Cpu, Hugepages, NumaNode, Topology
 from tiny_pods import lone
 
 FAST, SLOW = 30_000, 5_000
@@ -89,6 +89,7 @@ def node(
     broken_gpus: Sequence[int] = (),
     cordoned: bool = False,
     cpu_bind: NodeBindPolicy = NodeBindPolicy.NONE,
+    hugepages: Sequence[tuple[int, int, int]] = (),
 ) -> Node:
     return Node(
         name=name,
@@ -99,6 +100,7 @@ def node(
         unhealthy=frozenset(("gpu", minor) for minor in broken_gpus),
         cordoned=cordoned,
         cpu_bind=cpu_bind,
+        hugepages=tuple(hugepages),
     )
 
 
@@ -110,6 +112,14 @@ def asks(cpu: float = 0, memory: int = 0, gpus: int = 0, nics: int = 0) -> Resou
         memory_bytes=memory,
         devices=tuple(DeviceRequest(kind, count) for kind, count in counts if count),
     )
+
+
+def with_pages(pod: Pod, *pages: tuple[int, int]) -> Pod:
+    """Return the pod whose last container asks for hugepages too: (page size, pages)."""
+    *others, last = pod.spec.containers
+    asked = replace(last.requests, hugepages=tuple(Hugepages(*each) for each in pages))
+    containers = (*others, replace(last, requests=asked))
+    return replace(pod, spec=replace(pod.spec, containers=containers))
 
 
 def sidecar(name: str, cpu: float) -> Container:

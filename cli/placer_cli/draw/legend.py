@@ -72,7 +72,9 @@ def cpus_of(resident: Resident) -> str:
 
 def memory_of(place: PodPlacement) -> str:
     """Say how many bytes a pod has on which NUMA node: ``0:64Gi 1:32Gi``."""
-    return " ".join(f"{numa}:{memory(amount)}" for numa, amount in place.memory_bytes)
+    parts = [f"{numa}:{memory(amount)}" for numa, amount in place.memory_bytes]
+    parts += [f"{numa}:{count}x{memory(size)}" for numa, size, count in place.hugepages]
+    return " ".join(parts)
 
 
 ROOM_FOR_SUMS = 100

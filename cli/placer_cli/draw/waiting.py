@@ -40,6 +40,7 @@ def asked(spec: PodSpec) -> str:
     need = spec.requests
     parts = [f"{cpus(need.cpu_milli)} CPUs"] if need.cpu_milli else []
     parts += [memory(need.memory_bytes)] if need.memory_bytes else []
+    parts += [f"{pages.count}x{memory(pages.page_bytes)} pages" for pages in need.hugepages]
     parts += [f"{device.count} {device.type}" for device in need.devices]
     return ", ".join(parts) or "nothing"
 

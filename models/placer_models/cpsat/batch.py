@@ -28,6 +28,11 @@ from placer_models.cpsat.gangs import (
     equal_units_come_in_order,
 )
 from placer_models.cpsat.goals import tier_expressions
+from placer_models.cpsat.hugepages import (
+    a_pod_has_the_hugepages_it_asks_for,
+    a_pod_uses_the_cells_of_its_hugepages,
+    hugepages_fit,
+)
 from placer_models.cpsat.joint import (
     a_pod_uses_the_groups_it_takes_from,
     devices_stand_side_by_side,
@@ -59,6 +64,9 @@ RULES: tuple[Rule, ...] = (
     memory_fits,
     a_pod_has_the_memory_it_asks_for,
     a_pod_uses_the_cells_it_takes_from,
+    hugepages_fit,
+    a_pod_has_the_hugepages_it_asks_for,
+    a_pod_uses_the_cells_of_its_hugepages,
     a_pod_keeps_to_its_cells,
     a_pod_has_the_devices_it_asks_for,
     a_pod_has_one_gpu_set,

@@ -102,6 +102,8 @@ def _demands(problem: Problem, index: int, node: NodeState, unit: int) -> Demand
             shape.memory // unit,
         ),
     }
+    for i, pages in enumerate(shape.pages):
+        found[f"pages {i}"] = (sum(cell.pages[i] for cell in node.cells), pages)
     for device_type, count in shape.devices:
         bank = node.bank(device_type)
         found[f"device {device_type}"] = (sum(bank.free) if bank else 0, count)

@@ -62,7 +62,7 @@ def _countable(problem: Problem, index: int) -> bool:
             continue
         if fit.joint is not None:
             return False
-        by_cell = len(node.cells) > 1 or not (shape.owned_cpus or shape.memory)
+        by_cell = len(node.cells) > 1 or not shape.held_in_cells
         aligned = fit.alignment is not AlignmentPolicy.NONE and by_cell
         if aligned or not _splits_freely(shape, fit, {core.threads for core in node.cores}):
             return False

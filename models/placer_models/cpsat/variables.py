@@ -7,6 +7,7 @@ from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
 from placer_models.cpsat.expression import Expression
 from placer_models.cpsat.joint_seats import JointSeat, joint_seat
+from placer_models.cpsat.pinned import pinned
 from placer_models.cpsat.units import Unit, units_of
 from placer_models.device import GPU
 from placer_models.links import Selection, selections
@@ -41,6 +42,7 @@ class Seat:
         used: One literal a cell of the node: the pod uses it; empty where no
             policy asks. A seat with these has one pod at most.
         memory: Units from each cell; empty: it may come from anywhere.
+        pages: For each page size, hugepages from each cell; empty as memory is.
         devices: For each bank, devices of each twin class.
         picks: The GPU sets that the pod can have, each with its literal; empty where
             all are equally good. A seat with these has one pod at most.
@@ -58,6 +60,7 @@ class Seat:
     cores: tuple[CoreSeat, ...]
     used: tuple[Expression, ...]
     memory: tuple[Expression, ...]
+    pages: tuple[tuple[Expression, ...], ...]
     devices: tuple[tuple[Expression, ...], ...]
     picks: tuple[tuple[Selection, IntVar], ...]
     gpu_set: Selection | None
@@ -143,6 +146,9 @@ def _room(problem: Problem, unit: Unit, index: int) -> int:
         most = min(most, node.best_effort_milli // shape.best_effort_milli)
     if shape.memory:
         most = min(most, sum(cell.memory for cell in node.cells) // shape.memory)
+    for size, pages in enumerate(shape.pages):
+        if pages:
+            most = min(most, sum(cell.pages[size] for cell in node.cells) // pages)
     for device_type, count in shape.devices:
         bank = node.bank(device_type)
         most = min(most, sum(bank.free) // count if bank else 0)
@@ -189,7 +195,13 @@ def _seat(model: CpModel, problem: Problem, index: int, unit: Unit, node_index: 
         if shape.owned_cpus
         else (),
         used=used,
-        memory=_memory(model, node, shape, fit, used, name),
+        memory=pinned(
+            model, [c.memory for c in node.cells], shape.memory, fit, used, f"memory{name}"
+        ),
+        pages=tuple(
+            pinned(model, [c.pages[i] for c in node.cells], pages, fit, used, f"pages{i}{name}")
+            for i, pages in enumerate(shape.pages)
+        ),
         devices=devices,
         picks=picks,
         gpu_set=offered[0] if offered and not picks else None,
@@ -223,32 +235,14 @@ def _used(
     """Return a literal per cell where a policy asks which cells the pod uses."""
     if fit.alignment is AlignmentPolicy.NONE:
         return ()
-    if not (shape.owned_cpus or shape.memory or shape.devices):
+    if not (shape.held_in_cells or shape.devices):
         return ()
-    if len(node.cells) == 1 and (shape.owned_cpus or shape.memory):
+    if len(node.cells) == 1 and shape.held_in_cells:
         return (count,)
     return tuple(
         0
         if cell.numa_node is None and fit.cell_limit is not None
         else model.new_bool_var(f"used{name[:-1]},{i}]")
-        for i, cell in enumerate(node.cells)
-    )
-
-
-def _memory(
-    model: CpModel,
-    node: NodeState,
-    shape: Shape,
-    fit: Fit,
-    used: tuple[Expression, ...],
-    name: str,
-) -> tuple[Expression, ...]:
-    if not used or not shape.memory:
-        return ()
-    if len(node.cells) == 1 or fit.cell_limit == 1:
-        return tuple(shape.memory * literal for literal in used)
-    return tuple(
-        model.new_int_var(0, min(cell.memory, shape.memory), f"memory{name[:-1]},{i}]")
         for i, cell in enumerate(node.cells)
     )
 

@@ -87,6 +87,9 @@ Count = Annotated[int, Field(ge=1, le=1_000_000)]
 
 Minor = Annotated[int, Field(ge=0, le=65_535)]
 
+Pages = dict[str, dict[str, Annotated[int, Field(ge=0, le=2**40)]]]
+"""NUMA node -> page size -> how many pages."""
+
 Priority = Annotated[int, Field(ge=-(2**31), le=2**31 - 1)]
 """As in Kubernetes: a larger one goes first."""
 

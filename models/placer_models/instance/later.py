@@ -9,7 +9,6 @@ _LATER = {
     "preferredCPUExclusivePolicy": "cores and NUMA nodes cannot yet be kept from other pods",
     "requiredCPUExclusivePolicy": "cores and NUMA nodes cannot yet be kept from other pods",
     "ConstrainedBurst": "use Default, FullPCPUs or SpreadByPCPUs",
-    "hugepages": "memory is placed in pages of the usual size",
     "moveBudget": "running pods keep their place",
     "align-by-socket": "NUMA nodes are chosen by the tiers",
     "distribute-cpus-across-cores": "set cpuBindPolicy at the pods",
@@ -25,8 +24,7 @@ _LATER = {
 _GATHER_LEVELS = ("nvlinkDomain", "nvlink-domain", "rack", "block", "spine", "zone", "switch")
 
 _RESOURCE = re.compile(
-    r"""(?P<hugepages>hugepages-.*)
-    |(?:(?:koordinator\.sh|kubernetes\.io)/)?
+    r"""(?:(?:koordinator\.sh|kubernetes\.io)/)?
         (?P<share>gpu-core|gpu-memory|gpu-memory-ratio|gpu\.shared)
     |(?:koordinator\.sh|kubernetes\.io)/(?P<percent>gpu|rdma|fpga)
     |(?P<overcommitted>(?:kubernetes\.io/)?(?:batch|mid)-(?:cpu|memory))
@@ -34,7 +32,6 @@ _RESOURCE = re.compile(
     re.VERBOSE,
 )
 _RESOURCE_REASONS = {
-    "hugepages": "ask for memory",
     "share": "ask for whole GPUs by 'gpu'",
     "percent": "ask for whole devices by their type, such as 'gpu'",
     "overcommitted": "ask for cpu and memory",

@@ -10,10 +10,12 @@ from placer_models.instance.errors import InputError, named_cpus, shown, suggest
 from placer_models.instance.faults import Faults, Place
 from placer_models.instance.fields import check_name
 from placer_models.instance.hosts import MAX_HOSTS, expand_hosts
+from placer_models.instance.hugepages import pages_by_numa_node
 from placer_models.instance.pods import Names
 from placer_models.instance.requests import GPU_NAMES
 from placer_models.instance.schema import NodePart
 from placer_models.policy import AlignmentPolicy, NodeBindPolicy
+from placer_models.quantity import format_bytes
 from placer_models.topology import ARM
 
 MachineFinder = Callable[[str, Document], Machine]
@@ -65,6 +67,7 @@ class NodeReader:
                 f"the machine {machine.name} is {ARM}, whose pods take whole cores: "
                 "FullPCPUsOnly, or leave it out (rule arm-cpu-policy)",
             )
+        hugepages = self._hugepages(part, names[0], machine, place.at("hugepages"))
         nodes = []
         for name in names:
             if not self._names.take(("", name), place):
@@ -79,6 +82,7 @@ class NodeReader:
                     unhealthy,
                     part.cordoned,
                     cpu_bind,
+                    hugepages,
                 )
             )
         return tuple(nodes)
@@ -100,6 +104,21 @@ class NodeReader:
                 place, f"another machine is called {shown(machine.name)} too; rename one of them"
             )
         return machine
+
+    def _hugepages(
+        self, part: NodePart, name: str, machine: Machine, place: Place
+    ) -> tuple[tuple[int, int, int], ...]:
+        numa_nodes = [numa.id for numa in machine.topology.numa_nodes]
+        pages = pages_by_numa_node(part.hugepages, numa_nodes, name, place, self._faults)
+        said = tuple((numa, size, count) for (numa, size), count in sorted(pages.items()))
+        for numa, left in Node(name, machine, hugepages=said).memory_bytes_in().items():
+            if left < 0:
+                self._faults.add(
+                    place.at(str(numa)) if str(numa) in part.hugepages else place,
+                    f"the hugepages of NUMA node {numa} are {format_bytes(-left)} more than its "
+                    "memory; set fewer aside",
+                )
+        return said
 
     def _unhealthy(
         self, part: NodePart, machine: Machine, place: Place

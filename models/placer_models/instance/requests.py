@@ -6,6 +6,13 @@ from collections.abc import Collection, Iterator, Mapping
 from placer_models.device import GPU
 from placer_models.instance.errors import shown, suggestion
 from placer_models.instance.faults import Faults, Place
+from placer_models.instance.hugepages import (
+    PREFIX,
+    bytes_of_pages,
+    page_bytes_of,
+    pages_asked,
+    resource_of,
+)
 from placer_models.instance.later import later_resource, later_share
 from placer_models.pod import DeviceRequest, Resources
 from placer_models.quantity import parse_bytes, parse_milli
@@ -55,6 +62,9 @@ class RequestReader:
         resources = Resources(
             cpu_milli=asked.pop(CPU, 0),
             memory_bytes=asked.pop(MEMORY, 0),
+            hugepages=pages_asked(
+                {name: asked.pop(name) for name in list(asked) if name.startswith(PREFIX)}
+            ),
             devices=tuple(DeviceRequest(t, n) for t, n in sorted(asked.items()) if n > 0),
         )
         return resources, capped.get(CPU)
@@ -62,7 +72,7 @@ class RequestReader:
     def _amounts(self, written: Mapping[str, str], place: Place) -> dict[str, int]:
         amounts: dict[str, int] = {}
         for key, text in written.items():
-            name = GPU if key in GPU_NAMES else key
+            name = _name(key)
             problems = list(self._refusals(name, text, amounts))
             for problem in problems:
                 self._faults.add(place.at(key), problem)
@@ -81,7 +91,14 @@ class RequestReader:
         elif name == GPU and _PART_OF_A_GPU.fullmatch(text):
             yield later_share(text)
         elif name in amounts:
-            yield f"GPUs are asked for twice; keep one of {', '.join(GPU_NAMES)}"
+            names = ", ".join(GPU_NAMES)
+            yield (
+                f"GPUs are asked for twice; keep one of {names}"
+                if name == GPU
+                else f"{name} is asked for twice, in two spellings; keep one"
+            )
+        elif name.startswith(PREFIX):
+            return  # what is wrong with its size is said with its amount
         elif name not in (CPU, MEMORY, GPU) and name not in self._types:
             # A type that no machine has is a legal wish; a slip of the pen is not.
             hint = suggestion(name, (CPU, MEMORY, GPU), cutoff=0.75)
@@ -96,6 +113,8 @@ def _amount(name: str, text: str) -> int:
         return _at_most(parse_milli(text), MAX_CPU_MILLI, text, "1,000,000 CPUs")
     if name == MEMORY:
         return _at_most(parse_bytes(text), MAX_MEMORY_BYTES, text, "1Pi")
+    if name.startswith(PREFIX):
+        return _at_most(bytes_of_pages(name, text), MAX_MEMORY_BYTES, text, "1Pi")
     if not _WHOLE.fullmatch(text):
         raise ValueError(
             f"got {shown(text)}; expected a whole number of devices of type {shown(name)} "
@@ -114,4 +133,16 @@ def _at_most(amount: int, limit: int, text: str, limit_text: str) -> int:
 
 def _written(name: str, amounts: Mapping[str, str]) -> str:
     """Return the key under which the resource was written."""
-    return next(key for key in amounts if key == name or (name == GPU and key in GPU_NAMES))
+    return next(key for key in amounts if _name(key) == name)
+
+
+def _name(key: str) -> str:
+    """Return the one name of a resource that may be spelt in several ways."""
+    if key in GPU_NAMES:
+        return GPU
+    if key.startswith(PREFIX):
+        try:
+            return resource_of(page_bytes_of(key.removeprefix(PREFIX)))
+        except ValueError:
+            return key  # its amount is refused
+    return key

@@ -12,8 +12,9 @@ from placer_models.instance.faults import Faults, Place
 from placer_models.instance.nodes import missing_device
 from placer_models.instance.pods import PodReader
 from placer_models.instance.requests import GPU_NAMES
+from placer_models.instance.running_pages import pages_given, pages_laid
 from placer_models.instance.schema import RunningPart
-from placer_models.instance.seats import containers_of, numa_nodes_by_room, pool_of
+from placer_models.instance.seats import containers_of, numa_nodes_by_room, numa_nodes_near, pool_of
 from placer_models.placement import DeviceGrant, PodPlacement
 from placer_models.pod import Pod
 from placer_models.policy import QosClass
@@ -27,6 +28,7 @@ class _Held:
     cpus: dict[int, str] = field(default_factory=dict)
     devices: dict[tuple[str, int], str] = field(default_factory=dict)
     room_bytes: dict[int, int] = field(default_factory=dict)
+    pages: dict[tuple[int, int], int] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -39,6 +41,7 @@ class _Seat:
     cpus: CpuSet
     devices: tuple[DeviceGrant, ...]
     memory: dict[int, int] | None = None
+    hugepages: dict[tuple[int, int], int] | None = None
 
 
 class RunningReader:
@@ -63,7 +66,8 @@ class RunningReader:
         pod = Pod(part.name, part.namespace, spec)
         held = self._held[node.name]
         if not held.room_bytes:
-            held.room_bytes = {n.id: n.memory_bytes for n in node.machine.topology.numa_nodes}
+            held.room_bytes = node.memory_bytes_in()
+            held.pages = node.pages_in()
         seat = _Seat(
             pod,
             node,
@@ -73,6 +77,10 @@ class RunningReader:
         )
         if part.memory is not None:
             seat.memory = self._memory(part.memory, seat)
+        if part.hugepages is not None:
+            seat.hugepages = pages_given(
+                part.hugepages, pod, node, held.pages, place.at("hugepages"), self._faults
+            )
         self._seats.append(seat)
 
     def finish(self) -> tuple[RunningPod, ...]:
@@ -80,6 +88,14 @@ class RunningReader:
         for seat in self._seats:
             if seat.memory is None:
                 seat.memory = self._take_memory(seat)
+            if seat.hugepages is None:
+                seat.hugepages = pages_laid(
+                    seat.pod,
+                    numa_nodes_near(seat.node, seat.cpus, seat.devices),
+                    self._held[seat.node.name].pages,
+                    seat.place.at("requests"),
+                    self._faults,
+                )
         owned: dict[str, dict[QosClass, CpuSet]] = defaultdict(dict)
         for seat in self._seats:
             of_node, qos = owned[seat.node.name], seat.pod.spec.qos
@@ -248,5 +264,10 @@ def _placement(seat: _Seat, owned: Mapping[QosClass, CpuSet]) -> PodPlacement:
         cpuset=cpuset,
         containers=containers_of(pod.spec, cpuset, node.machine.topology),
         memory_bytes=tuple(sorted((seat.memory or {}).items())),
+        hugepages=tuple(
+            (numa, size, count)
+            for (numa, size), count in sorted((seat.hugepages or {}).items())
+            if count
+        ),
         devices=seat.devices,
     )

@@ -14,6 +14,7 @@ from placer_models.instance.fields import (
     Minor,
     Name,
     NodeBind,
+    Pages,
     Part,
     Priority,
     Switch,
@@ -60,6 +61,9 @@ class NodePart(Part):
     numa_policy: Alignment | None = None
     unhealthy_devices: dict[str, tuple[Minor, ...]] = Field(default_factory=dict)
     cordoned: bool = False
+    hugepages: Pages = Field(
+        default_factory=dict, description="Pages by NUMA node and size: {'0': {1Gi: 64}}."
+    )
 
 
 class ContainerPart(Part):
@@ -165,6 +169,7 @@ class RunningPart(SpecPart):
     node: str
     cpuset: CpuList | None = None
     memory: dict[str, Amount] | None = None
+    hugepages: Pages | None = None
     devices: dict[str, tuple[Minor, ...]] = Field(default_factory=dict)
 
 

@@ -28,10 +28,18 @@ def numa_nodes_by_room(
     First those of the pod's own CPUs and devices, where the kernel would have put it;
     among equals the one with the most room, then the lowest id.
     """
+    local = numa_nodes_near(node, cpus, devices)
+    return sorted(room_bytes, key=lambda numa: (numa not in local, -room_bytes[numa], numa))
+
+
+def numa_nodes_near(
+    node: Node, cpus: CpuSet, devices: Iterable[DeviceGrant]
+) -> frozenset[int | None]:
+    """Return the NUMA nodes of a pod's own CPUs and of its devices."""
     held = {(grant.type, grant.minor) for grant in devices}
     local = {node.machine.topology.cpu[c].numa_node for c in cpus & node.machine.topology.online}
     local |= {d.numa_node for d in node.machine.devices if (d.type, d.minor) in held}
-    return sorted(room_bytes, key=lambda numa: (numa not in local, -room_bytes[numa], numa))
+    return frozenset(local)
 
 
 def containers_of(

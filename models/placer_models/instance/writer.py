@@ -111,6 +111,8 @@ def _node(node: Node, machine: str) -> Json:
         written["unhealthyDevices"] = _minors(
             [DeviceGrant(kind, minor) for kind, minor in sorted(node.unhealthy)]
         )
+    if node.hugepages:
+        written["hugepages"] = _pages(node.hugepages)
     if node.cordoned:
         written["cordoned"] = True
     return written
@@ -201,8 +203,17 @@ def _running(running: RunningPod) -> Json:
         written["cpuset"] = format_cpu_list(placement.cpuset)
     if placement.memory_bytes:
         written["memory"] = {str(numa): format_bytes(size) for numa, size in placement.memory_bytes}
+    if placement.hugepages:
+        written["hugepages"] = _pages(placement.hugepages)
     if placement.devices:
         written["devices"] = _minors(placement.devices)
+    return written
+
+
+def _pages(held: Sequence[tuple[int, int, int]]) -> dict[str, dict[str, int]]:
+    written: dict[str, dict[str, int]] = {}
+    for numa, page_bytes, pages in held:
+        written.setdefault(str(numa), {})[format_bytes(page_bytes)] = pages
     return written
 
 

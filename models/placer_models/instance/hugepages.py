@@ -1,0 +1,94 @@
+"""Hugepages in files: a resource such as ``hugepages-2Mi``, and pages by NUMA node."""
+
+from collections.abc import Iterable, Mapping
+
+from placer_models.cpuset import format_cpu_list
+from placer_models.instance.errors import shown
+from placer_models.instance.faults import Faults, Place
+from placer_models.quantity import format_bytes, parse_bytes
+from placer_models.topology import Hugepages
+
+PREFIX = "hugepages-"
+"""Resources of this prefix are asked for in bytes, as in Kubernetes."""
+
+MAX_PAGE_BYTES = 2**44
+"""Larger than the largest page of any architecture."""
+
+
+def resource_of(page_bytes: int) -> str:
+    """Return the one spelling of a resource: pages of 2048Ki are ``hugepages-2Mi``."""
+    return PREFIX + format_bytes(page_bytes)
+
+
+def page_bytes_of(size: str) -> int:
+    """Read the size of a page.
+
+    Raises:
+        ValueError: It is none.
+
+    """
+    page_bytes = parse_bytes(size)
+    if not 0 < page_bytes <= MAX_PAGE_BYTES:
+        raise ValueError(f"a page of {shown(size)}; expected a size such as 2Mi or 1Gi")
+    return page_bytes
+
+
+def pages_asked(amounts: Mapping[str, int]) -> tuple[Hugepages, ...]:
+    """Return the pages that amounts of bytes are, by size; no zeros."""
+    sizes = {page_bytes_of(name.removeprefix(PREFIX)): n for name, n in amounts.items() if n}
+    return tuple(Hugepages(size, amount // size) for size, amount in sorted(sizes.items()))
+
+
+def bytes_of_pages(name: str, text: str) -> int:
+    """Read an amount of a hugepages resource, in bytes: whole pages.
+
+    Raises:
+        ValueError: It is no amount, or not a whole number of pages.
+
+    """
+    page_bytes = page_bytes_of(name.removeprefix(PREFIX))
+    amount = parse_bytes(text)
+    if amount % page_bytes:
+        more = format_bytes((amount // page_bytes + 1) * page_bytes)
+        raise ValueError(
+            f"got {shown(text)}; expected whole pages of {format_bytes(page_bytes)}, such as {more}"
+        )
+    return amount
+
+
+def pages_by_numa_node(
+    written: Mapping[str, Mapping[str, int]],
+    numa_nodes: Iterable[int],
+    node: str,
+    place: Place,
+    faults: Faults,
+) -> dict[tuple[int, int], int]:
+    """Return (NUMA node, page size in bytes) -> pages; what is wrong is a fault.
+
+    Args:
+        written: NUMA node -> page size -> pages, as in the file.
+        numa_nodes: Those that the node has.
+        node: Its name.
+        place: Where this stands.
+        faults: Gets what is wrong.
+
+    """
+    known = {str(numa): numa for numa in numa_nodes}
+    pages: dict[tuple[int, int], int] = {}
+    for key, counts in written.items():
+        if key not in known:
+            faults.add(
+                place.at(key),
+                f"node {node} has no NUMA node {shown(key)}; "
+                f"it has {format_cpu_list(known.values())}",
+            )
+            continue
+        for size, count in counts.items():
+            try:
+                at = (known[key], page_bytes_of(size))
+                if at in pages:
+                    raise ValueError("a page has a size, and each size stands here once")
+                pages[at] = count
+            except ValueError as error:
+                faults.add(place.at(key, size), str(error))
+    return pages
