@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 
 from placer_models.cpuset import CpuSet
-from placer_models.device import Device, LinkMatrix
+from placer_models.device import Device, LinkMatrix, PartitionTable
 from placer_models.placement import PodPlacement
 from placer_models.pod import Gang, GangGroup, Pod
-from placer_models.policy import AlignmentPolicy, NodeBindPolicy
+from placer_models.policy import AlignmentPolicy, NodeBindPolicy, PartitionPolicy
 from placer_models.topology import Topology
 
 
@@ -19,6 +19,8 @@ class Machine:
         title: One line for people.
         devices: Ascending by (type, minor).
         gpu_links: None where nothing is known about links between its GPUs.
+        partitions: The sets of GPUs that its fabric manager can make a partition of;
+            empty where it has no such table.
         sources: Where the facts come from.
 
     """
@@ -28,6 +30,7 @@ class Machine:
     topology: Topology
     devices: tuple[Device, ...] = ()
     gpu_links: LinkMatrix | None = None
+    partitions: PartitionTable = ()
     sources: tuple[str, ...] = ()
     notes: str = ""
 
@@ -47,6 +50,8 @@ class Node:
         cpu_bind: What every pod that owns CPUs has to keep to here (C10).
         hugepages: (NUMA node, page size in bytes, pages), ascending: what this node
             sets aside, where it is not what its machine says.
+        partitions: The node's own partition table; None: its machine's.
+        partition_policy: How pods keep to the table; None: they do not look at it.
 
     """
 
@@ -59,6 +64,20 @@ class Node:
     cordoned: bool = False
     cpu_bind: NodeBindPolicy = NodeBindPolicy.NONE
     hugepages: tuple[tuple[int, int, int], ...] = ()
+    partitions: PartitionTable | None = None
+    partition_policy: PartitionPolicy | None = None
+
+    @property
+    def table(self) -> PartitionTable | None:
+        """The partition table that pods look at here; None: they look at none."""
+        if self.partition_policy is None:
+            return None
+        return self.machine.partitions if self.partitions is None else self.partitions
+
+    @property
+    def honors_table(self) -> bool:
+        """Whether a pod's GPUs here have to be a partition."""
+        return self.partition_policy is PartitionPolicy.HONOR
 
     def is_healthy(self, device: Device) -> bool:
         """Return whether the device may be given out on this node (D6)."""

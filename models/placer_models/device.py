@@ -6,6 +6,10 @@ GPU = "gpu"
 """The device type that has links."""
 
 
+PartitionTable = tuple[tuple[int, ...], ...]
+"""Sets of GPUs that may be given to one pod; each ascending by minor, no set twice (D10)."""
+
+
 @dataclass(frozen=True, slots=True)
 class VirtualFunction:
     """One virtual function of a device (D1)."""

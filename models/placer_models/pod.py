@@ -7,6 +7,7 @@ from enum import StrEnum
 from placer_models.policy import (
     AlignmentPolicy,
     BindPolicy,
+    DeviceScope,
     GatherLevel,
     JointScope,
     QosClass,
@@ -96,6 +97,7 @@ class PodSpec:
         alignment: The pod's own policy; ``None`` counts as not set: the node's holds.
         node_selector: Labels, each of which the node must have; ascending by key.
         joint: Devices that the pod wants side by side.
+        scopes: (Device type, scope within which all its devices must be), ascending.
 
     """
 
@@ -106,11 +108,16 @@ class PodSpec:
     alignment: AlignmentPolicy = AlignmentPolicy.NONE
     node_selector: tuple[tuple[str, str], ...] = ()
     joint: JointAllocation | None = None
+    scopes: tuple[tuple[str, DeviceScope], ...] = ()
 
     @property
     def bind_required(self) -> bool:
         """Whether the bind policy may not be broken; Default is a wish by its nature."""
         return self.bind_strength is Strength.REQUIRED and self.bind is not BindPolicy.DEFAULT
+
+    def scope_of(self, device_type: str) -> DeviceScope:
+        """Return within what all devices of the type must be."""
+        return dict(self.scopes).get(device_type, DeviceScope.NODE)
 
     @property
     def requests(self) -> Resources:

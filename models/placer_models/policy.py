@@ -90,6 +90,32 @@ class JointScope(StrEnum):
     """On one NUMA node."""
 
 
+class PartitionPolicy(StrEnum):
+    """What a node's partition table means to pods with GPUs (D10)."""
+
+    HONOR = "Honor"
+    """A pod's GPUs are one partition of the table, or it does not run here."""
+
+    PREFER = "Prefer"
+    """Sets that are partitions go first."""
+
+
+class DeviceScope(StrEnum):
+    """What all devices of one type that a pod holds have in common (D10)."""
+
+    PCIE = "PCIe"
+    """The nearest PCIe switch."""
+
+    NUMA_NODE = "NUMANode"
+    """The NUMA node."""
+
+    PACKAGE = "Package"
+    """The socket."""
+
+    NODE = "Node"
+    """Nothing more: a pod is on one node anyway."""
+
+
 class CoreKind(StrEnum):
     """The kind of a core on machines that mix them (C1)."""
 

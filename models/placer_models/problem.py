@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from placer_models.goals import Tier, before_links, tiers_for
 from placer_models.links import Board
-from placer_models.policy import AlignmentPolicy, BindPolicy
+from placer_models.policy import AlignmentPolicy, BindPolicy, DeviceScope
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,9 +112,10 @@ class Shape:
         best_effort: The pod runs in the BE pool.
         memory: In the Problem's memory units.
         devices: (type, count), ascending by type, no zeros.
-        best_pair_minimum: Of any equal-sized GPU set on any empty node the pod may go
-            to, in 0.01 GB/s; 0 for fewer than two GPUs.
+        best_pair_minimum: Of any equal-sized GPU set that the pod may have on any empty
+            node it may go to, in 0.01 GB/s; 0 for fewer than two GPUs.
         pages: Hugepages of each of the Problem's page sizes.
+        scopes: (device type, scope within which all its devices must be).
 
     """
 
@@ -128,6 +129,11 @@ class Shape:
     devices: tuple[tuple[str, int], ...]
     best_pair_minimum: int
     pages: tuple[int, ...] = ()
+    scopes: tuple[tuple[str, DeviceScope], ...] = ()
+
+    def scope_of(self, device_type: str) -> DeviceScope:
+        """Return within what all devices of the type must be."""
+        return dict(self.scopes).get(device_type, DeviceScope.NODE)
 
     def count_of(self, device_type: str) -> int:
         """Return how many devices of the type the shape asks for."""
@@ -168,7 +174,8 @@ class Fit:
         bind: FULL_PCPUS or SPREAD_BY_PCPUS; matters where the shape owns CPUs.
         bind_required: It may not be broken: the pod or the node says so.
         bind_remainder: CPUs that the empty node must place against the bind policy.
-        best_pair_sum: Largest pair sum of an equal-sized GPU set of the empty node.
+        best_pair_sum: Largest pair sum of an equal-sized GPU set that the pod may have
+            of the empty node.
         joint: Devices that are wanted side by side; None: none are.
 
     """

@@ -1,16 +1,32 @@
 """Which of the tiers that only some instances have an instance has."""
 
+from collections.abc import Iterable
+
 from placer_models.cluster import Instance
-from placer_models.goals import JOINT, Tier
+from placer_models.device import GPU
+from placer_models.goals import JOINT, PARTITIONS, Tier
 from placer_models.pod import PodSpec, pods_of
-from placer_models.policy import Strength
+from placer_models.policy import PartitionPolicy, Strength
 
 
 def asked_tiers(instance: Instance) -> tuple[Tier, ...]:
     """Return the tiers beyond `goals.ALWAYS` that something in the instance asks for."""
     specs = {id(pod.spec): pod.spec for pod in pods_of(instance.gangs)}.values()
-    return (JOINT,) if any(map(_would_like_to_be_joint, specs)) else ()
+    asked = []
+    if any(map(_would_like_to_be_joint, specs)):
+        asked.append(JOINT)
+    if _prefers_partitions(instance, specs):
+        asked.append(PARTITIONS)
+    return tuple(asked)
 
 
 def _would_like_to_be_joint(spec: PodSpec) -> bool:
     return spec.joint is not None and spec.joint.strength is Strength.PREFERRED
+
+
+def _prefers_partitions(instance: Instance, specs: Iterable[PodSpec]) -> bool:
+    """Return whether pods that wait for GPUs might go where partitions go first."""
+    prefer = PartitionPolicy.PREFER
+    return any(node.partition_policy is prefer for node in instance.nodes) and any(
+        spec.requests.count_of(GPU) for spec in specs
+    )

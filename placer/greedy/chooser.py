@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from placer.greedy.cores import against_policy, capacity, pick_cores, whole_cores_lost
-from placer.greedy.devices import Devices, pick_devices, points_lost
+from placer.greedy.devices import Devices, outside_partitions, pick_devices, points_lost
 from placer.greedy.masks import masks
 from placer.greedy.residual import Inside, Residual, sums_allow
 from placer_models.alignment import Amounts, width
@@ -24,6 +24,7 @@ class Price(NamedTuple):
         alignment: NUMA nodes beyond the fewest.
         bind: CPUs against the bind policy.
         joint: Groups that lack a type that is wanted there.
+        partitions: Whether the GPUs should be a partition and are none.
         pair_minimum: 0.01 GB/s short of the best.
         pair_sum: 0.01 GB/s short of the best.
         usable: Points of tier ``usable`` that the node loses.
@@ -33,6 +34,7 @@ class Price(NamedTuple):
     alignment: int
     bind: int
     joint: int
+    partitions: int
     pair_minimum: int
     pair_sum: int
     usable: int
@@ -227,6 +229,7 @@ def _price(
         alignment=cells_used - fit.fewest_cells if best_effort else 0,
         bind=bind,
         joint=devices.apart,
+        partitions=outside_partitions(residual, gpus),
         pair_minimum=shape.best_pair_minimum - gpus.pair_minimum if gpus and linked else 0,
         pair_sum=fit.best_pair_sum - gpus.pair_sum if gpus and linked else 0,
         usable=lost,

@@ -3,14 +3,16 @@
 from collections.abc import Collection
 from typing import NamedTuple
 
-from placer.greedy.joint import Taken, groups_apart, pick_together
+from placer.greedy.joint import Taken, groups_apart, pick_in_scopes
 from placer.greedy.residual import Bank, Residual
 from placer_models.device import GPU
 from placer_models.links import (
     Selection,
-    best_selection,
+    best_permitted,
+    is_partition,
     pair_minimum,
     pair_sum,
+    rooms,
     usable_points,
 )
 from placer_models.problem import JointFit, Shape
@@ -47,10 +49,11 @@ def pick_devices(
         return None
     together: Taken = {}
     if joint is not None:
-        found = pick_together(
+        found = pick_in_scopes(
             joint,
             {bank.type: bank.board for bank in banks},
             {b.type: within(b, f, cells) for b, f in zip(banks, residual.devices, strict=True)},
+            dict(shape.scopes),
         )
         if found is None:
             return None
@@ -71,12 +74,18 @@ def pick_devices(
             if bank.type == GPU:
                 gpus = _selection(bank, counts[position])
         elif bank.type == GPU:
-            gpus = best_selection(bank.board, want, free)
+            gpus = best_permitted(bank.board, want, free, shape.scope_of(GPU))
             if gpus is None:
                 return None
             counts[position] = gpus.counts
         else:
-            counts[position] = _nearest(bank, free, want, used)
+            near = [
+                _nearest(bank, room, want, used)
+                for room in rooms(bank.board, want, free, shape.scope_of(bank.type))
+            ]
+            if not near:
+                return None
+            counts[position] = min(near, key=lambda taken: _strangers(bank, taken, used))
         pairs = zip(counts[position], bank.cells, strict=True)
         used.update(cell for count, cell in pairs if count and cell is not None)
     apart = groups_apart(joint, together) if joint else 0
@@ -101,6 +110,17 @@ def points_lost(residual: Residual, counts: tuple[tuple[int, ...], ...]) -> int:
     return lost
 
 
+def outside_partitions(residual: Residual, gpus: Selection | None) -> int:
+    """Return 1 where the GPUs should be a partition and are none."""
+    return sum(
+        bank.type == GPU
+        and bank.board.partitions is not None
+        and gpus is not None
+        and not is_partition(bank.board, gpus.counts)
+        for bank in residual.layout.banks
+    )
+
+
 def points_of(residual: Residual) -> int:
     """Return the usable points of the node's free GPUs."""
     return sum(
@@ -112,6 +132,12 @@ def points_of(residual: Residual) -> int:
 
 def _selection(bank: Bank, counts: tuple[int, ...]) -> Selection:
     return Selection(counts, pair_minimum(bank.board, counts), pair_sum(bank.board, counts))
+
+
+def _strangers(bank: Bank, taken: tuple[int, ...], near: set[int]) -> int:
+    """Return how many of the devices are in no cell in ``near``."""
+    pairs = zip(taken, bank.cells, strict=True)
+    return sum(count for count, cell in pairs if cell not in near)
 
 
 def _nearest(bank: Bank, free: tuple[int, ...], want: int, near: set[int]) -> tuple[int, ...]:

@@ -2,11 +2,19 @@
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from itertools import chain
+from itertools import chain, product
 
 from placer.greedy.masks import masks
 from placer_models.device import GPU
-from placer_models.links import Board, best_selection, selection_count, selections
+from placer_models.links import (
+    Board,
+    best_permitted,
+    is_partition,
+    offered,
+    offered_count,
+    rooms,
+)
+from placer_models.policy import DeviceScope
 from placer_models.problem import JointFit
 
 MOST_LOOKED_AT = 2_000
@@ -52,6 +60,36 @@ def pick_together(
     return best and best[1]
 
 
+def pick_in_scopes(
+    wish: JointFit,
+    boards: Mapping[str, Board],
+    free: Mapping[str, Counts],
+    scopes: Mapping[str, DeviceScope],
+) -> Taken | None:
+    """Return the same, each type within its scope: every choice of places is tried.
+
+    Args:
+        wish: What is wanted side by side.
+        boards: Device type -> its board.
+        free: Device type -> what may be taken of each twin class.
+        scopes: Device type -> the scope of all its devices, where there is one.
+
+    """
+    options = [
+        list(rooms(boards[kind], size, free[kind], scopes.get(kind, DeviceScope.NODE)))
+        for kind, size in wish.types
+    ]
+    best: tuple[int, Taken] | None = None
+    for places in product(*options):
+        inside = {kind: room for (kind, _), room in zip(wish.types, places, strict=True)}
+        taken = pick_together(wish, boards, {**free, **inside})
+        if taken is not None:
+            price = groups_apart(wish, taken)
+            if best is None or price < best[0]:
+                best = (price, taken)
+    return best and best[1]
+
+
 def groups_apart(wish: JointFit, taken: Taken) -> int:
     """Return what tier ``joint`` counts; 0 where it is no wish but required."""
     if wish.beside:
@@ -86,11 +124,12 @@ def _sets(wish: JointFit, lead: int, board: Board, free: Mapping[str, Counts]) -
     """Yield sets of the leading type, the likeliest first."""
     kind, size = wish.types[lead]
     mine = free[kind]
-    best = best_selection(board, size, mine)
+    best = best_permitted(board, size, mine)
     first = [best.counts] if best else []
-    if selection_count(board, size, mine) <= MOST_LOOKED_AT:
-        return chain(first, (selection.counts for selection in selections(board, size, mine)))
-    return chain(first, _by_groups(wish, lead, board, free))
+    if offered_count(board, size, mine) <= MOST_LOOKED_AT:
+        return chain(first, (selection.counts for selection in offered(board, size, mine)))
+    others = _by_groups(wish, lead, board, free)
+    return chain(first, (c for c in others if not board.honored or is_partition(board, c)))
 
 
 def _by_groups(
@@ -113,7 +152,7 @@ def _by_groups(
                 count if group in inside else 0
                 for group, count in zip(wish.groups[lead], free[kind], strict=True)
             )
-            best = best_selection(board, size, within)
+            best = best_permitted(board, size, within)
             if best is not None:
                 yield best.counts
             yield _covering(wish.groups[lead], within, size)

@@ -15,6 +15,7 @@ from placer.judge.hugepages import hugepages
 from placer.judge.joint import joint
 from placer.judge.memory import memory
 from placer.judge.node_cpus import arm_cpu_policy, node_cpu_bind
+from placer.judge.partitions import device_scope, partition
 from placer.judge.pods import cordon, known, node_selector
 from placer.judge.pools import be_pool, containers, shared_pool
 from placer.judge.scene import scene_of
@@ -41,6 +42,8 @@ RULES: Mapping[str, Rule] = {
     "device-exclusive": device_exclusive,
     "device-count": device_count,
     "joint": joint,
+    "partition": partition,
+    "device-scope": device_scope,
     "alignment": alignment,
     "gang-minimum": gang_minimum,
     "gang-group": gang_group,

@@ -6,43 +6,54 @@ from functools import cache
 from placer.judge.scene import Scene, Site, Tenant
 from placer_models.device import GPU
 from placer_models.links import (
-    best_pair_minimum,
     best_pair_sum,
+    best_permitted_minimum,
+    best_permitted_sum,
     counts_of,
     pair_minimum,
     pair_sum,
 )
-from placer_models.policy import GatherLevel
+from placer_models.policy import DeviceScope, GatherLevel
 
 
 def pod_minimum_shortfall(scene: Scene) -> int:
     """Return tier 4a: slowest pairs against the best of any node open to the pod, empty."""
 
     @cache
-    def best(size: int, selector: tuple[tuple[str, str], ...]) -> int:
+    def best(size: int, selector: tuple[tuple[str, str], ...], scope: DeviceScope) -> int:
         open_sites = {
             id(site.inside): site
             for site in scene.sites.values()
             if not site.node.cordoned and set(selector) <= set(site.node.labels)
         }
-        minima = (best_pair_minimum(s.inside.gpus, size) for s in open_sites.values())
+        boards = (site.inside.gpus for site in open_sites.values())
+        minima = (best_permitted_minimum(board, size, scope) for board in boards)
         return max((value for value in minima if value is not None), default=0)
 
     short = 0
     for site, tenant, gpus in _pods_with_links(scene):
         board = site.inside.gpus
         slowest = pair_minimum(board, counts_of(board, gpus))
-        short += best(len(gpus), tenant.pod.spec.node_selector) - slowest
+        spec = tenant.pod.spec
+        short += best(len(gpus), spec.node_selector, spec.scope_of(GPU)) - slowest
     return short
 
 
 def pod_sum_shortfall(scene: Scene) -> int:
     """Return tier 4b: pair sums against the best of the pod's own node, empty."""
-    return sum(_sum_shortfall(site, gpus) for site, _, gpus in _pods_with_links(scene))
+    short = 0
+    for site, tenant, gpus in _pods_with_links(scene):
+        board, scope = site.inside.gpus, tenant.pod.spec.scope_of(GPU)
+        most = best_permitted_sum(board, len(gpus), scope) or 0
+        short += most - pair_sum(board, counts_of(board, gpus))
+    return short
 
 
 def gang_sum_shortfall(scene: Scene) -> int:
-    """Return tier 4c: tier 4b over the GPUs of each gang that gathers on a node."""
+    """Return tier 4c: the same over the GPUs of each gang that gathers on a node.
+
+    Together they keep to no scope and need not be a partition: any set is the measure.
+    """
     gpus_of: dict[tuple[tuple[str, str], str], set[int]] = {}
     for site, tenant in scene.newcomers():
         gang = scene.gang_of[tenant.pod.key]

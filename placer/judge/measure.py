@@ -6,6 +6,7 @@ from placer.judge.align_tier import cells_beyond_fewest
 from placer.judge.bind_tier import cpus_against_policy
 from placer.judge.joint import groups_without_every_type
 from placer.judge.link_tiers import gang_sum_shortfall, pod_minimum_shortfall, pod_sum_shortfall
+from placer.judge.partitions import pods_outside_partitions
 from placer.judge.scene import Scene, scene_of
 from placer.judge.usable_tier import usable_points_left
 from placer_models.cluster import Instance
@@ -16,6 +17,7 @@ from placer_models.goals import (
     JOINT,
     MEMBER_ABOVE_POINTS,
     MEMBER_OF_MINIMUM_POINTS,
+    PARTITIONS,
     POD_PAIR_MINIMUM,
     POD_PAIR_SUM,
     USABLE,
@@ -33,6 +35,7 @@ MEASURES: Mapping[Tier, Callable[[Scene], int]] = {
     ALIGNMENT: cells_beyond_fewest,
     BIND: cpus_against_policy,
     JOINT: groups_without_every_type,
+    PARTITIONS: pods_outside_partitions,
     POD_PAIR_MINIMUM: pod_minimum_shortfall,
     POD_PAIR_SUM: pod_sum_shortfall,
     GANG_PAIR_SUM: gang_sum_shortfall,

@@ -157,7 +157,14 @@ def scene_of(instance: Instance, placement: Placement) -> Scene:
     insides: dict[object, Inside] = {}
     sites = {}
     for node in instance.nodes:
-        kind = (id(node.machine), node.reserved_cpus, node.unhealthy, node.hugepages)
+        kind = (
+            id(node.machine),
+            node.reserved_cpus,
+            node.unhealthy,
+            node.hugepages,
+            node.table,
+            node.honors_table,
+        )
         if kind not in insides:
             insides[kind] = inside_of(node)
         sites[node.name] = _site(node, insides[kind], tenants[node.name])
@@ -178,7 +185,12 @@ def inside_of(node: Node) -> Inside:
         whole_cores=tuple(core for core in topology.cores.values() if core <= allocatable),
         devices={(device.type, device.minor): device for device in node.machine.devices},
         healthy={kind: tuple(devices) for kind, devices in healthy.items()},
-        gpus=board_of(tuple(healthy.get(GPU, ())), node.machine.gpu_links),
+        gpus=board_of(
+            tuple(healthy.get(GPU, ())),
+            node.machine.gpu_links,
+            table=node.table,
+            honored=node.honors_table,
+        ),
         cpus_in=Counter(topology.cpu[cpu].numa_node for cpu in allocatable),
         memory_bytes_in=dict[Cell, int](node.memory_bytes_in().items()),
         pages_in=dict[tuple[Cell, int], int](node.pages_in().items()),

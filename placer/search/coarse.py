@@ -3,7 +3,7 @@
 Which GPUs of a NUMA node a pod gets decides no rule and no tier before the link tiers,
 unless it wants them beside other devices. So those tiers are solved over counts per cell
 (and PCIe switch), in a much smaller model, and the answer is then refined to counts per
-class of twins.
+class of twins. GPUs that a partition table or a scope tells apart stay as they are.
 """
 
 from collections import defaultdict
@@ -44,7 +44,7 @@ def without_links(problem: Problem) -> Problem:
     twins = {node.kind: _together(problem, node) for node in problem.nodes}
 
     def coarse(bank: DeviceBank, kind: int) -> DeviceBank:
-        if bank.type != GPU:
+        if bank.type != GPU or _stays(problem, bank):
             return bank
         if (bank, kind) not in merged:
             merged[bank, kind] = _merged(bank, twins[kind])
@@ -63,11 +63,19 @@ def without_links(problem: Problem) -> Problem:
     )
 
 
+def _stays(problem: Problem, bank: DeviceBank) -> bool:
+    """Return whether rules look at which GPUs of a cell a pod has."""
+    scoped = any(kind == GPU for shape in problem.shapes for kind, _ in shape.scopes)
+    return scoped or bank.board.partitions is not None
+
+
 def _together(problem: Problem, node: NodeState) -> list[list[int]]:
     """Return the twin classes of the node's GPUs that are one class without links."""
     bank = node.bank(GPU)
     if bank is None:
         return []
+    if _stays(problem, bank):
+        return [[twin] for twin in range(len(bank.cells))]
     groups = [
         _gpu_groups(fit.joint)
         for of_shape in problem.fits
@@ -132,7 +140,7 @@ def refine(problem: Problem, coarse: Problem, choices: Choices) -> Choices:
         banks = zip(problem.nodes[choice.node].banks, coarse.nodes[choice.node].banks, strict=True)
         devices = list(choice.devices)
         for index, (fine, rough) in enumerate(banks):
-            if fine.type == GPU:
+            if fine.type == GPU and rough != fine:
                 free = left[choice.node][index]
                 devices[index] = _fastest(fine, rough, choice.devices[index], tuple(free))
                 left[choice.node][index] = [

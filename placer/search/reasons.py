@@ -14,6 +14,8 @@ from placer.state.fits import admits
 from placer.state.joint import stand_together
 from placer_models.alignment import effective_policy
 from placer_models.cluster import Instance, Node, RunningPod
+from placer_models.device import GPU
+from placer_models.links import board_of, counts_of, rooms
 from placer_models.placement import Placement, Unplaced
 from placer_models.pod import Gang, Pod, PodSpec, pods_of
 from placer_models.policy import AlignmentPolicy, BindPolicy, QosClass
@@ -225,6 +227,24 @@ def _joint(node: Node, ask: _Ask, account: Account) -> Blocker | None:
     return f"joint asks {types} side by side ({spec.joint.scope})"
 
 
+def _device_sets(node: Node, ask: _Ask, account: Account) -> Blocker | None:
+    """Name the rule that free devices, enough in number, do not keep together."""
+    for request in ask.requests.devices:
+        kind, count = request.type, request.count
+        free = {minor for device_type, minor in account.free_devices if device_type == kind}
+        if kind == GPU and node.honors_table and count:
+            parts = [part for part in node.table or () if len(part) == count]
+            if not any(free.issuperset(part) for part in parts):
+                return f"partition asks a free one of {count} gpu"
+        scope = ask.spec.scope_of(kind)
+        board = board_of(tuple(d for d in account.devices if d.type == kind), None)
+        if not any(
+            sum(room) >= count for room in rooms(board, count, counts_of(board, free), scope)
+        ):
+            return f"device-scope asks {count} {kind} within one {scope}"
+    return None
+
+
 _RULES: tuple[Callable[[Node, _Ask, Account], Blocker | None], ...] = (
     _node_rules,
     _cpus,
@@ -232,4 +252,5 @@ _RULES: tuple[Callable[[Node, _Ask, Account], Blocker | None], ...] = (
     _hugepages,
     _devices,
     _joint,
+    _device_sets,
 )

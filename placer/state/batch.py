@@ -2,15 +2,17 @@
 
 from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import replace
 from math import gcd
 
 from placer.state.account import Account, account_of
+from placer.state.boards import device_board
 from placer.state.core_classes import core_classes
-from placer.state.fits import best_pair_minimum_of, fit_of, healthy
+from placer.state.fits import best_pair_minimum_of, fit_of
 from placer_models.cluster import Instance, Node, RunningPod
-from placer_models.links import board_of, counts_of
+from placer_models.links import counts_of
 from placer_models.pod import PodSpec, pods_of
-from placer_models.policy import GatherLevel, QosClass
+from placer_models.policy import DeviceScope, GatherLevel, QosClass
 from placer_models.problem import Cell, DeviceBank, GangTask, NodeState, Problem, Shape
 from placer_models.wishes import asked_tiers
 
@@ -76,17 +78,8 @@ def _kind(node: Node, selected: frozenset[str]) -> Node:
 
     Labels that no pod selects by tell nothing apart; most nodes have one of their own.
     """
-    return Node(
-        name="",
-        machine=node.machine,
-        labels=tuple(label for label in node.labels if label[0] in selected),
-        reserved_cpus=node.reserved_cpus,
-        alignment=node.alignment,
-        unhealthy=node.unhealthy,
-        cordoned=node.cordoned,
-        cpu_bind=node.cpu_bind,
-        hugepages=node.hugepages,
-    )
+    labels = tuple(label for label in node.labels if label[0] in selected)
+    return replace(node, name="", labels=labels)
 
 
 def _boards(node: Node) -> tuple[DeviceBank, ...]:
@@ -94,7 +87,7 @@ def _boards(node: Node) -> tuple[DeviceBank, ...]:
     cell_of = {numa.id: index for index, numa in enumerate(node.machine.topology.numa_nodes)}
     banks = []
     for device_type in sorted({d.type for d in node.machine.devices}):
-        board = board_of(healthy(node, device_type), node.machine.gpu_links)
+        board = device_board(node, device_type)
         banks.append(
             DeviceBank(
                 type=device_type,
@@ -156,6 +149,16 @@ def _shape(spec: PodSpec, nodes: dict[Node, int], unit: int, page_sizes: Sequenc
         devices=tuple((d.type, d.count) for d in requests.devices if d.count),
         best_pair_minimum=best_pair_minimum_of(spec, nodes),
         pages=tuple(requests.pages_of(size) for size in page_sizes),
+        scopes=_scopes(spec),
+    )
+
+
+def _scopes(spec: PodSpec) -> tuple[tuple[str, DeviceScope], ...]:
+    """Return the scopes that say anything: of devices that come in twos or more."""
+    return tuple(
+        (kind, scope)
+        for kind, scope in spec.scopes
+        if scope is not DeviceScope.NODE and spec.requests.count_of(kind) > 1
     )
 
 

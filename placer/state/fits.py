@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from placer.state.binding import Unbindable, binding_of, has_cores_for
+from placer.state.boards import device_board, healthy
 from placer.state.joint import joint_fit_of
 from placer_models.alignment import (
     Amounts,
@@ -11,21 +12,15 @@ from placer_models.alignment import (
     restricted_width,
 )
 from placer_models.cluster import Node
-from placer_models.device import GPU, Device
-from placer_models.links import Board, best_pair_minimum, best_pair_sum, board_of
+from placer_models.device import GPU
+from placer_models.links import (
+    best_permitted_minimum,
+    best_permitted_sum,
+    has_set,
+)
 from placer_models.pod import PodSpec
 from placer_models.policy import AlignmentPolicy
 from placer_models.problem import Fit
-
-
-def healthy(node: Node, device_type: str) -> tuple[Device, ...]:
-    """Return the devices of the type that may be given out on the node."""
-    return tuple(d for d in node.machine.devices if d.type == device_type and node.is_healthy(d))
-
-
-def gpu_board(node: Node) -> Board:
-    """Return the links between the healthy GPUs of the node."""
-    return board_of(healthy(node, GPU), node.machine.gpu_links)
 
 
 def admits(node: Node, spec: PodSpec) -> bool:
@@ -39,7 +34,9 @@ def best_pair_minimum_of(spec: PodSpec, nodes: Iterable[Node]) -> int:
     gpus = spec.requests.count_of(GPU)
     if gpus < 2:
         return 0
-    found = (best_pair_minimum(gpu_board(node), gpus) for node in nodes if admits(node, spec))
+    scope = spec.scope_of(GPU)
+    boards = (device_board(node, GPU) for node in nodes if admits(node, spec))
+    found = (best_permitted_minimum(board, gpus, scope) for board in boards)
     return max((value for value in found if value is not None), default=0)
 
 
@@ -49,7 +46,7 @@ def fit_of(spec: PodSpec, node: Node) -> Fit | None:
     binding = binding_of(spec, node)
     if policy is None or not admits(node, spec) or _in_parts_of_cpus(spec):
         return None
-    if isinstance(binding, Unbindable):
+    if isinstance(binding, Unbindable) or not _has_sets(spec, node):
         return None
     needs, cells, real = _aligned(spec, node)
     allocatable = node.machine.topology.online - node.reserved_cpus
@@ -68,6 +65,9 @@ def fit_of(spec: PodSpec, node: Node) -> Fit | None:
     if policy is AlignmentPolicy.BEST_EFFORT:
         least = fewest_cells(cells, needs) or 0
     gpus = spec.requests.count_of(GPU)
+    pairs = 0
+    if gpus > 1:
+        pairs = best_permitted_sum(device_board(node, GPU), gpus, spec.scope_of(GPU)) or 0
     return Fit(
         alignment=policy,
         cell_limit=limit,
@@ -75,8 +75,19 @@ def fit_of(spec: PodSpec, node: Node) -> Fit | None:
         bind=binding.policy,
         bind_required=binding.required,
         bind_remainder=binding.remainder,
-        best_pair_sum=(best_pair_sum(gpu_board(node), gpus) or 0) if gpus > 1 else 0,
+        best_pair_sum=pairs,
         joint=joint_fit_of(spec, node),
+    )
+
+
+def _has_sets(spec: PodSpec, node: Node) -> bool:
+    """Return whether the empty node has devices that the pod may have together."""
+    if not spec.scopes and not node.honors_table:
+        return True
+    return all(
+        has_set(device_board(node, kind.type), kind.count, spec.scope_of(kind.type))
+        for kind in spec.requests.devices
+        if kind.count
     )
 
 

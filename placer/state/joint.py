@@ -2,10 +2,10 @@
 
 from collections.abc import Container, Mapping
 
+from placer.state.boards import device_board, healthy
 from placer_models.alignment import Amounts, fewest_cells
 from placer_models.cluster import Node
 from placer_models.device import Device
-from placer_models.links import board_of
 from placer_models.pod import JointAllocation, PodSpec
 from placer_models.policy import JointScope, Strength
 from placer_models.problem import JointFit
@@ -22,7 +22,7 @@ def joint_fit_of(spec: PodSpec, node: Node) -> JointFit | None:
     group_of = _groups(spec.joint.scope, node, tuple(asked))
     keys = sorted({group for group in group_of.values() if group is not None}, key=str)
     index: dict[Group, int | None] = {key: i for i, key in enumerate(keys)}
-    boards = [board_of(_healthy(node, kind), node.machine.gpu_links) for kind in asked]
+    boards = [device_board(node, kind) for kind in asked]
     return JointFit(
         types=tuple(asked.items()),
         groups=tuple(
@@ -60,10 +60,6 @@ def _asked(spec: PodSpec) -> dict[str, int]:
     return {kind: count for kind, count in counts.items() if count}
 
 
-def _healthy(node: Node, kind: str) -> tuple[Device, ...]:
-    return tuple(d for d in node.machine.devices if d.type == kind and node.is_healthy(d))
-
-
 def _groups(scope: JointScope, node: Node, types: tuple[str, ...]) -> dict[tuple[str, int], Group]:
     """Return (type, minor) -> group of the devices of the types."""
     devices = [d for d in node.machine.devices if d.type in types]
@@ -87,7 +83,7 @@ def _free_in(
     ready = [
         key
         for kind in asked
-        for device in _healthy(node, kind)
+        for device in healthy(node, kind)
         if free is None or (kind, device.minor) in free
         for key in [(kind, device.minor)]
     ]

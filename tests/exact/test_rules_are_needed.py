@@ -17,11 +17,13 @@ from placer_models.cpsat.joint import (
     a_pod_uses_the_groups_it_takes_from,
     devices_stand_side_by_side,
 )
+from placer_models.cpsat.scopes import a_pod_has_its_devices_within_their_scope
 from placer_models.pod import Container, Gang, Pod, PodSpec, Resources
 from placer_models.policy import QosClass
 from placer_models.topology import Cpu, NumaNode, Topology
 from spices_joint import joint_instance
 from spices_numa import paged_instance
+from spices_partitions import partitioned
 from worlds import tiny_instance
 
 MOST_WORLDS = 600
@@ -69,6 +71,7 @@ WORLDS: dict[Rule, MakeWorld] = {
     hugepages_fit: paged_instance,
     a_pod_has_the_hugepages_it_asks_for: paged_instance,
     a_pod_uses_the_cells_of_its_hugepages: paged_instance,
+    a_pod_has_its_devices_within_their_scope: partitioned,
 }
 """Rules that only the worlds of their own family need."""
 

@@ -4,6 +4,7 @@ from judge.cases_cpus import CONTAINER_CASES, OWNED_CASES, POOL_CASES
 from judge.cases_hugepages import HUGEPAGES_CASES
 from judge.cases_joint import JOINT_CASES
 from judge.cases_node_cpus import NODE_CPU_CASES
+from judge.cases_partitions import PARTITION_CASES
 from judge.cases_pods import GANG_CASES, POD_CASES
 from judge.cases_things import ALIGNMENT_CASES, DEVICE_CASES, MEMORY_CASES
 
@@ -17,6 +18,7 @@ CASES = (
     *HUGEPAGES_CASES,
     *DEVICE_CASES,
     *JOINT_CASES,
+    *PARTITION_CASES,
     *ALIGNMENT_CASES,
     *GANG_CASES,
 )

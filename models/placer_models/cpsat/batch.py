@@ -44,6 +44,7 @@ from placer_models.cpsat.numa import (
     best_effort_needs_its_fewest_cells,
     memory_fits,
 )
+from placer_models.cpsat.scopes import a_pod_has_its_devices_within_their_scope
 from placer_models.cpsat.variables import Decisions, decide
 from placer_models.problem import Problem
 
@@ -73,6 +74,7 @@ RULES: tuple[Rule, ...] = (
     devices_fit,
     a_pod_uses_the_groups_it_takes_from,
     devices_stand_side_by_side,
+    a_pod_has_its_devices_within_their_scope,
 )
 """What every placement obeys; without any one of them a wrong placement gets through."""
 

@@ -17,13 +17,14 @@ from placer_models.goals import (
     JOINT,
     MEMBER_ABOVE_POINTS,
     MEMBER_OF_MINIMUM_POINTS,
+    PARTITIONS,
     POD_PAIR_MINIMUM,
     POD_PAIR_SUM,
     USABLE,
     WHOLE_CORE_POINTS,
     Tier,
 )
-from placer_models.links import best_pair_sum, pair_sum, usable_points
+from placer_models.links import best_pair_sum, is_partition, pair_sum, usable_points
 from placer_models.policy import AlignmentPolicy, BindPolicy
 from placer_models.problem import DeviceBank, GangTask, Problem
 
@@ -89,6 +90,17 @@ def bind(model: CpModel, problem: Problem, x: Decisions) -> Expression:
         else:
             against = LinearExpr.sum([part.threads for part in seat.cores])
         terms.append(against - seat.fit.bind_remainder * seat.count)
+    return LinearExpr.sum(terms)
+
+
+def partitions(model: CpModel, problem: Problem, x: Decisions) -> Expression:
+    """Count pods whose GPUs should be a partition and are not."""
+    terms: list[Expression] = []
+    for seat in x.seats:
+        bank = problem.nodes[seat.node].bank(GPU)
+        if bank is None or bank.board.partitions is None or bank.board.honored:
+            continue
+        terms += [literal for s, literal in seat.picks if not is_partition(bank.board, s.counts)]
     return LinearExpr.sum(terms)
 
 
@@ -237,6 +249,7 @@ EXPRESSIONS: Mapping[Tier, Callable[[CpModel, Problem, Decisions], Expression]] 
     ALIGNMENT: alignment,
     BIND: bind,
     JOINT: groups_apart,
+    PARTITIONS: partitions,
     POD_PAIR_MINIMUM: pod_pair_minimum,
     POD_PAIR_SUM: pod_pair_sum,
     GANG_PAIR_SUM: gang_pair_sum,

@@ -4,7 +4,8 @@ from collections import Counter
 from math import prod
 
 from placer_models.device import GPU
-from placer_models.links import selection_count
+from placer_models.links import offered_count
+from placer_models.policy import DeviceScope
 from placer_models.problem import DeviceBank, Problem
 
 TIERS_OF_SETS = 2
@@ -35,17 +36,19 @@ def modelled_tiers(problem: Problem) -> int:
 
 def _sets(problem: Problem) -> int:
     """Return how many GPU sets all pods are offered on all nodes."""
-    offered: dict[tuple[int, DeviceBank], int] = {}
+    offered: dict[tuple[int, DeviceScope, DeviceBank], int] = {}
     total = 0
     for index, pods in Counter(problem.pods).items():
         size = problem.shapes[index].count_of(GPU)
+        scope = problem.shapes[index].scope_of(GPU)
         for node in problem.nodes:
             bank = node.bank(GPU)
             if size < 2 or bank is None or problem.fits[index][node.kind] is None:
                 continue
-            if (size, bank) not in offered:
-                offered[size, bank] = selection_count(bank.board, size, bank.free)
-            total += pods * offered[size, bank]
+            if (size, scope, bank) not in offered:
+                count = offered_count(bank.board, size, bank.free, scope)
+                offered[size, scope, bank] = count
+            total += pods * offered[size, scope, bank]
     return total
 
 

@@ -4,7 +4,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 
 from placer_models.device import GPU
-from placer_models.links import Board
+from placer_models.links import Board, tells_apart
 from placer_models.policy import AlignmentPolicy, BindPolicy
 from placer_models.problem import Fit, Problem, Shape
 
@@ -55,6 +55,8 @@ def _countable(problem: Problem, index: int) -> bool:
     where their own CPUs are spread over cores. Whole cores of one size split freely.
     """
     shape = problem.shapes[index]
+    if shape.scopes:
+        return False
     kinds = {node.kind: node for node in problem.nodes if problem.fits[index][node.kind]}
     for node in problem.nodes:
         fit = problem.fits[index][node.kind]
@@ -68,7 +70,10 @@ def _countable(problem: Problem, index: int) -> bool:
             return False
     for node in kinds.values():
         bank = node.bank(GPU)
-        if shape.count_of(GPU) > 1 and bank is not None and not _uniform(bank.board):
+        gpus = shape.count_of(GPU)
+        if bank is None or gpus == 0:
+            continue
+        if tells_apart(bank.board, gpus) or (gpus > 1 and not _uniform(bank.board)):
             return False
     return True
 

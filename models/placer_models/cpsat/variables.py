@@ -8,9 +8,10 @@ from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 from placer_models.cpsat.expression import Expression
 from placer_models.cpsat.joint_seats import JointSeat, joint_seat
 from placer_models.cpsat.pinned import pinned
+from placer_models.cpsat.sets import gpu_sets, lacks_gpu_sets, sets_differ
 from placer_models.cpsat.units import Unit, units_of
 from placer_models.device import GPU
-from placer_models.links import Selection, selections
+from placer_models.links import Selection
 from placer_models.policy import AlignmentPolicy, BindPolicy
 from placer_models.problem import CoreClass, DeviceBank, Fit, NodeState, Problem, Shape
 
@@ -45,7 +46,7 @@ class Seat:
         pages: For each page size, hugepages from each cell; empty as memory is.
         devices: For each bank, devices of each twin class.
         picks: The GPU sets that the pod can have, each with its literal; empty where
-            all are equally good. A seat with these has one pod at most.
+            it can have any and all are equally good. A seat with these has one pod at most.
         gpu_set: The worth of any GPU set where there are no picks.
         joint: Devices that are wanted side by side. A seat with these has one pod at most.
 
@@ -152,6 +153,8 @@ def _room(problem: Problem, unit: Unit, index: int) -> int:
     for device_type, count in shape.devices:
         bank = node.bank(device_type)
         most = min(most, sum(bank.free) // count if bank else 0)
+    if lacks_gpu_sets(node, shape):
+        return 0
     if (shape.shared and not node.pool_cpus) or (shape.best_effort and not node.best_effort_cpus):
         return 0
     return max(0, most)
@@ -174,11 +177,11 @@ def _seat(model: CpModel, problem: Problem, index: int, unit: Unit, node_index: 
     most = _room(problem, unit, node_index)
     count = model.new_int_var(0, most, f"count{name}")
     used = _used(model, node, shape, fit, count, name)
-    offered = _offered(node, shape)
+    offered = gpu_sets(node, shape)
     picks = tuple(
         (selection, model.new_bool_var(f"pick{name[:-1]},{selection.counts}]"))
         for selection in offered
-        if len({(s.pair_minimum, s.pair_sum) for s in offered}) > 1
+        if sets_differ(node, shape, offered)
     )
     devices = tuple(_devices(model, bank, shape, count, most, picks, name) for bank in node.banks)
     return Seat(
@@ -245,15 +248,6 @@ def _used(
         else model.new_bool_var(f"used{name[:-1]},{i}]")
         for i, cell in enumerate(node.cells)
     )
-
-
-def _offered(node: NodeState, shape: Shape) -> tuple[Selection, ...]:
-    """Return the GPU sets that a pod of the shape can have, best first."""
-    bank = node.bank(GPU)
-    size = shape.count_of(GPU)
-    if bank is None or size < 2:
-        return ()
-    return selections(bank.board, size, bank.free)
 
 
 def _devices(

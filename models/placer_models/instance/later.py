@@ -17,7 +17,6 @@ _LATER = {
     "strict-cpu-reservation": "reserved CPUs are part of the pools",
     "numaAllocateStrategy": "NUMA nodes are chosen by the tiers",
     "numaScope": "NUMA policies hold for the whole pod",
-    "partitions": "GPUs are chosen by their links, not by a partition table",
     "networkTopology": "members gather on a node or nowhere",
 }
 

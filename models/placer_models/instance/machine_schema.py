@@ -10,6 +10,7 @@ from placer_models.device import GPU
 from placer_models.instance.fields import CpuList, Name, Part
 from placer_models.instance.machine_cores import group_caches, key_by_cpu, split_cores
 from placer_models.instance.machine_devices import read_devices, read_links
+from placer_models.instance.machine_partitions import read_partitions
 from placer_models.instance.machine_parts import (
     CoresPart,
     DevicesPart,
@@ -43,6 +44,7 @@ class MachineFile(Part):
     numa_distances: tuple[tuple[Annotated[int, Field(ge=0, le=2**31)], ...], ...] = ()
     devices: tuple[DevicesPart, ...] = ()
     gpu_links: GpuLinksPart | None = None
+    partitions: tuple[CpuList, ...] = ()
 
 
 def to_machine(file: MachineFile) -> Machine:
@@ -54,12 +56,16 @@ def to_machine(file: MachineFile) -> Machine:
     """
     topology = _topology(file)
     devices = read_devices(file.devices, _packages(file, topology))
+    gpus = [d.minor for d in devices if d.type == GPU]
+    with at("partitions"):
+        partitions = read_partitions(file.partitions, gpus)
     return Machine(
         name=file.name,
         title=file.title or file.name,
         topology=topology,
         devices=devices,
-        gpu_links=read_links(file.gpu_links, [d.minor for d in devices if d.type == GPU]),
+        gpu_links=read_links(file.gpu_links, gpus),
+        partitions=partitions,
         sources=file.sources,
         notes=file.notes,
     )

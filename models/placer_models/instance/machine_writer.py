@@ -9,6 +9,7 @@ from placer_models.cpuset import CpuSet, format_cpu_list
 from placer_models.device import Device, LinkMatrix
 from placer_models.instance.machine_cores import Numbering, split_cores
 from placer_models.instance.machine_links import SELF
+from placer_models.instance.machine_partitions import write_partitions
 from placer_models.policy import CoreKind
 from placer_models.quantity import format_bytes
 from placer_models.topology import Topology
@@ -31,6 +32,7 @@ def machine_to_dict(machine: Machine, name: str) -> Json:
     put(_given(devices=[_block(list(run)) for _, run in groupby(machine.devices, _alike)]))
     if machine.gpu_links is not None:
         put(gpuLinks=_links(machine.gpu_links))
+    put(_given(partitions=write_partitions(machine.partitions)))
     return written
 
 

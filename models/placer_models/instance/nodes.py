@@ -4,13 +4,14 @@ from collections.abc import Callable
 
 from placer_models.cluster import Machine, Node
 from placer_models.cpuset import format_cpu_list, parse_cpu_list
-from placer_models.device import GPU
+from placer_models.device import GPU, PartitionTable
 from placer_models.instance.documents import Document
 from placer_models.instance.errors import InputError, named_cpus, shown, suggestion
 from placer_models.instance.faults import Faults, Place
 from placer_models.instance.fields import check_name
 from placer_models.instance.hosts import MAX_HOSTS, expand_hosts
 from placer_models.instance.hugepages import pages_by_numa_node
+from placer_models.instance.machine_partitions import read_partitions
 from placer_models.instance.pods import Names
 from placer_models.instance.requests import GPU_NAMES
 from placer_models.instance.schema import NodePart
@@ -68,6 +69,7 @@ class NodeReader:
                 "FullPCPUsOnly, or leave it out (rule arm-cpu-policy)",
             )
         hugepages = self._hugepages(part, names[0], machine, place.at("hugepages"))
+        partitions = self._partitions(part, machine, place)
         nodes = []
         for name in names:
             if not self._names.take(("", name), place):
@@ -83,6 +85,8 @@ class NodeReader:
                     part.cordoned,
                     cpu_bind,
                     hugepages,
+                    partitions,
+                    part.gpu_partition_policy,
                 )
             )
         return tuple(nodes)
@@ -119,6 +123,24 @@ class NodeReader:
                     "memory; set fewer aside",
                 )
         return said
+
+    def _partitions(self, part: NodePart, machine: Machine, place: Place) -> PartitionTable | None:
+        """Return the node's own table; its policy needs one, its own or the machine's."""
+        own: PartitionTable | None = None
+        if part.partitions is not None:
+            gpus = [d.minor for d in machine.devices if d.type == GPU]
+            try:
+                own = read_partitions(part.partitions, gpus)
+            except ValueError as error:
+                self._faults.add(place.at("partitions"), str(error))
+                return None
+        table = machine.partitions if own is None else own
+        if part.gpu_partition_policy is not None and not table:
+            self._faults.add(
+                place.at("gpuPartitionPolicy"),
+                f"the machine {machine.name} has no partition table; give the node partitions",
+            )
+        return own
 
     def _unhealthy(
         self, part: NodePart, machine: Machine, place: Place

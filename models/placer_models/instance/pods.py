@@ -2,14 +2,15 @@
 
 from collections.abc import Sequence
 
+from placer_models.device import GPU
 from placer_models.instance.errors import counted, shown
 from placer_models.instance.faults import Faults, Place
 from placer_models.instance.fields import check_name
 from placer_models.instance.joint import read_joint
-from placer_models.instance.requests import RequestReader
+from placer_models.instance.requests import GPU_NAMES, RequestReader
 from placer_models.instance.schema import GangGroupPart, GangPart, MemberPart, PodPart, SpecPart
 from placer_models.pod import Container, ContainerRole, Gang, GangGroup, Pod, PodSpec, Resources
-from placer_models.policy import AlignmentPolicy, BindPolicy, QosClass, Strength
+from placer_models.policy import AlignmentPolicy, BindPolicy, DeviceScope, QosClass, Strength
 from placer_models.topology import ARM
 
 MAX_PODS = 200_000
@@ -95,7 +96,29 @@ class PodReader:
                 place.at("jointAllocate"),
                 self._faults,
             ),
+            scopes=self._scopes(part, containers, place),
         )
+
+    def _scopes(
+        self, part: SpecPart, containers: Sequence[Container], place: Place
+    ) -> tuple[tuple[str, DeviceScope], ...]:
+        """Return the scope of each device type that the pod asks for."""
+        asked = {request.type for c in containers for request in c.requests.devices}
+        scopes: dict[str, DeviceScope] = {}
+        for written, scope in part.required_topology_scope.items():
+            kind = GPU if written in GPU_NAMES else written
+            if kind not in asked:
+                self._faults.add(
+                    place.at("requiredTopologyScope", written),
+                    f"this pod asks for no {shown(written)}; a scope is for what it asks for",
+                )
+            elif kind in scopes:
+                self._faults.add(
+                    place.at("requiredTopologyScope", written),
+                    f"the scope of {kind} is given twice; keep one",
+                )
+            scopes[kind] = scope
+        return tuple(sorted(scopes.items()))
 
     def members(self, part: MemberPart, namespace: str, place: Place) -> tuple[Pod, ...]:
         """Return the pods of one template."""

@@ -21,7 +21,7 @@ from placer_models.instance.fields import (
 )
 from placer_models.instance.machine_schema import MachineFile
 from placer_models.pod import ContainerRole
-from placer_models.policy import BindPolicy, JointScope, QosClass
+from placer_models.policy import BindPolicy, DeviceScope, JointScope, PartitionPolicy, QosClass
 
 API_VERSION = "placer/v1"
 
@@ -64,6 +64,10 @@ class NodePart(Part):
     hugepages: Pages = Field(
         default_factory=dict, description="Pages by NUMA node and size: {'0': {1Gi: 64}}."
     )
+    partitions: tuple[CpuList, ...] | None = Field(
+        default=None, description="Sets of GPUs, instead of the machine's: ['0-1', '2-3', '0-3']."
+    )
+    gpu_partition_policy: PartitionPolicy | None = None
 
 
 class ContainerPart(Part):
@@ -126,6 +130,7 @@ class SpecPart(Part):
     numa_policy: Alignment | None = None
     node_selector: dict[str, str] = Field(default_factory=dict)
     joint_allocate: JointPart | None = None
+    required_topology_scope: dict[str, DeviceScope] = Field(default_factory=dict)
 
 
 class MemberPart(SpecPart):

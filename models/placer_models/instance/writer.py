@@ -8,6 +8,7 @@ import yaml
 from placer_models.cluster import Instance, Machine, Node, RunningPod
 from placer_models.cpuset import format_cpu_list
 from placer_models.instance.joint import joint_to_dict
+from placer_models.instance.machine_partitions import write_partitions
 from placer_models.instance.machine_writer import Json, machine_to_dict
 from placer_models.instance.pods import ONLY_CONTAINER
 from placer_models.instance.schema import API_VERSION
@@ -115,6 +116,10 @@ def _node(node: Node, machine: str) -> Json:
         written["hugepages"] = _pages(node.hugepages)
     if node.cordoned:
         written["cordoned"] = True
+    if node.partitions is not None:
+        written["partitions"] = write_partitions(node.partitions)
+    if node.partition_policy is not None:
+        written["gpuPartitionPolicy"] = node.partition_policy.value
     return written
 
 
@@ -172,6 +177,8 @@ def _pod(pod: Pod) -> Json:
         written["nodeSelector"] = dict(spec.node_selector)
     if spec.joint is not None:
         written["jointAllocate"] = joint_to_dict(spec.joint)
+    if spec.scopes:
+        written["requiredTopologyScope"] = {kind: scope.value for kind, scope in spec.scopes}
     return written
 
 

@@ -6,9 +6,20 @@ GPUs behind one switch are two classes with a handful of sets, not 12,870.
 
 * ``board``: the classes of a node's devices, and what a set of them is worth.
 * ``best``: the best set there is, on the empty node and among what is free.
+* ``allowed``, ``permitted``: which sets a pod may have at all, and the best of those.
 * ``usable``: how much a node's free devices are still good for.
 """
 
+from placer_models.links.allowed import (
+    has_set,
+    is_partition,
+    offered,
+    offered_count,
+    partitions_of,
+    place_keys,
+    rooms,
+    tells_apart,
+)
 from placer_models.links.best import best_pair_minimum, best_pair_sum, best_selection
 from placer_models.links.board import (
     Board,
@@ -21,6 +32,11 @@ from placer_models.links.board import (
     selection_count,
     selections,
 )
+from placer_models.links.permitted import (
+    best_permitted,
+    best_permitted_minimum,
+    best_permitted_sum,
+)
 from placer_models.links.usable import disjoint_sets, usable_points
 
 __all__ = [
@@ -28,14 +44,25 @@ __all__ = [
     "Selection",
     "best_pair_minimum",
     "best_pair_sum",
+    "best_permitted",
+    "best_permitted_minimum",
+    "best_permitted_sum",
     "best_selection",
     "board_of",
     "counts_of",
     "disjoint_sets",
+    "has_set",
+    "is_partition",
     "minors_of",
+    "offered",
+    "offered_count",
     "pair_minimum",
     "pair_sum",
+    "partitions_of",
+    "place_keys",
+    "rooms",
     "selection_count",
     "selections",
+    "tells_apart",
     "usable_points",
 ]

@@ -1,11 +1,12 @@
 """A node's devices as classes of twins, and what a set of them is worth."""
 
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 from placer_models.cpuset import format_cpu_list
-from placer_models.device import GPU, Device, LinkMatrix
+from placer_models.device import GPU, Device, LinkMatrix, PartitionTable
+from placer_models.links.table import interchangeable, of_devices
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,7 +14,8 @@ class Board:
     """The healthy devices of one type on a node, in classes of twins.
 
     Twins have equal links to every other device of the board, and are alike in NUMA
-    node, package, PCIe root and switch, model and memory.
+    node, package, PCIe root and switch, model and memory. Where a partition table is
+    looked at, swapping twins leaves it the same too.
 
     Attributes:
         classes: Minors of each class, ascending; classes ordered by their first minor.
@@ -22,6 +24,9 @@ class Board:
         switches: The PCIe switch of each class; None where unknown.
         inner: Centi GB/s between two devices of one class; 0 for a class of one.
         across: Centi GB/s between devices of two classes; the diagonal is ``inner``.
+        partitions: What the partitions of the table take of each class; of two that
+            swapping twins makes one another one stands here. None: there is no table.
+        honored: A pod may have partitions only.
 
     """
 
@@ -31,6 +36,8 @@ class Board:
     switches: tuple[str | None, ...]
     inner: tuple[int, ...]
     across: tuple[tuple[int, ...], ...]
+    partitions: tuple[tuple[int, ...], ...] | None = None
+    honored: bool = False
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -55,10 +62,23 @@ class Selection:
 
 
 @lru_cache(maxsize=4096)
-def board_of(devices: tuple[Device, ...], links: LinkMatrix | None) -> Board:
+def board_of(
+    devices: tuple[Device, ...],
+    links: LinkMatrix | None,
+    table: PartitionTable | None = None,
+    *,
+    honored: bool = False,
+) -> Board:
     """Return the board of a node's healthy devices of one type.
 
     Only GPUs have links; a pair that the matrix does not know has 0 GB/s.
+
+    Args:
+        devices: The devices.
+        links: Between GPUs.
+        table: The partition table that pods look at; None: there is none.
+        honored: Whether they may have nothing but its partitions.
+
     """
     ordered = sorted(devices, key=lambda device: device.minor)
     rows = _bandwidths(ordered, links)
@@ -66,11 +86,15 @@ def board_of(devices: tuple[Device, ...], links: LinkMatrix | None) -> Board:
         (d.numa_node, d.package, d.pcie_root, d.pcie_switch, d.model, d.memory_bytes)
         for d in ordered
     ]
-    groups = twins(rows, facts)
+    minors = [d.minor for d in ordered]
+    parts = of_devices(table or (), minors)
+    groups = twins(rows, facts, lambda a, b: interchangeable(parts, minors[a], minors[b]))
     first = [ordered[group[0]] for group in groups]
     inner = tuple(rows[group[0]][group[1]] if len(group) > 1 else 0 for group in groups)
+    classes = tuple(tuple(minors[i] for i in group) for group in groups)
+    counted = {tuple(len(part.intersection(c)) for c in classes) for part in parts}
     return Board(
-        classes=tuple(tuple(ordered[i].minor for i in group) for group in groups),
+        classes=classes,
         numa_nodes=tuple(d.numa_node for d in first),
         packages=tuple(d.package for d in first),
         switches=tuple(d.pcie_switch for d in first),
@@ -79,22 +103,39 @@ def board_of(devices: tuple[Device, ...], links: LinkMatrix | None) -> Board:
             tuple(inner[a] if a == b else rows[g[0]][h[0]] for b, h in enumerate(groups))
             for a, g in enumerate(groups)
         ),
+        partitions=None if table is None else tuple(sorted(counted, reverse=True)),
+        honored=honored,
     )
 
 
-def twins(rows: Sequence[Sequence[int]], facts: Sequence[object]) -> list[list[int]]:
+def _always(_: int, __: int) -> bool:
+    return True
+
+
+def twins(
+    rows: Sequence[Sequence[int]],
+    facts: Sequence[object],
+    alike: Callable[[int, int], bool] = _always,
+) -> list[list[int]]:
     """Return the classes of twins of a symmetric matrix, ordered by first member.
 
     Being twins is transitive (of three, all pairs are then equal), so one member
     stands for its class.
+
+    Args:
+        rows: The matrix.
+        facts: Twins have equal ones.
+        alike: Whether two may be swapped for all else; transitive.
+
     """
     groups: list[list[int]] = []
     for i, row in enumerate(rows):
         for group in groups:
             j = group[0]
-            if facts[i] == facts[j] and all(
+            same_links = facts[i] == facts[j] and all(
                 a == b for k, (a, b) in enumerate(zip(row, rows[j], strict=True)) if k not in (i, j)
-            ):
+            )
+            if same_links and alike(i, j):
                 group.append(i)
                 break
         else:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from placer_models.goals import USABLE_SET_SIZES
+from placer_models.links.allowed import disjoint_partitions, partitions_of
 from placer_models.links.board import Board
 from placer_models.links.cliques import best_minimum, bits, neighbours, together
 from placer_models.links.merged import Merged, by_bandwidth, by_speed
@@ -22,8 +23,12 @@ def disjoint_sets(board: Board, size: int, free: tuple[int, ...]) -> int:
     """Return the most pairwise disjoint fast sets of the size among what is free.
 
     A set is fast if its slowest pair is as fast as that of the best set of the size on
-    the empty board; there is none where the board has fewer devices than the size.
+    the empty board; there is none where the board has fewer devices than the size. On a
+    board whose partition table is honored all these sets are partitions.
     """
+    if board.honored:
+        whole = partitions_of(board, size, board.sizes)
+        return disjoint_partitions(board, size, free, whole[0].pair_minimum) if whole else 0
     if size < 2:
         return sum(free) if size == 1 else 0
     bandwidths = by_bandwidth(board)

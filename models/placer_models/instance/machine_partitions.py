@@ -1,0 +1,44 @@
+"""Partition tables: sets of GPUs, as people write them."""
+
+from collections.abc import Collection, Iterable, Sequence
+
+from placer_models.cpuset import format_cpu_list, parse_cpu_list
+from placer_models.device import PartitionTable
+from placer_models.instance.errors import shown
+
+MAX_PARTITIONS = 1_024
+"""No fabric manager has near so many."""
+
+
+def read_partitions(written: Sequence[str], minors: Collection[int]) -> PartitionTable:
+    """Return the table, small partitions first; each is written as a list of minors: ``0-3``.
+
+    Raises:
+        ValueError: A set is empty, is there twice, or names a GPU that there is not.
+
+    """
+    if len(written) > MAX_PARTITIONS:
+        raise ValueError(f"got {len(written):,} partitions; expected {MAX_PARTITIONS:,} at most")
+    found: set[tuple[int, ...]] = set()
+    for text in written:
+        part = tuple(sorted(parse_cpu_list(text)))
+        if not part:
+            raise ValueError("a partition is empty; expected GPUs such as '0-3'")
+        if strangers := set(part) - set(minors):
+            known = format_cpu_list(minors) or "none"
+            raise ValueError(
+                f"the partition {shown(text)} has GPU {min(strangers)}; the machine has {known}"
+            )
+        if part in found:
+            raise ValueError(f"the partition {shown(text)} is given twice")
+        found.add(part)
+    return _ordered(found)
+
+
+def write_partitions(table: Iterable[Sequence[int]]) -> list[str]:
+    """Return what `read_partitions` reads."""
+    return [format_cpu_list(part) for part in table]
+
+
+def _ordered(parts: Iterable[tuple[int, ...]]) -> PartitionTable:
+    return tuple(sorted(parts, key=lambda part: (len(part), part)))

@@ -1,0 +1,128 @@
+"""Which sets of a board a pod may have: partitions of a table, sets within one place (D10)."""
+
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+
+from placer_models.links.board import (
+    Board,
+    Selection,
+    pair_minimum,
+    pair_sum,
+    selection_count,
+    selections,
+)
+from placer_models.policy import DeviceScope
+
+Counts = tuple[int, ...]
+"""Devices of each class of a board."""
+
+
+def place_keys(board: Board, scope: DeviceScope) -> Sequence[int | str | None]:
+    """Return the place of each class that the scope looks at; None where it is unknown."""
+    match scope:
+        case DeviceScope.PCIE:
+            return board.switches
+        case DeviceScope.NUMA_NODE:
+            return board.numa_nodes
+        case DeviceScope.PACKAGE:
+            return board.packages
+        case DeviceScope.NODE:
+            return (0,) * len(board.classes)
+
+
+def rooms(board: Board, size: int, free: Counts, scope: DeviceScope) -> Iterator[Counts]:
+    """Yield what is free in each place within which a set of the size may be.
+
+    One device is within any place. Two are within one if that place is known.
+    """
+    if size < 2 or scope is DeviceScope.NODE:
+        yield free
+        return
+    keys = place_keys(board, scope)
+    for key in dict.fromkeys(key for key in keys if key is not None):
+        room = tuple(count if own == key else 0 for count, own in zip(free, keys, strict=True))
+        if sum(room) >= size:
+            yield room
+
+
+def has_set(board: Board, size: int, scope: DeviceScope) -> bool:
+    """Return whether a pod may have any set of the size of the empty board."""
+    return any(
+        bool(partitions_of(board, size, room)) if board.honored else sum(room) >= size
+        for room in rooms(board, size, board.sizes, scope)
+    )
+
+
+def is_partition(board: Board, counts: Counts) -> bool:
+    """Return whether a set of so many devices of each class is a partition of the table."""
+    return board.partitions is not None and counts in board.partitions
+
+
+def tells_apart(board: Board, size: int) -> bool:
+    """Return whether some sets of the size are partitions and others are not, or none is."""
+    if board.partitions is None or size < 1:
+        return False
+    if size > 1:
+        return True
+    singles = {counts.index(1) for counts in board.partitions if sum(counts) == 1}
+    return len(singles) < len(board.classes)
+
+
+@lru_cache(maxsize=65536)
+def partitions_of(board: Board, size: int, free: Counts) -> tuple[Selection, ...]:
+    """Return the partitions of the size within the free counts, best first."""
+    found = [
+        Selection(counts, pair_minimum(board, counts), pair_sum(board, counts))
+        for counts in board.partitions or ()
+        if sum(counts) == size and all(c <= f for c, f in zip(counts, free, strict=True))
+    ]
+    # The table has the lowest devices first, and sorting keeps that order.
+    return tuple(sorted(found, key=lambda s: (-s.pair_minimum, -s.pair_sum)))
+
+
+def offered(
+    board: Board, size: int, free: Counts, scope: DeviceScope = DeviceScope.NODE
+) -> tuple[Selection, ...]:
+    """Return every inequivalent set that a pod may have within the free counts, best first.
+
+    As `selections`, for a pod that keeps to the scope, on a board that may be honored.
+    """
+    listed = partitions_of if board.honored else selections
+    found = [s for room in rooms(board, size, free, scope) for s in listed(board, size, room)]
+    return tuple(sorted(found, key=lambda s: (-s.pair_minimum, -s.pair_sum)))
+
+
+def offered_count(
+    board: Board, size: int, free: Counts, scope: DeviceScope = DeviceScope.NODE
+) -> int:
+    """Return how many sets `offered` returns, without listing more than partitions."""
+    if board.honored:
+        return len(offered(board, size, free, scope))
+    return sum(selection_count(board, size, room) for room in rooms(board, size, free, scope))
+
+
+@lru_cache(maxsize=65536)
+def disjoint_partitions(board: Board, size: int, free: Counts, least: int) -> int:
+    """Return the most disjoint partitions of the size, no pair slower than ``least``.
+
+    Sets of counts that fit the free counts together are disjoint sets of devices: which
+    of its twins a partition takes is all the same. So this packs counts.
+    """
+    fitting = [p.counts for p in partitions_of(board, size, free) if p.pair_minimum >= least]
+    useful = tuple(
+        count if any(counts[i] for counts in fitting) else 0 for i, count in enumerate(free)
+    )
+    limit = sum(useful) // size
+    if not fitting:
+        return 0
+    # Either some partition of the best answer has a device of the class, or none has.
+    pick = min((i for i, count in enumerate(useful) if count), key=lambda i: (useful[i], i))
+    best = 0
+    for counts in fitting:
+        if counts[pick]:
+            rest = tuple(a - b for a, b in zip(useful, counts, strict=True))
+            best = max(best, 1 + disjoint_partitions(board, size, rest, least))
+            if best == limit:
+                return best
+    without = tuple(0 if i == pick else count for i, count in enumerate(useful))
+    return max(best, disjoint_partitions(board, size, without, least))

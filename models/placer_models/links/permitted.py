@@ -1,0 +1,95 @@
+"""The best of the sets that a pod may have: within its scope, and partitions where they bind."""
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+from placer_models.links.allowed import Counts, offered, partitions_of, rooms
+from placer_models.links.best import best_selection
+from placer_models.links.board import Board, Selection, pair_sum
+from placer_models.links.cliques import best_minimum
+from placer_models.links.heaviest import best_sum
+from placer_models.links.merged import by_bandwidth
+from placer_models.links.usable import usable_points
+from placer_models.policy import DeviceScope
+
+ANYWHERE = DeviceScope.NODE
+
+
+def best_permitted_minimum(board: Board, size: int, scope: DeviceScope = ANYWHERE) -> int | None:
+    """Return the best slowest pair of the sets that a pod may have of the empty board.
+
+    In centi GB/s; None where it may have none.
+    """
+    if board.honored:
+        parts = offered(board, size, board.sizes, scope)
+        return parts[0].pair_minimum if parts else None
+    merged = by_bandwidth(board)
+    found = (
+        best_minimum(merged, merged.counts(room), size)
+        for room in rooms(board, size, board.sizes, scope)
+    )
+    return max((value for value in found if value is not None), default=None)
+
+
+def best_permitted_sum(board: Board, size: int, scope: DeviceScope = ANYWHERE) -> int | None:
+    """Return the largest pair sum of the sets that a pod may have of the empty board.
+
+    In centi GB/s; None where it may have none.
+    """
+    if board.honored:
+        parts = offered(board, size, board.sizes, scope)
+        return max((part.pair_sum for part in parts), default=None)
+    merged = by_bandwidth(board)
+    found = [
+        best_sum(merged, merged.counts(room), size) if size > 1 else 0
+        for room in rooms(board, size, board.sizes, scope)
+        if sum(room) >= size
+    ]
+    return max(found, default=None)
+
+
+@lru_cache(maxsize=65536)
+def best_permitted(
+    board: Board, size: int, free: Counts, scope: DeviceScope = ANYWHERE
+) -> Selection | None:
+    """Return the best set that a pod may have of what is free; None: there is none.
+
+    Best is as in `best_selection`; but partitions go before other sets.
+    """
+    found = _best(board, size, free, scope, partitions=True)
+    if found is None and not board.honored:
+        found = _best(board, size, free, scope, partitions=False)
+    return found
+
+
+def _best(
+    board: Board, size: int, free: Counts, scope: DeviceScope, *, partitions: bool
+) -> Selection | None:
+    """Return the best partition, or the best set of any kind."""
+    if not partitions and scope is ANYWHERE:
+        return best_selection(board, size, free)
+    found: list[Selection] = []
+    for room in rooms(board, size, free, scope):
+        if partitions:
+            found += partitions_of(board, size, room)
+        elif best := best_selection(board, size, room):
+            found.append(best)
+    places = (board.numa_nodes, board.packages, board.switches)
+
+    def badness(chosen: Selection) -> tuple[object, ...]:
+        left = tuple(a - b for a, b in zip(free, chosen.counts, strict=True))
+        return (
+            -chosen.pair_minimum,
+            -chosen.pair_sum,
+            *(_places(chosen.counts, place_of) for place_of in places),
+            -usable_points(board, left),
+            -pair_sum(board, left),
+            tuple(-count for count in chosen.counts),
+        )
+
+    return min(found, key=badness, default=None)
+
+
+def _places(counts: Counts, place_of: Sequence[int | str | None]) -> int:
+    """Return on how many known places the devices are."""
+    return len({place for count, place in zip(counts, place_of, strict=True) if count} - {None})

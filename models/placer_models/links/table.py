@@ -1,0 +1,19 @@
+"""A partition table over devices one by one: which of them it does not tell apart."""
+
+from collections.abc import Sequence
+
+from placer_models.device import PartitionTable
+
+
+def of_devices(table: PartitionTable, minors: Sequence[int]) -> frozenset[frozenset[int]]:
+    """Return the partitions that are made of the devices alone.
+
+    A partition with a device that is broken or missing cannot be made.
+    """
+    known = set(minors)
+    return frozenset(frozenset(part) for part in table if known.issuperset(part))
+
+
+def interchangeable(parts: frozenset[frozenset[int]], a: int, b: int) -> bool:
+    """Return whether the partitions stay the same when the two devices change places."""
+    return all(part ^ {a, b} in parts for part in parts if (a in part) != (b in part))
