@@ -1,0 +1,235 @@
+"""One pod with GPUs and NICs below the same PCIe switches, on machines of 8 and 34 NUMA nodes.
+
+The pod wants 3 GPUs and 2 NICs side by side, 40 CPUs of its own and memory that one NUMA node
+cannot hold, on as few NUMA nodes as can be. Parts of every NUMA node, GPUs and NICs are taken
+at random before. The time is that of a whole call: greedy, exact, realised, judged.
+
+Baseline in the same run: the same pod without the wish for devices side by side.
+
+Then the peer's trouble: GPUs are chosen first and for ever, and only then NICs of their
+switches. Counted are pods for which a choice exists, and how many of them are refused: by
+that emulation, by our greedy path, by the whole search.
+
+Run: python benchmarks/joint.py [ROUNDS]
+"""
+
+import random
+import statistics
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import combinations
+
+from placer.search.options import Engine, SolveOptions
+from placer.search.solver import solve
+from placer_models.cluster import Instance, Machine, Node, RunningPod
+from placer_models.device import Device
+from placer_models.placement import ContainerPlacement, DeviceGrant, Placed, PodPlacement
+from placer_models.pod import (
+    Container,
+    DeviceRequest,
+    Gang,
+    JointAllocation,
+    Pod,
+    PodSpec,
+    Resources,
+)
+from placer_models.policy import AlignmentPolicy, JointScope, QosClass, Strength
+from placer_models.topology import Cpu, NumaNode, Topology
+
+GIB = 2**30
+CORES = 32  # of each NUMA node, two threads each
+MEMORY_BYTES = 64 * GIB
+GPUS = 16
+NICS = 8
+SWITCHES = 8
+JOINT = JointAllocation(("gpu", "rdma"), JointScope.SAME_PCIE, Strength.REQUIRED)
+
+
+def machine(numa_nodes: int) -> Machine:
+    """Return a machine of so many NUMA nodes; 8 switches, each with 2 GPUs and a NIC."""
+    count = numa_nodes * CORES
+    cpus = tuple(
+        Cpu(id=cpu, core=cpu % count, package=0, numa_node=cpu % count // CORES)
+        for cpu in range(2 * count)
+    )
+    devices = tuple(
+        Device(
+            kind,
+            i,
+            numa_node=i * SWITCHES // total * numa_nodes // SWITCHES,
+            pcie_switch=str(i * SWITCHES // total),
+        )
+        for kind, total in (("gpu", GPUS), ("rdma", NICS))
+        for i in range(total)
+    )
+    nodes = tuple(NumaNode(i, MEMORY_BYTES) for i in range(numa_nodes))
+    return Machine(f"numa-{numa_nodes}", "", Topology("x86_64", cpus, nodes), devices)
+
+
+def pod(
+    name: str, cpus: int, memory_bytes: int, gpus: int, nics: int, joint: JointAllocation | None
+) -> Pod:
+    counts = (("gpu", gpus), ("rdma", nics))
+    requests = Resources(
+        1000 * cpus,
+        memory_bytes,
+        devices=tuple(DeviceRequest(kind, n) for kind, n in counts if n),
+    )
+    spec = PodSpec(
+        (Container("main", requests),),
+        qos=QosClass.LSR if cpus else QosClass.LS,
+        alignment=AlignmentPolicy.BEST_EFFORT,
+        joint=joint,
+    )
+    return Pod(name, "default", spec)
+
+
+def taken(kind: Machine, rng: random.Random) -> list[RunningPod]:
+    """Take a random part of every NUMA node: cores, memory, GPUs and NICs."""
+    running = []
+    topology = kind.topology
+    for numa in topology.numa_nodes:
+        cores = [t for t in topology.cores.values() if topology.cpu[min(t)].numa_node == numa.id]
+        cpus = frozenset(
+            cpu
+            for threads in rng.sample(cores, rng.randint(1, CORES))
+            for cpu in rng.sample(sorted(threads), rng.randint(1, 2))
+        )
+        memory = rng.randint(1, 40) * GIB
+        grants = tuple(
+            DeviceGrant(d.type, d.minor)
+            for d in kind.devices
+            if d.numa_node == numa.id and rng.random() < 0.3
+        )
+        gpus = sum(grant.type == "gpu" for grant in grants)
+        name = f"running-{numa.id}"
+        place = PodPlacement(
+            name=name,
+            namespace="default",
+            gang=None,
+            node="n",
+            cpuset=cpus,
+            containers=(ContainerPlacement("main", cpus),),
+            memory_bytes=((numa.id, memory),),
+            devices=grants,
+        )
+        held = pod(name, len(cpus), memory, gpus, len(grants) - gpus, None)
+        running.append(RunningPod(held, place))
+    return running
+
+
+def one_pod(numa_nodes: int, rounds: int) -> None:
+    """Print the times of one call, with the wish and without."""
+    kind = machine(numa_nodes)
+    times: dict[bool, list[float]] = {True: [], False: []}
+    placed = proven = 0
+    for seed in range(rounds):
+        running = tuple(taken(kind, random.Random(seed)))
+        for wish in (True, False):
+            wanted = pod("wanted", 40, 100 * GIB, 3, 2, JOINT if wish else None)
+            instance = Instance(
+                nodes=(Node("n", kind),),
+                gangs=(Gang("wanted", "default", (wanted,), 1, lone=True),),
+                running=running,
+            )
+            started = time.perf_counter()
+            answer = solve(instance, SolveOptions(engine=Engine.EXACT, workers=1))
+            times[wish].append(1e3 * (time.perf_counter() - started))
+            if wish and isinstance(answer, Placed):
+                placed += 1
+                proven += all(tier.proven for tier in answer.tiers)
+    with_it = statistics.median(times[True])
+    print(
+        f"{numa_nodes:10}  {rounds:6}  {placed:6}  {proven:6}  {with_it:13.1f}"
+        f"  {max(times[True]):7.1f}  {with_it / statistics.median(times[False]):20.2f}"
+    )
+
+
+def one_after_the_other(
+    gpus: Sequence[int], nics: Sequence[int], want: int, wanted_nics: int
+) -> bool:
+    """Choose GPUs that share most, then NICs of their switches; never think again."""
+    per_switch = [[g for g in gpus if g // 2 == s] for s in range(4)]
+    for scope in ([[s] for s in range(4)], [[0, 1], [2, 3]], [[0, 1, 2, 3]]):
+        rooms = [(where, [g for s in where for g in per_switch[s]]) for where in scope]
+        fitting = [room for _, room in rooms if len(room) >= want]
+        if fitting:
+            switches = {g // 2 for g in fitting[0][:want]}
+            return len(switches) <= wanted_nics <= len([n for n in nics if n in switches]) and all(
+                s in nics for s in switches
+            )
+    return False
+
+
+def exists(gpus: Sequence[int], nics: Sequence[int], want: int, wanted_nics: int) -> bool:
+    """Return whether some choice has GPUs and NICs of the same switches."""
+    return any(
+        sum(g // 2 in chosen for g in gpus) >= want
+        and all(any(g // 2 == s for g in gpus) and s in nics for s in chosen)
+        for size in range(1, min(want, wanted_nics) + 1)
+        for chosen in combinations(range(4), size)
+        if size == wanted_nics
+    )
+
+
+def refusals(rounds: int) -> None:
+    """Print how many pods are refused for which a choice exists, on 4 switches of 2 GPUs, 1 NIC."""
+    whole = machine(2)
+    few = tuple(
+        replace(d, minor=d.minor, numa_node=int(d.pcie_switch or 0) // 2)
+        for d in whole.devices
+        if int(d.pcie_switch or 0) < 4
+    )
+    kind = replace(whole, devices=few)
+    rng = random.Random(0)
+    counted = {"one after the other": 0, "greedy": 0, "search": 0}
+    feasible = 0
+    while feasible < rounds:
+        gpus = [i for i in range(8) if rng.random() >= 0.4]
+        nics = [i for i in range(4) if rng.random() >= 0.3]
+        wanted_nics = rng.randint(1, 4)
+        want = rng.randint(wanted_nics, 2 * wanted_nics)
+        if not exists(gpus, nics, want, wanted_nics):
+            continue
+        feasible += 1
+        grants = [DeviceGrant("gpu", i) for i in range(8) if i not in gpus]
+        grants += [DeviceGrant("rdma", i) for i in range(4) if i not in nics]
+        holder = pod("held", 0, 0, 8 - len(gpus), 4 - len(nics), None)
+        place = PodPlacement(
+            "held", "default", None, "n", kind.topology.online, devices=tuple(grants)
+        )
+        instance = Instance(
+            nodes=(Node("n", kind),),
+            gangs=(
+                Gang(
+                    "wanted",
+                    "default",
+                    (pod("wanted", 0, 0, want, wanted_nics, JOINT),),
+                    1,
+                    lone=True,
+                ),
+            ),
+            running=(RunningPod(holder, place),),
+        )
+        counted["one after the other"] += not one_after_the_other(gpus, nics, want, wanted_nics)
+        for name, engine in (("greedy", Engine.GREEDY), ("search", Engine.EXACT)):
+            answer = solve(instance, SolveOptions(engine=engine, workers=1))
+            counted[name] += not isinstance(answer, Placed)
+    for name, count in counted.items():
+        print(
+            f"refused by {name:20} {count:5} of {feasible} feasible ({100 * count / feasible:.1f} %)"
+        )
+
+
+def main(rounds: int) -> None:
+    print("NUMA nodes  rounds  placed  proven     ms: median      max  ratio to without it")
+    for numa_nodes in (8, 34):
+        one_pod(numa_nodes, rounds)
+    print()
+    refusals(10 * rounds)
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 30)
