@@ -61,6 +61,8 @@ def choose(residual: Residual, shape: Shape, fit: Fit) -> Offer | None:
     everywhere = tuple(range(len(residual.memory)))
     if fit.alignment is AlignmentPolicy.NONE:
         return _offer(residual, shape, fit, everywhere)
+    if fit.joint and pick_devices(residual, shape, fit.joint, everywhere) is None:
+        return None
     need = _need(residual, shape)
     amounts = [_amounts(residual, shape, fit, cell) for cell in everywhere]
     kinds = [_kind(residual, shape, cell) for cell in everywhere]
@@ -70,6 +72,9 @@ def choose(residual: Residual, shape: Shape, fit: Fit) -> Offer | None:
         for mask in masks(amounts, need, size, kinds):
             offer = _offer(residual, shape, fit, mask)
             if offer is None:
+                tried += fit.joint is not None
+                if tried == MAX_TRIED:
+                    break
                 continue
             spare = _spare(amounts, need, mask)
             if best is None or (offer.price, spare) < best[:2]:

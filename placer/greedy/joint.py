@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from itertools import chain, product
 
 from placer.greedy.masks import masks
+from placer_models.alignment import fewest_cells
 from placer_models.device import GPU
 from placer_models.links import (
     Board,
@@ -45,6 +46,10 @@ def pick_together(
         free: Device type -> what may be taken of each twin class.
 
     """
+    if wish.beside:
+        free = _within_reach(wish, free)
+        if not _enough(wish, free):
+            return None
     names = [kind for kind, _ in wish.types]
     lead = names.index(GPU) if GPU in names else 0
     best: tuple[int, Taken] | None = None
@@ -98,6 +103,45 @@ def groups_apart(wish: JointFit, taken: Taken) -> int:
     return nowhere + sum(len(types) < len(wish.types) for types in given.values())
 
 
+def _within_reach(wish: JointFit, free: Taken) -> Taken:
+    """Return what is free without what no choice can have: what would stand alone."""
+    left = dict(free)
+    while True:
+        before = dict(left)
+        for one, other in wish.beside:
+            (kind, _), (beside, _) = wish.types[one], wish.types[other]
+            groups = {
+                group for group, n in zip(wish.groups[other], left[beside], strict=True) if n
+            } - {None}
+            left[kind] = tuple(
+                n if group in groups else 0
+                for group, n in zip(wish.groups[one], left[kind], strict=True)
+            )
+        if left == before:
+            return left
+
+
+def _enough(wish: JointFit, free: Taken) -> bool:
+    """Return whether a choice may exist; where every group gives all types: whether it does."""
+    need = tuple(count for _, count in wish.types)
+    if any(sum(free[kind]) < count for kind, count in wish.types):
+        return False
+    if len(wish.beside) < 2 * (len(need) - 1):
+        return True
+    fewest = fewest_cells([tuple(held) for held in _by_group(wish, free).values()], need)
+    return fewest is not None and fewest <= min(need)
+
+
+def _by_group(wish: JointFit, free: Taken) -> dict[int, list[int]]:
+    """Return group -> how many devices of each type are free there."""
+    held: defaultdict[int, list[int]] = defaultdict(lambda: [0] * len(wish.types))
+    for i, ((kind, _), groups) in enumerate(zip(wish.types, wish.groups, strict=True)):
+        for group, count in zip(groups, free[kind], strict=True):
+            if group is not None:
+                held[group][i] += count
+    return held
+
+
 def _allowed(wish: JointFit, taken: Taken) -> bool:
     given, nowhere = _given(wish, taken)
     if not wish.beside:
@@ -136,11 +180,7 @@ def _by_groups(
     wish: JointFit, lead: int, board: Board, free: Mapping[str, Counts]
 ) -> Iterator[Counts]:
     """Yield sets out of few groups that hold all types, without looking at every set."""
-    held: defaultdict[int, list[int]] = defaultdict(lambda: [0] * len(wish.types))
-    for i, ((kind, _), groups) in enumerate(zip(wish.types, wish.groups, strict=True)):
-        for group, count in zip(groups, free[kind], strict=True):
-            if group is not None:
-                held[group][i] += count
+    held = _by_group(wish, free)
     names = sorted(group for group, amounts in held.items() if all(amounts))
     need = tuple(count for _, count in wish.types)
     kind, size = wish.types[lead]

@@ -7,6 +7,8 @@ from random import Random
 import pytest
 
 from exact_checks import check_worlds
+from placer.greedy import chooser
+from placer.greedy.devices import pick_devices
 from placer.judge.breaches import breaches
 from placer.search.coarse import refine, without_links
 from placer.search.options import Engine, SolveOptions
@@ -15,7 +17,14 @@ from placer.state.batch import accounts_of, build_problem
 from placer.state.recount import recount
 from placer_models.cluster import Instance, Machine, Node, RunningPod
 from placer_models.device import Device
-from placer_models.placement import DeviceGrant, Infeasible, PartlyPlaced, Placed, PodPlacement
+from placer_models.placement import (
+    DeviceGrant,
+    GaveUp,
+    Infeasible,
+    PartlyPlaced,
+    Placed,
+    PodPlacement,
+)
 from placer_models.pod import (
     Container,
     DeviceRequest,
@@ -24,7 +33,7 @@ from placer_models.pod import (
     PodSpec,
     Resources,
 )
-from placer_models.policy import JointScope, Strength
+from placer_models.policy import AlignmentPolicy, JointScope, Strength
 from placer_models.topology import Cpu, NumaNode, Topology
 from spices_joint import joint_instance
 from tiny_pods import lone
@@ -202,6 +211,25 @@ def test_gpus_that_are_beside_something_stay_apart_without_links() -> None:
     merged = without_links(build_problem(asking(Pod("a", "default", plain)))).nodes[0].bank("gpu")
     assert merged is not None
     assert merged.board.classes == ((0, 1, 2, 3), (4, 5, 6, 7))
+
+
+def test_greedy_tries_no_cells_where_no_choice_exists(monkeypatch: pytest.MonkeyPatch) -> None:
+    """
+    Sets of NUMA nodes are many; none of them has what the whole node has not.
+    """
+    tried = []
+
+    def counted(*args: object) -> object:
+        tried.append(args)
+        return pick_devices(*args)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(chooser, "pick_devices", counted)
+    pod = wanting("a", 2, 1)
+    pod = replace(pod, spec=replace(pod.spec, alignment=AlignmentPolicy.BEST_EFFORT))
+    answer = solve(asking(pod, running=held([0, 2], [2, 3])), SolveOptions(engine=Engine.GREEDY))
+
+    assert isinstance(answer, GaveUp)
+    assert len(tried) == 1
 
 
 def test_refining_keeps_the_switches() -> None:
