@@ -156,14 +156,16 @@ class Insides:
 def cpu_sets(topology: Topology, free: CpuSet, count: int) -> Iterator[CpuSet]:
     """Yield the sets of ``count`` free CPUs, one of those that differ only by like cores.
 
-    Like cores have the same NUMA node, as many online threads and as many free ones. All
-    rules and tiers read a core by these alone, so what follows is the same for each.
+    Like cores have the same NUMA node, package and cache, as many online threads and as many
+    free ones. All rules and tiers read a core by these alone, so what follows is the same
+    for each.
     """
-    like: dict[tuple[int | None, int, int], list[list[int]]] = defaultdict(list)
+    like: dict[object, list[list[int]]] = defaultdict(list)
     for threads in topology.cores.values():
         if usable := sorted(threads & free):
-            numa_node = topology.cpu[usable[0]].numa_node
-            like[numa_node, len(threads), len(usable)].append(usable)
+            cpu = topology.cpu[usable[0]]
+            kind = (cpu.numa_node, cpu.package, cpu.llc, len(threads), len(usable))
+            like[kind].append(usable)
     cores = [(kind, core) for kind, members in like.items() for core in members]
 
     def take(index: int, left: int, last: int) -> Iterator[tuple[int, ...]]:

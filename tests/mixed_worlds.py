@@ -5,7 +5,7 @@ from random import Random
 
 from placer_models.cluster import Instance
 from spices_joint import spice_joint
-from spices_node_cpus import spice_node_binds
+from spices_node_cpus import spice_localities, spice_node_binds
 from spices_numa import numa_spice
 from spices_partitions import partitions
 from worlds import tiny_instance
@@ -13,7 +13,13 @@ from worlds import tiny_instance
 Spice = Callable[[Random, Instance], Instance]
 """Dresses an instance with the words of one family of rules; may change anything."""
 
-SPICES: tuple[Spice, ...] = (spice_node_binds, spice_joint, numa_spice, partitions)
+SPICES: tuple[Spice, ...] = (
+    spice_node_binds,
+    spice_localities,
+    spice_joint,
+    numa_spice,
+    partitions,
+)
 """One a family."""
 
 

@@ -6,7 +6,7 @@ from placer_models.cpuset import CpuSet
 from placer_models.device import Device, LinkMatrix, PartitionTable
 from placer_models.placement import PodPlacement
 from placer_models.pod import Gang, GangGroup, Pod
-from placer_models.policy import AlignmentPolicy, NodeBindPolicy, PartitionPolicy
+from placer_models.policy import AlignmentPolicy, Locality, NodeBindPolicy, PartitionPolicy
 from placer_models.topology import Topology
 
 
@@ -52,6 +52,8 @@ class Node:
             sets aside, where it is not what its machine says.
         partitions: The node's own partition table; None: its machine's.
         partition_policy: How pods keep to the table; None: they do not look at it.
+        locality: What pods that own CPUs and say nothing would like here; in the order
+            of the enumeration, each once.
 
     """
 
@@ -66,6 +68,7 @@ class Node:
     hugepages: tuple[tuple[int, int, int], ...] = ()
     partitions: PartitionTable | None = None
     partition_policy: PartitionPolicy | None = None
+    locality: tuple[Locality, ...] = ()
 
     @property
     def table(self) -> PartitionTable | None:

@@ -62,7 +62,10 @@ beyond the remainder that the empty node cannot avoid."""
 GATHERING = Tier("gathering", "domains beyond the fewest", Sense.MINIMISE)
 """Over gangs that would like to gather or to spread: how far they fall short (G4)."""
 
-CACHES = Tier("caches", "last-level caches beyond the fewest", Sense.MINIMISE)
+PACKAGES = Tier("packages", "packages beyond the fewest", Sense.MINIMISE)
+"""Over pods that would like to stay within packages: packages beyond the fewest."""
+
+CACHES = Tier("caches", "caches beyond the fewest", Sense.MINIMISE)
 """Over pods that would like to stay within last-level caches: caches beyond the fewest."""
 
 JOINT = Tier("joint", "groups without every type", Sense.MINIMISE)
@@ -127,6 +130,7 @@ _AFTER_PLACED = (
     ALIGNMENT,
     BIND,
     GATHERING,
+    PACKAGES,
     CACHES,
     JOINT,
     PARTITIONS,

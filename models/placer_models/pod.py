@@ -10,6 +10,7 @@ from placer_models.policy import (
     DeviceScope,
     GatherLevel,
     JointScope,
+    Locality,
     QosClass,
     Strength,
 )
@@ -95,6 +96,8 @@ class PodSpec:
 
     Attributes:
         alignment: The pod's own policy; ``None`` counts as not set: the node's holds.
+        locality: What the pod's own CPUs would like to stay within, in the order of the
+            enumeration; nothing counts as not set: the node's holds.
         node_selector: Labels, each of which the node must have; ascending by key.
         joint: Devices that the pod wants side by side.
         scopes: (Device type, scope within which all its devices must be), ascending.
@@ -109,6 +112,7 @@ class PodSpec:
     node_selector: tuple[tuple[str, str], ...] = ()
     joint: JointAllocation | None = None
     scopes: tuple[tuple[str, DeviceScope], ...] = ()
+    locality: tuple[Locality, ...] = ()
 
     @property
     def bind_required(self) -> bool:

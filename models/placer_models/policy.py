@@ -50,6 +50,16 @@ class NodeBindPolicy(StrEnum):
     """One thread of a core for each pod."""
 
 
+class Locality(StrEnum):
+    """What the CPUs that a pod owns would like to stay within."""
+
+    PACKAGE = "Package"
+    """As few packages (sockets) as can be."""
+
+    LLC = "LLC"
+    """As few last-level caches as can be."""
+
+
 class Strength(StrEnum):
     """Whether a wish may be broken at a price, or not at all."""
 

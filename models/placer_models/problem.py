@@ -36,6 +36,9 @@ class CoreClass:
         cores: How many cores the class has.
         threads: Online threads of each core.
         free: Threads of each core that a pod may still own; at least 1.
+        package: The package they are in; None where packages are not told apart.
+        cache: The last-level cache they share, -1 where it is not known; None where
+            caches are not told apart.
 
     """
 
@@ -43,6 +46,8 @@ class CoreClass:
     cores: int
     threads: int
     free: int
+    package: int | None = None
+    cache: int | None = None
 
     @property
     def whole(self) -> bool:
@@ -177,6 +182,9 @@ class Fit:
         best_pair_sum: Largest pair sum of an equal-sized GPU set that the pod may have
             of the empty node.
         joint: Devices that are wanted side by side; None: none are.
+        fewest_packages: Packages that the owned CPUs need on the empty node; None where
+            the pod has no wish, or the node one package alone.
+        fewest_caches: The same for last-level caches.
 
     """
 
@@ -188,6 +196,8 @@ class Fit:
     bind_remainder: int
     best_pair_sum: int
     joint: JointFit | None = None
+    fewest_packages: int | None = None
+    fewest_caches: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

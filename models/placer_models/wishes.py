@@ -1,18 +1,20 @@
 """Which of the tiers that only some instances have an instance has."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from placer_models.cluster import Instance
 from placer_models.device import GPU
-from placer_models.goals import JOINT, PARTITIONS, Tier
+from placer_models.goals import CACHES, JOINT, PACKAGES, PARTITIONS, Tier
 from placer_models.pod import PodSpec, pods_of
-from placer_models.policy import PartitionPolicy, Strength
+from placer_models.policy import Locality, PartitionPolicy, Strength
+
+_LOCALITY_TIERS = {Locality.PACKAGE: PACKAGES, Locality.LLC: CACHES}
 
 
 def asked_tiers(instance: Instance) -> tuple[Tier, ...]:
     """Return the tiers beyond `goals.ALWAYS` that something in the instance asks for."""
     specs = {id(pod.spec): pod.spec for pod in pods_of(instance.gangs)}.values()
-    asked = []
+    asked = [*_localities(instance, specs)]
     if any(map(_would_like_to_be_joint, specs)):
         asked.append(JOINT)
     if _prefers_partitions(instance, specs):
@@ -30,3 +32,12 @@ def _prefers_partitions(instance: Instance, specs: Iterable[PodSpec]) -> bool:
     return any(node.partition_policy is prefer for node in instance.nodes) and any(
         spec.requests.count_of(GPU) for spec in specs
     )
+
+
+def _localities(instance: Instance, specs: Iterable[PodSpec]) -> Iterator[Tier]:
+    """Yield the tiers of what pods that wait, or nodes for them, would like to stay within."""
+    owners = {spec.locality for spec in specs if spec.qos.owns_cpus}
+    asked = {wish for wishes in owners for wish in wishes}
+    if () in owners:
+        asked |= {wish for node in instance.nodes for wish in node.locality}
+    yield from (tier for wish, tier in _LOCALITY_TIERS.items() if wish in asked)

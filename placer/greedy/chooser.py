@@ -4,8 +4,9 @@ from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from placer.greedy.cores import against_policy, capacity, pick_cores, whole_cores_lost
+from placer.greedy.cores import against_policy, capacity, whole_cores_lost
 from placer.greedy.devices import Devices, outside_partitions, pick_devices, points_lost
+from placer.greedy.localities import core_options, groups_beyond
 from placer.greedy.masks import masks
 from placer.greedy.residual import Inside, Residual, sums_allow
 from placer_models.alignment import Amounts, width
@@ -23,6 +24,8 @@ class Price(NamedTuple):
     Attributes:
         alignment: NUMA nodes beyond the fewest.
         bind: CPUs against the bind policy.
+        packages: Packages beyond the fewest, where the pod would like few.
+        caches: The same for last-level caches.
         joint: Groups that lack a type that is wanted there.
         partitions: Whether the GPUs should be a partition and are none.
         pair_minimum: 0.01 GB/s short of the best.
@@ -33,6 +36,8 @@ class Price(NamedTuple):
 
     alignment: int
     bind: int
+    packages: int
+    caches: int
     joint: int
     partitions: int
     pair_minimum: int
@@ -162,7 +167,7 @@ def _kind(residual: Residual, shape: Shape, cell: int) -> Hashable:
     if any(_devices_in(residual, shape, cell)):
         return cell
     cores = tuple(
-        (facts.threads, facts.free, left)
+        (facts.threads, facts.free, facts.package, left)
         for facts, left in zip(residual.layout.classes, residual.cores, strict=True)
         if facts.cell == cell and shape.owned_cpus
     )
@@ -174,9 +179,22 @@ def _offer(residual: Residual, shape: Shape, fit: Fit, cells: tuple[int, ...]) -
     devices = pick_devices(residual, shape, fit.joint, cells)
     if devices is None:
         return None
-    cores = pick_cores(residual, shape, fit, cells, devices.cells)
-    if cores is None:
-        return None
+    offers = (
+        _offer_of(residual, shape, fit, cells, devices, cores)
+        for cores in core_options(residual, shape, fit, cells, devices.cells)
+    )
+    return min((offer for offer in offers if offer), key=lambda offer: offer.price, default=None)
+
+
+def _offer_of(
+    residual: Residual,
+    shape: Shape,
+    fit: Fit,
+    cells: tuple[int, ...],
+    devices: Devices,
+    cores: tuple[CoreTake, ...],
+) -> Offer | None:
+    """Return the best place on the cells with these devices and cores."""
     facts = residual.layout.classes
     used = set(devices.cells)
     used.update(f.cell for f, take in zip(facts, cores, strict=True) if take.whole or take.threads)
@@ -235,6 +253,8 @@ def _price(
         bind=bind,
         joint=devices.apart,
         partitions=outside_partitions(residual, gpus),
+        packages=groups_beyond(residual, cores, lambda f: f.package, fit.fewest_packages),
+        caches=groups_beyond(residual, cores, lambda f: f.cache, fit.fewest_caches),
         pair_minimum=shape.best_pair_minimum - gpus.pair_minimum if gpus and linked else 0,
         pair_sum=fit.best_pair_sum - gpus.pair_sum if gpus and linked else 0,
         usable=lost,

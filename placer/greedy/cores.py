@@ -26,17 +26,33 @@ def capacity(facts: ClassFacts, left: ClassLeft, fit: Fit) -> int:
 
 
 def pick_cores(
-    residual: Residual, shape: Shape, fit: Fit, cells: Collection[int], near: Collection[int]
+    residual: Residual,
+    shape: Shape,
+    fit: Fit,
+    cells: Collection[int],
+    near: Collection[int],
+    only: Collection[int] | None = None,
 ) -> tuple[CoreTake, ...] | None:
     """Return what the pod takes of every class; None: the cells have not enough.
 
     The bind policy is kept as far as it can be; then as few whole cores as can be are
     lost to others; then cells in ``near`` come first and few cells are touched.
+
+    Args:
+        residual: What is left on the node.
+        shape: What the pod asks for.
+        fit: What that means here.
+        cells: Where its CPUs may be.
+        near: Where they had better be.
+        only: Classes that they may be of, by index; None: any.
+
     """
     if not shape.owned_cpus:
         return (NO_CORES,) * len(residual.cores)
     classes = residual.layout.classes
-    usable = [i for i, facts in enumerate(classes) if facts.cell in cells]
+    usable = [
+        i for i, facts in enumerate(classes) if facts.cell in cells and (only is None or i in only)
+    ]
     if sum(capacity(classes[i], residual.cores[i], fit) for i in usable) < shape.owned_cpus:
         return None
     takes: dict[int, CoreTake] | None

@@ -17,6 +17,8 @@ class ClassFacts(NamedTuple):
     cell: int
     threads: int
     free: int
+    package: int | None = None
+    cache: int | None = None
 
     @property
     def whole(self) -> bool:
@@ -111,7 +113,9 @@ def layouts_of(nodes: tuple[NodeState, ...]) -> tuple[Layout, ...]:
     layouts = []
     for node in nodes:
         real = tuple(cell.numa_node is not None for cell in node.cells)
-        classes = tuple(ClassFacts(c.cell, c.threads, c.free) for c in node.cores)
+        classes = tuple(
+            ClassFacts(c.cell, c.threads, c.free, c.package, c.cache) for c in node.cores
+        )
         # Nodes of one kind have the same boards; their core classes may differ.
         key = (node.kind, real, classes)
         if key not in known:

@@ -6,6 +6,7 @@ from placer.judge.align_tier import cells_beyond_fewest
 from placer.judge.bind_tier import cpus_against_policy
 from placer.judge.joint import groups_without_every_type
 from placer.judge.link_tiers import gang_sum_shortfall, pod_minimum_shortfall, pod_sum_shortfall
+from placer.judge.locality_tiers import caches_beyond_fewest, packages_beyond_fewest
 from placer.judge.partitions import pods_outside_partitions
 from placer.judge.scene import Scene, scene_of
 from placer.judge.usable_tier import usable_points_left
@@ -13,10 +14,12 @@ from placer_models.cluster import Instance
 from placer_models.goals import (
     ALIGNMENT,
     BIND,
+    CACHES,
     GANG_PAIR_SUM,
     JOINT,
     MEMBER_ABOVE_POINTS,
     MEMBER_OF_MINIMUM_POINTS,
+    PACKAGES,
     PARTITIONS,
     POD_PAIR_MINIMUM,
     POD_PAIR_SUM,
@@ -36,6 +39,8 @@ MEASURES: Mapping[Tier, Callable[[Scene], int]] = {
     BIND: cpus_against_policy,
     JOINT: groups_without_every_type,
     PARTITIONS: pods_outside_partitions,
+    PACKAGES: packages_beyond_fewest,
+    CACHES: caches_beyond_fewest,
     POD_PAIR_MINIMUM: pod_minimum_shortfall,
     POD_PAIR_SUM: pod_sum_shortfall,
     GANG_PAIR_SUM: gang_sum_shortfall,

@@ -10,6 +10,7 @@ from placer.state.boards import device_board
 from placer.state.core_classes import core_classes
 from placer.state.fits import best_pair_minimum_of, fit_of
 from placer_models.cluster import Instance, Node, RunningPod
+from placer_models.goals import Tier
 from placer_models.links import counts_of
 from placer_models.pod import PodSpec, pods_of
 from placer_models.policy import DeviceScope, GatherLevel, QosClass
@@ -34,13 +35,14 @@ def build_problem(instance: Instance, accounts: Sequence[Account] | None = None)
     selected = frozenset(key for spec in specs for key, _ in spec.node_selector)
     bare = [_kind(node, selected) for node in instance.nodes]
     kind_of = [kinds.setdefault(node, len(kinds)) for node in bare]
+    asked = asked_tiers(instance)
     unit = _memory_unit(specs, accounts)
     sizes = tuple(sorted({h.page_bytes for spec in specs for h in spec.requests.hugepages}))
     boards = {kind: _boards(kind) for kind in kinds}
     priorities = tuple(sorted({gang.priority for gang in instance.gangs}, reverse=True))
     return Problem(
         nodes=tuple(
-            _node_state(node, kind, boards[alike], account, unit, sizes)
+            _node_state(node, kind, boards[alike], account, unit, sizes, asked)
             for node, kind, alike, account in zip(
                 instance.nodes, kind_of, bare, accounts, strict=True
             )
@@ -51,8 +53,8 @@ def build_problem(instance: Instance, accounts: Sequence[Account] | None = None)
         fits=tuple(tuple(fit_of(spec, kind) for kind in kinds) for spec in specs),
         priorities=priorities,
         memory_unit_bytes=unit,
-        asked=asked_tiers(instance),
         page_sizes=sizes,
+        asked=asked,
     )
 
 
@@ -106,13 +108,14 @@ def _node_state(
     account: Account,
     unit: int,
     page_sizes: Sequence[int],
+    asked: tuple[Tier, ...],
 ) -> NodeState:
     cells = cells_of(node, account, unit, page_sizes)
     return NodeState(
         name=node.name,
         kind=kind,
         cells=cells,
-        cores=tuple(found for found, _ in core_classes(node, account.free_cpus, cells)),
+        cores=tuple(found for found, _ in core_classes(node, account.free_cpus, cells, asked)),
         banks=tuple(
             DeviceBank(
                 bank.type,

@@ -1,5 +1,6 @@
 """What the specs of pods mean on the kinds of nodes: the constants of a Problem."""
 
+from collections import Counter
 from collections.abc import Iterable
 
 from placer.state.binding import Unbindable, binding_of, has_cores_for
@@ -10,6 +11,7 @@ from placer_models.alignment import (
     effective_policy,
     fewest_cells,
     restricted_width,
+    width,
 )
 from placer_models.cluster import Node
 from placer_models.device import GPU
@@ -19,7 +21,7 @@ from placer_models.links import (
     has_set,
 )
 from placer_models.pod import PodSpec
-from placer_models.policy import AlignmentPolicy
+from placer_models.policy import AlignmentPolicy, Locality
 from placer_models.problem import Fit
 
 
@@ -77,6 +79,8 @@ def fit_of(spec: PodSpec, node: Node) -> Fit | None:
         bind_remainder=binding.remainder,
         best_pair_sum=pairs,
         joint=joint_fit_of(spec, node),
+        fewest_packages=_fewest_groups(Locality.PACKAGE, spec, node),
+        fewest_caches=_fewest_groups(Locality.LLC, spec, node),
     )
 
 
@@ -130,3 +134,16 @@ def _aligned(spec: PodSpec, node: Node) -> tuple[Amounts, list[Amounts], list[Am
 
     real = [amounts(numa.id) for numa in topology.numa_nodes]
     return needs, [*real, amounts(None)], real
+
+
+def _fewest_groups(wish: Locality, spec: PodSpec, node: Node) -> int | None:
+    """Return the packages or caches that the pod needs on the empty node.
+
+    None where nobody wishes for few of them, or the node has just one.
+    """
+    if not spec.qos.owns_cpus or wish not in (spec.locality or node.locality):
+        return None
+    want = spec.requests.cpu_milli // 1000
+    cpus = [node.machine.topology.cpu[i] for i in node.machine.topology.online - node.reserved_cpus]
+    groups = Counter(cpu.package if wish is Locality.PACKAGE else cpu.llc for cpu in cpus)
+    return width(list(groups.values()), want) if want and len(groups) > 1 else None

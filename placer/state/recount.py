@@ -35,7 +35,9 @@ def recount(
         at = node_of[place.node]
         state, fit = problem.nodes[at], problem.fit(index, at)
         bind = fit.bind if fit and problem.shape_of(index).owned_cpus else None
-        classes = core_classes(instance.nodes[at], accounts[at].free_cpus, state.cells)
+        classes = core_classes(
+            instance.nodes[at], accounts[at].free_cpus, state.cells, problem.asked
+        )
         choices[index] = Choice(
             node=at,
             cores=tuple(

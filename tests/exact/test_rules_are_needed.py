@@ -17,11 +17,13 @@ from placer_models.cpsat.joint import (
     a_pod_uses_the_groups_it_takes_from,
     devices_stand_side_by_side,
 )
+from placer_models.cpsat.localities import a_pod_touches_the_groups_it_takes_from
 from placer_models.cpsat.scopes import a_pod_has_its_devices_within_their_scope
 from placer_models.pod import Container, Gang, Pod, PodSpec, Resources
 from placer_models.policy import QosClass
 from placer_models.topology import Cpu, NumaNode, Topology
 from spices_joint import joint_instance
+from spices_node_cpus import locality_instance
 from spices_numa import paged_instance
 from spices_partitions import partitioned
 from worlds import tiny_instance
@@ -66,6 +68,7 @@ def lone(name: str, cpus: int, qos: QosClass = QosClass.LSR) -> Gang:
 
 
 WORLDS: dict[Rule, MakeWorld] = {
+    a_pod_touches_the_groups_it_takes_from: locality_instance,
     a_pod_uses_the_groups_it_takes_from: joint_instance,
     devices_stand_side_by_side: joint_instance,
     hugepages_fit: paged_instance,

@@ -7,8 +7,8 @@ import pytest
 
 from placer_models.cluster import Instance
 from placer_models.instance.schema import API_VERSION
-from placer_models.instance.writer import instance_to_dict
-from placer_models.policy import NodeBindPolicy
+from placer_models.instance.writer import instance_to_dict, instance_to_yaml
+from placer_models.policy import Locality, NodeBindPolicy
 
 HEAD = f"apiVersion: {API_VERSION}\nkind: Instance\n"
 
@@ -109,3 +109,65 @@ def test_a_pod_that_spreads_may_stand_beside_arm_nodes(read: Callable[..., Insta
     assert read(f"{both}pods: [{{name: p, {spread}}}]\n").gangs
     runs = f"running: [{{name: p, node: n, {spread}, cpuset: 0-1}}]\n"
     assert read(nodes("", "kunpeng-920") + runs).running
+
+
+@pytest.mark.parametrize(
+    ("written", "wishes"),
+    [
+        ("cpuLocality: LLC", (Locality.LLC,)),
+        ("cpuLocality: Socket", (Locality.PACKAGE,)),
+        ("cpuLocality: [UncoreCache, Package, LLC]", tuple(Locality)),
+        ("cpuLocality: []", ()),
+    ],
+)
+def test_a_pod_and_a_node_say_what_they_would_like_to_stay_within(
+    written: str, wishes: tuple[Locality, ...], read: Callable[..., Instance]
+) -> None:
+    """
+    One word or a list, in any order, in each spelling; it is written as it is read.
+    """
+    pods = f"pods: [{{name: p, qos: LSR, requests: {{cpu: 2}}, {written}}}]\n"
+    instance = read(nodes(f", {written}") + pods)
+    (gang,) = instance.gangs
+
+    assert instance.nodes[0].locality == wishes
+    assert gang.pods[0].spec.locality == wishes
+    assert read(instance_to_yaml(instance, lambda _: True)) == instance
+
+
+@pytest.mark.parametrize(
+    ("fields", "wishes"),
+    [
+        ("{align-by-socket: true}", (Locality.PACKAGE,)),
+        ('{prefer-align-cpus-by-uncorecache: "true"}', (Locality.LLC,)),
+        ("{prefer-align-cpus-by-uncorecache: true, align-by-socket: true}", tuple(Locality)),
+        ("{full-pcpus-only: true}", ()),
+    ],
+)
+def test_the_kubelets_options_are_wishes_of_the_node(
+    fields: str, wishes: tuple[Locality, ...], read: Callable[..., Instance]
+) -> None:
+    """
+    Where the node says nothing itself.
+    """
+    kubelet = f", kubelet: {{cpuManagerPolicyOptions: {fields}}}"
+
+    assert read(nodes(kubelet)).nodes[0].locality == wishes
+    assert read(nodes(f"{kubelet}, cpuLocality: LLC")).nodes[0].locality == (Locality.LLC,)
+
+
+@pytest.mark.parametrize(
+    ("pod", "message"),
+    [
+        ("qos: LSR, cpuLocality: L3", "pods[0].cpuLocality: got 'L3'; expected 'Package' or 'LLC'"),
+        ("qos: LSR, cpuLocality: [LLC, L3]", "cpuLocality[1]: got 'L3'; expected 'Package' or"),
+        ("cpuLocality: LLC", "the qos of this pod is LS, for none is given; cpuLocality needs"),
+    ],
+)
+def test_a_wrong_locality_is_refused(pod: str, message: str, refusal: Callable[..., str]) -> None:
+    """
+    A cache by another name, or a pod that owns no CPU.
+    """
+    text = nodes("") + f"pods: [{{name: p, requests: {{cpu: 2}}, {pod}}}]\n"
+
+    assert message in refusal(text)

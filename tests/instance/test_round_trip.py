@@ -65,7 +65,7 @@ def canonical_pod(pod: Pod) -> Pod:
     """Return the pod without a bind policy that decides nothing: a file cannot say it."""
     if pod.spec.qos.owns_cpus:
         return pod
-    spec = replace(pod.spec, bind=BindPolicy.DEFAULT, bind_strength=Strength.PREFERRED)
+    spec = replace(pod.spec, bind=BindPolicy.DEFAULT, bind_strength=Strength.PREFERRED, locality=())
     return replace(pod, spec=spec)
 
 

@@ -2,8 +2,10 @@
 
 import pytest
 
-from exact_checks import check_worlds
-from spices_node_cpus import node_bind_instance
+from exact_checks import MakeWorld, check_worlds
+from spices_node_cpus import locality_instance, node_bind_instance
+
+MAKERS = (node_bind_instance, locality_instance)
 
 GATE_BATCHES, GATE_WORLDS = 4, 25
 SLOW_BATCHES, SLOW_WORLDS = 20, 50
@@ -11,18 +13,22 @@ SLOW_START = 10_000
 """The slow suite looks at other worlds than the gate."""
 
 
+@pytest.mark.parametrize("make", MAKERS, ids=lambda make: make.__name__)
 @pytest.mark.parametrize("batch", range(GATE_BATCHES))
-def test_worlds_of_node_bind_policies_are_solved_as_by_brute_force(batch: int) -> None:
+def test_worlds_of_one_family_are_solved_as_by_brute_force(make: MakeWorld, batch: int) -> None:
     """
-    On 100 worlds whose nodes have bind policies the tiers are those of brute force.
+    On 100 worlds of each, in which its words are always on, the tiers are those of brute force.
     """
-    check_worlds(node_bind_instance, batch, GATE_BATCHES, GATE_WORLDS)
+    check_worlds(make, batch, GATE_BATCHES, GATE_WORLDS)
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("make", MAKERS, ids=lambda make: make.__name__)
 @pytest.mark.parametrize("batch", range(SLOW_BATCHES))
-def test_many_worlds_of_node_bind_policies_are_solved_as_by_brute_force(batch: int) -> None:
+def test_many_worlds_of_one_family_are_solved_as_by_brute_force(
+    make: MakeWorld, batch: int
+) -> None:
     """
-    The same on 1,000 others.
+    The same on 1,000 others of each.
     """
-    check_worlds(node_bind_instance, SLOW_START + batch, SLOW_BATCHES, SLOW_WORLDS)
+    check_worlds(make, SLOW_START + batch, SLOW_BATCHES, SLOW_WORLDS)

@@ -37,6 +37,10 @@ from placer_models.cpsat.joint import (
     a_pod_uses_the_groups_it_takes_from,
     devices_stand_side_by_side,
 )
+from placer_models.cpsat.localities import (
+    a_pod_touches_its_fewest_groups,
+    a_pod_touches_the_groups_it_takes_from,
+)
 from placer_models.cpsat.numa import (
     a_pod_has_the_memory_it_asks_for,
     a_pod_keeps_to_its_cells,
@@ -75,10 +79,15 @@ RULES: tuple[Rule, ...] = (
     a_pod_uses_the_groups_it_takes_from,
     devices_stand_side_by_side,
     a_pod_has_its_devices_within_their_scope,
+    a_pod_touches_the_groups_it_takes_from,
 )
 """What every placement obeys; without any one of them a wrong placement gets through."""
 
-CUTS: tuple[Rule, ...] = (best_effort_needs_its_fewest_cells, equal_units_come_in_order)
+CUTS: tuple[Rule, ...] = (
+    best_effort_needs_its_fewest_cells,
+    a_pod_touches_its_fewest_groups,
+    equal_units_come_in_order,
+)
 """What helps the search: true of some best placement, so that no tier suffers."""
 
 

@@ -7,16 +7,19 @@ from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
 from placer_models.cpsat.expression import Expression
 from placer_models.cpsat.joint import groups_apart
+from placer_models.cpsat.localities import caches, packages
 from placer_models.cpsat.variables import Decisions, Seat
 from placer_models.device import GPU
 from placer_models.goals import (
     ALIGNMENT,
     BIND,
+    CACHES,
     GANG_PAIR_SUM,
     GPU_POINTS,
     JOINT,
     MEMBER_ABOVE_POINTS,
     MEMBER_OF_MINIMUM_POINTS,
+    PACKAGES,
     PARTITIONS,
     POD_PAIR_MINIMUM,
     POD_PAIR_SUM,
@@ -250,6 +253,8 @@ EXPRESSIONS: Mapping[Tier, Callable[[CpModel, Problem, Decisions], Expression]] 
     BIND: bind,
     JOINT: groups_apart,
     PARTITIONS: partitions,
+    PACKAGES: packages,
+    CACHES: caches,
     POD_PAIR_MINIMUM: pod_pair_minimum,
     POD_PAIR_SUM: pod_pair_sum,
     GANG_PAIR_SUM: gang_pair_sum,

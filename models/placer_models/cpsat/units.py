@@ -51,8 +51,9 @@ def units_of(problem: Problem) -> tuple[Unit, ...]:
 def _countable(problem: Problem, index: int) -> bool:
     """Whether counts per node say all: any split of the counts over pods is as good.
 
-    Not so where pods have a set of NUMA nodes or a set of linked GPUs of their own, or
-    where their own CPUs are spread over cores. Whole cores of one size split freely.
+    Not so where pods have a set of NUMA nodes, of packages, of caches or of linked GPUs
+    of their own, or where their own CPUs are spread over cores. Whole cores of one size
+    split freely.
     """
     shape = problem.shapes[index]
     if shape.scopes:
@@ -66,6 +67,8 @@ def _countable(problem: Problem, index: int) -> bool:
             return False
         by_cell = len(node.cells) > 1 or not shape.held_in_cells
         aligned = fit.alignment is not AlignmentPolicy.NONE and by_cell
+        if fit.fewest_packages is not None or fit.fewest_caches is not None:
+            return False
         if aligned or not _splits_freely(shape, fit, {core.threads for core in node.cores}):
             return False
     for node in kinds.values():

@@ -9,6 +9,7 @@ from placer_models.cpsat.expression import Expression
 from placer_models.cpsat.joint_seats import JointSeat, joint_seat
 from placer_models.cpsat.pinned import pinned
 from placer_models.cpsat.sets import gpu_sets, lacks_gpu_sets, sets_differ
+from placer_models.cpsat.span import Span, span_of
 from placer_models.cpsat.units import Unit, units_of
 from placer_models.device import GPU
 from placer_models.links import Selection
@@ -49,6 +50,9 @@ class Seat:
             it can have any and all are equally good. A seat with these has one pod at most.
         gpu_set: The worth of any GPU set where there are no picks.
         joint: Devices that are wanted side by side. A seat with these has one pod at most.
+        packages: Which packages the pod touches, where it would like few; None where it
+            has no such wish. A seat with this has one pod at most.
+        caches: The same for last-level caches.
 
     """
 
@@ -66,6 +70,8 @@ class Seat:
     picks: tuple[tuple[Selection, IntVar], ...]
     gpu_set: Selection | None
     joint: JointSeat | None
+    packages: Span | None = None
+    caches: Span | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,6 +215,10 @@ def _seat(model: CpModel, problem: Problem, index: int, unit: Unit, node_index: 
         picks=picks,
         gpu_set=offered[0] if offered and not picks else None,
         joint=joint_seat(model, node, fit, devices, name),
+        packages=span_of(
+            model, [c.package for c in node.cores], fit.fewest_packages, f"package{name}"
+        ),
+        caches=span_of(model, [c.cache for c in node.cores], fit.fewest_caches, f"cache{name}"),
     )
 
 

@@ -9,7 +9,7 @@ from pydantic.alias_generators import to_camel
 from placer_models.cpuset import MAX_CPU_ID, parse_cpu_list
 from placer_models.instance.errors import shown
 from placer_models.instance.later import later_gather
-from placer_models.policy import AlignmentPolicy, GatherLevel, NodeBindPolicy
+from placer_models.policy import AlignmentPolicy, GatherLevel, Locality, NodeBindPolicy
 
 
 class Part(BaseModel):
@@ -31,6 +31,7 @@ _NODE_BIND_POLICIES = {
     "PCPUOnly": "FullPCPUsOnly",
     "full-pcpus-only": "FullPCPUsOnly",
 }
+_LOCALITIES = {"Socket": "Package", "UncoreCache": "LLC"}
 _SWITCHES = {"true": True, "false": False}
 
 
@@ -110,6 +111,34 @@ NodeBind = Annotated[
     ),
 ]
 """In Koordinator's spelling, an older one or the kubelet's (``full-pcpus-only``)."""
+
+
+def _localities(value: object) -> object:
+    words = value if isinstance(value, list) else [value]
+    known = [_LOCALITIES.get(word, word) if isinstance(word, str) else word for word in words]
+    # In whatever order they are said, it is the same wish.
+    wishes = [wish.value for wish in Locality]
+    if any(word not in wishes for word in known):
+        return tuple(known)
+    return tuple(wish for wish in wishes if wish in known)
+
+
+Localities = Annotated[
+    tuple[Locality, ...],
+    BeforeValidator(_localities),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"enum": [*(p.value for p in Locality), *_LOCALITIES]},
+                {
+                    "type": "array",
+                    "items": {"enum": [*(p.value for p in Locality), *_LOCALITIES]},
+                },
+            ]
+        }
+    ),
+]
+"""One word or a list of them: ``Package`` (``Socket``), ``LLC`` (``UncoreCache``)."""
 
 Switch = Annotated[
     bool,

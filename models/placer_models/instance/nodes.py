@@ -15,7 +15,7 @@ from placer_models.instance.machine_partitions import read_partitions
 from placer_models.instance.pods import Names
 from placer_models.instance.requests import GPU_NAMES
 from placer_models.instance.schema import NodePart
-from placer_models.policy import AlignmentPolicy, NodeBindPolicy
+from placer_models.policy import AlignmentPolicy, Locality, NodeBindPolicy
 from placer_models.quantity import format_bytes
 from placer_models.topology import ARM
 
@@ -87,6 +87,7 @@ class NodeReader:
                     hugepages,
                     partitions,
                     part.gpu_partition_policy,
+                    locality_of(part),
                 )
             )
         return tuple(nodes)
@@ -165,6 +166,18 @@ def cpu_bind_of(part: NodePart) -> NodeBindPolicy:
     if part.kubelet.cpu_manager_policy_options.full_pcpus_only:
         return NodeBindPolicy.FULL_PCPUS_ONLY
     return NodeBindPolicy.NONE
+
+
+def locality_of(part: NodePart) -> tuple[Locality, ...]:
+    """Return what pods would like to stay within: the node's word, else the kubelet's."""
+    if part.cpu_locality is not None:
+        return part.cpu_locality
+    options = part.kubelet.cpu_manager_policy_options
+    told = {
+        Locality.PACKAGE: options.align_by_socket,
+        Locality.LLC: options.prefer_align_cpus_by_uncorecache,
+    }
+    return tuple(wish for wish, asked in told.items() if asked)
 
 
 def missing_device(kind: str, minor: int, have: set[int], machine: str) -> str:

@@ -76,13 +76,17 @@ class PodReader:
             bind, strength = part.cpu_bind_policy.required, Strength.REQUIRED
         elif part.cpu_bind_policy and part.cpu_bind_policy.preferred:
             bind = part.cpu_bind_policy.preferred
-        if not qos.owns_cpus and bind is not BindPolicy.DEFAULT:
-            why = "" if part.qos else ", for none is given"
-            self._faults.add(
-                place.at("cpuBindPolicy"),
-                f"the qos of this pod is {qos}{why}; cpuBindPolicy needs CPUs of its own: "
-                "qos LSE or LSR",
-            )
+        for field, said in (
+            ("cpuBindPolicy", bind is not BindPolicy.DEFAULT),
+            ("cpuLocality", part.cpu_locality != ()),
+        ):
+            if said and not qos.owns_cpus:
+                why = "" if part.qos else ", for none is given"
+                self._faults.add(
+                    place.at(field),
+                    f"the qos of this pod is {qos}{why}; {field} needs CPUs of its own: "
+                    "qos LSE or LSR",
+                )
         return PodSpec(
             containers=containers,
             qos=qos,
@@ -97,6 +101,7 @@ class PodReader:
                 self._faults,
             ),
             scopes=self._scopes(part, containers, place),
+            locality=part.cpu_locality,
         )
 
     def _scopes(

@@ -11,6 +11,7 @@ from placer_models.instance.fields import (
     Count,
     CpuList,
     Gather,
+    Localities,
     Minor,
     Name,
     NodeBind,
@@ -39,6 +40,8 @@ class CpuManagerOptions(Part):
     model_config = ConfigDict(alias_generator=lambda name: name.replace("_", "-"))
 
     full_pcpus_only: Switch = False
+    align_by_socket: Switch = False
+    prefer_align_cpus_by_uncorecache: Switch = False
 
 
 class KubeletPart(Part):
@@ -57,6 +60,7 @@ class NodePart(Part):
     labels: dict[str, str] = Field(default_factory=dict)
     reserved_cpus: CpuList = ""
     cpu_bind_policy: NodeBind | None = None
+    cpu_locality: Localities | None = None
     kubelet: KubeletPart = KubeletPart()
     numa_policy: Alignment | None = None
     unhealthy_devices: dict[str, tuple[Minor, ...]] = Field(default_factory=dict)
@@ -127,6 +131,7 @@ class SpecPart(Part):
     limits: Amounts = Field(default_factory=dict)
     containers: tuple[ContainerPart, ...] = ()
     cpu_bind_policy: Bind | None = None
+    cpu_locality: Localities = ()
     numa_policy: Alignment | None = None
     node_selector: dict[str, str] = Field(default_factory=dict)
     joint_allocate: JointPart | None = None

@@ -106,6 +106,8 @@ def _node(node: Node, machine: str) -> Json:
         written["reservedCpus"] = format_cpu_list(node.reserved_cpus)
     if node.cpu_bind is not NodeBindPolicy.NONE:
         written["cpuBindPolicy"] = node.cpu_bind.value
+    if node.locality:
+        written["cpuLocality"] = [wish.value for wish in node.locality]
     if node.alignment is not AlignmentPolicy.NONE:
         written["numaPolicy"] = node.alignment.value
     if node.unhealthy:
@@ -171,6 +173,8 @@ def _pod(pod: Pod) -> Json:
         ]
     if spec.qos.owns_cpus:
         written.update(_bind(spec))
+        if spec.locality:
+            written["cpuLocality"] = [wish.value for wish in spec.locality]
     if spec.alignment is not AlignmentPolicy.NONE:
         written["numaPolicy"] = spec.alignment.value
     if spec.node_selector:

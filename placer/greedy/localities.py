@@ -1,0 +1,80 @@
+"""Cores of few packages and few last-level caches, for pods that would like that."""
+
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import replace
+
+from placer.greedy.cores import capacity, pick_cores
+from placer.greedy.residual import ClassFacts, Residual
+from placer_models.problem import CoreTake, Fit, Shape
+
+
+def core_options(
+    residual: Residual, shape: Shape, fit: Fit, cells: Collection[int], near: Collection[int]
+) -> Iterator[tuple[CoreTake, ...]]:
+    """Yield choices of cores worth comparing; one for a pod without such a wish.
+
+    The first is the best by the bind policy. The others keep to the fewest packages, to
+    the fewest caches, and to the fewest caches of the fewest packages; counted once by
+    what keeps the bind policy, once by all CPUs.
+    """
+    plain = pick_cores(residual, shape, fit, cells, near)
+    if plain is None:
+        return
+    yield plain
+    if not shape.owned_cpus:
+        return
+    packages = [facts.package for facts in residual.layout.classes]
+    caches = [facts.cache for facts in residual.layout.classes]
+    for strict in (replace(fit, bind_required=True), fit):
+        rooms = {
+            i: capacity(facts, left, strict)
+            for i, (facts, left) in enumerate(
+                zip(residual.layout.classes, residual.cores, strict=True)
+            )
+            if facts.cell in cells
+        }
+        narrow: list[Collection[int]] = []
+        if fit.fewest_packages is not None:
+            narrow.append(_in_fewest(rooms, packages, shape.owned_cpus))
+        if fit.fewest_caches is not None:
+            narrow.append(_in_fewest(rooms, caches, shape.owned_cpus))
+            if fit.fewest_packages is not None:
+                inner = {i: rooms[i] for i in narrow[0]}
+                narrow.append(_in_fewest(inner, caches, shape.owned_cpus))
+        for only in narrow:
+            found = pick_cores(residual, shape, fit, cells, near, only)
+            if found is not None:
+                yield found
+
+
+def groups_beyond(
+    residual: Residual,
+    takes: Sequence[CoreTake],
+    key: Callable[[ClassFacts], int | None],
+    fewest: int | None,
+) -> int:
+    """Return how many packages or caches are touched beyond the fewest; 0 without a wish."""
+    if fewest is None:
+        return 0
+    facts = residual.layout.classes
+    touched = {key(f) for f, t in zip(facts, takes, strict=True) if t.whole or t.threads}
+    return len(touched) - fewest
+
+
+def _in_fewest(rooms: dict[int, int], keys: Sequence[int | None], want: int) -> list[int]:
+    """Return the classes of the fewest groups that have room, the last one the tightest."""
+    groups: defaultdict[int | None, int] = defaultdict(int)
+    for i, room in rooms.items():
+        groups[keys[i]] += room
+    chosen: set[int | None] = set()
+    left = want
+    while left > 0 and len(chosen) < len(groups):
+        others = [key for key in groups if key not in chosen]
+        enough = [key for key in others if groups[key] >= left]
+        key = (
+            min(enough, key=lambda k: groups[k]) if enough else max(others, key=lambda k: groups[k])
+        )
+        chosen.add(key)
+        left -= groups[key]
+    return [i for i in rooms if keys[i] in chosen]
