@@ -1,7 +1,7 @@
 """The best inside of one node for given pods, by trying every one of them."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, field, replace
 from itertools import chain, combinations, product
 
@@ -67,12 +67,13 @@ class Insides:
         owned = frozenset[int]().union(
             *(r.placement.cpuset for r in runners if r.pod.spec.qos.owns_cpus)
         )
-        held = {(g.type, g.minor) for r in runners for g in r.placement.devices}
-        devices = [d for d in node.machine.devices if (d.type, d.minor) not in held]
+        whole = {(g.type, g.minor) for r in runners for g in r.placement.devices if not g.share}
+        devices = [d for d in node.machine.devices if (d.type, d.minor) not in whole]
+        shared = {(g.type, g.minor) for r in runners for g in r.placement.devices if g.share}
         free_cpus = node.machine.topology.online - node.reserved_cpus - owned
         free = [DeviceGrant(d.type, d.minor, d.id) for d in devices if node.is_healthy(d)]
         best: tuple[Vector, tuple[PodPlacement, ...]] | None = None
-        for stays in self._leaves(guests, free_cpus, free):
+        for stays in self._leaves(guests, free_cpus, free, shared):
             self.leaves += 1
             if self.leaves > self.most_leaves:
                 raise TooManyLeavesError(f"{self.instance.name}: over {self.most_leaves} leaves")
@@ -88,9 +89,16 @@ class Insides:
         return best[1] if best else None
 
     def _leaves(
-        self, guests: Sequence[Stay], cpus: CpuSet, grants: Sequence[DeviceGrant]
+        self,
+        guests: Sequence[Stay],
+        cpus: CpuSet,
+        grants: Sequence[DeviceGrant],
+        shared: Set[tuple[str, int]],
     ) -> Iterator[tuple[Stay, ...]]:
-        """Yield each way to share out CPUs and devices that leaves every pod well, alone."""
+        """Yield each way to share out CPUs and devices that leaves every pod well, alone.
+
+        Devices that pods have shares of stay among the grants, for shares.
+        """
         if not guests:
             yield ()
             return
@@ -98,11 +106,12 @@ class Insides:
         requests = guest.pod.spec.requests
         count = requests.cpu_milli // 1000 if guest.pod.spec.qos.owns_cpus else 0
         for own in cpu_sets(guest.node.machine.topology, cpus, count):
-            for held in grant_sets(requests, grants):
+            for held in grant_sets(requests, grants, shared):
                 stay = replace(guest, cpus=own, grants=held)
                 if self._is_well_alone(stay):
                     left = [grant for grant in grants if grant not in held]
-                    for others in self._leaves(rest, cpus - own, left):
+                    more = {(grant.type, grant.minor) for grant in held if grant.share}
+                    for others in self._leaves(rest, cpus - own, left, shared | more):
                         yield (stay, *others)
 
     def _is_well_alone(self, stay: Stay) -> bool:
@@ -183,11 +192,29 @@ def cpu_sets(topology: Topology, free: CpuSet, count: int) -> Iterator[CpuSet]:
 
 
 def grant_sets(
-    requests: Resources, free: Sequence[DeviceGrant]
+    requests: Resources, free: Sequence[DeviceGrant], shared: Set[tuple[str, int]]
 ) -> Iterator[tuple[DeviceGrant, ...]]:
-    """Yield every choice of free devices that is as many as asked for of each type."""
+    """Yield every choice of devices that is as many as asked for of each type.
+
+    Args:
+        requests: What is asked for.
+        free: Devices that nobody holds whole.
+        shared: Those of them that pods have shares of.
+
+    """
     choices = [
-        combinations([grant for grant in free if grant.type == asked.type], asked.count)
+        combinations(
+            [
+                replace(grant, share=asked.share)
+                for grant in free
+                if grant.type == asked.type
+                and (asked.share or (grant.type, grant.minor) not in shared)
+            ],
+            asked.count,
+        )
         for asked in requests.devices
     ]
-    return (tuple(chain.from_iterable(choice)) for choice in product(*choices))
+    for choice in product(*choices):
+        grants = tuple(sorted(chain.from_iterable(choice), key=lambda g: (g.type, g.minor)))
+        if len({(grant.type, grant.minor) for grant in grants}) == len(grants):
+            yield grants

@@ -8,6 +8,7 @@ from spices_joint import spice_joint
 from spices_node_cpus import spice_localities, spice_node_binds
 from spices_numa import numa_spice
 from spices_partitions import partitions
+from spices_shares import spice as spice_shares
 from worlds import tiny_instance
 
 Spice = Callable[[Random, Instance], Instance]
@@ -19,6 +20,7 @@ SPICES: tuple[Spice, ...] = (
     spice_joint,
     numa_spice,
     partitions,
+    spice_shares,
 )
 """One a family."""
 

@@ -45,7 +45,14 @@ def _options(gang: Gang, pod: Pod, node: Node) -> Iterator[Option]:
     requests = pod.spec.requests
     count = requests.cpu_milli // 1000 if pod.spec.qos.owns_cpus else 0
     choices = [
-        combinations([d for d in node.machine.devices if d.type == asked.type], asked.count)
+        combinations(
+            [
+                DeviceGrant(d.type, d.minor, d.id, asked.share)
+                for d in node.machine.devices
+                if d.type == asked.type
+            ],
+            asked.count,
+        )
         for asked in requests.devices
     ]
     device_sets = [tuple(chain.from_iterable(choice)) for choice in product(*choices)]
@@ -54,7 +61,7 @@ def _options(gang: Gang, pod: Pod, node: Node) -> Iterator[Option]:
     masks = list(chain.from_iterable(combinations(numa_nodes, size) for size in sizes))
     cpus = sorted(node.machine.topology.cpu)
     for own, devices, mask in product(combinations(cpus, count), device_sets, masks):
-        grants = tuple(DeviceGrant(d.type, d.minor, d.id) for d in devices)
+        grants = tuple(sorted(devices, key=lambda grant: (grant.type, grant.minor)))
         yield Stay(gang, pod, node, frozenset(own), grants), mask
 
 

@@ -68,6 +68,10 @@ GPU_COMBINATIONS = frozenset(
 """The names that may stand together; a request for GPUs is exactly one of these."""
 
 _GPU_NAMES = frozenset(name for names in GPU_COMBINATIONS for name in names)
+
+DEVICE_RESOURCES = _GPU_NAMES | PERCENT_TYPES.keys()
+"""All names that do not simply count devices of the type of that name, or count GPUs."""
+
 _COUNT_NAMES = (*WHOLE_GPUS, GPU_SHARED)
 _PERCENT_NAMES = (KOORD_GPU, GPU_CORE, GPU_MEMORY_RATIO, KOORD_RDMA, KOORD_FPGA)
 _OUR_DOMAINS = ("koordinator.sh/", "kubernetes.io/")

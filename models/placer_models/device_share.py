@@ -66,6 +66,24 @@ def memory_centi_bytes(share: DeviceShare, total_bytes: int) -> int:
     return share.memory_percent * total_bytes
 
 
+def taken(share: DeviceShare, total_bytes: int) -> tuple[int, int] | None:
+    """Return what the share takes of a device: percent, and memory in 0.01 bytes.
+
+    None where even the empty device cannot give it. Of an unknown memory (0) a share is
+    counted in percent alone, as if it were one byte; an amount in bytes it cannot give.
+    """
+    if total_bytes <= 0 and share.memory_bytes is not None:
+        return None
+    percent = share.percent or 0
+    memory = memory_centi_bytes(share, max(1, total_bytes))
+    return (percent, memory) if percent <= 100 and memory <= room(total_bytes)[1] else None
+
+
+def room(total_bytes: int) -> tuple[int, int]:
+    """Return what an empty device has for shares: percent, and memory in 0.01 bytes."""
+    return WHOLE_PERCENT, 100 * max(1, total_bytes)
+
+
 def fits(share: DeviceShare, *, free_percent: int, free_centi_bytes: int, total_bytes: int) -> bool:
     """Return whether ONE device with so much left can give the share (D5).
 

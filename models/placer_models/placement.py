@@ -3,16 +3,23 @@
 from dataclasses import dataclass
 
 from placer_models.cpuset import CpuSet
+from placer_models.device_share import DeviceShare
 from placer_models.goals import Tier
 
 
 @dataclass(frozen=True, slots=True)
 class DeviceGrant:
-    """A whole device that a pod holds."""
+    """A device that a pod holds, or the part of it that it holds.
+
+    Attributes:
+        share: The part; None: all of it.
+
+    """
 
     type: str
     minor: int
     id: str = ""
+    share: DeviceShare | None = None
 
 
 @dataclass(frozen=True, slots=True)

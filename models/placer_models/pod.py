@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
+from placer_models.device_share import DeviceShare
 from placer_models.policy import (
     AlignmentPolicy,
     BindPolicy,
@@ -19,10 +20,17 @@ from placer_models.topology import Hugepages
 
 @dataclass(frozen=True, slots=True)
 class DeviceRequest:
-    """Whole devices of one type, on one node."""
+    """Devices of one type, on one node: whole ones, or the same share of each (D5).
+
+    Attributes:
+        count: So many different devices.
+        share: What is taken of each; None: all of it, so that nobody else has a part.
+
+    """
 
     type: str
     count: int
+    share: DeviceShare | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +39,8 @@ class Resources:
 
     Attributes:
         hugepages: At most one amount a size, ascending by size; no count of 0.
-        devices: At most one request a type, ascending by type; no count of 0.
+        devices: Ascending by type, whole ones first; no count of 0. Requests of one type
+            differ in their share, and all are for different devices.
 
     """
 
@@ -41,7 +50,7 @@ class Resources:
     devices: tuple[DeviceRequest, ...] = ()
 
     def count_of(self, device_type: str) -> int:
-        """Return how many devices of the type are asked for."""
+        """Return how many devices of the type are asked for, whole or in part."""
         return sum(d.count for d in self.devices if d.type == device_type)
 
     def pages_of(self, page_bytes: int) -> int:
@@ -210,8 +219,8 @@ def _phases(containers: tuple[Container, ...]) -> Resources:
             for size in sorted({h.page_bytes for s in sums for h in s.hugepages})
         ),
         devices=tuple(
-            DeviceRequest(kind, max(s.count_of(kind) for s in sums))
-            for kind in sorted({d.type for s in sums for d in s.devices})
+            DeviceRequest(kind, max(_devices(s, kind, share) for s in sums), share)
+            for kind, share in _kinds(sums)
         ),
     )
 
@@ -225,10 +234,20 @@ def _sum(parts: list[Resources]) -> Resources:
             for size in sorted({h.page_bytes for p in parts for h in p.hugepages})
         ),
         devices=tuple(
-            DeviceRequest(kind, sum(p.count_of(kind) for p in parts))
-            for kind in sorted({d.type for p in parts for d in p.devices})
+            DeviceRequest(kind, sum(_devices(p, kind, share) for p in parts), share)
+            for kind, share in _kinds(parts)
         ),
     )
+
+
+def _kinds(parts: list[Resources]) -> list[tuple[str, DeviceShare | None]]:
+    """Return each (type, share) asked for, ascending by type, whole first, else as first met."""
+    met = dict.fromkeys((d.type, d.share) for p in parts for d in p.devices)
+    return sorted(met, key=lambda kind: (kind[0], kind[1] is not None))
+
+
+def _devices(resources: Resources, kind: str, share: DeviceShare | None) -> int:
+    return sum(d.count for d in resources.devices if (d.type, d.share) == (kind, share))
 
 
 def pods_of(gangs: tuple[Gang, ...]) -> Iterator[Pod]:

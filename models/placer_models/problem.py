@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from placer_models.goals import Tier, before_links, tiers_for
 from placer_models.links import Board
 from placer_models.policy import AlignmentPolicy, BindPolicy, DeviceScope
+from placer_models.shares import ShareNeed, ShareTake, Slot
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +61,11 @@ class DeviceBank:
     """The healthy devices of one type on a node.
 
     Attributes:
-        free: Free devices of each twin class of the board.
+        free: Free devices of each twin class of the board: nobody has any part of them.
         cells: Index of the cell of each twin class; None where it has no NUMA node.
+        slots: For each twin class the devices that can take shares: those that are
+            shared already, then as many as are free. Empty where no pod of the batch
+            asks for shares of the type.
 
     """
 
@@ -69,6 +73,11 @@ class DeviceBank:
     board: Board
     free: tuple[int, ...]
     cells: tuple[int | None, ...]
+    slots: tuple[tuple[Slot, ...], ...] = ()
+
+    def is_free(self, twin: int, slot: int) -> bool:
+        """Return whether nobody has any part of the device of a slot."""
+        return slot >= len(self.slots[twin]) - self.free[twin]
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +125,8 @@ class Shape:
         shared: The pod runs in the shared pool (LS).
         best_effort: The pod runs in the BE pool.
         memory: In the Problem's memory units.
-        devices: (type, count), ascending by type, no zeros.
+        devices: Whole devices: (type, count), ascending by type, no zeros.
+        shares: Shares of devices, all of different ones, no zeros.
         best_pair_minimum: Of any equal-sized GPU set that the pod may have on any empty
             node it may go to, in 0.01 GB/s; 0 for fewer than two GPUs.
         pages: Hugepages of each of the Problem's page sizes.
@@ -135,13 +145,19 @@ class Shape:
     best_pair_minimum: int
     pages: tuple[int, ...] = ()
     scopes: tuple[tuple[str, DeviceScope], ...] = ()
+    shares: tuple[ShareNeed, ...] = ()
 
     def scope_of(self, device_type: str) -> DeviceScope:
         """Return within what all devices of the type must be."""
         return dict(self.scopes).get(device_type, DeviceScope.NODE)
 
     def count_of(self, device_type: str) -> int:
-        """Return how many devices of the type the shape asks for."""
+        """Return how many devices of the type the shape asks for, whole or in part."""
+        shared = sum(need.count for need in self.shares if need.type == device_type)
+        return self.whole_of(device_type) + shared
+
+    def whole_of(self, device_type: str) -> int:
+        """Return how many whole devices of the type the shape asks for."""
         return sum(count for kind, count in self.devices if kind == device_type)
 
     @property
@@ -286,9 +302,10 @@ class Choice:
     Attributes:
         cores: One a core class of the node.
         memory: Units from each cell of the node; None: it may come from anywhere.
-        devices: For each bank of the node, devices from each twin class.
+        devices: For each bank of the node, whole devices from each twin class.
         pages: For each page size, hugepages from each cell; empty where the pod asks
             for none, or where they may come from anywhere as its memory may.
+        shares: Shares of devices, ascending.
 
     """
 
@@ -297,6 +314,15 @@ class Choice:
     memory: tuple[int, ...] | None
     devices: tuple[tuple[int, ...], ...]
     pages: tuple[tuple[int, ...], ...] = ()
+    shares: tuple[ShareTake, ...] = ()
+
+    def touched(self, bank: int) -> tuple[int, ...]:
+        """Return the devices of each twin class of a bank, whole ones and shares."""
+        counts = list(self.devices[bank])
+        for take in self.shares:
+            if take.bank == bank:
+                counts[take.twin] += 1
+        return tuple(counts)
 
 
 Choices = dict[int, Choice]

@@ -9,6 +9,7 @@ from placer.greedy.devices import Devices, outside_partitions, pick_devices, poi
 from placer.greedy.localities import core_options, groups_beyond
 from placer.greedy.masks import masks
 from placer.greedy.residual import Inside, Residual, sums_allow
+from placer.greedy.slots import slots_fitting
 from placer_models.alignment import Amounts, width
 from placer_models.goals import GPU_POINTS, WHOLE_CORE_POINTS
 from placer_models.policy import AlignmentPolicy
@@ -130,7 +131,8 @@ def _need(residual: Residual, shape: Shape) -> Amounts:
     devices = (
         max(0, count - free) for (_, count), free in zip(shape.devices, of_no_cell, strict=True)
     )
-    return (shape.owned_cpus, shape.memory, *shape.pages, *devices)
+    shares = (max(0, n.count - slots_fitting(residual, n, None)) for n in shape.shares)
+    return (shape.owned_cpus, shape.memory, *shape.pages, *devices, *shares)
 
 
 def _amounts(residual: Residual, shape: Shape, fit: Fit, cell: int) -> Amounts:
@@ -156,7 +158,7 @@ def _devices_in(residual: Residual, shape: Shape, cell: int) -> tuple[int, ...]:
             if home == cell
         )
         for kind, _ in shape.devices
-    )
+    ) + tuple(slots_fitting(residual, need, cell) for need in shape.shares)
 
 
 def _kind(residual: Residual, shape: Shape, cell: int) -> Hashable:
@@ -212,7 +214,8 @@ def _offer_of(
             used.update(cell for cell, amount in enumerate(found) if amount)
             pages.append(found)
     price = _price(residual, shape, fit, devices, cores, len(used))
-    return Offer(price, Inside(cores, memory, devices.counts, tuple(pages)))
+    inside = Inside(cores, memory, devices.counts, tuple(pages), devices.shares)
+    return Offer(price, inside)
 
 
 def _pick_memory(
@@ -245,7 +248,7 @@ def _price(
         bind = against_policy(residual, shape, fit, cores) - fit.bind_remainder
     gpus = devices.gpus
     linked = gpus is not None and sum(gpus.counts) > 1
-    lost = GPU_POINTS * points_lost(residual, devices.counts)
+    lost = GPU_POINTS * points_lost(residual, devices.counts, devices.shares)
     if shape.owned_cpus:
         lost += WHOLE_CORE_POINTS * whole_cores_lost(residual, cores)
     return Price(

@@ -19,12 +19,13 @@ def device_types(problem: Problem) -> tuple[str, ...]:
     """Return every device type that some node has or some shape asks for."""
     had = {bank.type for node in problem.nodes for bank in node.banks}
     asked = {kind for shape in problem.shapes for kind, _ in shape.devices}
+    asked |= {need.type for shape in problem.shapes for need in shape.shares}
     return tuple(sorted(had | asked))
 
 
 def column_count(types: Sequence[str]) -> int:
     """Return how many numbers a row has."""
-    return 7 + len(types)
+    return 8 + len(types)
 
 
 def spare_of(row: Sequence[int], largest: Sequence[int]) -> int:
@@ -52,7 +53,22 @@ def row_of(residual: Residual, types: Iterable[str]) -> tuple[int, ...]:
         sum(whole_cores(facts, left) * facts.threads for facts, left in classes),
         residual.memory_total,
         *(devices.get(kind, 0) for kind in types),
+        _percent_left(residual),
     )
+
+
+def _percent_left(residual: Residual) -> int:
+    """Return what is left of devices that take shares; a free one has 100 percent."""
+    return sum(
+        100 * sum(free) + sum(left.slot.percent for of in slots for left in of if left.shared)
+        for free, slots in zip(residual.devices, residual.slots, strict=True)
+        if slots
+    )
+
+
+def _percent_asked(shape: Shape) -> int:
+    """Return the percent of devices that the shares of a shape sum to."""
+    return sum(need.count * (need.share.percent or 0) for need in shape.shares)
 
 
 def least_row(shape: Shape, fits: Iterable[Fit | None], types: Iterable[str]) -> NDArray[np.int64]:
@@ -80,7 +96,8 @@ def least_row(shape: Shape, fits: Iterable[Fit | None], types: Iterable[str]) ->
             owned,
             owned if only_whole else 0,
             shape.memory,
-            *(shape.count_of(kind) for kind in types),
+            *(shape.whole_of(kind) for kind in types),
+            _percent_asked(shape),
         ],
         dtype=np.int64,
     )

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from placer.greedy.joint import Taken, groups_apart, pick_in_scopes
 from placer.greedy.residual import Bank, Residual
+from placer.greedy.slots import fitting_counts, pick_parts
 from placer_models.device import GPU
 from placer_models.links import (
     Selection,
@@ -16,16 +17,18 @@ from placer_models.links import (
     usable_points,
 )
 from placer_models.problem import JointFit, Shape
+from placer_models.shares import ShareTake
 
 
 class Devices(NamedTuple):
     """Devices for one pod.
 
     Attributes:
-        counts: For each bank, devices from each twin class.
-        gpus: The GPUs among them; None where the pod asks for none.
+        counts: For each bank, whole devices from each twin class.
+        gpus: The GPUs among them, whole or in part; None where the pod asks for none.
         cells: Cells that they are on.
         apart: What they cost in tier ``joint``.
+        shares: Shares of devices, ascending.
 
     """
 
@@ -33,6 +36,7 @@ class Devices(NamedTuple):
     gpus: Selection | None
     cells: frozenset[int]
     apart: int = 0
+    shares: tuple[ShareTake, ...] = ()
 
 
 def pick_devices(
@@ -44,15 +48,16 @@ def pick_devices(
     close to them as can be.
     """
     asked = dict(shape.devices)
+    shared = {need.type for need in shape.shares}
     banks = residual.layout.banks
-    if asked.keys() - {bank.type for bank in banks}:
+    if (asked.keys() | shared) - {bank.type for bank in banks}:
         return None
     together: Taken = {}
     if joint is not None:
         found = pick_in_scopes(
             joint,
             {bank.type: bank.board for bank in banks},
-            {b.type: within(b, f, cells) for b, f in zip(banks, residual.devices, strict=True)},
+            {b.type: reachable(residual, shape, i, cells) for i, b in enumerate(banks)},
             dict(shape.scopes),
         )
         if found is None:
@@ -60,36 +65,64 @@ def pick_devices(
         together = found
     counts = [(0,) * len(free) for free in residual.devices]
     gpus: Selection | None = None
+    shares: list[ShareTake] = []
     used: set[int] = set()
     for position in sorted(range(len(banks)), key=lambda i: banks[i].type != GPU):
         bank = banks[position]
         want = asked.get(bank.type, 0)
-        if not want:
-            continue
-        free = within(bank, residual.devices[position], cells)
-        if sum(free) < want:
-            return None
-        if bank.type in together:
-            counts[position] = together[bank.type]
-            if bank.type == GPU:
-                gpus = _selection(bank, counts[position])
-        elif bank.type == GPU:
-            gpus = best_permitted(bank.board, want, free, shape.scope_of(GPU))
-            if gpus is None:
+        if bank.type in shared:
+            parts = pick_parts(residual, shape, cells, position, together.get(bank.type))
+            if parts is None:
                 return None
-            counts[position] = gpus.counts
+            counts[position], takes = parts
+            shares += takes
+        elif want:
+            free = within(bank, residual.devices[position], cells)
+            if sum(free) < want:
+                return None
+            picked = together.get(bank.type) or _pick(bank, free, want, shape, used)
+            if picked is None:
+                return None
+            counts[position] = picked
         else:
-            near = [
-                _nearest(bank, room, want, used)
-                for room in rooms(bank.board, want, free, shape.scope_of(bank.type))
-            ]
-            if not near:
-                return None
-            counts[position] = min(near, key=lambda taken: _strangers(bank, taken, used))
-        pairs = zip(counts[position], bank.cells, strict=True)
+            continue
+        touched = _with_shares(counts[position], [t for t in shares if t.bank == position])
+        if bank.type == GPU:
+            gpus = _selection(bank, touched)
+        pairs = zip(touched, bank.cells, strict=True)
         used.update(cell for count, cell in pairs if count and cell is not None)
     apart = groups_apart(joint, together) if joint else 0
-    return Devices(tuple(counts), gpus, frozenset(used), apart)
+    return Devices(tuple(counts), gpus, frozenset(used), apart, tuple(sorted(shares)))
+
+
+def _pick(
+    bank: Bank, free: tuple[int, ...], want: int, shape: Shape, near: set[int]
+) -> tuple[int, ...] | None:
+    """Return the best whole devices of one type; None: there is no set that may be."""
+    scope = shape.scope_of(bank.type)
+    if bank.type == GPU:
+        best = best_permitted(bank.board, want, free, scope)
+        return best.counts if best else None
+    found = [_nearest(bank, room, want, near) for room in rooms(bank.board, want, free, scope)]
+    return min(found, key=lambda taken: _strangers(bank, taken, near), default=None)
+
+
+def _with_shares(counts: tuple[int, ...], shares: list[ShareTake]) -> tuple[int, ...]:
+    """Return the devices of each twin class with those that give shares."""
+    touched = list(counts)
+    for take in shares:
+        touched[take.twin] += 1
+    return tuple(touched)
+
+
+def reachable(
+    residual: Residual, shape: Shape, position: int, cells: Collection[int]
+) -> tuple[int, ...]:
+    """Return how many devices of each twin class of a bank the pod could have a part of."""
+    bank, free = residual.layout.banks[position], residual.devices[position]
+    if any(need.type == bank.type for need in shape.shares):
+        return fitting_counts(residual, shape, cells, position)
+    return within(bank, free, cells)
 
 
 def within(bank: Bank, free: tuple[int, ...], cells: Collection[int]) -> tuple[int, ...]:
@@ -100,12 +133,18 @@ def within(bank: Bank, free: tuple[int, ...], cells: Collection[int]) -> tuple[i
     )
 
 
-def points_lost(residual: Residual, counts: tuple[tuple[int, ...], ...]) -> int:
+def points_lost(
+    residual: Residual, counts: tuple[tuple[int, ...], ...], shares: tuple[ShareTake, ...] = ()
+) -> int:
     """Return how many usable points of GPUs the node loses with these devices."""
     lost = 0
-    for bank, free, taken in zip(residual.layout.banks, residual.devices, counts, strict=True):
-        if bank.type == GPU and any(taken):
-            left = tuple(have - take for have, take in zip(free, taken, strict=True))
+    for i, (bank, free, taken) in enumerate(
+        zip(residual.layout.banks, residual.devices, counts, strict=True)
+    ):
+        opened = [t for t in shares if t.bank == i and not residual.slots[i][t.twin][t.slot].shared]
+        if bank.type == GPU and (any(taken) or opened):
+            gone = _with_shares(taken, opened)
+            left = tuple(have - take for have, take in zip(free, gone, strict=True))
             lost += usable_points(bank.board, free) - usable_points(bank.board, left)
     return lost
 

@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 from placer.greedy.chooser import choose
 from placer.greedy.columns import column_count, device_types, least_row, row_of, spare_of
 from placer.greedy.ranking import Bid, Ranking
-from placer.greedy.residual import Inside, Residual, after, layouts_of, residual_of
+from placer.greedy.residual import Inside, Residual, layouts_of, residual_of
+from placer.greedy.taking import after
 from placer_models.problem import Choice, Choices, Problem
 
 
@@ -103,7 +104,7 @@ class Fleet:
     def take(self, pod: int, choice: Choice) -> None:
         """Give the pod a place that is free."""
         node = choice.node
-        inside = Inside(choice.cores, choice.memory, choice.devices, choice.pages)
+        inside = Inside(choice.cores, choice.memory, choice.devices, choice.pages, choice.shares)
         self._journal.append((pod, self._states[node]))
         self._choices[pod] = choice
         self._set(node, self.leaves(self.problem.pods[pod], self._states[node], inside))

@@ -110,8 +110,10 @@ def _fence(fleet: Fleet, state: int, found: Gathering) -> int | None:
     """
     residual = fleet.residual(state)
     for i, bank in enumerate(residual.layout.banks):
+        if bank.type != GPU or residual.slots[i]:
+            continue  # Shares are fenced in by what is shared already.
         taken = sum(sum(inside.devices[i]) for _, inside in found.members)
-        if bank.type != GPU or not _pair_sum_short(fleet, state, found.members):
+        if not _pair_sum_short(fleet, state, found.members):
             continue
         best = best_selection(bank.board, taken, residual.devices[i])
         if best is not None:
@@ -125,6 +127,9 @@ def _pair_sum_short(fleet: Fleet, state: int, members: Sequence[tuple[int, Insid
     short = 0
     for i, bank in enumerate(fleet.residual(state).layout.banks):
         counts = tuple(map(sum, zip(*(inside.devices[i] for _, inside in members), strict=True)))
+        shared = {(t.twin, t.slot) for _, inside in members for t in inside.shares if t.bank == i}
+        for twin, _ in shared:
+            counts = (*counts[:twin], counts[twin] + 1, *counts[twin + 1 :])
         if bank.type == GPU and sum(counts) > 1:
             short += (best_pair_sum(bank.board, sum(counts)) or 0) - pair_sum(bank.board, counts)
     return short

@@ -34,6 +34,7 @@ def most_value_first(problem: Problem) -> Callable[[GangTask], Key]:
     free = (
         sum(sum(bank.free) for node in problem.nodes for bank in node.banks if bank.type == GPU),
         sum(sum(map(sum, (b.free for b in node.banks if b.type != GPU))) for node in problem.nodes),
+        sum(s.percent for node in problem.nodes for b in node.banks for of in b.slots for s in of),
         sum(node.pool_milli for node in problem.nodes),
         sum(cell.memory for node in problem.nodes for cell in node.cells),
     )
@@ -58,13 +59,16 @@ def hardest_first(problem: Problem, pods: Iterable[int]) -> list[int]:
     return sorted(pods, key=lambda pod: (tuple(-amount for amount in sizes[pod]), pod))
 
 
-def _sizes(problem: Problem, pods: Iterable[int]) -> list[tuple[int, int, int, int]]:
-    """Return GPUs, other devices, CPUs in milli and memory of each pod."""
-    found = []
+def _sizes(problem: Problem, pods: Iterable[int]) -> list[tuple[int, ...]]:
+    """Return GPUs, other devices, percent of shared ones, CPUs in milli and memory of each pod."""
+    found: list[tuple[int, ...]] = []
     for pod in pods:
         shape = problem.shape_of(pod)
-        gpus = shape.count_of(GPU)
+        gpus = shape.whole_of(GPU)
+        shared = sum(
+            n.count * max(n.share.percent or 0, n.share.memory_percent or 1) for n in shape.shares
+        )
         others = sum(count for _, count in shape.devices) - gpus
         cpu_milli = 1000 * shape.owned_cpus + shape.shared_milli + shape.best_effort_milli
-        found.append((gpus, others, cpu_milli, shape.memory))
+        found.append((gpus, others, shared, cpu_milli, shape.memory))
     return found

@@ -1,11 +1,12 @@
 """What is left on a node while pods are being placed: values, never changed in place."""
 
 from dataclasses import dataclass
-from operator import le, sub
+from operator import le
 from typing import NamedTuple
 
 from placer_models.links import Board
 from placer_models.problem import Choice, CoreTake, NodeState, Shape
+from placer_models.shares import ShareTake, Slot
 
 NO_CORES = CoreTake()
 """Nothing of a core class."""
@@ -39,6 +40,23 @@ class ClassLeft(NamedTuple):
     cores: int
     threads: int
     broken: int
+
+
+class SlotLeft(NamedTuple):
+    """A device that can take shares.
+
+    Attributes:
+        slot: What is left of it.
+        shared: Pods have shares of it.
+
+    """
+
+    slot: Slot
+    shared: bool
+
+
+Slots = tuple[tuple[SlotLeft, ...], ...]
+"""For each twin class of a bank, the devices that can take shares."""
 
 
 class Bank(NamedTuple):
@@ -76,6 +94,7 @@ class Residual:
         pages: For each page size, hugepages that may still be pinned to each cell.
         pages_total: What may still be taken altogether of each size.
         devices: For each bank, free devices of each twin class.
+        slots: For each bank, the slots of each twin class; as in ``DeviceBank``.
 
     """
 
@@ -92,6 +111,7 @@ class Residual:
     has_best_effort: bool
     pages: tuple[tuple[int, ...], ...] = ()
     pages_total: tuple[int, ...] = ()
+    slots: tuple[Slots, ...] = ()
 
 
 class Inside(NamedTuple):
@@ -101,10 +121,11 @@ class Inside(NamedTuple):
     memory: tuple[int, ...] | None
     devices: tuple[tuple[int, ...], ...]
     pages: tuple[tuple[int, ...], ...] = ()
+    shares: tuple[ShareTake, ...] = ()
 
     def on(self, node: int) -> Choice:
         """Return the same on a node."""
-        return Choice(node, self.cores, self.memory, self.devices, self.pages)
+        return Choice(node, self.cores, self.memory, self.devices, self.pages, self.shares)
 
 
 def layouts_of(nodes: tuple[NodeState, ...]) -> tuple[Layout, ...]:
@@ -143,6 +164,13 @@ def residual_of(node: NodeState, layout: Layout) -> Residual:
         has_best_effort=node.has_best_effort,
         pages=pages,
         pages_total=tuple(map(sum, pages)),
+        slots=tuple(
+            tuple(
+                tuple(SlotLeft(slot, not bank.is_free(twin, at)) for at, slot in enumerate(slots))
+                for twin, slots in enumerate(bank.slots)
+            )
+            for bank in node.banks
+        ),
     )
 
 
@@ -151,46 +179,6 @@ def after_cores(facts: ClassFacts, left: ClassLeft, take: CoreTake) -> ClassLeft
     threads = left.threads + take.threads
     broken = max(-(-threads // facts.free), left.broken, take.touched)
     return ClassLeft(left.cores - take.whole, threads, broken)
-
-
-def after(residual: Residual, shape: Shape, inside: Inside) -> Residual:
-    """Return what is left once a pod of the shape has the place."""
-    owned_milli = 1000 * shape.owned_cpus
-    exclusive_cpus = shape.owned_cpus if shape.exclusive else 0
-    memory = residual.memory
-    if inside.memory is not None:
-        memory = tuple(have - take for have, take in zip(memory, inside.memory, strict=True))
-    pages = residual.pages
-    if inside.pages:
-        pages = tuple(
-            tuple(have - take for have, take in zip(free, taken, strict=True))
-            for free, taken in zip(pages, inside.pages, strict=True)
-        )
-    return Residual(
-        layout=residual.layout,
-        cores=tuple(
-            left if take is NO_CORES else after_cores(facts, left, take)
-            for facts, left, take in zip(
-                residual.layout.classes, residual.cores, inside.cores, strict=True
-            )
-        ),
-        memory=memory,
-        memory_total=residual.memory_total - shape.memory,
-        devices=tuple(
-            tuple(have - take for have, take in zip(free, counts, strict=True))
-            for free, counts in zip(residual.devices, inside.devices, strict=True)
-        ),
-        pool_milli=residual.pool_milli - owned_milli - shape.shared_milli,
-        best_effort_milli=residual.best_effort_milli
-        - 1000 * exclusive_cpus
-        - shape.best_effort_milli,
-        pool_cpus=residual.pool_cpus - shape.owned_cpus,
-        best_effort_cpus=residual.best_effort_cpus - exclusive_cpus,
-        has_shared=residual.has_shared or shape.shared,
-        has_best_effort=residual.has_best_effort or shape.best_effort,
-        pages=pages,
-        pages_total=tuple(map(sub, residual.pages_total, shape.pages)),
-    )
 
 
 def sums_allow(residual: Residual, shape: Shape) -> bool:

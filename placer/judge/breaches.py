@@ -19,6 +19,7 @@ from placer.judge.partitions import device_scope, partition
 from placer.judge.pods import cordon, known, node_selector
 from placer.judge.pools import be_pool, containers, shared_pool
 from placer.judge.scene import scene_of
+from placer.judge.shares import device_share
 from placer_models.cluster import Instance
 from placer_models.placement import Placement
 
@@ -41,6 +42,7 @@ RULES: Mapping[str, Rule] = {
     "device-health": device_health,
     "device-exclusive": device_exclusive,
     "device-count": device_count,
+    "device-share": device_share,
     "joint": joint,
     "partition": partition,
     "device-scope": device_scope,

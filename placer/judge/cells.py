@@ -46,9 +46,9 @@ def empty_cells(
     for pages in tenant.requests.hugepages:
         need.append(pages.count)
         columns.append([inside.pages_in.get((cell, pages.page_bytes), 0) for cell in cells])
-    for asked in tenant.requests.devices:
-        homes = [device.numa_node for device in inside.healthy.get(asked.type, ())]
+    for kind in sorted({asked.type for asked in tenant.requests.devices}):
+        homes = [device.numa_node for device in inside.healthy.get(kind, ())]
         if None not in homes:
-            need.append(asked.count)
+            need.append(tenant.requests.count_of(kind))
             columns.append([homes.count(cell) for cell in cells])
     return tuple(zip(*columns, strict=True)), tuple(need)

@@ -44,32 +44,46 @@ def device_health(scene: Scene) -> Iterator[Finding]:
 
 
 def device_exclusive(scene: Scene) -> Iterator[Finding]:
-    """A device has one holder, running pods included."""
+    """A device has one holder, or several that hold a share each; running pods included."""
     for site in scene.touched():
-        holder: dict[tuple[str, int], Tenant] = {}
+        holders: dict[tuple[str, int], list[tuple[Tenant, bool]]] = {}
         for tenant in site.tenants:
             for grant in tenant.place.devices:
-                key = grant.type, grant.minor
-                first = holder.get(key)
-                holder.setdefault(key, tenant)
-                if first is not None and (first.new or tenant.new):
-                    yield Finding(
-                        tenant.title,
-                        f"pod {tenant.title!r} holds {grant.type} {grant.minor} of node "
-                        f"{site.node.name!r}, which pod {first.title!r} holds; "
-                        "a device has one holder, once",
-                    )
+                before = holders.setdefault((grant.type, grant.minor), [])
+                whole = grant.share is None
+                for other, had_whole in before:
+                    alone = whole or had_whole or other is tenant
+                    if alone and (other.new or tenant.new):
+                        yield Finding(
+                            tenant.title,
+                            f"pod {tenant.title!r} holds {grant.type} {grant.minor} of node "
+                            f"{site.node.name!r}, which pod {other.title!r} holds; "
+                            "a device has one holder, once, or pods with a share each",
+                        )
+                        break
+                before.append((tenant, whole))
 
 
 def device_count(scene: Scene) -> Iterator[Finding]:
-    """A pod holds as many devices of each type as it asks for."""
+    """A pod holds as many devices of each type as it asks for, whole ones where it does."""
     for _, tenant in scene.newcomers():
         held = Counter(grant.type for grant in tenant.place.devices)
-        asked = {request.type: request.count for request in tenant.requests.devices}
+        whole = Counter(g.type for g in tenant.place.devices if g.share is None)
+        asked: Counter[str] = Counter()
+        asked_whole: Counter[str] = Counter()
+        for request in tenant.requests.devices:
+            asked[request.type] += request.count
+            asked_whole[request.type] += request.count if request.share is None else 0
         for kind in sorted({*held, *asked}):
-            if held[kind] != asked.get(kind, 0):
+            if held[kind] != asked[kind]:
                 yield Finding(
                     tenant.title,
                     f"pod {tenant.title!r} holds {held[kind]} devices of type {kind!r}; "
-                    f"its request is {asked.get(kind, 0)}",
+                    f"its request is {asked[kind]}",
+                )
+            elif whole[kind] != asked_whole[kind]:
+                yield Finding(
+                    tenant.title,
+                    f"pod {tenant.title!r} holds {whole[kind]} whole devices of type {kind!r}; "
+                    f"its request is {asked_whole[kind]}, and shares of the others",
                 )

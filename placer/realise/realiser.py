@@ -6,13 +6,13 @@ from dataclasses import dataclass, replace
 
 from placer.realise.containers import in_parts, in_pool
 from placer.realise.cores import Want, pick_cpus
+from placer.realise.devices import grants_of
 from placer.realise.memory import MemoryWant, split_memory
 from placer.state.account import Account
 from placer.state.core_classes import core_classes
 from placer_models.cluster import Instance, Node
 from placer_models.cpuset import CpuSet
 from placer_models.device import GPU
-from placer_models.links import counts_of, minors_of
 from placer_models.placement import DeviceGrant, Placement, PodPlacement
 from placer_models.pod import Gang, Pod
 from placer_models.policy import BindPolicy, QosClass
@@ -88,18 +88,21 @@ def _on_node(
     cpus = _cpus(node, account, problem, state, pods)
     if isinstance(cpus, str):
         return cpus
-    minors = _minors(account, state, pods)
-    if isinstance(minors, str):
-        return minors
+    granted = grants_of(
+        account, state, [(one.pod.title, problem.shape_of(one.index), one.choice) for one in pods]
+    )
+    if isinstance(granted, str):
+        return granted
     cell_of = {cell.numa_node: index for index, cell in enumerate(state.cells)}
     wants = []
-    for one, own, devices in zip(pods, cpus, minors, strict=True):
+    for one, own, grants in zip(pods, cpus, granted, strict=True):
+        held = {(grant.type, grant.minor) for grant in grants}
         homes = [node.machine.topology.cpu[cpu].numa_node for cpu in own]
         near = Counter(cell_of[home] for home in homes)
         near.update(
             cell_of[d.numa_node]
             for d in account.devices
-            if (d.type, d.minor) in devices and d.numa_node is not None
+            if (d.type, d.minor) in held and d.numa_node is not None
         )
         nearest = tuple(sorted(near, key=lambda cell: (-near[cell], cell)))
         amount = problem.shape_of(one.index).memory
@@ -125,9 +128,8 @@ def _on_node(
             return f"its pods take more hugepages of {page_bytes} bytes than there are"
         pages.append(split)
     pools = _pools(account, pods, cpus)
-    ids = {(device.type, device.minor): device.id for device in account.devices}
     placed = {}
-    for at, (one, own, devices, units) in enumerate(zip(pods, cpus, minors, memory, strict=True)):
+    for at, (one, own, grants, units) in enumerate(zip(pods, cpus, granted, memory, strict=True)):
         spec = one.pod.spec
         if spec.qos.owns_cpus:
             cpuset = frozenset(own)
@@ -135,7 +137,6 @@ def _on_node(
         else:
             cpuset = pools[spec.qos]
             containers = in_pool(spec.containers, cpuset)
-        grants = tuple(DeviceGrant(kind, minor, ids[kind, minor]) for kind, minor in devices)
         placed[one.index] = PodPlacement(
             name=one.pod.name,
             namespace=one.pod.namespace,
@@ -199,29 +200,6 @@ def _cpus(
 def _amounts(choice: Choice, position: int) -> tuple[int, int]:
     take = choice.cores[position]
     return take.whole, take.threads
-
-
-def _minors(
-    account: Account, state: NodeState, pods: Sequence[_Newcomer]
-) -> list[list[tuple[str, int]]] | str:
-    """Return the devices of every pod, ascending by (type, minor)."""
-    granted: list[list[tuple[str, int]]] = [[] for _ in pods]
-    for position, bank in enumerate(state.banks):
-        free = {minor for kind, minor in account.free_devices if kind == bank.type}
-        for one, devices in zip(pods, granted, strict=True):
-            counts = one.choice.devices[position]
-            if not any(counts):
-                continue
-            had = counts_of(bank.board, free)
-            if any(want > have for want, have in zip(counts, had, strict=True)):
-                return (
-                    f"pod {one.pod.title!r} takes {sum(counts)} {bank.type} devices; "
-                    f"{len(free)} are free, and not those"
-                )
-            minors = minors_of(bank.board, counts, free)
-            free.difference_update(minors)
-            devices.extend((bank.type, minor) for minor in sorted(minors))
-    return [sorted(devices) for devices in granted]
 
 
 def _pools(

@@ -66,7 +66,7 @@ def without_links(problem: Problem) -> Problem:
 def _stays(problem: Problem, bank: DeviceBank) -> bool:
     """Return whether rules look at which GPUs of a cell a pod has."""
     scoped = any(kind == GPU for shape in problem.shapes for kind, _ in shape.scopes)
-    return scoped or bank.board.partitions is not None
+    return scoped or bool(bank.slots) or bank.board.partitions is not None
 
 
 def _together(problem: Problem, node: NodeState) -> list[list[int]]:

@@ -1,7 +1,9 @@
 """The whole batch as one model: a start in, the best choices and bounds out."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+
+from ortools.sat.python.cp_model import IntVar
 
 from placer.search.budget import Budget
 from placer.search.cp import Solution, hint
@@ -11,6 +13,7 @@ from placer_models.cpsat.batch import BatchModel, build_batch_model
 from placer_models.cpsat.variables import Decisions, Seat
 from placer_models.goals import Sense
 from placer_models.problem import Choice, Choices, CoreTake, Problem
+from placer_models.shares import ShareTake
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +99,14 @@ def choices_of(problem: Problem, batch: BatchModel, solution: Solution) -> Choic
     return choices
 
 
+def _shares(seat: Seat, count: int, value: Callable[[IntVar], int]) -> list[tuple[ShareTake, ...]]:
+    """Deal the shares of a seat out: pods that are counted together have one each."""
+    takes = [taken.take for taken in seat.takes for _ in range(value(taken.count))]
+    if count == 1:
+        return [tuple(sorted(takes))]
+    return [(take,) for take in takes] or [()] * count
+
+
 def _deal(problem: Problem, seat: Seat, count: int, solution: Solution) -> list[Choice]:
     """Deal what a seat takes out to its pods, each pod its own part."""
     value = solution.value
@@ -104,6 +115,7 @@ def _deal(problem: Problem, seat: Seat, count: int, solution: Solution) -> list[
     threads = [value(part.threads) for part in seat.cores]
     touched = [value(part.touched) for part in seat.cores]
     devices = [[value(taken) for taken in bank] for bank in seat.devices]
+    shares = _shares(seat, count, value)
     dealt = []
     for left in range(count, 0, -1):
         cores = [CoreTake()] * len(whole)
@@ -129,7 +141,7 @@ def _deal(problem: Problem, seat: Seat, count: int, solution: Solution) -> list[
                 # Pods that are counted together have one cell to take memory from.
                 memory=tuple(map(value, seat.memory)) if seat.memory and count == 1 else None,
                 devices=tuple(
-                    _take(bank, seat.shape.count_of(kind.type))
+                    _take(bank, seat.shape.whole_of(kind.type))
                     for bank, kind in zip(devices, node.banks, strict=True)
                 ),
                 pages=tuple(
@@ -138,6 +150,7 @@ def _deal(problem: Problem, seat: Seat, count: int, solution: Solution) -> list[
                 )
                 if any(seat.pages) and count == 1
                 else (),
+                shares=shares[count - left],
             )
         )
     return dealt

@@ -15,12 +15,14 @@ from placer.state.joint import stand_together
 from placer_models.alignment import effective_policy
 from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.device import GPU
+from placer_models.device_share import DeviceShare, room
 from placer_models.links import board_of, counts_of, rooms
 from placer_models.placement import Placement, Unplaced
 from placer_models.pod import Gang, Pod, PodSpec, pods_of
 from placer_models.policy import AlignmentPolicy, BindPolicy, QosClass
 from placer_models.problem import Problem
 from placer_models.quantity import format_bytes
+from placer_models.shares import Slot
 
 Blocker = str
 """What keeps a pod off a node, in a few words that name the rule."""
@@ -212,16 +214,22 @@ def _hugepages(node: Node, ask: _Ask, account: Account) -> Blocker | None:
 
 
 def _devices(node: Node, ask: _Ask, account: Account) -> Blocker | None:
-    for request in ask.requests.devices:
-        free = sum(device_type == request.type for device_type, _ in account.free_devices)
-        if request.count > free:
-            return f"device-count asks {request.count} {request.type}"
+    for kind in dict.fromkeys(request.type for request in ask.requests.devices):
+        asked = [request for request in ask.requests.devices if request.type == kind]
+        whole = sum(request.count for request in asked if request.share is None)
+        if whole > sum(device_type == kind for device_type, _ in account.free_devices):
+            return f"device-count asks {whole} {kind}"
+        for request in asked:
+            if request.share and request.count > _could_share(request.share, kind, account):
+                return f"device-share asks {_share_text(request.share)} of {request.count} {kind}"
+        if sum(request.count for request in asked) > _with_room(kind, account):
+            return f"device-count asks {sum(request.count for request in asked)} {kind}"
     return None
 
 
 def _joint(node: Node, ask: _Ask, account: Account) -> Blocker | None:
     spec = ask.spec
-    if spec.joint is None or stand_together(spec, node, account.free_devices):
+    if spec.joint is None or stand_together(spec, node, _could_give(ask, account)):
         return None
     types = " and ".join(f"{ask.requests.count_of(kind)} {kind}" for kind in spec.joint.types)
     return f"joint asks {types} side by side ({spec.joint.scope})"
@@ -229,9 +237,10 @@ def _joint(node: Node, ask: _Ask, account: Account) -> Blocker | None:
 
 def _device_sets(node: Node, ask: _Ask, account: Account) -> Blocker | None:
     """Name the rule that free devices, enough in number, do not keep together."""
-    for request in ask.requests.devices:
-        kind, count = request.type, request.count
-        free = {minor for device_type, minor in account.free_devices if device_type == kind}
+    for kind in dict.fromkeys(request.type for request in ask.requests.devices):
+        count = ask.requests.count_of(kind)
+        could_give = _could_give(ask, account)
+        free = {minor for device_type, minor in could_give if device_type == kind}
         if kind == GPU and node.honors_table and count:
             parts = [part for part in node.table or () if len(part) == count]
             if not any(free.issuperset(part) for part in parts):
@@ -243,6 +252,40 @@ def _device_sets(node: Node, ask: _Ask, account: Account) -> Blocker | None:
         ):
             return f"device-scope asks {count} {kind} within one {scope}"
     return None
+
+
+def _could_give(ask: _Ask, account: Account) -> frozenset[tuple[str, int]]:
+    """Return the devices that could give the pod something, each by itself."""
+    if any(request.share for request in ask.requests.devices):
+        return account.free_devices.union(account.shared_devices)
+    return account.free_devices
+
+
+def _with_room(kind: str, account: Account) -> int:
+    """Return how many devices of the type are free, or shared."""
+    return sum(k == kind for k, _ in (*account.free_devices, *account.shared_devices))
+
+
+def _could_share(share: DeviceShare, kind: str, account: Account) -> int:
+    """Return how many devices of the type could give the share, each by itself."""
+    count = 0
+    for device in account.devices:
+        key = device.type, device.minor
+        left = account.shared_devices.get(key)
+        if left is None and key in account.free_devices:
+            left = room(device.memory_bytes)
+        if device.type == kind and left is not None:
+            count += Slot(*left, device.memory_bytes).takes(share) is not None
+    return count
+
+
+def _share_text(share: DeviceShare) -> str:
+    parts = [f"{share.percent} %"] if share.percent is not None else []
+    if share.memory_bytes is not None:
+        parts.append(f"{format_bytes(share.memory_bytes)} of memory")
+    if share.memory_percent is not None:
+        parts.append(f"{share.memory_percent} % of the memory")
+    return " and ".join(parts)
 
 
 _RULES: tuple[Callable[[Node, _Ask, Account], Blocker | None], ...] = (

@@ -7,6 +7,7 @@ from ortools.sat.python.cp_model import IntVar
 
 from placer_models.cpsat.expression import Expression
 from placer_models.cpsat.variables import Decisions, Seat
+from placer_models.device import GPU
 from placer_models.problem import Choice, Choices, Problem
 
 
@@ -16,6 +17,12 @@ def hint_of(problem: Problem, x: Decisions, choices: Choices) -> Iterator[tuple[
     Interchangeable units are dealt the places of their family in the model's order,
     so that the hint keeps the rule that breaks their symmetry.
     """
+    shared = {
+        (choice.node, t.bank, t.twin, t.slot) for choice in choices.values() for t in choice.shares
+    }
+    for node, opened in enumerate(x.opened):
+        for key, literal in opened.items():
+            yield literal.index, int((node, *key) in shared)
     families: defaultdict[int, list[int]] = defaultdict(list)
     for index, unit in enumerate(x.units):
         families[unit.family].append(index)
@@ -47,8 +54,14 @@ def _seat(problem: Problem, seat: Seat, here: list[Choice]) -> Iterator[tuple[in
         for group, literal in zip(span.groups, span.touched, strict=True) if span else ():
             takes = [choice.cores[i] for choice in here for i in group]
             yield literal.index, int(any(take.whole or take.threads for take in takes))
-    for selection, literal in seat.picks:
-        yield literal.index, int(any(selection.counts in choice.devices for choice in here))
+    if seat.picks:
+        banks = problem.nodes[seat.node].banks
+        gpus = next(index for index, bank in enumerate(banks) if bank.type == GPU)
+        picked = {choice.touched(gpus) for choice in here}
+        for selection, literal in seat.picks:
+            yield literal.index, int(selection.counts in picked)
+    for share in seat.takes:
+        yield share.count.index, sum(share.take in choice.shares for choice in here)
     for i, pinned in enumerate(seat.memory):
         amount = sum(choice.memory[i] for choice in here if choice.memory is not None)
         yield from _variable(pinned, amount)
@@ -102,7 +115,7 @@ def _cells(problem: Problem, seat: Seat, choice: Choice) -> Iterator[int]:
             yield i
     for pages in choice.pages:
         yield from (i for i, count in enumerate(pages) if count)
-    for bank, taken in zip(node.banks, choice.devices, strict=True):
-        for cell, count in zip(bank.cells, taken, strict=True):
+    for index, bank in enumerate(node.banks):
+        for cell, count in zip(bank.cells, choice.touched(index), strict=True):
             if count and cell is not None:
                 yield cell

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from placer_models.cluster import Node, RunningPod
 from placer_models.cpuset import CpuSet
 from placer_models.device import Device
+from placer_models.device_share import DeviceShare, room, taken
 from placer_models.policy import QosClass
 
 
@@ -24,6 +25,8 @@ class Account:
         pages: (NUMA node, page size in bytes) -> free hugepages.
         devices: Healthy devices, ascending by (type, minor).
         free_devices: (type, minor) of those that nobody holds.
+        shared_devices: (type, minor) of those of which pods hold shares alone -> what is
+            left: percent, and memory in 0.01 bytes.
 
     """
 
@@ -38,6 +41,7 @@ class Account:
     pages: Mapping[tuple[int, int], int]
     devices: tuple[Device, ...]
     free_devices: frozenset[tuple[str, int]]
+    shared_devices: Mapping[tuple[str, int], tuple[int, int]]
 
 
 def account_of(node: Node, running: Iterable[RunningPod]) -> Account:
@@ -54,8 +58,8 @@ def account_of(node: Node, running: Iterable[RunningPod]) -> Account:
     memory = node.memory_bytes_in()
     pages = Counter(node.pages_in())
     for pod in pods:
-        for numa_node, taken in pod.placement.memory_bytes:
-            memory[numa_node] -= taken
+        for numa_node, amount in pod.placement.memory_bytes:
+            memory[numa_node] -= amount
         for numa_node, page_bytes, count in pod.placement.hugepages:
             pages[numa_node, page_bytes] -= count
     healthy = tuple(d for d in node.machine.devices if node.is_healthy(d))
@@ -73,7 +77,30 @@ def account_of(node: Node, running: Iterable[RunningPod]) -> Account:
         pages=pages,
         devices=healthy,
         free_devices=frozenset((d.type, d.minor) for d in healthy) - held,
+        shared_devices=_shared(healthy, pods),
     )
+
+
+def _shared(
+    healthy: Iterable[Device], pods: Iterable[RunningPod]
+) -> dict[tuple[str, int], tuple[int, int]]:
+    """Return what is left of the devices that pods share; below 0 counts as 0."""
+    shares: dict[tuple[str, int], list[DeviceShare | None]] = {}
+    for pod in pods:
+        for grant in pod.placement.devices:
+            shares.setdefault((grant.type, grant.minor), []).append(grant.share)
+    left = {}
+    for device in healthy:
+        held = shares.get((device.type, device.minor), [])
+        if held and None not in held:
+            parts = [taken(share, device.memory_bytes) for share in held if share is not None]
+            percent, memory = room(device.memory_bytes)
+            # A share that the device cannot give leaves nothing of it.
+            left[device.type, device.minor] = (
+                max(0, percent - sum(part[0] if part else percent for part in parts)),
+                max(0, memory - sum(part[1] if part else memory for part in parts)),
+            )
+    return left
 
 
 def _requests(pods: list[RunningPod], qos: QosClass) -> int:

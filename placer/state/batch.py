@@ -9,12 +9,14 @@ from placer.state.account import Account, account_of
 from placer.state.boards import device_board
 from placer.state.core_classes import core_classes
 from placer.state.fits import best_pair_minimum_of, fit_of
+from placer.state.slots import slots_of
 from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.goals import Tier
 from placer_models.links import counts_of
 from placer_models.pod import PodSpec, pods_of
 from placer_models.policy import DeviceScope, GatherLevel, QosClass
 from placer_models.problem import Cell, DeviceBank, GangTask, NodeState, Problem, Shape
+from placer_models.shares import ShareNeed, Slot
 from placer_models.wishes import asked_tiers
 
 
@@ -38,11 +40,12 @@ def build_problem(instance: Instance, accounts: Sequence[Account] | None = None)
     asked = asked_tiers(instance)
     unit = _memory_unit(specs, accounts)
     sizes = tuple(sorted({h.page_bytes for spec in specs for h in spec.requests.hugepages}))
+    shared = frozenset(d.type for spec in specs for d in spec.requests.devices if d.share)
     boards = {kind: _boards(kind) for kind in kinds}
     priorities = tuple(sorted({gang.priority for gang in instance.gangs}, reverse=True))
     return Problem(
         nodes=tuple(
-            _node_state(node, kind, boards[alike], account, unit, sizes, asked)
+            _node_state(node, kind, boards[alike], account, unit, sizes, asked, shared)
             for node, kind, alike, account in zip(
                 instance.nodes, kind_of, bare, accounts, strict=True
             )
@@ -109,6 +112,7 @@ def _node_state(
     unit: int,
     page_sizes: Sequence[int],
     asked: tuple[Tier, ...],
+    shared: frozenset[str],
 ) -> NodeState:
     cells = cells_of(node, account, unit, page_sizes)
     return NodeState(
@@ -122,6 +126,7 @@ def _node_state(
                 bank.board,
                 counts_of(bank.board, [m for t, m in account.free_devices if t == bank.type]),
                 bank.cells,
+                _slots(bank, account) if bank.type in shared else (),
             )
             for bank in banks
         ),
@@ -138,6 +143,11 @@ def _node_state(
     )
 
 
+def _slots(bank: DeviceBank, account: Account) -> tuple[tuple[Slot, ...], ...]:
+    found = slots_of(account, bank.type, bank.board)
+    return tuple(tuple(slot for _, slot in members) for members in found)
+
+
 def _shape(spec: PodSpec, nodes: dict[Node, int], unit: int, page_sizes: Sequence[int]) -> Shape:
     requests = spec.requests
     qos = spec.qos
@@ -149,10 +159,13 @@ def _shape(spec: PodSpec, nodes: dict[Node, int], unit: int, page_sizes: Sequenc
         shared=qos is QosClass.LS,
         best_effort=qos is QosClass.BE,
         memory=requests.memory_bytes // unit,
-        devices=tuple((d.type, d.count) for d in requests.devices if d.count),
+        devices=tuple((d.type, d.count) for d in requests.devices if d.count and not d.share),
         best_pair_minimum=best_pair_minimum_of(spec, nodes),
         pages=tuple(requests.pages_of(size) for size in page_sizes),
         scopes=_scopes(spec),
+        shares=tuple(
+            ShareNeed(d.type, d.count, d.share) for d in requests.devices if d.count and d.share
+        ),
     )
 
 

@@ -109,10 +109,11 @@ def _aligned(spec: PodSpec, node: Node) -> tuple[Amounts, list[Amounts], list[Am
     allocatable = topology.online - node.reserved_cpus
     owned = spec.requests.cpu_milli // 1000 if spec.qos.owns_cpus else 0
     kinds = []
-    for request in spec.requests.devices:
-        devices = healthy(node, request.type)
+    requests = spec.requests
+    for kind in sorted({request.type for request in requests.devices}):
+        devices = healthy(node, kind)
         if all(d.numa_node is not None for d in devices):
-            kinds.append((request.count, [d.numa_node for d in devices]))
+            kinds.append((requests.count_of(kind), [d.numa_node for d in devices]))
     memory_bytes_in = node.memory_bytes_in()
     pages_in = node.pages_in()
     sizes = [h.page_bytes for h in spec.requests.hugepages]

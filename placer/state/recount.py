@@ -1,16 +1,19 @@
 """Ids become counts again: the inverse of realising."""
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Collection, Sequence
 
 from placer.state.account import Account
 from placer.state.core_classes import core_classes
+from placer.state.slots import slots_of
 from placer_models.cluster import Instance
 from placer_models.cpuset import CpuSet
 from placer_models.links import counts_of
 from placer_models.placement import Placement, PodPlacement
 from placer_models.pod import pods_of
 from placer_models.policy import BindPolicy
-from placer_models.problem import Choice, Choices, CoreTake, NodeState, Problem
+from placer_models.problem import Choice, Choices, CoreTake, NodeState, Problem, Shape
+from placer_models.shares import ShareTake
 
 
 def recount(
@@ -27,6 +30,9 @@ def recount(
     """
     place_of = {place.key: place for place in placement.pods}
     node_of = {node.name: index for index, node in enumerate(instance.nodes)}
+    opened: defaultdict[str, set[tuple[str, int]]] = defaultdict(set)
+    for new in placement.pods:
+        opened[new.node].update((g.type, g.minor) for g in new.devices if g.share)
     choices: Choices = {}
     for index, pod in enumerate(pods_of(instance.gangs)):
         place = place_of.get(pod.key)
@@ -45,10 +51,17 @@ def recount(
                 for found, cores in classes
             ),
             memory=_memory(state, place, problem.memory_unit_bytes),
-            devices=tuple(counts_of(bank.board, place.minors(bank.type)) for bank in state.banks),
+            devices=tuple(
+                counts_of(
+                    bank.board,
+                    [g.minor for g in place.devices if g.type == bank.type and g.share is None],
+                )
+                for bank in state.banks
+            ),
             pages=tuple(_pages(state, place, size) for size in problem.page_sizes)
             if any(problem.shape_of(index).pages)
             else (),
+            shares=_shares(problem.shape_of(index), state, place, accounts[at], opened[place.node]),
         )
     return choices
 
@@ -67,6 +80,37 @@ def _take(
         threads += 0 if full else mine
         touched += bool(mine) and not full
     return CoreTake(whole, threads, touched)
+
+
+def _shares(
+    shape: Shape,
+    state: NodeState,
+    place: PodPlacement,
+    account: Account,
+    opened: Collection[tuple[str, int]],
+) -> tuple[ShareTake, ...]:
+    """Return which slot each of the pod's shares is on; devices are numbered as opened."""
+    takes = []
+    left = [need.count for need in shape.shares]
+    for position, bank in enumerate(state.banks):
+        held = [g for g in place.devices if g.type == bank.type and g.share is not None]
+        if not held:
+            continue
+        first = {minor for kind, minor in opened if kind == bank.type}
+        slot_of = {
+            minor: (twin, slot)
+            for twin, members in enumerate(slots_of(account, bank.type, bank.board, first))
+            for slot, (minor, _) in enumerate(members)
+        }
+        for grant in held:
+            index = next(
+                i
+                for i, need in enumerate(shape.shares)
+                if left[i] and (need.type, need.share) == (grant.type, grant.share)
+            )
+            left[index] -= 1
+            takes.append(ShareTake(position, *slot_of[grant.minor], index))
+    return tuple(sorted(takes))
 
 
 def _memory(state: NodeState, place: PodPlacement, unit_bytes: int) -> tuple[int, ...]:

@@ -175,13 +175,25 @@ def test_nics_without_minors_are_told_apart_by_their_ids() -> None:
     assert [held.id for held in read_device_allocated(text)] == ["a", "b"]
 
 
-def test_a_part_of_a_device_is_no_grant_yet() -> None:
+def test_a_share_of_a_device_is_a_grant() -> None:
     """
-    It can be read, but a placement has whole devices only.
+    There and back a share says its memory in bytes and in percent.
     """
-    held = DeviceAllocation("gpu", 2, DeviceShare(50, None, 50))
+    total = next(d.memory_bytes for d in NODE.machine.devices if d.type == "gpu")
+    share = DeviceShare(50, None, 50)
+    written = allocations_of(placed(DeviceGrant("gpu", 2, share=share)), NODE)
 
-    with pytest.raises(ValueError, match="gpu 2 is held in part, which is not supported yet"):
+    assert written[0].share == DeviceShare(50, total // 2, 50)
+    assert grants_of(written)[0].share == written[0].share
+
+
+def test_a_share_of_what_nobody_counts_is_no_grant() -> None:
+    """
+    It can be read, but a placement knows percent and memory alone.
+    """
+    held = DeviceAllocation("gpu", 2, DeviceShare(50, more=(("huawei.com/npu-core", 4),)))
+
+    with pytest.raises(ValueError, match=r"of gpu 2 is held huawei\.com/npu-core, which is not"):
         grants_of([held])
 
 

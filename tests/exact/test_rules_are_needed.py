@@ -19,6 +19,13 @@ from placer_models.cpsat.joint import (
 )
 from placer_models.cpsat.localities import a_pod_touches_the_groups_it_takes_from
 from placer_models.cpsat.scopes import a_pod_has_its_devices_within_their_scope
+from placer_models.cpsat.shares import (
+    a_device_with_shares_is_opened,
+    a_pod_has_the_shares_it_asks_for,
+    gpus_in_part_are_a_set_too,
+    shares_fit_their_device,
+    shares_of_a_pod_are_on_different_devices,
+)
 from placer_models.pod import Container, Gang, Pod, PodSpec, Resources
 from placer_models.policy import QosClass
 from placer_models.topology import Cpu, NumaNode, Topology
@@ -26,6 +33,7 @@ from spices_joint import joint_instance
 from spices_node_cpus import locality_instance
 from spices_numa import paged_instance
 from spices_partitions import partitioned
+from spices_shares import sharing_instance
 from worlds import tiny_instance
 
 MOST_WORLDS = 600
@@ -71,6 +79,11 @@ WORLDS: dict[Rule, MakeWorld] = {
     a_pod_touches_the_groups_it_takes_from: locality_instance,
     a_pod_uses_the_groups_it_takes_from: joint_instance,
     devices_stand_side_by_side: joint_instance,
+    a_pod_has_the_shares_it_asks_for: sharing_instance,
+    shares_of_a_pod_are_on_different_devices: sharing_instance,
+    shares_fit_their_device: sharing_instance,
+    a_device_with_shares_is_opened: sharing_instance,
+    gpus_in_part_are_a_set_too: sharing_instance,
     hugepages_fit: paged_instance,
     a_pod_has_the_hugepages_it_asks_for: paged_instance,
     a_pod_uses_the_cells_of_its_hugepages: paged_instance,

@@ -6,6 +6,7 @@ from judge.cases_joint import JOINT_CASES
 from judge.cases_node_cpus import NODE_CPU_CASES
 from judge.cases_partitions import PARTITION_CASES
 from judge.cases_pods import GANG_CASES, POD_CASES
+from judge.cases_shares import SHARE_CASES
 from judge.cases_things import ALIGNMENT_CASES, DEVICE_CASES, MEMORY_CASES
 
 CASES = (
@@ -19,6 +20,7 @@ CASES = (
     *DEVICE_CASES,
     *JOINT_CASES,
     *PARTITION_CASES,
+    *SHARE_CASES,
     *ALIGNMENT_CASES,
     *GANG_CASES,
 )

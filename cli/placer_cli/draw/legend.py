@@ -10,6 +10,7 @@ from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.links import pair_bandwidths
 from placer_cli.draw.palette import QUIET, owner_marks, owner_style
 from placer_cli.draw.residents import Resident
+from placer_cli.draw.shares import devices_of
 from placer_cli.draw.tables import table
 from placer_cli.draw.threads import Cell
 from placer_cli.draw.words import gb_per_s, memory, short_list
@@ -95,7 +96,7 @@ def links_of(node: Node, place: PodPlacement, canvas: Canvas) -> str:
 def others_of(place: PodPlacement) -> str:
     """Name the pod's devices that are no GPUs: ``rdma 0-1``."""
     kinds = sorted({grant.type for grant in place.devices} - {GPU})
-    return ", ".join(f"{kind} {short_list(place.minors(kind))}" for kind in kinds)
+    return ", ".join(f"{kind} {devices_of(place, kind)}" for kind in kinds)
 
 
 def _row(node: Node, tenant: Tenant, canvas: Canvas) -> list[Text]:
@@ -108,7 +109,7 @@ def _row(node: Node, tenant: Tenant, canvas: Canvas) -> list[Text]:
         resident.pod.spec.qos.value,
         cpus_of(resident),
         memory_of(place),
-        short_list(place.minors(GPU)),
+        devices_of(place, GPU),
         links_of(node, place, canvas),
         others_of(place),
     )

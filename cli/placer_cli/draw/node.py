@@ -50,11 +50,17 @@ def _parts(node: Node, residents: Sequence[Resident], canvas: Canvas) -> Iterato
 
 @dataclass(frozen=True, slots=True)
 class _Claims:
-    """Who holds what on the node; more than one holder is a breach, and shown as such."""
+    """Who holds what on the node; more than one holder is a breach, and shown as such.
+
+    Attributes:
+        shared: Devices of which pods hold shares alone: they may have several holders.
+
+    """
 
     cpus: Mapping[int, list[Tenant]]
     memory_bytes: Mapping[int, list[tuple[int, Tenant]]]
     devices: Mapping[tuple[str, int], list[Tenant]]
+    shared: frozenset[tuple[str, int]]
 
     @classmethod
     def of(cls, node: Node, tenants: Sequence[Tenant]) -> "_Claims":
@@ -66,7 +72,15 @@ class _Claims:
                 memory[numa].append((amount, tenant))
             for grant in tenant.resident.place.devices:
                 devices[grant.type, grant.minor].append(tenant)
-        return cls(dict(cpus), dict(memory), dict(devices))
+        grants = [grant for tenant in tenants for grant in tenant.resident.place.devices]
+        whole = {(grant.type, grant.minor) for grant in grants if grant.share is None}
+        return cls(dict(cpus), dict(memory), dict(devices), frozenset(devices.keys() - whole))
+
+    @property
+    def twice(self) -> bool:
+        """Whether something has two holders that may have one."""
+        alone = (holders for key, holders in self.devices.items() if key not in self.shared)
+        return any(len(holders) > 1 for holders in (*self.cpus.values(), *alone))
 
     def gpu(self, minor: int) -> Cell | None:
         """Return the mark of the holder of a GPU."""
@@ -115,10 +129,12 @@ def _paint(node: Node, claims: _Claims, canvas: Canvas) -> Paint:
 
     def device(device: Device) -> Text:
         holders = claims.devices.get((device.type, device.minor), [])
-        cell = holders[0].cell if holders else free
-        if len(holders) > 1 or not node.is_healthy(device):
-            cell = twice
-        return Text.assemble((f"{device.minor}:", QUIET), (cell.mark, cell.style))
+        cells = [holder.cell for holder in holders] or [free]
+        shared = (device.type, device.minor) in claims.shared
+        if (len(holders) > 1 and not shared) or not node.is_healthy(device):
+            cells = [twice]
+        pieces = ((cell.mark, cell.style) for cell in cells)
+        return Text.assemble((f"{device.minor}:", QUIET), *pieces)
 
     widest = max((len(cell.mark) for cell in cells), default=1)
     return Paint(cpu, widest, amount, device)
@@ -133,7 +149,7 @@ def _marks_line(node: Node, claims: _Claims, canvas: Canvas) -> Text:
         pieces.append(Text.assemble((marks.offline, BAD), (" offline", QUIET)))
     if not all(node.is_healthy(device) for device in node.machine.devices):
         pieces.append(Text.assemble((marks.broken, BAD), (" unhealthy", QUIET)))
-    if any(len(holders) > 1 for holders in (*claims.cpus.values(), *claims.devices.values())):
+    if claims.twice:
         pieces.append(Text.assemble((marks.broken, BAD), (" claimed twice", BAD)))
     return flow(pieces, canvas.width)
 

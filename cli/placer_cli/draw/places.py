@@ -10,9 +10,10 @@ from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.legend import PLACE_WRAPS, cpus_of, links_of, memory_of, others_of
 from placer_cli.draw.palette import QUIET, STRONG
 from placer_cli.draw.residents import Resident
+from placer_cli.draw.shares import devices_of
 from placer_cli.draw.tables import table
 from placer_cli.draw.waiting import asked
-from placer_cli.draw.words import fold_names, short_list, stem, title_of
+from placer_cli.draw.words import fold_names, stem, title_of
 from placer_models.cluster import Instance, Node
 from placer_models.device import GPU
 from placer_models.placement import Unplaced
@@ -78,7 +79,7 @@ def _where(resident: Resident, nodes: Mapping[str, Node], canvas: Canvas) -> tup
         resident.pod.spec.qos.value,
         cpus_of(resident),
         memory_of(place),
-        short_list(place.minors(GPU)),
+        devices_of(place, GPU),
         links_of(nodes[place.node], place, canvas),
         others_of(place),
     )

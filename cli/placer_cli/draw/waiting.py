@@ -7,6 +7,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from placer_cli.draw.flow import titled
+from placer_cli.draw.shares import share
 from placer_cli.draw.tables import table
 from placer_cli.draw.words import cpus, fold_names, memory, stem
 from placer_models.cluster import Instance
@@ -41,7 +42,10 @@ def asked(spec: PodSpec) -> str:
     parts = [f"{cpus(need.cpu_milli)} CPUs"] if need.cpu_milli else []
     parts += [memory(need.memory_bytes)] if need.memory_bytes else []
     parts += [f"{pages.count}x{memory(pages.page_bytes)} pages" for pages in need.hugepages]
-    parts += [f"{device.count} {device.type}" for device in need.devices]
+    parts += [
+        f"{device.count} {device.type}" + (f" ({share(device.share)})" if device.share else "")
+        for device in need.devices
+    ]
     return ", ".join(parts) or "nothing"
 
 

@@ -60,10 +60,11 @@ def allocations_of(placement: PodPlacement, node: Node) -> tuple[DeviceAllocatio
                 f"pod {placement.name} has device {grant.type} {grant.minor}, "
                 f"which node {node.name} does not have"
             )
-        share = DeviceShare(percent=WHOLE_PERCENT)
+        share = grant.share or DeviceShare(
+            percent=WHOLE_PERCENT, memory_percent=WHOLE_PERCENT if grant.type == GPU else None
+        )
         if grant.type == GPU:
-            whole = DeviceShare(percent=WHOLE_PERCENT, memory_percent=WHOLE_PERCENT)
-            share = filled(whole, device.memory_bytes)
+            share = filled(share, device.memory_bytes)
         allocations.append(
             DeviceAllocation(grant.type, grant.minor, share, id=grant.id or device.id)
         )
@@ -71,20 +72,22 @@ def allocations_of(placement: PodPlacement, node: Node) -> tuple[DeviceAllocatio
 
 
 def grants_of(allocations: Iterable[DeviceAllocation]) -> tuple[DeviceGrant, ...]:
-    """Return whole devices as a placement has them, ascending by type and minor.
+    """Return devices and shares as a placement has them, ascending by type and minor.
 
     Raises:
-        ValueError: A device is held in part, which a placement cannot say yet.
+        ValueError: A share has resources that no rule counts, such as those of an NPU.
 
     """
     grants = []
     for held in _ordered(allocations):
-        if held.share.shared:
+        share = held.share if held.share.shared else None
+        if share is not None and share.more:
             raise ValueError(
-                f"{DEVICE_ALLOCATED}: {held.type} {held.minor} is held in part, "
-                "which is not supported yet; only whole devices are"
+                f"{DEVICE_ALLOCATED}: of {held.type} {held.minor} is held "
+                f"{', '.join(name for name, _ in share.more)}, which is not supported yet; "
+                "shares are percent and memory"
             )
-        grants.append(DeviceGrant(held.type, held.minor, held.id))
+        grants.append(DeviceGrant(held.type, held.minor, held.id, share))
     return tuple(grants)
 
 

@@ -49,6 +49,14 @@ from placer_models.cpsat.numa import (
     memory_fits,
 )
 from placer_models.cpsat.scopes import a_pod_has_its_devices_within_their_scope
+from placer_models.cpsat.shares import (
+    a_device_with_shares_is_opened,
+    a_pod_has_the_shares_it_asks_for,
+    devices_are_opened_in_order,
+    gpus_in_part_are_a_set_too,
+    shares_fit_their_device,
+    shares_of_a_pod_are_on_different_devices,
+)
 from placer_models.cpsat.variables import Decisions, decide
 from placer_models.problem import Problem
 
@@ -80,6 +88,11 @@ RULES: tuple[Rule, ...] = (
     devices_stand_side_by_side,
     a_pod_has_its_devices_within_their_scope,
     a_pod_touches_the_groups_it_takes_from,
+    a_pod_has_the_shares_it_asks_for,
+    shares_of_a_pod_are_on_different_devices,
+    shares_fit_their_device,
+    a_device_with_shares_is_opened,
+    gpus_in_part_are_a_set_too,
 )
 """What every placement obeys; without any one of them a wrong placement gets through."""
 
@@ -87,6 +100,7 @@ CUTS: tuple[Rule, ...] = (
     best_effort_needs_its_fewest_cells,
     a_pod_touches_its_fewest_groups,
     equal_units_come_in_order,
+    devices_are_opened_in_order,
 )
 """What helps the search: true of some best placement, so that no tier suffers."""
 

@@ -1,6 +1,6 @@
 """What each tier counts, as an expression over the decisions (docs/rules.md)."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice, pairwise, product
 
 from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
@@ -8,6 +8,7 @@ from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 from placer_models.cpsat.expression import Expression
 from placer_models.cpsat.joint import groups_apart
 from placer_models.cpsat.localities import caches, packages
+from placer_models.cpsat.share_seats import opened_in, shared_by
 from placer_models.cpsat.variables import Decisions, Seat
 from placer_models.device import GPU
 from placer_models.goals import (
@@ -157,27 +158,45 @@ def _gang_shortfall(
     at = next(i for i, bank in enumerate(state.banks) if bank.type == GPU)
     bank = state.banks[at]
     most = sum(problem.shape_of(pod).count_of(GPU) for pod in gang.pods)
+    name = f"gang_shortfall[{index},{state.name}]"
+    taken = [
+        LinearExpr.sum([seat.devices[at][twin] for seat in seats]) for twin in range(len(bank.free))
+    ]
+    shared = shared_by(model, (take for seat in seats for take in seat.takes), at, name)
+    for twin, literals in shared.items():
+        taken[twin] += LinearExpr.sum(literals)
+    # A device that members share counts once.
+    room = tuple(map(len, bank.slots)) if shared else bank.free
     rows = {
         counts: (best_pair_sum(bank.board, sum(counts)) or 0) - pair_sum(bank.board, counts)
-        for counts in _counts(bank, most)
+        for counts in _counts(room, most)
     }
-    return _looked_up(model, rows, bank, at, seats, f"gang_shortfall[{index},{state.name}]")
+    return _looked_up(model, rows, room, taken, name)
 
 
 def usable(model: CpModel, problem: Problem, x: Decisions) -> Expression:
     """Count what is left for later pods: GPU sets and whole cores."""
     terms: list[Expression] = []
-    for node, seats, broken in zip(problem.nodes, x.on_node, x.broken, strict=True):
+    nodes = zip(problem.nodes, x.on_node, x.broken, x.opened, strict=True)
+    for node, seats, broken, opened in nodes:
         for index, bank in enumerate(node.banks):
             if bank.type == GPU:
                 takers = [seat for seat in seats if seat.shape.count_of(GPU)]
                 most = sum(bank.free) if takers else 0
                 rows = {
                     counts: GPU_POINTS * usable_points(bank.board, _left(bank, counts))
-                    for counts in _counts(bank, most)
+                    for counts in _counts(bank.free, most)
                 }
-                points = _looked_up(model, rows, bank, index, takers, f"usable[{node.name}]")
-                taken = [d for seat in takers for d in seat.devices[index]]
+                taken = [
+                    LinearExpr.sum(
+                        [
+                            *(seat.devices[index][twin] for seat in takers),
+                            *opened_in(opened, index, twin),
+                        ]
+                    )
+                    for twin in range(len(bank.free))
+                ]
+                points = _looked_up(model, rows, bank.free, taken, f"usable[{node.name}]")
                 _below_envelope(model, points, sum(bank.free) - LinearExpr.sum(taken), rows, bank)
                 terms.append(points)
         for index, c in enumerate(node.cores):
@@ -188,9 +207,9 @@ def usable(model: CpModel, problem: Problem, x: Decisions) -> Expression:
     return LinearExpr.sum(terms)
 
 
-def _counts(bank: DeviceBank, most: int) -> Iterator[tuple[int, ...]]:
-    """Yield every choice of at most that many free devices, as counts."""
-    ranges = [range(min(free, most) + 1) for free in bank.free]
+def _counts(room: tuple[int, ...], most: int) -> Iterator[tuple[int, ...]]:
+    """Yield every choice of at most that many devices, as counts of each twin class."""
+    ranges = [range(min(free, most) + 1) for free in room]
     return (counts for counts in product(*ranges) if sum(counts) <= most)
 
 
@@ -201,19 +220,18 @@ def _left(bank: DeviceBank, taken: tuple[int, ...]) -> tuple[int, ...]:
 def _looked_up(
     model: CpModel,
     rows: dict[tuple[int, ...], int],
-    bank: DeviceBank,
-    bank_index: int,
-    seats: list[Seat],
+    room: tuple[int, ...],
+    amounts: Sequence[Expression],
     name: str,
 ) -> Expression:
-    """Return the value of the row whose key is what the seats take of the bank."""
+    """Return the value of the row whose key is what is taken of each twin class."""
     values = set(rows.values())
     if len(values) == 1:
         return values.pop()
     taken = []
-    for twin, free in enumerate(bank.free):
+    for twin, (free, amount) in enumerate(zip(room, amounts, strict=True)):
         count = model.new_int_var(0, free, f"taken:{name},{twin}")
-        model.add(count == LinearExpr.sum([seat.devices[bank_index][twin] for seat in seats]))
+        model.add(count == amount)
         taken.append(count)
     found = model.new_int_var(min(values), max(values), name)
     model.add_allowed_assignments([*taken, found], [(*key, value) for key, value in rows.items()])

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
 from placer_models.cpsat.expression import Expression
-from placer_models.problem import Fit, NodeState
+from placer_models.cpsat.share_seats import reach_of
+from placer_models.problem import Fit, NodeState, Shape
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +48,7 @@ class JointSeat:
 def joint_seat(
     model: CpModel,
     node: NodeState,
+    shape: Shape,
     fit: Fit,
     devices: tuple[tuple[Expression, ...], ...],
     name: str,
@@ -56,8 +58,9 @@ def joint_seat(
     Args:
         model: Gets the variables.
         node: The node of the seat.
+        shape: What its pod asks for.
         fit: What the pod's shape means there.
-        devices: For each bank of the node, what the pod takes of each twin class.
+        devices: For each bank of the node, what the pod takes of each twin class, whole or in part.
         name: Ends the names of the variables.
 
     """
@@ -69,7 +72,8 @@ def joint_seat(
     free: defaultdict[tuple[int, int], int] = defaultdict(int)
     for i, ((kind, _), groups) in enumerate(zip(fit.joint.types, fit.joint.groups, strict=True)):
         bank = node.banks[position[kind]]
-        for group, amount, left in zip(groups, devices[position[kind]], bank.free, strict=True):
+        reach = reach_of(bank, shape)
+        for group, amount, left in zip(groups, devices[position[kind]], reach, strict=True):
             if group is None:
                 nowhere.append(amount)
             elif left:

@@ -3,10 +3,10 @@
 from collections import Counter
 from math import prod
 
+from placer_models.cpsat.share_seats import reach_of
 from placer_models.device import GPU
 from placer_models.links import offered_count
-from placer_models.policy import DeviceScope
-from placer_models.problem import DeviceBank, Problem
+from placer_models.problem import DeviceBank, Problem, Shape
 
 TIERS_OF_SETS = 2
 """Links of each pod: the tiers that look at which GPU set a pod has."""
@@ -36,24 +36,26 @@ def modelled_tiers(problem: Problem) -> int:
 
 def _sets(problem: Problem) -> int:
     """Return how many GPU sets all pods are offered on all nodes."""
-    offered: dict[tuple[int, DeviceScope, DeviceBank], int] = {}
+    offered: dict[tuple[Shape, DeviceBank], int] = {}
     total = 0
     for index, pods in Counter(problem.pods).items():
-        size = problem.shapes[index].count_of(GPU)
-        scope = problem.shapes[index].scope_of(GPU)
+        shape = problem.shapes[index]
+        size = shape.count_of(GPU)
         for node in problem.nodes:
             bank = node.bank(GPU)
             if size < 2 or bank is None or problem.fits[index][node.kind] is None:
                 continue
-            if (size, scope, bank) not in offered:
-                count = offered_count(bank.board, size, bank.free, scope)
-                offered[size, scope, bank] = count
-            total += pods * offered[size, scope, bank]
+            if (shape, bank) not in offered:
+                reach = reach_of(bank, shape)
+                count = offered_count(bank.board, size, reach, shape.scope_of(GPU))
+                offered[shape, bank] = count
+            total += pods * offered[shape, bank]
     return total
 
 
 def _table_rows(problem: Problem) -> list[int]:
+    banks = {bank for node in problem.nodes for bank in node.banks if bank.type == GPU}
     return [
-        prod(count + 1 for count in free)
-        for free in {bank.free for node in problem.nodes for bank in node.banks if bank.type == GPU}
+        prod(count + 1 for count in (map(len, bank.slots) if bank.slots else bank.free))
+        for bank in banks
     ]

@@ -2,6 +2,7 @@
 
 from ortools.sat.python.cp_model import CpModel, LinearExpr
 
+from placer_models.cpsat.share_seats import reach_of
 from placer_models.cpsat.variables import Decisions
 from placer_models.policy import AlignmentPolicy
 from placer_models.problem import Problem
@@ -47,11 +48,13 @@ def a_pod_uses_the_cells_it_takes_from(model: CpModel, problem: Problem, x: Deci
             if seat.fit.cell_limit != 1:
                 most = min(node.cells[index].memory, seat.shape.memory)
                 model.add(memory <= most * seat.used[index])
-        for bank, taken in zip(node.banks, seat.devices, strict=True):
+        for index, bank in enumerate(node.banks):
             size = seat.shape.count_of(bank.type)
-            for cell, count, free in zip(bank.cells, taken, bank.free, strict=True):
+            reach = reach_of(bank, seat.shape)
+            for twin, cell in enumerate(bank.cells):
                 if size and cell is not None:
-                    model.add(count <= min(free, size) * seat.used[cell])
+                    count = seat.touched(index, twin)
+                    model.add(count <= min(reach[twin], size) * seat.used[cell])
 
 
 def a_pod_keeps_to_its_cells(model: CpModel, problem: Problem, x: Decisions) -> None:

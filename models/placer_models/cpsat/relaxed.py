@@ -107,6 +107,22 @@ def _demands(problem: Problem, index: int, node: NodeState, unit: int) -> Demand
     for device_type, count in shape.devices:
         bank = node.bank(device_type)
         found[f"device {device_type}"] = (sum(bank.free) if bank else 0, count)
+    for place, need in enumerate(shape.shares):
+        bank = node.bank(need.type)
+        slots = [slot for members in bank.slots for slot in members] if bank else []
+        most = len(problem.pods) * need.count
+        room = sum(slot.room_for(need.share, most) for slot in slots)
+        found[f"share {index}.{place}"] = (room, need.count)
+    for bank in node.banks:
+        if bank.slots:
+            # Whole devices and shares of one type together.
+            percent = sum(slot.percent for members in bank.slots for slot in members)
+            asked = 100 * shape.whole_of(bank.type) + sum(
+                need.count * (need.share.percent or 0)
+                for need in shape.shares
+                if need.type == bank.type
+            )
+            found[f"percent {bank.type}"] = (percent, asked)
     return {name: amounts for name, amounts in found.items() if amounts[1]}
 
 

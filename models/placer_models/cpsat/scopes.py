@@ -20,9 +20,10 @@ def a_pod_has_its_devices_within_their_scope(
         for kind, scope in seat.shape.scopes:
             if kind == GPU:
                 continue
-            for bank, taken in zip(node.banks, seat.devices, strict=True):
+            for index, bank in enumerate(node.banks):
                 if bank.type != kind:
                     continue
+                taken = [seat.touched(index, twin) for twin in range(len(bank.free))]
                 inside: defaultdict[int | str | None, list[Expression]] = defaultdict(list)
                 for key, count in zip(place_keys(bank.board, scope), taken, strict=True):
                     inside[key].append(count)

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from placer_models.cpsat.share_seats import reach_of
 from placer_models.device import GPU
 from placer_models.links import Selection, offered, offered_count, tells_apart
 from placer_models.problem import NodeState, Shape
@@ -16,7 +17,7 @@ def gpu_sets(node: NodeState, shape: Shape) -> tuple[Selection, ...]:
     size = shape.count_of(GPU)
     if bank is None or (size < 2 and not tells_apart(bank.board, size)):
         return ()
-    return offered(bank.board, size, bank.free, shape.scope_of(GPU))
+    return offered(bank.board, size, reach_of(bank, shape), shape.scope_of(GPU))
 
 
 def sets_differ(node: NodeState, shape: Shape, sets: Sequence[Selection]) -> bool:
@@ -35,4 +36,5 @@ def lacks_gpu_sets(node: NodeState, shape: Shape) -> bool:
     if bank is None or not (bank.board.honored or shape.scopes):
         return False
     size = shape.count_of(GPU)
-    return size > 0 and not offered_count(bank.board, size, bank.free, shape.scope_of(GPU))
+    reach = reach_of(bank, shape)
+    return size > 0 and not offered_count(bank.board, size, reach, shape.scope_of(GPU))

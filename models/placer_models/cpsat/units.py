@@ -52,11 +52,11 @@ def _countable(problem: Problem, index: int) -> bool:
     """Whether counts per node say all: any split of the counts over pods is as good.
 
     Not so where pods have a set of NUMA nodes, of packages, of caches or of linked GPUs
-    of their own, or where their own CPUs are spread over cores. Whole cores of one size
-    split freely.
+    of their own, or where their own CPUs are spread over cores, or where their shares must
+    be on different devices. Whole cores of one size split freely.
     """
     shape = problem.shapes[index]
-    if shape.scopes:
+    if shape.scopes or sum(need.count for need in shape.shares) > 1:
         return False
     kinds = {node.kind: node for node in problem.nodes if problem.fits[index][node.kind]}
     for node in problem.nodes:

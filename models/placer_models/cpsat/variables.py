@@ -9,6 +9,14 @@ from placer_models.cpsat.expression import Expression
 from placer_models.cpsat.joint_seats import JointSeat, joint_seat
 from placer_models.cpsat.pinned import pinned
 from placer_models.cpsat.sets import gpu_sets, lacks_gpu_sets, sets_differ
+from placer_models.cpsat.share_seats import (
+    Opened,
+    SeatTake,
+    opened_of,
+    share_room,
+    takes_of,
+    with_shares,
+)
 from placer_models.cpsat.span import Span, span_of
 from placer_models.cpsat.units import Unit, units_of
 from placer_models.device import GPU
@@ -45,7 +53,8 @@ class Seat:
             policy asks. A seat with these has one pod at most.
         memory: Units from each cell; empty: it may come from anywhere.
         pages: For each page size, hugepages from each cell; empty as memory is.
-        devices: For each bank, devices of each twin class.
+        devices: For each bank, whole devices of each twin class.
+        takes: Shares of devices.
         picks: The GPU sets that the pod can have, each with its literal; empty where
             it can have any and all are equally good. A seat with these has one pod at most.
         gpu_set: The worth of any GPU set where there are no picks.
@@ -67,11 +76,16 @@ class Seat:
     memory: tuple[Expression, ...]
     pages: tuple[tuple[Expression, ...], ...]
     devices: tuple[tuple[Expression, ...], ...]
+    takes: tuple[SeatTake, ...]
     picks: tuple[tuple[Selection, IntVar], ...]
     gpu_set: Selection | None
     joint: JointSeat | None
     packages: Span | None = None
     caches: Span | None = None
+
+    def touched(self, bank: int, twin: int) -> Expression:
+        """Return the devices of a twin class that the pods have, whole or in part."""
+        return with_shares(self.devices[bank][twin], self.takes, bank, twin)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +95,7 @@ class Decisions:
     Attributes:
         seats: Every (unit, node) pair that could come to be.
         broken: For each node, cores of each class that are taken thread by thread.
+        opened: For each node, which of its free devices are shared.
         reached: For each gang, whether it runs; None for a lone pod.
 
     """
@@ -90,6 +105,7 @@ class Decisions:
     of_unit: tuple[tuple[Seat, ...], ...]
     on_node: tuple[tuple[Seat, ...], ...]
     broken: tuple[tuple[Expression, ...], ...]
+    opened: tuple[Opened, ...]
     reached: tuple[IntVar | None, ...]
 
     def placed(self, unit: int) -> Expression:
@@ -130,6 +146,10 @@ def decide(model: CpModel, problem: Problem, stop: Callable[[], bool]) -> Decisi
             _broken(model, index, node, any(seat.cores for seat in on_node[index]))
             for index, node in enumerate(problem.nodes)
         ),
+        opened=tuple(
+            opened_of(model, node, (take for seat in on_node[index] for take in seat.takes))
+            for index, node in enumerate(problem.nodes)
+        ),
         reached=_reached(model, problem, units),
     )
 
@@ -163,7 +183,7 @@ def _room(problem: Problem, unit: Unit, index: int) -> int:
         return 0
     if (shape.shared and not node.pool_cpus) or (shape.best_effort and not node.best_effort_cpus):
         return 0
-    return max(0, most)
+    return max(0, share_room(node, shape, most))
 
 
 def _takeable(fit: Fit, c: CoreClass) -> int:
@@ -190,6 +210,11 @@ def _seat(model: CpModel, problem: Problem, index: int, unit: Unit, node_index: 
         if sets_differ(node, shape, offered)
     )
     devices = tuple(_devices(model, bank, shape, count, most, picks, name) for bank in node.banks)
+    takes = takes_of(model, node, shape, most, name)
+    touched = tuple(
+        tuple(with_shares(whole, takes, i, twin) for twin, whole in enumerate(of_bank))
+        for i, of_bank in enumerate(devices)
+    )
     return Seat(
         unit=index,
         node=node_index,
@@ -212,9 +237,10 @@ def _seat(model: CpModel, problem: Problem, index: int, unit: Unit, node_index: 
             for i, pages in enumerate(shape.pages)
         ),
         devices=devices,
+        takes=takes,
         picks=picks,
         gpu_set=offered[0] if offered and not picks else None,
-        joint=joint_seat(model, node, fit, devices, name),
+        joint=joint_seat(model, node, shape, fit, touched, name),
         packages=span_of(
             model, [c.package for c in node.cores], fit.fewest_packages, f"package{name}"
         ),
@@ -248,7 +274,7 @@ def _used(
     """Return a literal per cell where a policy asks which cells the pod uses."""
     if fit.alignment is AlignmentPolicy.NONE:
         return ()
-    if not (shape.held_in_cells or shape.devices):
+    if not (shape.held_in_cells or shape.devices or shape.shares):
         return ()
     if len(node.cells) == 1 and shape.held_in_cells:
         return (count,)
@@ -269,13 +295,13 @@ def _devices(
     picks: tuple[tuple[Selection, IntVar], ...],
     name: str,
 ) -> tuple[Expression, ...]:
-    """Return the devices of each twin class that the pods of a seat take."""
-    size = shape.count_of(bank.type)
+    """Return the whole devices of each twin class that the pods of a seat take."""
+    size = shape.whole_of(bank.type)
     if size == 0:
         return (0,) * len(bank.free)
     if len(bank.free) == 1:
         return (size * count,)
-    if picks and bank.type == GPU:
+    if picks and bank.type == GPU and size == shape.count_of(GPU):
         return tuple(
             LinearExpr.weighted_sum(
                 [literal for _, literal in picks], [s.counts[i] for s, _ in picks]

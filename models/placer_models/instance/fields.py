@@ -86,6 +86,8 @@ Amounts = dict[str, Amount]
 
 Count = Annotated[int, Field(ge=1, le=1_000_000)]
 
+Percent = Annotated[int, Field(ge=1, le=100)]
+
 Minor = Annotated[int, Field(ge=0, le=65_535)]
 
 Pages = dict[str, dict[str, Annotated[int, Field(ge=0, le=2**40)]]]

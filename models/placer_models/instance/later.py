@@ -21,16 +21,13 @@ _LATER = {
 _GATHER_LEVELS = ("nvlinkDomain", "nvlink-domain", "rack", "block", "spine", "zone", "switch")
 
 _RESOURCE = re.compile(
-    r"""(?:(?:koordinator\.sh|kubernetes\.io)/)?
-        (?P<share>gpu-core|gpu-memory|gpu-memory-ratio|gpu\.shared)
-    |(?:koordinator\.sh|kubernetes\.io)/(?P<percent>gpu|rdma|fpga)
+    r"""(?P<npu>huawei\.com/npu-(?:core|cpu|dvpp))
     |(?P<overcommitted>(?:kubernetes\.io/)?(?:batch|mid)-(?:cpu|memory))
     |(?P<storage>ephemeral-storage)""",
     re.VERBOSE,
 )
 _RESOURCE_REASONS = {
-    "share": "ask for whole GPUs by 'gpu'",
-    "percent": "ask for whole devices by their type, such as 'gpu'",
+    "npu": "ask for GPUs by percent or memory, or for whole devices of a type",
     "overcommitted": "ask for cpu and memory",
     "storage": "leave it out",
 }
@@ -58,8 +55,3 @@ def later_resource(name: str) -> str | None:
     if match is None or match.lastgroup is None:
         return None
     return f"'{name}' is not supported yet: {_RESOURCE_REASONS[match.lastgroup]}"
-
-
-def later_share(amount: str) -> str:
-    """Return why a part of a GPU is refused."""
-    return f"a share of a GPU ({amount}) is not supported yet: ask for whole GPUs"

@@ -11,6 +11,12 @@ from placer_models.instance.claims import Claims, TierClaim
 from placer_models.instance.documents import Document
 from placer_models.instance.faults import Faults, Place
 from placer_models.instance.fields import CpuList, Minor, Part
+from placer_models.instance.held import (
+    DeviceMemory,
+    memory_of_devices,
+    resources_of,
+    share_of,
+)
 from placer_models.instance.validate import check
 from placer_models.placement import (
     Answer,
@@ -46,7 +52,7 @@ class DeviceEntry(Part):
     type: str
     minor: Minor
     id: str = ""
-    resources: dict[str, int] = Field(default_factory=dict)
+    resources: dict[str, Bytes] = Field(default_factory=dict)
     vfs: tuple[Minor, ...] = ()
 
 
@@ -103,13 +109,15 @@ def answer_to_json(answer: Answer, instance: Instance, timing: Mapping[str, obje
     placement, tiers, unplaced = _parts(answer)
     order = {pod.key: i for i, pod in enumerate(pods_of(instance.gangs))}
     last = len(order)
+    memory_of = memory_of_devices(instance, placement)
     return {
         "apiVersion": "placer/v1",
         "kind": "Placement",
         "status": _status(answer),
         "tiers": [_tier(value) for value in tiers],
         "pods": [
-            _pod(pod) for pod in sorted(placement.pods, key=lambda pod: order.get(pod.key, last))
+            _pod(pod, memory_of)
+            for pod in sorted(placement.pods, key=lambda pod: order.get(pod.key, last))
         ],
         "moves": [],
         "unplaced": [
@@ -194,7 +202,7 @@ def _tier(value: TierValue) -> Json:
     }
 
 
-def _pod(pod: PodPlacement) -> Json:
+def _pod(pod: PodPlacement, memory_of: DeviceMemory) -> Json:
     hugepages: dict[str, dict[str, int]] = {}
     for numa, page_bytes, pages in pod.hugepages:
         hugepages.setdefault(str(numa), {})[format_bytes(page_bytes)] = pages
@@ -210,7 +218,13 @@ def _pod(pod: PodPlacement) -> Json:
         "memory": {str(numa): size for numa, size in pod.memory_bytes},
         "hugepages": hugepages,
         "devices": [
-            {"type": d.type, "minor": d.minor, "id": d.id, "resources": {}, "vfs": []}
+            {
+                "type": d.type,
+                "minor": d.minor,
+                "id": d.id,
+                "resources": resources_of(d, memory_of.get((pod.node, d.type, d.minor), 0)),
+                "vfs": [],
+            }
             for d in pod.devices
         ],
         "env": dict(pod.env),
@@ -242,7 +256,15 @@ def _placed(entry: PodEntry, place: Place, faults: Faults) -> PodPlacement:
         hugepages=tuple(sorted(page for page in pages if page[2])),
         devices=tuple(
             sorted(
-                (DeviceGrant(d.type, d.minor, d.id) for d in entry.devices),
+                (
+                    DeviceGrant(
+                        d.type,
+                        d.minor,
+                        d.id,
+                        share_of(d.type, d.resources, place.at("devices", i, "resources"), faults),
+                    )
+                    for i, d in enumerate(entry.devices)
+                ),
                 key=lambda grant: (grant.type, grant.minor),
             )
         ),

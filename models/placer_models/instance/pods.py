@@ -9,6 +9,7 @@ from placer_models.instance.fields import check_name
 from placer_models.instance.joint import read_joint
 from placer_models.instance.requests import GPU_NAMES, RequestReader
 from placer_models.instance.schema import GangGroupPart, GangPart, MemberPart, PodPart, SpecPart
+from placer_models.instance.shares import check_containers
 from placer_models.pod import Container, ContainerRole, Gang, GangGroup, Pod, PodSpec, Resources
 from placer_models.policy import AlignmentPolicy, BindPolicy, DeviceScope, QosClass, Strength
 from placer_models.topology import ARM
@@ -166,9 +167,9 @@ class PodReader:
     ) -> tuple[tuple[Container, ...], tuple[int | None, ...]]:
         """Return the containers and their CPU limits in milli."""
         if not part.containers:
-            requests, limit = self._requests.read(part.requests, part.limits, place)
+            requests, limit = self._requests.read(part.requests, part.limits, part.shares, place)
             return (Container(ONLY_CONTAINER, requests),), (limit,)
-        for field in ("requests", "limits"):
+        for field in ("requests", "limits", "shares"):
             if getattr(part, field):
                 self._faults.add(
                     place.at(field), "the pod has containers; write it at each container"
@@ -183,9 +184,12 @@ class PodReader:
                     at.at("name"),
                     f"a container {shown(container.name)} is already given at {first.where}",
                 )
-            requests, limit = self._requests.read(container.requests, container.limits, at)
+            requests, limit = self._requests.read(
+                container.requests, container.limits, container.shares, at
+            )
             containers.append(Container(container.name, requests, container.role))
             limits.append(limit)
+        check_containers(containers, place, self._faults)
         if all(c.role is not ContainerRole.APP for c in containers):
             self._faults.add(
                 place.at("containers"), "none has the role 'app'; expected one or more"

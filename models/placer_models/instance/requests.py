@@ -1,9 +1,10 @@
 """Reads what a container asks for: requests and limits into exact amounts."""
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from placer_models.device import GPU
+from placer_models.device_request import FPGA, GPU_MEMORY, RDMA, WHOLE_GPUS, parse_whole
 from placer_models.instance.errors import shown, suggestion
 from placer_models.instance.faults import Faults, Place
 from placer_models.instance.hugepages import (
@@ -13,7 +14,9 @@ from placer_models.instance.hugepages import (
     pages_asked,
     resource_of,
 )
-from placer_models.instance.later import later_resource, later_share
+from placer_models.instance.later import later_resource
+from placer_models.instance.schema import SharePart
+from placer_models.instance.shares import listed, merged, share_name, translated
 from placer_models.pod import DeviceRequest, Resources
 from placer_models.quantity import parse_bytes, parse_milli
 
@@ -24,7 +27,7 @@ MAX_CPU_MILLI = 1_000_000_000
 MAX_MEMORY_BYTES = 2**50
 MAX_DEVICES = 10_000
 
-GPU_NAMES = (GPU, "nvidia.com/gpu", "amd.com/gpu")
+GPU_NAMES = WHOLE_GPUS
 """Spellings of the type of GPUs."""
 
 _WHOLE = re.compile(r"[0-9]{1,9}")
@@ -40,7 +43,11 @@ class RequestReader:
         self._faults = faults
 
     def read(
-        self, requests: Mapping[str, str], limits: Mapping[str, str], place: Place
+        self,
+        requests: Mapping[str, str],
+        limits: Mapping[str, str],
+        shares: Sequence[SharePart],
+        place: Place,
     ) -> tuple[Resources, int | None]:
         """Return what is asked for, and the CPU limit in milli where there is one.
 
@@ -65,9 +72,26 @@ class RequestReader:
             hugepages=pages_asked(
                 {name: asked.pop(name) for name in list(asked) if name.startswith(PREFIX)}
             ),
-            devices=tuple(DeviceRequest(t, n) for t, n in sorted(asked.items()) if n > 0),
+            devices=merged(
+                [
+                    *self._devices(asked, place.at("requests")),
+                    *listed(shares, place.at("shares"), self._faults),
+                ]
+            ),
         )
         return resources, capped.get(CPU)
+
+    def _devices(self, asked: Mapping[str, int], place: Place) -> list[DeviceRequest]:
+        """Return what is asked of devices, by count, by percent or by memory."""
+        if not any(share_name(name) for name in asked):
+            return [DeviceRequest(t, n) for t, n in sorted(asked.items()) if n > 0]
+        together = {
+            name: n for name, n in asked.items() if share_name(name) or name in (GPU, RDMA, FPGA)
+        }
+        others = [
+            DeviceRequest(t, n) for t, n in sorted(asked.items()) if n > 0 and t not in together
+        ]
+        return [*others, *translated(together, place, self._faults)]
 
     def _amounts(self, written: Mapping[str, str], place: Place) -> dict[str, int]:
         amounts: dict[str, int] = {}
@@ -89,7 +113,10 @@ class RequestReader:
         if later := later_resource(name):
             yield later
         elif name == GPU and _PART_OF_A_GPU.fullmatch(text):
-            yield later_share(text)
+            yield (
+                f"got {shown(text)}; expected a whole number of GPUs: a part of one is asked "
+                "for in percent, such as koordinator.sh/gpu: 50"
+            )
         elif name in amounts:
             names = ", ".join(GPU_NAMES)
             yield (
@@ -99,6 +126,8 @@ class RequestReader:
             )
         elif name.startswith(PREFIX):
             return  # what is wrong with its size is said with its amount
+        elif share_name(name):
+            return
         elif name not in (CPU, MEMORY, GPU) and name not in self._types:
             # A type that no machine has is a legal wish; a slip of the pen is not.
             hint = suggestion(name, (CPU, MEMORY, GPU), cutoff=0.75)
@@ -111,6 +140,10 @@ class RequestReader:
 def _amount(name: str, text: str) -> int:
     if name == CPU:
         return _at_most(parse_milli(text), MAX_CPU_MILLI, text, "1,000,000 CPUs")
+    if name == GPU_MEMORY:
+        return parse_bytes(text)
+    if share_name(name):
+        return parse_whole(text)
     if name == MEMORY:
         return _at_most(parse_bytes(text), MAX_MEMORY_BYTES, text, "1Pi")
     if name.startswith(PREFIX):
@@ -145,4 +178,4 @@ def _name(key: str) -> str:
             return resource_of(page_bytes_of(key.removeprefix(PREFIX)))
         except ValueError:
             return key  # its amount is refused
-    return key
+    return share_name(key) or key

@@ -9,6 +9,7 @@ from placer_models.cpuset import CpuSet, format_cpu_list, parse_cpu_list
 from placer_models.device import GPU
 from placer_models.instance.errors import counted, cpus_are, shown
 from placer_models.instance.faults import Faults, Place
+from placer_models.instance.holders import Holders
 from placer_models.instance.nodes import missing_device
 from placer_models.instance.pods import PodReader
 from placer_models.instance.requests import GPU_NAMES
@@ -26,7 +27,7 @@ class _Held:
     """What running pods hold of one node, by name of the pod."""
 
     cpus: dict[int, str] = field(default_factory=dict)
-    devices: dict[tuple[str, int], str] = field(default_factory=dict)
+    devices: Holders = field(default_factory=Holders)
     room_bytes: dict[int, int] = field(default_factory=dict)
     pages: dict[tuple[int, int], int] = field(default_factory=dict)
 
@@ -152,26 +153,23 @@ class RunningReader:
     ) -> tuple[DeviceGrant, ...]:
         known = {(d.type, d.minor): d for d in node.machine.devices}
         holders = self._held[node.name].devices
+        requests = pod.spec.requests
         given: dict[str, int] = defaultdict(int)
         grants = []
         for written, minors in part.devices.items():
             kind = GPU if written in GPU_NAMES else written
+            wanted = [r.share for r in requests.devices if r.type == kind for _ in range(r.count)]
             for i, minor in enumerate(minors):
                 at, key = place.at("devices", written, i), (kind, minor)
+                share = wanted[given[kind]] if given[kind] < len(wanted) else None
                 given[kind] += 1
                 if key not in known:
                     have = {m for t, m in known if t == kind}
                     self._faults.add(at, missing_device(kind, minor, have, node.machine.name))
-                elif key in holders:
-                    self._faults.add(
-                        at,
-                        f"{kind} {minor} belongs to the running pod {shown(holders[key])} already; "
-                        "a device has one holder",
-                    )
+                elif fault := holders.take(known[key], share, pod.title):
+                    self._faults.add(at, fault)
                 else:
-                    holders[key] = pod.title
-                    grants.append(DeviceGrant(kind, minor, known[key].id))
-        requests = pod.spec.requests
+                    grants.append(DeviceGrant(kind, minor, known[key].id, share))
         for kind in sorted({d.type for d in requests.devices} | given.keys()):
             if given[kind] != requests.count_of(kind):
                 self._faults.add(

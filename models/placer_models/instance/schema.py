@@ -4,6 +4,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, ConfigDict, Field, model_validator
 
+from placer_models.device import GPU
 from placer_models.instance.fields import (
     Alignment,
     Amount,
@@ -17,6 +18,7 @@ from placer_models.instance.fields import (
     NodeBind,
     Pages,
     Part,
+    Percent,
     Priority,
     Switch,
 )
@@ -74,6 +76,18 @@ class NodePart(Part):
     gpu_partition_policy: PartitionPolicy | None = None
 
 
+class SharePart(Part):
+    """The same share of each of so many devices of one type; entries are for different ones."""
+
+    type: str = GPU
+    count: Count = 1
+    percent: Percent | None = Field(
+        default=None, description="Of a GPU's compute; of any other device: of all of it."
+    )
+    memory: Amount | None = None
+    memory_percent: Percent | None = None
+
+
 class ContainerPart(Part):
     """One container of a pod."""
 
@@ -81,6 +95,7 @@ class ContainerPart(Part):
     role: ContainerRole = ContainerRole.APP
     requests: Amounts = Field(default_factory=dict)
     limits: Amounts = Field(default_factory=dict)
+    shares: tuple[SharePart, ...] = ()
 
 
 class BindPart(Part):
@@ -129,6 +144,7 @@ class SpecPart(Part):
     qos: QosClass | None = None
     requests: Amounts = Field(default_factory=dict)
     limits: Amounts = Field(default_factory=dict)
+    shares: tuple[SharePart, ...] = ()
     containers: tuple[ContainerPart, ...] = ()
     cpu_bind_policy: Bind | None = None
     cpu_locality: Localities = ()

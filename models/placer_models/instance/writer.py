@@ -12,6 +12,7 @@ from placer_models.instance.machine_partitions import write_partitions
 from placer_models.instance.machine_writer import Json, machine_to_dict
 from placer_models.instance.pods import ONLY_CONTAINER
 from placer_models.instance.schema import API_VERSION
+from placer_models.instance.shares import in_order, share_to_dict
 from placer_models.placement import DeviceGrant
 from placer_models.pod import Container, ContainerRole, Gang, Pod, PodSpec, Resources
 from placer_models.policy import AlignmentPolicy, BindPolicy, NodeBindPolicy, Strength
@@ -158,6 +159,7 @@ def _pod(pod: Pod) -> Json:
     if spec.containers == (Container(ONLY_CONTAINER, only.requests),):
         if amounts := _amounts(only.requests):
             written["requests"] = amounts
+        written.update(_shares(only.requests))
     else:
         written["containers"] = [
             {
@@ -168,6 +170,7 @@ def _pod(pod: Pod) -> Json:
                     else {}
                 ),
                 "requests": _amounts(container.requests),
+                **_shares(container.requests),
             }
             for container in spec.containers
         ]
@@ -203,8 +206,13 @@ def _amounts(resources: Resources) -> Json:
     for pages in resources.hugepages:
         size = pages.page_bytes
         written[f"hugepages-{format_bytes(size)}"] = format_bytes(size * pages.count)
-    written.update({request.type: request.count for request in resources.devices})
+    written.update({d.type: d.count for d in resources.devices if d.share is None})
     return written
+
+
+def _shares(resources: Resources) -> Json:
+    shares = [share_to_dict(request) for request in resources.devices if request.share]
+    return {"shares": shares} if shares else {}
 
 
 def _running(running: RunningPod) -> Json:
@@ -217,7 +225,7 @@ def _running(running: RunningPod) -> Json:
     if placement.hugepages:
         written["hugepages"] = _pages(placement.hugepages)
     if placement.devices:
-        written["devices"] = _minors(placement.devices)
+        written["devices"] = _minors(in_order(pod.spec.requests, placement.devices))
     return written
 
 

@@ -1,0 +1,24 @@
+"""Shares of devices as people read them."""
+
+from placer_cli.draw.words import memory, short_list
+from placer_models.device_share import DeviceShare
+from placer_models.placement import PodPlacement
+
+
+def share(part: DeviceShare) -> str:
+    """Write what is held of a device: ``25 %``, ``10Gi``, ``50 %, 30Gi``."""
+    words = [f"{part.percent} %"] if part.percent is not None else []
+    if part.memory_bytes is not None:
+        words.append(memory(part.memory_bytes))
+    elif part.memory_percent is not None and part.memory_percent != part.percent:
+        words.append(f"{part.memory_percent} % of memory")
+    return ", ".join(words)
+
+
+def devices_of(place: PodPlacement, kind: str) -> str:
+    """List a pod's devices of a type, whole ones first: ``1-2``, ``0 (25 %)``."""
+    held = [grant for grant in place.devices if grant.type == kind]
+    whole = [grant.minor for grant in held if grant.share is None]
+    words = [short_list(whole)] if whole else []
+    words += [f"{grant.minor} ({share(grant.share)})" for grant in held if grant.share]
+    return ", ".join(words)

@@ -1,0 +1,123 @@
+"""Reads and writes requests for shares of devices (D2 to D5)."""
+
+from collections.abc import Mapping, Sequence
+
+from placer_models.device import GPU
+from placer_models.device_request import (
+    DEVICE_RESOURCES,
+    OTHER_SPELLINGS,
+    WHOLE_GPUS,
+    DeviceRequestError,
+    translate,
+)
+from placer_models.device_share import DeviceShare
+from placer_models.instance.faults import Faults, Place
+from placer_models.instance.schema import SharePart
+from placer_models.placement import DeviceGrant
+from placer_models.pod import Container, DeviceRequest, Resources
+from placer_models.quantity import format_bytes, parse_bytes
+
+_SHARE_NAMES = DEVICE_RESOURCES - frozenset(WHOLE_GPUS)
+
+
+def share_name(written: str) -> str | None:
+    """Return today's name of a resource that is asked for by percent or memory."""
+    name = OTHER_SPELLINGS.get(written, written)
+    return name if name in _SHARE_NAMES else None
+
+
+def translated(amounts: Mapping[str, int], place: Place, faults: Faults) -> list[DeviceRequest]:
+    """Return what resources by percent, memory or count ask of devices."""
+    if not any(amounts.values()):
+        return []
+    try:
+        demands = translate(dict(amounts))
+    except DeviceRequestError as error:
+        faults.add(place, str(error))
+        return []
+    return [
+        DeviceRequest(demand.type, demand.count, demand.each if demand.each.shared else None)
+        for demand in demands
+    ]
+
+
+def listed(parts: Sequence[SharePart], place: Place, faults: Faults) -> list[DeviceRequest]:
+    """Return what the field ``shares`` asks for, in its order."""
+    requests = []
+    for i, part in enumerate(parts):
+        share = _share(part, place.at(i), faults)
+        if share is not None:
+            requests.append(DeviceRequest(part.type, part.count, share if share.shared else None))
+    return requests
+
+
+def merged(requests: Sequence[DeviceRequest]) -> tuple[DeviceRequest, ...]:
+    """Return the requests ascending by type, whole ones first, equal ones as one."""
+    counts: dict[tuple[str, DeviceShare | None], int] = {}
+    for request in requests:
+        key = request.type, request.share
+        counts[key] = counts.get(key, 0) + request.count
+    found = (DeviceRequest(kind, count, share) for (kind, share), count in counts.items())
+    return tuple(sorted(found, key=lambda request: (request.type, request.share is not None)))
+
+
+def check_containers(containers: Sequence[Container], place: Place, faults: Faults) -> None:
+    """Want the shares of a type at one container, so that nobody adds up what they are."""
+    for kind in sorted({d.type for c in containers for d in c.requests.devices if d.share}):
+        asking = [c.name for c in containers if c.requests.count_of(kind)]
+        if len(asking) > 1:
+            faults.add(
+                place.at("containers"),
+                f"the containers {', '.join(asking)} ask for devices of type '{kind}', and for "
+                "shares; write all that the pod wants of the type at one of them",
+            )
+
+
+def share_to_dict(request: DeviceRequest) -> dict[str, object]:
+    """Write a request for shares as an entry of the field ``shares``."""
+    share = request.share or DeviceShare()
+    written: dict[str, object] = {"type": request.type}
+    written.update({"count": request.count} if request.count > 1 else {})
+    written.update({"percent": share.percent} if share.percent is not None else {})
+    if share.memory_bytes is not None:
+        written["memory"] = format_bytes(share.memory_bytes)
+    if share.memory_percent is not None:
+        written["memoryPercent"] = share.memory_percent
+    return written
+
+
+def in_order(requests: Resources, grants: Sequence[DeviceGrant]) -> list[DeviceGrant]:
+    """Return devices of a running pod as files list them: in the order of its requests."""
+    order = {(request.type, request.share): i for i, request in enumerate(requests.devices)}
+    last = len(order)
+    return sorted(grants, key=lambda g: (g.type, order.get((g.type, g.share), last), g.minor))
+
+
+def _share(part: SharePart, place: Place, faults: Faults) -> DeviceShare | None:
+    memory_bytes = None
+    if part.memory is not None:
+        try:
+            memory_bytes = parse_bytes(part.memory)
+        except ValueError as error:
+            faults.add(place.at("memory"), str(error))
+            return None
+        if not memory_bytes:
+            faults.add(place.at("memory"), "got 0; expected some memory, or delete the line")
+            return None
+    has_memory = memory_bytes is not None or part.memory_percent is not None
+    if memory_bytes is not None and part.memory_percent is not None:
+        faults.add(
+            place.at("memoryPercent"),
+            "memory and memoryPercent say the same; keep one of them",
+        )
+    elif part.type == GPU and not has_memory:
+        faults.add(
+            place,
+            "a share of a GPU names its memory; add 'memory' or 'memoryPercent' "
+            "(rule device-combination)",
+        )
+    elif part.type != GPU and (has_memory or part.percent is None):
+        faults.add(place, f"a share of a device of type '{part.type}' is asked for by 'percent'")
+    else:
+        return DeviceShare(part.percent, memory_bytes, part.memory_percent)
+    return None

@@ -1,0 +1,236 @@
+"""Which devices give shares to a pod: the fullest that fit, so that free ones stay free."""
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from placer.greedy.residual import Bank, Residual, Slots
+from placer_models.device import GPU
+from placer_models.links import best_permitted, rooms, tells_apart, usable_points
+from placer_models.policy import DeviceScope
+from placer_models.problem import Shape
+from placer_models.shares import ShareNeed, ShareTake
+
+Wish = tuple[int, ShareNeed | None]
+"""Index of a need of the shape and the need; None for a whole device."""
+
+
+class Candidate(NamedTuple):
+    """A device that could give a share; the least is liked best.
+
+    Attributes:
+        opens: Nobody has a part of it yet.
+        lost: Usable points that are lost if it is opened.
+        left: What would be left of it: percent, and memory in 0.01 bytes.
+
+    """
+
+    opens: bool
+    lost: int
+    left: tuple[int, int]
+    twin: int
+    slot: int
+
+
+def pick_parts(
+    residual: Residual,
+    shape: Shape,
+    cells: Collection[int],
+    position: int,
+    together: tuple[int, ...] | None,
+) -> tuple[tuple[int, ...], list[ShareTake]] | None:
+    """Return the whole devices of each twin class, and the shares, that the pod has of a bank.
+
+    None: they do not fit, or no set of devices was found that may be.
+
+    Args:
+        residual: What is left on the node.
+        shape: The pod's.
+        cells: Devices of these cells, or of none.
+        position: Index of the bank.
+        together: So many of each twin class, for they stand beside others; None: any.
+
+    """
+    bank = residual.layout.banks[position]
+    wishes = _wishes(shape, bank.type)
+    kinds = {wish: sorted(_candidates(residual, position, wish[1], cells)) for wish in wishes}
+    for allowed in _allowed(bank, shape, list(kinds.values()), len(wishes), together):
+        fitting = {wish: _of_classes(found, allowed) for wish, found in kinds.items()}
+        met = _match([fitting[wish] for wish in wishes])
+        if met is not None:
+            return _parts(position, len(bank.cells), wishes, met)
+    return None
+
+
+def _parts(
+    position: int, classes: int, wishes: Sequence[Wish], met: Sequence[Candidate]
+) -> tuple[tuple[int, ...], list[ShareTake]]:
+    whole = [0] * classes
+    takes = []
+    for (index, need), candidate in zip(wishes, met, strict=True):
+        if need is None:
+            whole[candidate.twin] += 1
+        else:
+            takes.append(ShareTake(position, candidate.twin, candidate.slot, index))
+    return tuple(whole), takes
+
+
+def _wishes(shape: Shape, kind: str) -> list[Wish]:
+    """Return what the pod wants of each of its devices of the type, the hardest first."""
+    shares = [
+        (index, need)
+        for index, need in enumerate(shape.shares)
+        if need.type == kind
+        for _ in range(need.count)
+    ]
+    whole: list[Wish] = [(-1, None)] * shape.whole_of(kind)
+    return [*whole, *sorted(shares, key=_hardness)]
+
+
+def _allowed(
+    bank: Bank,
+    shape: Shape,
+    kinds: list[list[Candidate]],
+    size: int,
+    together: tuple[int, ...] | None,
+) -> Iterator[tuple[int, ...]]:
+    """Yield how many devices of each twin class the pod may have a part of, likeliest first."""
+    if together is not None:
+        yield together
+        return
+    classes = range(len(bank.cells))
+    able = [[sum(c.twin == twin for c in found) for twin in classes] for found in kinds]
+    common, any_of = (
+        tuple(map(min, zip(*able, strict=True))),
+        tuple(map(max, zip(*able, strict=True))),
+    )
+    scope = shape.scope_of(bank.type)
+    limited = tells_apart(bank.board, size) or (size > 1 and scope is not DeviceScope.NODE)
+    if bank.type != GPU:
+        yield from rooms(bank.board, size, any_of, scope)
+        return
+    if size > 1 or limited:
+        for room in dict.fromkeys((common, any_of)):
+            best = best_permitted(bank.board, size, room, scope)
+            if best is not None:
+                yield best.counts
+    if not limited or not bank.board.honored:
+        yield from rooms(bank.board, size, any_of, scope)
+
+
+def fitting_counts(
+    residual: Residual, shape: Shape, cells: Collection[int], position: int
+) -> tuple[int, ...]:
+    """Return how many devices of each twin class could give the pod each of its shares."""
+    bank, free = residual.layout.banks[position], residual.devices[position]
+    counts = []
+    for need in shape.shares:
+        if need.type == bank.type:
+            found = list(_candidates(residual, position, need, cells))
+            counts.append([sum(c.twin == twin for c in found) for twin in range(len(free))])
+    return tuple(map(min, *counts)) if len(counts) > 1 else tuple(counts[0])
+
+
+def slots_fitting(residual: Residual, need: ShareNeed, cell: int | None) -> int:
+    """Return how many devices of a cell could give a share, each by itself."""
+    return sum(
+        sum(left.slot.takes(need.share) is not None for left in members)
+        for bank, slots in zip(residual.layout.banks, residual.slots, strict=True)
+        if bank.type == need.type
+        for home, members in zip(bank.cells, slots, strict=False)
+        if home == cell
+    )
+
+
+def after_shares(
+    residual: Residual, shape: Shape, takes: Sequence[ShareTake]
+) -> tuple[tuple[Slots, ...], list[list[int]]]:
+    """Return the slots once the shares are taken, and the devices opened of each class."""
+    opened = [[0] * len(free) for free in residual.devices]
+    if not takes:
+        return residual.slots, opened
+    slots = [[list(members) for members in of_bank] for of_bank in residual.slots]
+    for bank, twin, at, need in takes:
+        left = slots[bank][twin][at]
+        amounts = left.slot.takes(shape.shares[need].share)
+        assert amounts is not None, "a share was given that does not fit"
+        slot = replace(
+            left.slot,
+            percent=left.slot.percent - amounts[0],
+            memory=left.slot.memory - amounts[1],
+        )
+        opened[bank][twin] += not left.shared
+        slots[bank][twin][at] = left._replace(slot=slot, shared=True)
+    return tuple(tuple(map(tuple, of_bank)) for of_bank in slots), opened
+
+
+def _hardness(asked: tuple[int, ShareNeed]) -> tuple[int, ...]:
+    index, need = asked
+    share = need.share
+    return (
+        -(share.memory_bytes or 0),
+        -(share.memory_percent or 0),
+        -(share.percent or 0),
+        index,
+    )
+
+
+def _candidates(
+    residual: Residual, position: int, need: ShareNeed | None, cells: Collection[int]
+) -> Iterator[Candidate]:
+    """Yield the devices that could give a share; None: those that could be given whole."""
+    bank, free = residual.layout.banks[position], residual.devices[position]
+    for twin, (members, cell) in enumerate(zip(residual.slots[position], bank.cells, strict=False)):
+        if cell is not None and cell not in cells:
+            continue
+        lost = _lost(bank, free, twin)
+        openable = free[twin]
+        for at, left in enumerate(members):
+            slot = left.slot
+            openable -= not left.shared
+            if not left.shared and openable < 0:
+                continue
+            if need is None:
+                if not left.shared:
+                    yield Candidate(True, lost, (0, 0), twin, at)
+            elif (amounts := slot.takes(need.share)) is not None:
+                rest = slot.percent - amounts[0], slot.memory - amounts[1]
+                yield Candidate(not left.shared, 0 if left.shared else lost, rest, twin, at)
+
+
+def _lost(bank: Bank, free: tuple[int, ...], twin: int) -> int:
+    """Return how many usable points are lost with one device of the class."""
+    if bank.type != GPU or not free[twin]:
+        return 0
+    left = (*free[:twin], free[twin] - 1, *free[twin + 1 :])
+    return usable_points(bank.board, free) - usable_points(bank.board, left)
+
+
+def _of_classes(found: list[Candidate], counts: tuple[int, ...]) -> list[Candidate]:
+    """Return the best candidates of each twin class, so many as are counted."""
+    kept: list[Candidate] = []
+    for twin, count in enumerate(counts):
+        kept += [candidate for candidate in found if candidate.twin == twin][:count]
+    return sorted(kept)
+
+
+def _match(wishes: Sequence[Sequence[Candidate]]) -> list[Candidate] | None:
+    """Return a device of its own for each wish, liked ones first; None: there is no way."""
+    owner: dict[tuple[int, int], int] = {}
+    given: dict[int, Candidate] = {}
+
+    def settle(wish: int, seen: set[tuple[int, int]]) -> bool:
+        for candidate in wishes[wish]:
+            key = candidate.twin, candidate.slot
+            if key in seen:
+                continue
+            seen.add(key)
+            if key not in owner or settle(owner[key], seen):
+                owner[key] = wish
+                given[wish] = candidate
+                return True
+        return False
+
+    if all(settle(wish, set()) for wish in range(len(wishes))):
+        return [given[wish] for wish in range(len(wishes))]
+    return None

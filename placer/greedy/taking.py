@@ -1,0 +1,49 @@
+"""What a place taken leaves of a node."""
+
+from operator import sub
+
+from placer.greedy.residual import NO_CORES, Inside, Residual, after_cores
+from placer.greedy.slots import after_shares
+from placer_models.problem import Shape
+
+
+def after(residual: Residual, shape: Shape, inside: Inside) -> Residual:
+    """Return what is left once a pod of the shape has the place."""
+    owned_milli = 1000 * shape.owned_cpus
+    exclusive_cpus = shape.owned_cpus if shape.exclusive else 0
+    memory = residual.memory
+    if inside.memory is not None:
+        memory = tuple(have - take for have, take in zip(memory, inside.memory, strict=True))
+    pages = residual.pages
+    if inside.pages:
+        pages = tuple(
+            tuple(have - take for have, take in zip(free, taken, strict=True))
+            for free, taken in zip(pages, inside.pages, strict=True)
+        )
+    slots, opened = after_shares(residual, shape, inside.shares)
+    return Residual(
+        layout=residual.layout,
+        cores=tuple(
+            left if take is NO_CORES else after_cores(facts, left, take)
+            for facts, left, take in zip(
+                residual.layout.classes, residual.cores, inside.cores, strict=True
+            )
+        ),
+        memory=memory,
+        memory_total=residual.memory_total - shape.memory,
+        devices=tuple(
+            tuple(have - take - new for have, take, new in zip(free, counts, fresh, strict=True))
+            for free, counts, fresh in zip(residual.devices, inside.devices, opened, strict=True)
+        ),
+        pool_milli=residual.pool_milli - owned_milli - shape.shared_milli,
+        best_effort_milli=residual.best_effort_milli
+        - 1000 * exclusive_cpus
+        - shape.best_effort_milli,
+        pool_cpus=residual.pool_cpus - shape.owned_cpus,
+        best_effort_cpus=residual.best_effort_cpus - exclusive_cpus,
+        has_shared=residual.has_shared or shape.shared,
+        has_best_effort=residual.has_best_effort or shape.best_effort,
+        pages=pages,
+        pages_total=tuple(map(sub, residual.pages_total, shape.pages)),
+        slots=slots,
+    )

@@ -1,0 +1,49 @@
+"""Which devices each placed pod gets: whole ones from twin classes, shares from slots."""
+
+from collections.abc import Sequence
+
+from placer.state.account import Account
+from placer.state.slots import slots_of
+from placer_models.links import counts_of, minors_of
+from placer_models.placement import DeviceGrant
+from placer_models.problem import Choice, NodeState, Shape
+
+
+def grants_of(
+    account: Account, state: NodeState, pods: Sequence[tuple[str, Shape, Choice]]
+) -> list[tuple[DeviceGrant, ...]] | str:
+    """Return the devices of every pod, ascending by (type, minor), or why there are none.
+
+    Args:
+        account: What is left on the node.
+        state: The same in integers.
+        pods: Title, shape and place of every pod that is new on the node.
+
+    """
+    granted: list[list[DeviceGrant]] = [[] for _ in pods]
+    ids = {(device.type, device.minor): device.id for device in account.devices}
+    for position, bank in enumerate(state.banks):
+        free = {minor for kind, minor in account.free_devices if kind == bank.type}
+        if bank.slots:
+            slots = slots_of(account, bank.type, bank.board)
+            for (_, shape, choice), grants in zip(pods, granted, strict=True):
+                for take in choice.shares:
+                    if take.bank == position:
+                        minor, _ = slots[take.twin][take.slot]
+                        free.discard(minor)
+                        share = shape.shares[take.need].share
+                        grants.append(DeviceGrant(bank.type, minor, ids[bank.type, minor], share))
+        for (title, _, choice), grants in zip(pods, granted, strict=True):
+            counts = choice.devices[position]
+            if not any(counts):
+                continue
+            had = counts_of(bank.board, free)
+            if any(want > have for want, have in zip(counts, had, strict=True)):
+                return (
+                    f"pod {title!r} takes {sum(counts)} {bank.type} devices; "
+                    f"{len(free)} are free, and not those"
+                )
+            minors = minors_of(bank.board, counts, free)
+            free.difference_update(minors)
+            grants += [DeviceGrant(bank.type, m, ids[bank.type, m]) for m in minors]
+    return [tuple(sorted(grants, key=lambda g: (g.type, g.minor))) for grants in granted]

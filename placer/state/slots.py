@@ -1,0 +1,40 @@
+"""Which devices of a node can take shares, in the order in which a solver counts them."""
+
+from collections.abc import Collection, Iterable
+
+from placer.state.account import Account
+from placer_models.device_share import room
+from placer_models.links import Board
+from placer_models.shares import Slot
+
+
+def slots_of(
+    account: Account, device_type: str, board: Board, opened: Collection[int] = ()
+) -> tuple[tuple[tuple[int, Slot], ...], ...]:
+    """Return for each twin class the devices that can take shares, each with its minor.
+
+    Devices that are shared already come first, the fullest before the others; then those
+    that nobody has a part of.
+
+    Args:
+        account: What is left on the node.
+        device_type: The type.
+        board: The board of the type.
+        opened: Minors that come first of those that nobody has a part of.
+
+    """
+    memory = {d.minor: d.memory_bytes for d in account.devices if d.type == device_type}
+
+    def of(minors: Iterable[int]) -> tuple[tuple[int, Slot], ...]:
+        shared, free = [], []
+        for minor in minors:
+            total = memory[minor]
+            if (device_type, minor) in account.free_devices:
+                free.append((minor, Slot(*room(total), total)))
+            elif left := account.shared_devices.get((device_type, minor)):
+                shared.append((minor, Slot(*left, total)))
+        shared.sort(key=lambda item: (item[1].percent, item[1].memory, item[0]))
+        free.sort(key=lambda item: (item[0] not in opened, item[0]))
+        return (*shared, *free)
+
+    return tuple(of(minors) for minors in board.classes)

@@ -1,0 +1,132 @@
+"""The edges of the rules about shares of devices."""
+
+from dataclasses import replace
+
+from judge.hand import ALL_CPUS, MACHINE, Case, node, placed, pod, put, world
+from placer_models.device_share import DeviceShare
+from placer_models.placement import DeviceGrant, PodPlacement
+from placer_models.pod import Container, DeviceRequest, Pod, Resources
+from placer_models.policy import QosClass
+
+LS = QosClass.LS
+TEN_BYTES = replace(
+    MACHINE,
+    devices=tuple(replace(d, memory_bytes=10 if d.type == "gpu" else 0) for d in MACHINE.devices),
+)
+NODES = [node(machine=TEN_BYTES)]
+
+
+def share(
+    percent: int | None = None, memory: int | None = None, ratio: int | None = None
+) -> DeviceShare:
+    return DeviceShare(percent, memory, ratio)
+
+
+def sharing(name: str, *shares: DeviceShare) -> Pod:
+    """Return a pod that asks for these shares of GPUs."""
+    requests = Resources(devices=tuple(DeviceRequest("gpu", 1, one) for one in shares))
+    plain = pod(name, qos=LS)
+    return replace(plain, spec=replace(plain.spec, containers=(Container("app", requests),)))
+
+
+def holds(name: str, shares: dict[int, DeviceShare | None]) -> PodPlacement:
+    """Return the pod with shares of GPUs, by minor."""
+    grants = tuple(DeviceGrant("gpu", minor, share=one) for minor, one in shares.items())
+    return replace(put(name, ALL_CPUS), devices=grants)
+
+
+HALF = share(50, None, 50)
+A_BIT_MORE = share(51, None, 50)
+
+SHARE_CASES = (
+    Case(
+        "device-share",
+        "the compute of a device is given out once",
+        world(sharing("a", HALF), sharing("b", HALF), nodes=NODES),
+        good=placed(holds("a", {0: HALF}), holds("b", {0: HALF})),
+        bad=placed(holds("a", {0: A_BIT_MORE}), holds("b", {0: HALF})),
+        bad_world=world(sharing("a", A_BIT_MORE), sharing("b", HALF), nodes=NODES),
+    ),
+    Case(
+        "device-share",
+        "the memory of a device is given out once",
+        world(sharing("a", share(1, 6)), sharing("b", share(1, 4)), nodes=NODES),
+        good=placed(holds("a", {0: share(1, 6)}), holds("b", {0: share(1, 4)})),
+        bad=placed(holds("a", {0: share(1, 6)}), holds("b", {0: share(1, 5)})),
+        bad_world=world(sharing("a", share(1, 6)), sharing("b", share(1, 5)), nodes=NODES),
+    ),
+    Case(
+        "device-share",
+        "percent of memory are exact, to less than a byte",
+        world(sharing("a", share(1, 6)), sharing("b", share(1, None, 40)), nodes=NODES),
+        good=placed(holds("a", {0: share(1, 6)}), holds("b", {0: share(1, None, 40)})),
+        bad=placed(holds("a", {0: share(1, 6)}), holds("b", {0: share(1, 4, 41)})),
+        bad_world=world(sharing("a", share(1, 6)), sharing("b", share(1, None, 41)), nodes=NODES),
+    ),
+    Case(
+        "device-share",
+        "running pods keep their shares",
+        world(
+            sharing("a", HALF), running=[(sharing("r", HALF), holds("r", {0: HALF}))], nodes=NODES
+        ),
+        good=placed(holds("a", {0: HALF})),
+        bad=placed(holds("a", {0: A_BIT_MORE})),
+        bad_world=world(
+            sharing("a", A_BIT_MORE),
+            running=[(sharing("r", HALF), holds("r", {0: HALF}))],
+            nodes=NODES,
+        ),
+    ),
+    Case(
+        "device-share",
+        "a share is the one that is asked for",
+        world(sharing("a", HALF), nodes=NODES),
+        good=placed(holds("a", {0: share(50, 5, 50)})),
+        bad=placed(holds("a", {0: share(50, 4, 40)})),
+    ),
+    Case(
+        "device-share",
+        "memory in bytes comes from a device that has so much",
+        world(sharing("a", share(1, 10)), nodes=NODES),
+        good=placed(holds("a", {0: share(1, 10)})),
+        bad=placed(holds("a", {0: share(1, 11)})),
+        bad_world=world(sharing("a", share(1, 11)), nodes=NODES),
+    ),
+    Case(
+        "device-share",
+        "memory in bytes does not come from a device of unknown memory",
+        world(sharing("a", HALF)),
+        good=placed(holds("a", {0: HALF})),
+        bad=placed(holds("a", {0: share(1, 1)})),
+        bad_world=world(sharing("a", share(1, 1))),
+    ),
+    Case(
+        "device-exclusive",
+        "a whole device is not shared",
+        world(sharing("a", HALF), pod("b", gpus=1, qos=LS), nodes=NODES),
+        good=placed(holds("a", {0: HALF}), put("b", ALL_CPUS, gpus=[1])),
+        bad=placed(holds("a", {0: HALF}), put("b", ALL_CPUS, gpus=[0])),
+    ),
+    Case(
+        "device-exclusive",
+        "the shares of a pod are on different devices",
+        world(sharing("a", share(10, 1), share(20, 1)), nodes=NODES),
+        good=placed(holds("a", {0: share(10, 1), 1: share(20, 1)})),
+        bad=placed(
+            replace(
+                holds("a", {}),
+                devices=(
+                    DeviceGrant("gpu", 0, share=share(10, 1)),
+                    DeviceGrant("gpu", 0, share=share(20, 1)),
+                ),
+            )
+        ),
+    ),
+    Case(
+        "device-count",
+        "who asks for a share does not get the whole device",
+        world(sharing("a", HALF), nodes=NODES),
+        good=placed(holds("a", {0: HALF})),
+        bad=placed(holds("a", {0: None})),
+    ),
+)
