@@ -4,6 +4,7 @@ from collections.abc import Callable
 from random import Random
 
 from placer_models.cluster import Instance
+from spices_extended import with_extended
 from spices_joint import spice_joint
 from spices_node_cpus import spice_localities, spice_node_binds
 from spices_numa import numa_spice
@@ -21,6 +22,7 @@ SPICES: tuple[Spice, ...] = (
     numa_spice,
     partitions,
     spice_shares,
+    with_extended,
 )
 """One a family."""
 

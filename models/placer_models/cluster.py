@@ -54,6 +54,8 @@ class Node:
         partition_policy: How pods keep to the table; None: they do not look at it.
         locality: What pods that own CPUs and say nothing would like here; in the order
             of the enumeration, each once.
+        extended: (name, amount) of resources that are plain amounts, such as licences
+            or tokens; ascending by name, no amount of 0.
 
     """
 
@@ -69,6 +71,7 @@ class Node:
     partitions: PartitionTable | None = None
     partition_policy: PartitionPolicy | None = None
     locality: tuple[Locality, ...] = ()
+    extended: tuple[tuple[str, int], ...] = ()
 
     @property
     def table(self) -> PartitionTable | None:

@@ -41,6 +41,8 @@ class Resources:
         hugepages: At most one amount a size, ascending by size; no count of 0.
         devices: Ascending by type, whole ones first; no count of 0. Requests of one type
             differ in their share, and all are for different devices.
+        extended: (name, amount) of what nodes have plain amounts of, such as licences;
+            ascending by name, no amount of 0.
 
     """
 
@@ -48,6 +50,7 @@ class Resources:
     memory_bytes: int = 0
     hugepages: tuple[Hugepages, ...] = ()
     devices: tuple[DeviceRequest, ...] = ()
+    extended: tuple[tuple[str, int], ...] = ()
 
     def count_of(self, device_type: str) -> int:
         """Return how many devices of the type are asked for, whole or in part."""
@@ -56,6 +59,10 @@ class Resources:
     def pages_of(self, page_bytes: int) -> int:
         """Return how many hugepages of the size are asked for."""
         return sum(h.count for h in self.hugepages if h.page_bytes == page_bytes)
+
+    def amount_of(self, name: str) -> int:
+        """Return how much of an extended resource is asked for."""
+        return sum(amount for extended, amount in self.extended if extended == name)
 
 
 class ContainerRole(StrEnum):
@@ -222,6 +229,10 @@ def _phases(containers: tuple[Container, ...]) -> Resources:
             DeviceRequest(kind, max(_devices(s, kind, share) for s in sums), share)
             for kind, share in _kinds(sums)
         ),
+        extended=tuple(
+            (name, max(s.amount_of(name) for s in sums))
+            for name in sorted({name for s in sums for name, _ in s.extended})
+        ),
     )
 
 
@@ -236,6 +247,10 @@ def _sum(parts: list[Resources]) -> Resources:
         devices=tuple(
             DeviceRequest(kind, sum(_devices(p, kind, share) for p in parts), share)
             for kind, share in _kinds(parts)
+        ),
+        extended=tuple(
+            (name, sum(p.amount_of(name) for p in parts))
+            for name in sorted({name for p in parts for name, _ in p.extended})
         ),
     )
 

@@ -93,6 +93,7 @@ class NodeState:
         best_effort_cpus: CPUs of the BE pool, reserved ones included.
         has_shared: An LS pod runs here already, so the shared pool must not empty.
         has_best_effort: The same for a BE pod and the BE pool.
+        extended: What is left of each extended resource of the Problem.
 
     """
 
@@ -107,6 +108,7 @@ class NodeState:
     best_effort_cpus: int
     has_shared: bool
     has_best_effort: bool
+    extended: tuple[int, ...] = ()
 
     def bank(self, device_type: str) -> DeviceBank | None:
         """Return the bank of the type, if the node has such devices."""
@@ -131,6 +133,7 @@ class Shape:
             node it may go to, in 0.01 GB/s; 0 for fewer than two GPUs.
         pages: Hugepages of each of the Problem's page sizes.
         scopes: (device type, scope within which all its devices must be).
+        extended: Of each extended resource of the Problem.
 
     """
 
@@ -146,6 +149,7 @@ class Shape:
     pages: tuple[int, ...] = ()
     scopes: tuple[tuple[str, DeviceScope], ...] = ()
     shares: tuple[ShareNeed, ...] = ()
+    extended: tuple[int, ...] = ()
 
     def scope_of(self, device_type: str) -> DeviceScope:
         """Return within what all devices of the type must be."""
@@ -240,6 +244,9 @@ class GangTask:
 class Problem:
     """A batch of gangs and the nodes that could host them.
 
+    Extended resources that no pod of the batch asks for are left out; amounts of the
+    others are in units that divide them exactly, one unit a resource.
+
     Attributes:
         pods: The shape index of every pod, gang by gang in the instance's order.
         fits: fits[shape][kind]; None where pods of the shape never run on the kind.
@@ -247,6 +254,7 @@ class Problem:
         memory_unit_bytes: Bytes of one memory unit; divides every amount exactly.
         asked: Tiers beyond those that every instance has.
         page_sizes: Sizes in bytes of the hugepages that pods ask for, ascending.
+        most_extended: The most that any node has left of each extended resource.
 
     """
 
@@ -259,6 +267,7 @@ class Problem:
     memory_unit_bytes: int
     asked: tuple[Tier, ...] = ()
     page_sizes: tuple[int, ...] = ()
+    most_extended: tuple[int, ...] = ()
 
     @property
     def tiers(self) -> tuple[Tier, ...]:

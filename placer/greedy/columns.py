@@ -23,9 +23,9 @@ def device_types(problem: Problem) -> tuple[str, ...]:
     return tuple(sorted(had | asked))
 
 
-def column_count(types: Sequence[str]) -> int:
-    """Return how many numbers a row has."""
-    return 8 + len(types)
+def column_count(types: Sequence[str], extended: int) -> int:
+    """Return how many numbers a row has; with so many extended resources."""
+    return 8 + len(types) + extended
 
 
 def spare_of(row: Sequence[int], largest: Sequence[int]) -> int:
@@ -54,6 +54,7 @@ def row_of(residual: Residual, types: Iterable[str]) -> tuple[int, ...]:
         residual.memory_total,
         *(devices.get(kind, 0) for kind in types),
         _percent_left(residual),
+        *residual.extended,
     )
 
 
@@ -98,6 +99,7 @@ def least_row(shape: Shape, fits: Iterable[Fit | None], types: Iterable[str]) ->
             shape.memory,
             *(shape.whole_of(kind) for kind in types),
             _percent_asked(shape),
+            *shape.extended,
         ],
         dtype=np.int64,
     )

@@ -30,7 +30,8 @@ class Fleet:
         rows = [row_of(residual, self._types) for residual in residuals]
         self._largest = tuple(map(max, zip(*rows, strict=True)))
         self._table: NDArray[np.int64] = np.array(rows, dtype=np.int64)
-        self._table = self._table.reshape(len(rows), column_count(self._types))
+        extended = len(problem.nodes[0].extended) if problem.nodes else 0
+        self._table = self._table.reshape(len(rows), column_count(self._types, extended))
         self._kind: NDArray[np.intp] = np.array([n.kind for n in problem.nodes], dtype=np.intp)
         self._known: dict[Residual, int] = {}
         self._residuals: list[Residual] = []

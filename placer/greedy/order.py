@@ -37,6 +37,7 @@ def most_value_first(problem: Problem) -> Callable[[GangTask], Key]:
         sum(s.percent for node in problem.nodes for b in node.banks for of in b.slots for s in of),
         sum(node.pool_milli for node in problem.nodes),
         sum(cell.memory for node in problem.nodes for cell in node.cells),
+        sum(_share(problem, node.extended) for node in problem.nodes),
     )
 
     def key(gang: GangTask) -> Key:
@@ -59,8 +60,23 @@ def hardest_first(problem: Problem, pods: Iterable[int]) -> list[int]:
     return sorted(pods, key=lambda pod: (tuple(-amount for amount in sizes[pod]), pod))
 
 
+def _share(problem: Problem, extended: Iterable[int]) -> int:
+    """Return the largest amount in 1/1,000,000 of the most that any node has."""
+    return max(
+        (
+            10**6 * amount // max(1, most)
+            for amount, most in zip(extended, problem.most_extended, strict=True)
+        ),
+        default=0,
+    )
+
+
 def _sizes(problem: Problem, pods: Iterable[int]) -> list[tuple[int, ...]]:
-    """Return GPUs, other devices, percent of shared ones, CPUs in milli and memory of each pod."""
+    """Return what each pod asks for.
+
+    GPUs, other devices, percent of shared ones, CPUs in milli, memory, and extended
+    resources by their share.
+    """
     found: list[tuple[int, ...]] = []
     for pod in pods:
         shape = problem.shape_of(pod)
@@ -70,5 +86,6 @@ def _sizes(problem: Problem, pods: Iterable[int]) -> list[tuple[int, ...]]:
         )
         others = sum(count for _, count in shape.devices) - gpus
         cpu_milli = 1000 * shape.owned_cpus + shape.shared_milli + shape.best_effort_milli
-        found.append((gpus, others, shared, cpu_milli, shape.memory))
+        extended = _share(problem, shape.extended)
+        found.append((gpus, others, shared, cpu_milli, shape.memory, extended))
     return found

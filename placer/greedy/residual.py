@@ -93,6 +93,7 @@ class Residual:
             ``memory`` where pods hold memory that may come from anywhere.
         pages: For each page size, hugepages that may still be pinned to each cell.
         pages_total: What may still be taken altogether of each size.
+        extended: Of each extended resource of the Problem.
         devices: For each bank, free devices of each twin class.
         slots: For each bank, the slots of each twin class; as in ``DeviceBank``.
 
@@ -112,6 +113,7 @@ class Residual:
     pages: tuple[tuple[int, ...], ...] = ()
     pages_total: tuple[int, ...] = ()
     slots: tuple[Slots, ...] = ()
+    extended: tuple[int, ...] = ()
 
 
 class Inside(NamedTuple):
@@ -171,6 +173,7 @@ def residual_of(node: NodeState, layout: Layout) -> Residual:
             )
             for bank in node.banks
         ),
+        extended=node.extended,
     )
 
 
@@ -182,7 +185,7 @@ def after_cores(facts: ClassFacts, left: ClassLeft, take: CoreTake) -> ClassLeft
 
 
 def sums_allow(residual: Residual, shape: Shape) -> bool:
-    """Return whether the pools, and the memory as a whole, have room for the shape."""
+    """Return whether pools, memory as a whole and extended resources have room for the shape."""
     owned = shape.owned_cpus
     exclusive = owned if shape.exclusive else 0
     pool_need = 1000 * owned + shape.shared_milli
@@ -192,6 +195,7 @@ def sums_allow(residual: Residual, shape: Shape) -> bool:
     return (
         shape.memory <= residual.memory_total
         and all(map(le, shape.pages, residual.pages_total))
+        and all(map(le, shape.extended, residual.extended))
         and (not pool_need or pool_need <= residual.pool_milli)
         and (not best_effort_need or best_effort_need <= residual.best_effort_milli)
         # Who takes no CPU out of a pool cannot empty it; it may be empty already.

@@ -46,4 +46,5 @@ def after(residual: Residual, shape: Shape, inside: Inside) -> Residual:
         pages=pages,
         pages_total=tuple(map(sub, residual.pages_total, shape.pages)),
         slots=slots,
+        extended=tuple(map(sub, residual.extended, shape.extended)),
     )

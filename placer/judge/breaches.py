@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from placer.judge.aligned import alignment
 from placer.judge.cpus import cpu_allocatable, cpu_bind, cpu_count, cpu_exclusive
 from placer.judge.devices import device_count, device_exclusive, device_health, device_known
+from placer.judge.extended import extended
 from placer.judge.finding import Rule
 from placer.judge.gangs import gang_group, gang_minimum, gather
 from placer.judge.hugepages import hugepages
@@ -37,6 +38,7 @@ RULES: Mapping[str, Rule] = {
     "be-pool": be_pool,
     "containers": containers,
     "memory": memory,
+    "extended": extended,
     "hugepages": hugepages,
     "device-known": device_known,
     "device-health": device_health,

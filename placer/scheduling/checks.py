@@ -108,6 +108,7 @@ def _check_pod(pod: Pod) -> None:
             ("memory_bytes", asked.memory_bytes),
             *((f"hugepages of {h.page_bytes} bytes", h.count) for h in asked.hugepages),
             *((f"devices of type {d.type!r}", d.count) for d in asked.devices),
+            *asked.extended,
         ]
         for what, amount in amounts:
             if amount < 0:

@@ -288,6 +288,13 @@ def _share_text(share: DeviceShare) -> str:
     return " and ".join(parts)
 
 
+def _extended(_: Node, ask: _Ask, account: Account) -> Blocker | None:
+    for name, want in ask.requests.extended:
+        if want > account.extended.get(name, 0):
+            return f"extended asks {want} {name}"
+    return None
+
+
 _RULES: tuple[Callable[[Node, _Ask, Account], Blocker | None], ...] = (
     _node_rules,
     _cpus,
@@ -296,4 +303,5 @@ _RULES: tuple[Callable[[Node, _Ask, Account], Blocker | None], ...] = (
     _devices,
     _joint,
     _device_sets,
+    _extended,
 )

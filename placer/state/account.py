@@ -27,6 +27,7 @@ class Account:
         free_devices: (type, minor) of those that nobody holds.
         shared_devices: (type, minor) of those of which pods hold shares alone -> what is
             left: percent, and memory in 0.01 bytes.
+        extended: Extended resource -> what is left of it.
 
     """
 
@@ -42,6 +43,7 @@ class Account:
     devices: tuple[Device, ...]
     free_devices: frozenset[tuple[str, int]]
     shared_devices: Mapping[tuple[str, int], tuple[int, int]]
+    extended: Mapping[str, int]
 
 
 def account_of(node: Node, running: Iterable[RunningPod]) -> Account:
@@ -78,6 +80,7 @@ def account_of(node: Node, running: Iterable[RunningPod]) -> Account:
         devices=healthy,
         free_devices=frozenset((d.type, d.minor) for d in healthy) - held,
         shared_devices=_shared(healthy, pods),
+        extended=_extended(node, pods),
     )
 
 
@@ -105,3 +108,14 @@ def _shared(
 
 def _requests(pods: list[RunningPod], qos: QosClass) -> int:
     return sum(p.pod.spec.requests.cpu_milli for p in pods if p.pod.spec.qos is qos)
+
+
+def _extended(node: Node, pods: list[RunningPod]) -> dict[str, int]:
+    """Count what is left of each extended resource; pods may hold more than there is."""
+    left = dict(node.extended)
+    if left:
+        for pod in pods:
+            for name, amount in pod.pod.spec.requests.extended:
+                if name in left:
+                    left[name] -= amount
+    return left

@@ -8,6 +8,7 @@ from math import gcd
 from placer.state.account import Account, account_of
 from placer.state.boards import device_board
 from placer.state.core_classes import core_classes
+from placer.state.extended import Units, extended_units, in_units
 from placer.state.fits import best_pair_minimum_of, fit_of
 from placer.state.slots import slots_of
 from placer_models.cluster import Instance, Node, RunningPod
@@ -35,22 +36,24 @@ def build_problem(instance: Instance, accounts: Sequence[Account] | None = None)
     pods = tuple(specs.setdefault(pod.spec, len(specs)) for pod in pods_of(instance.gangs))
     kinds: dict[Node, int] = {}
     selected = frozenset(key for spec in specs for key, _ in spec.node_selector)
-    bare = [_kind(node, selected) for node in instance.nodes]
+    wanted = frozenset(name for spec in specs for name, _ in spec.requests.extended)
+    bare = [_kind(node, selected, wanted) for node in instance.nodes]
     kind_of = [kinds.setdefault(node, len(kinds)) for node in bare]
     asked = asked_tiers(instance)
     unit = _memory_unit(specs, accounts)
     sizes = tuple(sorted({h.page_bytes for spec in specs for h in spec.requests.hugepages}))
     shared = frozenset(d.type for spec in specs for d in spec.requests.devices if d.share)
+    units = extended_units(specs, accounts)
     boards = {kind: _boards(kind) for kind in kinds}
     priorities = tuple(sorted({gang.priority for gang in instance.gangs}, reverse=True))
     return Problem(
         nodes=tuple(
-            _node_state(node, kind, boards[alike], account, unit, sizes, asked, shared)
+            _node_state(node, kind, boards[alike], account, unit, sizes, units, asked, shared)
             for node, kind, alike, account in zip(
                 instance.nodes, kind_of, bare, accounts, strict=True
             )
         ),
-        shapes=tuple(_shape(spec, kinds, unit, sizes) for spec in specs),
+        shapes=tuple(_shape(spec, kinds, unit, sizes, units) for spec in specs),
         pods=pods,
         gangs=_gangs(instance, priorities),
         fits=tuple(tuple(fit_of(spec, kind) for kind in kinds) for spec in specs),
@@ -58,6 +61,10 @@ def build_problem(instance: Instance, accounts: Sequence[Account] | None = None)
         memory_unit_bytes=unit,
         page_sizes=sizes,
         asked=asked,
+        most_extended=tuple(
+            max((left.extended.get(name, 0) for left in accounts), default=0) // size
+            for name, size in units.items()
+        ),
     )
 
 
@@ -78,13 +85,15 @@ def cells_of(
     return tuple(cells)
 
 
-def _kind(node: Node, selected: frozenset[str]) -> Node:
+def _kind(node: Node, selected: frozenset[str], wanted: frozenset[str]) -> Node:
     """Return the node without its name: nodes of one kind are equal when empty.
 
     Labels that no pod selects by tell nothing apart; most nodes have one of their own.
+    Nor do extended resources that no pod asks for.
     """
     labels = tuple(label for label in node.labels if label[0] in selected)
-    return replace(node, name="", labels=labels)
+    extended = tuple(item for item in node.extended if item[0] in wanted)
+    return replace(node, name="", labels=labels, extended=extended)
 
 
 def _boards(node: Node) -> tuple[DeviceBank, ...]:
@@ -111,6 +120,7 @@ def _node_state(
     account: Account,
     unit: int,
     page_sizes: Sequence[int],
+    units: Units,
     asked: tuple[Tier, ...],
     shared: frozenset[str],
 ) -> NodeState:
@@ -140,6 +150,7 @@ def _node_state(
         best_effort_cpus=len(account.best_effort_pool),
         has_shared=account.has_shared,
         has_best_effort=account.has_best_effort,
+        extended=in_units(account.extended, units),
     )
 
 
@@ -148,7 +159,9 @@ def _slots(bank: DeviceBank, account: Account) -> tuple[tuple[Slot, ...], ...]:
     return tuple(tuple(slot for _, slot in members) for members in found)
 
 
-def _shape(spec: PodSpec, nodes: dict[Node, int], unit: int, page_sizes: Sequence[int]) -> Shape:
+def _shape(
+    spec: PodSpec, nodes: dict[Node, int], unit: int, page_sizes: Sequence[int], units: Units
+) -> Shape:
     requests = spec.requests
     qos = spec.qos
     return Shape(
@@ -166,6 +179,7 @@ def _shape(spec: PodSpec, nodes: dict[Node, int], unit: int, page_sizes: Sequenc
         shares=tuple(
             ShareNeed(d.type, d.count, d.share) for d in requests.devices if d.count and d.share
         ),
+        extended=in_units(dict(requests.extended), units),
     )
 
 

@@ -56,6 +56,9 @@ def fit_of(spec: PodSpec, node: Node) -> Fit | None:
         return None
     if any(sum(c[i] for c in cells) < need for i, need in enumerate(needs)):
         return None
+    has = dict(node.extended)
+    if any(has.get(name, 0) < amount for name, amount in spec.requests.extended):
+        return None
     limit: int | None = None
     if policy is AlignmentPolicy.SINGLE_NUMA_NODE:
         limit = 1

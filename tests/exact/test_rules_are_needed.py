@@ -4,10 +4,12 @@ from itertools import chain
 
 import pytest
 
+from exact.test_extended import extended_world
 from exact_checks import MakeWorld
 from needed_rules import is_needed
 from placer_models.cluster import Instance, Machine, Node
 from placer_models.cpsat.batch import RULES, Rule
+from placer_models.cpsat.extended import extended_resources_fit
 from placer_models.cpsat.hugepages import (
     a_pod_has_the_hugepages_it_asks_for,
     a_pod_uses_the_cells_of_its_hugepages,
@@ -88,6 +90,7 @@ WORLDS: dict[Rule, MakeWorld] = {
     a_pod_has_the_hugepages_it_asks_for: paged_instance,
     a_pod_uses_the_cells_of_its_hugepages: paged_instance,
     a_pod_has_its_devices_within_their_scope: partitioned,
+    extended_resources_fit: extended_world,
 }
 """Rules that only the worlds of their own family need."""
 

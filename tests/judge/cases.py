@@ -1,6 +1,7 @@
 """The edges of all rules."""
 
 from judge.cases_cpus import CONTAINER_CASES, OWNED_CASES, POOL_CASES
+from judge.cases_extended import EXTENDED_CASES
 from judge.cases_hugepages import HUGEPAGES_CASES
 from judge.cases_joint import JOINT_CASES
 from judge.cases_node_cpus import NODE_CPU_CASES
@@ -21,6 +22,7 @@ CASES = (
     *JOINT_CASES,
     *PARTITION_CASES,
     *SHARE_CASES,
+    *EXTENDED_CASES,
     *ALIGNMENT_CASES,
     *GANG_CASES,
 )

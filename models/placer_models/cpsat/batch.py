@@ -20,6 +20,7 @@ from placer_models.cpsat.devices import (
     devices_fit,
 )
 from placer_models.cpsat.expression import Expression
+from placer_models.cpsat.extended import extended_resources_fit
 from placer_models.cpsat.gangs import (
     a_gang_reaches_its_minimum_or_stays_out,
     a_gathered_gang_is_on_one_node,
@@ -75,6 +76,7 @@ RULES: tuple[Rule, ...] = (
     the_shared_pool_fits,
     the_best_effort_pool_fits,
     memory_fits,
+    extended_resources_fit,
     a_pod_has_the_memory_it_asks_for,
     a_pod_uses_the_cells_it_takes_from,
     hugepages_fit,

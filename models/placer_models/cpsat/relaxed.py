@@ -123,6 +123,10 @@ def _demands(problem: Problem, index: int, node: NodeState, unit: int) -> Demand
                 if need.type == bank.type
             )
             found[f"percent {bank.type}"] = (percent, asked)
+    for position, (left, asked) in enumerate(zip(node.extended, shape.extended, strict=True)):
+        # As for memory: rounded so that still nothing is cut off.
+        scale = 1 + (left >> MEMORY_BITS)
+        found[f"extended {position}"] = (-(-left // scale), asked // scale)
     return {name: amounts for name, amounts in found.items() if amounts[1]}
 
 

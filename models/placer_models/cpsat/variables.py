@@ -181,6 +181,8 @@ def _room(problem: Problem, unit: Unit, index: int) -> int:
         most = min(most, sum(bank.free) // count if bank else 0)
     if lacks_gpu_sets(node, shape):
         return 0
+    for asked, left in zip(shape.extended, node.extended, strict=True):
+        most = min(most, left // asked) if asked else most
     if (shape.shared and not node.pool_cpus) or (shape.best_effort and not node.best_effort_cpus):
         return 0
     return max(0, share_room(node, shape, most))

@@ -165,8 +165,16 @@ def _build(
     # Without its nodes, whatever names them would be blamed for their faults.
     faults.raise_first()
     types = {d.type for node in nodes for d in node.machine.devices}
+    extended = {name for node in nodes for name, _ in node.extended}
+    if both := sorted(types & extended):
+        where = next(place.at("nodes") for file, place in files if file.nodes)
+        faults.add(
+            where,
+            f"{shown(both[0])} is a type of devices on some nodes, and an extended resource of "
+            "others; name one of them otherwise",
+        )
     pods = PodReader(
-        RequestReader(types, faults),
+        RequestReader(types, extended, faults),
         faults,
         on_arm_alone=all(n.machine.topology.architecture == ARM for n in nodes),
     )

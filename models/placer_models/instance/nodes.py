@@ -13,7 +13,7 @@ from placer_models.instance.hosts import MAX_HOSTS, expand_hosts
 from placer_models.instance.hugepages import pages_by_numa_node
 from placer_models.instance.machine_partitions import read_partitions
 from placer_models.instance.pods import Names
-from placer_models.instance.requests import GPU_NAMES
+from placer_models.instance.requests import GPU_NAMES, check_extended, parse_extended
 from placer_models.instance.schema import NodePart
 from placer_models.policy import AlignmentPolicy, Locality, NodeBindPolicy
 from placer_models.quantity import format_bytes
@@ -70,6 +70,7 @@ class NodeReader:
             )
         hugepages = self._hugepages(part, names[0], machine, place.at("hugepages"))
         partitions = self._partitions(part, machine, place)
+        extended = self._extended(part, machine, place.at("extended"))
         nodes = []
         for name in names:
             if not self._names.take(("", name), place):
@@ -88,6 +89,7 @@ class NodeReader:
                     partitions,
                     part.gpu_partition_policy,
                     locality_of(part),
+                    extended,
                 )
             )
         return tuple(nodes)
@@ -142,6 +144,24 @@ class NodeReader:
                 f"the machine {machine.name} has no partition table; give the node partitions",
             )
         return own
+
+    def _extended(
+        self, part: NodePart, machine: Machine, place: Place
+    ) -> tuple[tuple[str, int], ...]:
+        amounts = {}
+        types = {device.type for device in machine.devices}
+        for name, text in part.extended.items():
+            try:
+                check_extended(name)
+                if name in types:
+                    raise ValueError(
+                        f"the machine {machine.name} has devices of the type {shown(name)}; "
+                        "name the amount otherwise"
+                    )
+                amounts[name] = parse_extended(text)
+            except ValueError as error:
+                self._faults.add(place.at(name), str(error))
+        return tuple(sorted((name, amount) for name, amount in amounts.items() if amount))
 
     def _unhealthy(
         self, part: NodePart, machine: Machine, place: Place

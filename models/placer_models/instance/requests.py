@@ -26,6 +26,7 @@ MEMORY = "memory"
 MAX_CPU_MILLI = 1_000_000_000
 MAX_MEMORY_BYTES = 2**50
 MAX_DEVICES = 10_000
+MAX_EXTENDED = 2**50
 
 GPU_NAMES = WHOLE_GPUS
 """Spellings of the type of GPUs."""
@@ -36,10 +37,20 @@ _TYPE_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._/-]{0,251}[A-Za-z0-9])?")
 
 
 class RequestReader:
-    """Reads requests and limits; knows which device types the machines have."""
+    """Reads requests and limits.
 
-    def __init__(self, device_types: Collection[str], faults: Faults) -> None:
+    Args:
+        device_types: Those that the machines have.
+        extended: Names of the resources that nodes have as plain amounts.
+        faults: Gets what is wrong.
+
+    """
+
+    def __init__(
+        self, device_types: Collection[str], extended: Collection[str], faults: Faults
+    ) -> None:
         self._types = frozenset(device_types)
+        self._extended = frozenset(extended)
         self._faults = faults
 
     def read(
@@ -66,6 +77,11 @@ class RequestReader:
                     f"expected a limit {allowed} the request "
                     f"({requests[_written(name, requests)]})",
                 )
+        extended = tuple(
+            (name, amount)
+            for name in sorted(asked.keys() & self._extended)
+            if (amount := asked.pop(name))
+        )
         resources = Resources(
             cpu_milli=asked.pop(CPU, 0),
             memory_bytes=asked.pop(MEMORY, 0),
@@ -78,6 +94,7 @@ class RequestReader:
                     *listed(shares, place.at("shares"), self._faults),
                 ]
             ),
+            extended=extended,
         )
         return resources, capped.get(CPU)
 
@@ -103,7 +120,8 @@ class RequestReader:
             if problems:
                 continue
             try:
-                amounts[name] = _amount(name, text)
+                extended = name in self._extended
+                amounts[name] = parse_extended(text) if extended else _amount(name, text)
             except ValueError as error:
                 self._faults.add(place.at(key), str(error))
         return amounts
@@ -128,13 +146,44 @@ class RequestReader:
             return  # what is wrong with its size is said with its amount
         elif share_name(name):
             return
-        elif name not in (CPU, MEMORY, GPU) and name not in self._types:
+        elif name not in (CPU, MEMORY, GPU) and name not in self._types | self._extended:
             # A type that no machine has is a legal wish; a slip of the pen is not.
             hint = suggestion(name, (CPU, MEMORY, GPU), cutoff=0.75)
             if hint:
                 yield f"no machine has a device type {shown(name)}{hint}"
             elif not _TYPE_NAME.fullmatch(name):
                 yield f"{shown(name)} is no resource; expected cpu, memory or a device type"
+
+
+def check_extended(name: str) -> None:
+    """Refuse what cannot be the name of an extended resource.
+
+    Raises:
+        ValueError: It is none, or means something else already.
+
+    """
+    if later := later_resource(name):
+        raise ValueError(later)
+    if name in (CPU, MEMORY, *GPU_NAMES) or name.startswith(PREFIX) or share_name(name):
+        raise ValueError(f"{shown(name)} is what a machine has; take another name")
+    if not _TYPE_NAME.fullmatch(name):
+        raise ValueError(
+            f"{shown(name)} is no name of a resource; expected such as example.com/licences"
+        )
+
+
+def parse_extended(text: str) -> int:
+    """Return the amount of an extended resource; it may be written as ``2k`` or ``4Gi``.
+
+    Raises:
+        ValueError: It is none, or too large.
+
+    """
+    try:
+        amount = parse_bytes(text)
+    except ValueError:
+        raise ValueError(f"got {shown(text)}; expected a whole amount, such as 8 or 2k") from None
+    return _at_most(amount, MAX_EXTENDED, text, "1Pi")
 
 
 def _amount(name: str, text: str) -> int:

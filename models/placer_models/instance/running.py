@@ -102,6 +102,7 @@ class RunningReader:
             of_node, qos = owned[seat.node.name], seat.pod.spec.qos
             of_node[qos] = of_node.get(qos, frozenset()) | seat.cpus
         self._check_pools(owned)
+        self._check_extended()
         return tuple(
             RunningPod(seat.pod, _placement(seat, owned[seat.node.name])) for seat in self._seats
         )
@@ -249,6 +250,20 @@ class RunningReader:
                     f"with this pod the {qos} pods of node {node.name} ask for "
                     f"{counted(want / 1000, 'CPU')}; their pool has {have // 1000} (rule {rule})",
                 )
+
+    def _check_extended(self) -> None:
+        """The pods of a node ask for no more of an extended resource than it has."""
+        left = {name: dict(node.extended) for name, node in self._nodes.items()}
+        for seat in self._seats:
+            here = left[seat.node.name]
+            for name, amount in seat.pod.spec.requests.extended:
+                here[name] = here.get(name, 0) - amount
+                if here[name] < 0:
+                    self._faults.add(
+                        seat.place.at("requests", name),
+                        f"node {seat.node.name} lacks {-here[name]} for this pod "
+                        "(rule extended); lower it, or raise the node's 'extended'",
+                    )
 
 
 def _placement(seat: _Seat, owned: Mapping[QosClass, CpuSet]) -> PodPlacement:

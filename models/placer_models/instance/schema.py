@@ -74,6 +74,10 @@ class NodePart(Part):
         default=None, description="Sets of GPUs, instead of the machine's: ['0-1', '2-3', '0-3']."
     )
     gpu_partition_policy: PartitionPolicy | None = None
+    extended: Amounts = Field(
+        default_factory=dict,
+        description="Resources that are plain amounts, such as licences: pods ask by the name.",
+    )
 
 
 class SharePart(Part):

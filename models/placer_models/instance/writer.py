@@ -123,6 +123,8 @@ def _node(node: Node, machine: str) -> Json:
         written["partitions"] = write_partitions(node.partitions)
     if node.partition_policy is not None:
         written["gpuPartitionPolicy"] = node.partition_policy.value
+    if node.extended:
+        written["extended"] = dict(node.extended)
     return written
 
 
@@ -207,6 +209,7 @@ def _amounts(resources: Resources) -> Json:
         size = pages.page_bytes
         written[f"hugepages-{format_bytes(size)}"] = format_bytes(size * pages.count)
     written.update({d.type: d.count for d in resources.devices if d.share is None})
+    written.update(resources.extended)
     return written
 
 
