@@ -6,7 +6,8 @@ it is worth is asked of the judge alone. Three shortcuts, each plainly exact:
 * Which pods are placed decides the first tiers, so those choices are tried best first.
 * Given who is on which node, no rule and no tier couples two nodes, and tiers are sums:
   the best inside of each node, together, is the best.
-* Cores are told apart only by NUMA node, online threads and free threads.
+* Cores are told apart only by NUMA node, online threads, free threads, and the pods on
+  them that keep apart from others.
 
 ``plain_enumeration`` takes none of them, and has to agree.
 """
@@ -21,7 +22,6 @@ from leaves import Stay
 from placer.judge.breaches import breaches
 from placer.judge.measure import Vector, better, measure
 from placer_models.cluster import Instance
-from placer_models.goals import ALIGNMENT
 from placer_models.placement import Placement
 
 MOST_LEAVES = 100_000
@@ -103,5 +103,5 @@ def _assignments(instance: Instance) -> list[tuple[tuple[Stay, ...], Vector]]:
 
 
 def _placed_tiers(vector: Vector) -> Vector:
-    """Return the tiers before ``alignment``: those that only ask who is placed."""
-    return tuple(takewhile(lambda item: item[0] != ALIGNMENT, vector))
+    """Return the first tiers: those that only ask who is placed."""
+    return tuple(takewhile(lambda item: item[0].name.startswith("placed."), vector))

@@ -1,7 +1,7 @@
 """The best inside of one node for given pods, by trying every one of them."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from itertools import chain, combinations, product
 
@@ -9,15 +9,19 @@ from leaves import MEMORY, Held, Stay, needs_of, pour_all, settled
 from placer.judge.breaches import RULES
 from placer.judge.measure import Vector, better, measure
 from placer.judge.scene import scene_of
-from placer_models.cluster import Instance, Node
+from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.cpuset import CpuSet
 from placer_models.goals import ALIGNMENT
 from placer_models.placement import DeviceGrant, Placement, PodPlacement
 from placer_models.pod import Resources
+from placer_models.policy import ExclusivePolicy
 from placer_models.topology import Topology
 
 Mask = frozenset[int]
 """NUMA nodes that a pod's memory and hugepages may be on."""
+
+Minding = Mapping[int, tuple[str, str]]
+"""CPU -> the pod with an exclusive policy that owns it."""
 
 BETWEEN_NODES = ("gang-minimum", "gang-group", "gather")
 """The rules that look at more than one node."""
@@ -73,7 +77,7 @@ class Insides:
         free_cpus = node.machine.topology.online - node.reserved_cpus - owned
         free = [DeviceGrant(d.type, d.minor, d.id) for d in devices if node.is_healthy(d)]
         best: tuple[Vector, tuple[PodPlacement, ...]] | None = None
-        for stays in self._leaves(guests, free_cpus, free, shared):
+        for stays in self._leaves(guests, free_cpus, free, shared, _minding(runners)):
             self.leaves += 1
             if self.leaves > self.most_leaves:
                 raise TooManyLeavesError(f"{self.instance.name}: over {self.most_leaves} leaves")
@@ -94,6 +98,7 @@ class Insides:
         cpus: CpuSet,
         grants: Sequence[DeviceGrant],
         shared: Set[tuple[str, int]],
+        minding: Minding,
     ) -> Iterator[tuple[Stay, ...]]:
         """Yield each way to share out CPUs and devices that leaves every pod well, alone.
 
@@ -105,13 +110,15 @@ class Insides:
         guest, *rest = guests
         requests = guest.pod.spec.requests
         count = requests.cpu_milli // 1000 if guest.pod.spec.qos.owns_cpus else 0
-        for own in cpu_sets(guest.node.machine.topology, cpus, count):
+        minds = guest.pod.spec.exclusive is not ExclusivePolicy.NONE
+        for own in cpu_sets(guest.node.machine.topology, cpus, count, minding):
+            minded = {**minding, **dict.fromkeys(own if minds else (), guest.pod.key)}
             for held in grant_sets(requests, grants, shared):
                 stay = replace(guest, cpus=own, grants=held)
                 if self._is_well_alone(stay):
                     left = [grant for grant in grants if grant not in held]
                     more = {(grant.type, grant.minor) for grant in held if grant.share}
-                    for others in self._leaves(rest, cpus - own, left, shared | more):
+                    for others in self._leaves(rest, cpus - own, left, shared | more, minded):
                         yield (stay, *others)
 
     def _is_well_alone(self, stay: Stay) -> bool:
@@ -162,18 +169,31 @@ class Insides:
         return self.masks[stay.key]
 
 
-def cpu_sets(topology: Topology, free: CpuSet, count: int) -> Iterator[CpuSet]:
+def _minding(runners: Sequence[RunningPod]) -> Minding:
+    return {
+        cpu: runner.pod.key
+        for runner in runners
+        if runner.pod.spec.exclusive is not ExclusivePolicy.NONE
+        for cpu in runner.placement.cpuset
+    }
+
+
+def cpu_sets(
+    topology: Topology, free: CpuSet, count: int, minding: Minding | None = None
+) -> Iterator[CpuSet]:
     """Yield the sets of ``count`` free CPUs, one of those that differ only by like cores.
 
     Like cores have the same NUMA node, package and cache, as many online threads and as many
-    free ones. All rules and tiers read a core by these alone, so what follows is the same
-    for each.
+    free ones, and the same pods on them that mind who else is. All rules and tiers read a
+    core by these alone, so what follows is the same for each.
     """
+    minding = minding or {}
     like: dict[object, list[list[int]]] = defaultdict(list)
     for threads in topology.cores.values():
         if usable := sorted(threads & free):
             cpu = topology.cpu[usable[0]]
-            kind = (cpu.numa_node, cpu.package, cpu.llc, len(threads), len(usable))
+            pods = frozenset(minding[cpu] for cpu in threads if cpu in minding)
+            kind = (cpu.numa_node, cpu.package, cpu.llc, len(threads), len(usable), pods)
             like[kind].append(usable)
     cores = [(kind, core) for kind, members in like.items() for core in members]
 

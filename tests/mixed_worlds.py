@@ -4,6 +4,7 @@ from collections.abc import Callable
 from random import Random
 
 from placer_models.cluster import Instance
+from spices_exclusivity import spice_apart
 from spices_extended import with_extended
 from spices_joint import spice_joint
 from spices_node_cpus import spice_localities, spice_node_binds
@@ -23,6 +24,7 @@ SPICES: tuple[Spice, ...] = (
     partitions,
     spice_shares,
     with_extended,
+    spice_apart,
 )
 """One a family."""
 

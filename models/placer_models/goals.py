@@ -44,10 +44,12 @@ MOVES = Tier("moves", "running pods moved", Sense.MINIMISE)
 """Tier 2. Running pods that the answer puts elsewhere, where a budget allows moves (G5)."""
 
 SHARED_CORES = Tier("exclusivity.cores", "shared cores", Sense.MINIMISE)
-"""Over pods with a preferred exclusive policy: cores shared against it (C9)."""
+"""Over cores: new pods on it that count as PCPULevel, less one if no running pod on it
+does (C9). Where the policy is required the pod is alone, so it is the wishes that count."""
 
 SHARED_NUMA_NODES = Tier("exclusivity.numa-nodes", "shared NUMA nodes", Sense.MINIMISE)
-"""Over pods with a preferred NUMANodeLevel policy: NUMA nodes shared against it (C9)."""
+"""Over NUMA nodes: new pods under NUMANodeLevel with CPUs on it, less one if no running
+pod under NUMANodeLevel has (C9)."""
 
 AFFINITY = Tier("affinity", "wishes not met", Sense.MINIMISE)
 """Preferred affinity and anti-affinity between pods that is not kept (C18)."""

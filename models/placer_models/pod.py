@@ -9,6 +9,7 @@ from placer_models.policy import (
     AlignmentPolicy,
     BindPolicy,
     DeviceScope,
+    ExclusivePolicy,
     GatherLevel,
     JointScope,
     Locality,
@@ -117,6 +118,7 @@ class PodSpec:
         node_selector: Labels, each of which the node must have; ascending by key.
         joint: Devices that the pod wants side by side.
         scopes: (Device type, scope within which all its devices must be), ascending.
+        exclusive: From whom the pod keeps apart; for pods that own CPUs.
 
     """
 
@@ -129,6 +131,8 @@ class PodSpec:
     joint: JointAllocation | None = None
     scopes: tuple[tuple[str, DeviceScope], ...] = ()
     locality: tuple[Locality, ...] = ()
+    exclusive: ExclusivePolicy = ExclusivePolicy.NONE
+    exclusive_strength: Strength = Strength.PREFERRED
 
     @property
     def bind_required(self) -> bool:
@@ -138,6 +142,14 @@ class PodSpec:
     def scope_of(self, device_type: str) -> DeviceScope:
         """Return within what all devices of the type must be."""
         return dict(self.scopes).get(device_type, DeviceScope.NODE)
+
+    @property
+    def exclusive_required(self) -> bool:
+        """Whether the pod must be kept apart."""
+        return (
+            self.exclusive_strength is Strength.REQUIRED
+            and self.exclusive is not ExclusivePolicy.NONE
+        )
 
     @property
     def requests(self) -> Resources:

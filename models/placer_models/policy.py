@@ -60,6 +60,20 @@ class Locality(StrEnum):
     """As few last-level caches as can be."""
 
 
+class ExclusivePolicy(StrEnum):
+    """From whom a pod with CPUs of its own keeps apart (C9)."""
+
+    NONE = "None"
+    """From nobody."""
+
+    PCPU_LEVEL = "PCPULevel"
+    """No core is shared with another pod of this policy."""
+
+    NUMA_NODE_LEVEL = "NUMANodeLevel"
+    """No NUMA node is shared with another pod of this policy. Where one is, because the
+    policy is only preferred, the pod falls back: it counts as PCPULevel."""
+
+
 class Strength(StrEnum):
     """Whether a wish may be broken at a price, or not at all."""
 

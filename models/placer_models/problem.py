@@ -5,11 +5,31 @@ Names, ids and units stay outside: `placer.state` builds a Problem from an insta
 """
 
 from dataclasses import dataclass, field
+from enum import IntEnum
 
 from placer_models.goals import Tier, before_links, tiers_for
 from placer_models.links import Board
-from placer_models.policy import AlignmentPolicy, BindPolicy, DeviceScope
+from placer_models.policy import (
+    AlignmentPolicy,
+    BindPolicy,
+    DeviceScope,
+    ExclusivePolicy,
+    Strength,
+)
 from placer_models.shares import ShareNeed, ShareTake, Slot
+
+
+class Telling(IntEnum):
+    """How finely the cores of a node are told apart, for who shares them (C9)."""
+
+    ALIKE = 0
+    """Who shares a core matters to nobody that waits."""
+
+    HELD = 1
+    """Cores that running pods keep are told from others: one pod that waits minds."""
+
+    EACH = 2
+    """Cores with more than one free thread are classes of their own: several pods mind."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,12 +40,15 @@ class Cell:
         numa_node: Its id; None for the place of CPUs without a NUMA node.
         memory: Free memory, in the Problem's memory units.
         pages: Free hugepages of each of the Problem's page sizes.
+        held: How strongly running pods under NUMANodeLevel keep others of the policy
+            off; None where there is none.
 
     """
 
     numa_node: int | None
     memory: int
     pages: tuple[int, ...] = ()
+    held: Strength | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +63,8 @@ class CoreClass:
         package: The package they are in; None where packages are not told apart.
         cache: The last-level cache they share, -1 where it is not known; None where
             caches are not told apart.
+        held: How strongly running pods that count as PCPULevel keep others that do off
+            these cores; None where there is none.
 
     """
 
@@ -49,6 +74,7 @@ class CoreClass:
     free: int
     package: int | None = None
     cache: int | None = None
+    held: Strength | None = None
 
     @property
     def whole(self) -> bool:
@@ -134,6 +160,8 @@ class Shape:
         pages: Hugepages of each of the Problem's page sizes.
         scopes: (device type, scope within which all its devices must be).
         extended: Of each extended resource of the Problem.
+        apart: The exclusive policy; NONE also where the bind policy sees to it.
+        apart_required: It may not be broken.
 
     """
 
@@ -150,10 +178,18 @@ class Shape:
     scopes: tuple[tuple[str, DeviceScope], ...] = ()
     shares: tuple[ShareNeed, ...] = ()
     extended: tuple[int, ...] = ()
+    apart: ExclusivePolicy = ExclusivePolicy.NONE
+    apart_required: bool = False
 
     def scope_of(self, device_type: str) -> DeviceScope:
         """Return within what all devices of the type must be."""
         return dict(self.scopes).get(device_type, DeviceScope.NODE)
+
+    @property
+    def keeps_cores(self) -> bool:
+        """Whether the pod counts as PCPULevel, or would if it fell back."""
+        falls_back = self.apart is ExclusivePolicy.NUMA_NODE_LEVEL and not self.apart_required
+        return self.apart is ExclusivePolicy.PCPU_LEVEL or falls_back
 
     def count_of(self, device_type: str) -> int:
         """Return how many devices of the type the shape asks for, whole or in part."""
@@ -255,6 +291,7 @@ class Problem:
         asked: Tiers beyond those that every instance has.
         page_sizes: Sizes in bytes of the hugepages that pods ask for, ascending.
         most_extended: The most that any node has left of each extended resource.
+        telling: How finely the nodes' core classes tell cores apart.
 
     """
 
@@ -268,6 +305,7 @@ class Problem:
     asked: tuple[Tier, ...] = ()
     page_sizes: tuple[int, ...] = ()
     most_extended: tuple[int, ...] = ()
+    telling: Telling = Telling.ALIKE
 
     @property
     def tiers(self) -> tuple[Tier, ...]:

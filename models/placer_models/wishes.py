@@ -4,17 +4,26 @@ from collections.abc import Iterable, Iterator
 
 from placer_models.cluster import Instance
 from placer_models.device import GPU
-from placer_models.goals import CACHES, JOINT, PACKAGES, PARTITIONS, Tier
+from placer_models.goals import (
+    CACHES,
+    JOINT,
+    PACKAGES,
+    PARTITIONS,
+    SHARED_CORES,
+    SHARED_NUMA_NODES,
+    Tier,
+)
 from placer_models.pod import PodSpec, pods_of
-from placer_models.policy import Locality, PartitionPolicy, Strength
+from placer_models.policy import ExclusivePolicy, Locality, PartitionPolicy, Strength
 
 _LOCALITY_TIERS = {Locality.PACKAGE: PACKAGES, Locality.LLC: CACHES}
 
 
 def asked_tiers(instance: Instance) -> tuple[Tier, ...]:
     """Return the tiers beyond `goals.ALWAYS` that something in the instance asks for."""
+    # By identity: replicas share their spec.
     specs = {id(pod.spec): pod.spec for pod in pods_of(instance.gangs)}.values()
-    asked = [*_localities(instance, specs)]
+    asked = [*_exclusivity(specs), *_localities(instance, specs)]
     if any(map(_would_like_to_be_joint, specs)):
         asked.append(JOINT)
     if _prefers_partitions(instance, specs):
@@ -41,3 +50,13 @@ def _localities(instance: Instance, specs: Iterable[PodSpec]) -> Iterator[Tier]:
     if () in owners:
         asked |= {wish for node in instance.nodes for wish in node.locality}
     yield from (tier for wish, tier in _LOCALITY_TIERS.items() if wish in asked)
+
+
+def _exclusivity(specs: Iterable[PodSpec]) -> Iterator[Tier]:
+    wished = {
+        spec.exclusive for spec in specs if spec.qos.owns_cpus and not spec.exclusive_required
+    } - {ExclusivePolicy.NONE}
+    if wished:
+        yield SHARED_CORES
+    if ExclusivePolicy.NUMA_NODE_LEVEL in wished:
+        yield SHARED_NUMA_NODES

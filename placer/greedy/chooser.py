@@ -23,6 +23,8 @@ class Price(NamedTuple):
     """What a place costs, dearest first; compared as a tuple, less is better.
 
     Attributes:
+        shared_cores: Cores shared against the exclusive policy.
+        shared_numa_nodes: NUMA nodes shared against it.
         alignment: NUMA nodes beyond the fewest.
         bind: CPUs against the bind policy.
         packages: Packages beyond the fewest, where the pod would like few.
@@ -35,15 +37,17 @@ class Price(NamedTuple):
 
     """
 
-    alignment: int
-    bind: int
-    packages: int
-    caches: int
-    joint: int
-    partitions: int
-    pair_minimum: int
-    pair_sum: int
-    usable: int
+    shared_cores: int = 0
+    shared_numa_nodes: int = 0
+    alignment: int = 0
+    bind: int = 0
+    packages: int = 0
+    caches: int = 0
+    joint: int = 0
+    partitions: int = 0
+    pair_minimum: int = 0
+    pair_sum: int = 0
+    usable: int = 0
 
 
 @dataclass(frozen=True, slots=True)

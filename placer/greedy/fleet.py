@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from placer.greedy.chooser import choose
+from placer.greedy.apart import choose_apart
 from placer.greedy.columns import column_count, device_types, least_row, row_of, spare_of
 from placer.greedy.ranking import Bid, Ranking
 from placer.greedy.residual import Inside, Residual, layouts_of, residual_of
@@ -134,7 +134,7 @@ class Fleet:
         fit = self.problem.fits[shape][residual.layout.kind]
         if fit is None:
             return None
-        offer = choose(residual, self.problem.shapes[shape], fit)
+        offer = choose_apart(residual, self.problem.shapes[shape], fit)
         if offer is None:
             return None
         left = self.leaves(shape, state, offer.inside)

@@ -83,7 +83,7 @@ def _one_by_one(fleet: Fleet, state: int, view: int, pods: Sequence[int]) -> Gat
     problem = fleet.problem
     first = state
     members = []
-    prices = [Price(*(0 for _ in Price._fields))]
+    prices = [Price()]
     hopeless: set[int] = set()
     for pod in pods:
         shape = problem.pods[pod]

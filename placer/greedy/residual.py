@@ -5,6 +5,7 @@ from operator import le
 from typing import NamedTuple
 
 from placer_models.links import Board
+from placer_models.policy import Strength
 from placer_models.problem import Choice, CoreTake, NodeState, Shape
 from placer_models.shares import ShareTake, Slot
 
@@ -34,12 +35,14 @@ class ClassLeft(NamedTuple):
         cores: Cores that nobody took whole.
         threads: Single threads taken.
         broken: Cores that those threads are on.
+        held: How strongly pods that count as PCPULevel are kept off these cores.
 
     """
 
     cores: int
     threads: int
     broken: int
+    held: Strength | None = None
 
 
 class SlotLeft(NamedTuple):
@@ -96,6 +99,7 @@ class Residual:
         extended: Of each extended resource of the Problem.
         devices: For each bank, free devices of each twin class.
         slots: For each bank, the slots of each twin class; as in ``DeviceBank``.
+        cells_held: For each cell, how strongly pods under NUMANodeLevel are kept off.
 
     """
 
@@ -114,6 +118,7 @@ class Residual:
     pages_total: tuple[int, ...] = ()
     slots: tuple[Slots, ...] = ()
     extended: tuple[int, ...] = ()
+    cells_held: tuple[Strength | None, ...] = ()
 
 
 class Inside(NamedTuple):
@@ -154,7 +159,7 @@ def residual_of(node: NodeState, layout: Layout) -> Residual:
     pages = tuple(zip(*(cell.pages for cell in node.cells), strict=True))
     return Residual(
         layout=layout,
-        cores=tuple(ClassLeft(c.cores, 0, 0) for c in node.cores),
+        cores=tuple(ClassLeft(c.cores, 0, 0, c.held) for c in node.cores),
         memory=memory,
         memory_total=sum(memory),
         devices=tuple(bank.free for bank in node.banks),
@@ -174,6 +179,7 @@ def residual_of(node: NodeState, layout: Layout) -> Residual:
             for bank in node.banks
         ),
         extended=node.extended,
+        cells_held=tuple(cell.held for cell in node.cells),
     )
 
 
@@ -181,7 +187,7 @@ def after_cores(facts: ClassFacts, left: ClassLeft, take: CoreTake) -> ClassLeft
     """Return what is left of a class; right only if ``broken`` stays within ``cores``."""
     threads = left.threads + take.threads
     broken = max(-(-threads // facts.free), left.broken, take.touched)
-    return ClassLeft(left.cores - take.whole, threads, broken)
+    return ClassLeft(left.cores - take.whole, threads, broken, left.held)
 
 
 def sums_allow(residual: Residual, shape: Shape) -> bool:

@@ -2,6 +2,7 @@
 
 from operator import sub
 
+from placer.greedy.held import cells_kept, kept
 from placer.greedy.residual import NO_CORES, Inside, Residual, after_cores
 from placer.greedy.slots import after_shares
 from placer_models.problem import Shape
@@ -24,7 +25,7 @@ def after(residual: Residual, shape: Shape, inside: Inside) -> Residual:
     return Residual(
         layout=residual.layout,
         cores=tuple(
-            left if take is NO_CORES else after_cores(facts, left, take)
+            left if take is NO_CORES else kept(after_cores(facts, left, take), shape, take)
             for facts, left, take in zip(
                 residual.layout.classes, residual.cores, inside.cores, strict=True
             )
@@ -47,4 +48,5 @@ def after(residual: Residual, shape: Shape, inside: Inside) -> Residual:
         pages_total=tuple(map(sub, residual.pages_total, shape.pages)),
         slots=slots,
         extended=tuple(map(sub, residual.extended, shape.extended)),
+        cells_held=cells_kept(residual, shape, inside),
     )

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from placer.judge.aligned import alignment
 from placer.judge.cpus import cpu_allocatable, cpu_bind, cpu_count, cpu_exclusive
 from placer.judge.devices import device_count, device_exclusive, device_health, device_known
+from placer.judge.exclusive import exclusive_cores, exclusive_numa_nodes
 from placer.judge.extended import extended
 from placer.judge.finding import Rule
 from placer.judge.gangs import gang_group, gang_minimum, gather
@@ -34,6 +35,8 @@ RULES: Mapping[str, Rule] = {
     "cpu-bind": cpu_bind,
     "node-cpu-bind": node_cpu_bind,
     "arm-cpu-policy": arm_cpu_policy,
+    "exclusive-cores": exclusive_cores,
+    "exclusive-numa-nodes": exclusive_numa_nodes,
     "shared-pool": shared_pool,
     "be-pool": be_pool,
     "containers": containers,

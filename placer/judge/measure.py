@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 
 from placer.judge.align_tier import cells_beyond_fewest
+from placer.judge.apart import shared_cores, shared_numa_nodes
 from placer.judge.bind_tier import cpus_against_policy
 from placer.judge.joint import groups_without_every_type
 from placer.judge.link_tiers import gang_sum_shortfall, pod_minimum_shortfall, pod_sum_shortfall
@@ -23,6 +24,8 @@ from placer_models.goals import (
     PARTITIONS,
     POD_PAIR_MINIMUM,
     POD_PAIR_SUM,
+    SHARED_CORES,
+    SHARED_NUMA_NODES,
     USABLE,
     Tier,
     placed_tier,
@@ -35,6 +38,8 @@ Vector = tuple[tuple[Tier, int], ...]
 """A value for each tier, most important first."""
 
 MEASURES: Mapping[Tier, Callable[[Scene], int]] = {
+    SHARED_CORES: shared_cores,
+    SHARED_NUMA_NODES: shared_numa_nodes,
     ALIGNMENT: cells_beyond_fewest,
     BIND: cpus_against_policy,
     JOINT: groups_without_every_type,

@@ -172,7 +172,7 @@ def _cpus(
     owned: list[list[int]] = [[] for _ in pods]
     fits = [problem.fit(one.index, one.choice.node) for one in pods]
     spread = [fit is not None and fit.bind is BindPolicy.SPREAD_BY_PCPUS for fit in fits]
-    classes = core_classes(node, account.free_cpus, state.cells, problem.asked)
+    classes = core_classes(node, account, state.cells, problem.asked, problem.telling)
     for position, (found, cores) in enumerate(classes):
         takers = [i for i, one in enumerate(pods) if any(_amounts(one.choice, position))]
         wants = [Want(pods[i].choice.cores[position], spread[i]) for i in takers]

@@ -12,6 +12,7 @@ from placer.scheduling.errors import (
 from placer.scheduling.words import Batch, Key, titles
 from placer_models.cluster import Node, RunningPod
 from placer_models.pod import Gang, Pod, pods_of
+from placer_models.policy import ExclusivePolicy
 
 
 def check_nodes(nodes: Iterable[Node]) -> None:
@@ -100,6 +101,11 @@ def _check_pod(pod: Pod) -> None:
         raise BadWordsError(
             f"pod {pod.title!r} has the containers {', '.join(names) or 'none'}; "
             "it needs one or more, each with a name of its own"
+        )
+    if pod.spec.exclusive is not ExclusivePolicy.NONE and not pod.spec.qos.owns_cpus:
+        raise BadWordsError(
+            f"pod {pod.title!r} is under {pod.spec.exclusive}, and its qos is {pod.spec.qos}; "
+            "only pods that own CPUs, LSE and LSR, keep apart from others"
         )
     for container in pod.spec.containers:
         asked = container.requests

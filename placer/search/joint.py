@@ -21,7 +21,7 @@ from placer.state.recount import recount
 from placer_models.cluster import Instance
 from placer_models.cpsat.limits import modelled_tiers
 from placer_models.cpsat.units import units_of
-from placer_models.problem import Problem
+from placer_models.problem import Problem, Telling
 
 MOST_SEATS = 4_000
 """(unit, node) pairs up to which the tiers before the links are one model."""
@@ -31,6 +31,9 @@ MOST_LINKED_SEATS = 400
 
 FEW_SEATS = 40
 """(unit, node) pairs up to which one model is quicker than one without links and one with."""
+
+CORES_OF_A_SEAT = 8
+"""Core classes that make a pair as large as another one would."""
 
 SHARE_BEFORE_LINKS = 0.6
 """Of the time: for the model without links, where a search part by part follows."""
@@ -156,9 +159,14 @@ class JointSearch:
 
 
 def seats_of(problem: Problem) -> int:
-    """Return how many (unit, node) pairs a model of the whole batch has."""
+    """Return how many (unit, node) pairs a model of the whole batch has.
+
+    Where cores are told apart one by one, each of them makes a pair larger.
+    """
+    each = problem.telling is Telling.EACH
     return sum(
-        problem.fits[unit.shape][node.kind] is not None
+        1 + (len(node.cores) // CORES_OF_A_SEAT if each else 0)
         for unit in units_of(problem)
         for node in problem.nodes
+        if problem.fits[unit.shape][node.kind] is not None
     )

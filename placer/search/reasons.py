@@ -8,6 +8,7 @@ this answer leave none (outvoted)? Otherwise its gang, its group or the time is 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
+from placer.search.apart import EXCLUSIVE, apart_cpus
 from placer.state.account import Account, account_of
 from placer.state.binding import Unbindable, binding_of, has_cores_for
 from placer.state.fits import admits
@@ -184,8 +185,13 @@ def _own_cpus(node: Node, spec: PodSpec, want: int, account: Account) -> Blocker
     if want > _pool_cpus(account):
         return f"shared-pool needs CPUs that the pod would own, {want} of them"
     binding = binding_of(spec, node)
-    if isinstance(binding, Unbindable) or has_cores_for(binding, want, account.free_cpus, node):
+    if isinstance(binding, Unbindable):
         return None
+    if has_cores_for(binding, want, account.free_cpus, node):
+        apart = apart_cpus(node, spec, account)
+        if want <= len(apart) and has_cores_for(binding, want, apart, node):
+            return None
+        return f"{EXCLUSIVE[spec.exclusive]} asks {want} CPUs apart from other pods"
     full = binding.policy is BindPolicy.FULL_PCPUS
     how = "in whole cores, to the very count" if full else "each on a core of its own"
     return f"{binding.rule} {binding.policy} asks {want} CPUs {how}"

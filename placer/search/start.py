@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from ortools.sat.python.cp_model import IntVar
 
+from placer.search.start_apart import Stay, hint_of_guests
 from placer_models.cpsat.expression import Expression
 from placer_models.cpsat.variables import Decisions, Seat
 from placer_models.device import GPU
@@ -23,6 +24,7 @@ def hint_of(problem: Problem, x: Decisions, choices: Choices) -> Iterator[tuple[
     for node, opened in enumerate(x.opened):
         for key, literal in opened.items():
             yield literal.index, int((node, *key) in shared)
+    stays: list[Stay] = []
     families: defaultdict[int, list[int]] = defaultdict(list)
     for index, unit in enumerate(x.units):
         families[unit.family].append(index)
@@ -38,6 +40,9 @@ def hint_of(problem: Problem, x: Decisions, choices: Choices) -> Iterator[tuple[
                 here = [choices[pod] for pod in mine if choices[pod].node == seat.node]
                 yield seat.count.index, len(here)
                 yield from _seat(problem, seat, here)
+                if seat.guest is not None:
+                    stays.append((seat, seat.guest, here[0] if here else None))
+    yield from hint_of_guests(problem, stays)
 
 
 def _seat(problem: Problem, seat: Seat, here: list[Choice]) -> Iterator[tuple[int, int]]:

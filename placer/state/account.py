@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from placer.state.apart import Held, cores_held, numa_nodes_held
 from placer_models.cluster import Node, RunningPod
 from placer_models.cpuset import CpuSet
 from placer_models.device import Device
@@ -28,6 +29,8 @@ class Account:
         shared_devices: (type, minor) of those of which pods hold shares alone -> what is
             left: percent, and memory in 0.01 bytes.
         extended: Extended resource -> what is left of it.
+        cores_held: Cores that running pods keep from others of the policy PCPULevel.
+        numa_nodes_held: NUMA nodes that they keep from others of NUMANodeLevel.
 
     """
 
@@ -44,6 +47,8 @@ class Account:
     free_devices: frozenset[tuple[str, int]]
     shared_devices: Mapping[tuple[str, int], tuple[int, int]]
     extended: Mapping[str, int]
+    cores_held: Held
+    numa_nodes_held: Held
 
 
 def account_of(node: Node, running: Iterable[RunningPod]) -> Account:
@@ -81,6 +86,8 @@ def account_of(node: Node, running: Iterable[RunningPod]) -> Account:
         free_devices=frozenset((d.type, d.minor) for d in healthy) - held,
         shared_devices=_shared(healthy, pods),
         extended=_extended(node, pods),
+        cores_held=cores_held(node, pods),
+        numa_nodes_held=numa_nodes_held(node, pods),
     )
 
 

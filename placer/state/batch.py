@@ -6,6 +6,7 @@ from dataclasses import replace
 from math import gcd
 
 from placer.state.account import Account, account_of
+from placer.state.apart import telling_of
 from placer.state.boards import device_board
 from placer.state.core_classes import core_classes
 from placer.state.extended import Units, extended_units, in_units
@@ -15,8 +16,8 @@ from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.goals import Tier
 from placer_models.links import counts_of
 from placer_models.pod import PodSpec, pods_of
-from placer_models.policy import DeviceScope, GatherLevel, QosClass
-from placer_models.problem import Cell, DeviceBank, GangTask, NodeState, Problem, Shape
+from placer_models.policy import BindPolicy, DeviceScope, ExclusivePolicy, GatherLevel, QosClass
+from placer_models.problem import Cell, DeviceBank, GangTask, NodeState, Problem, Shape, Telling
 from placer_models.shares import ShareNeed, Slot
 from placer_models.wishes import asked_tiers
 
@@ -45,15 +46,19 @@ def build_problem(instance: Instance, accounts: Sequence[Account] | None = None)
     shared = frozenset(d.type for spec in specs for d in spec.requests.devices if d.share)
     units = extended_units(specs, accounts)
     boards = {kind: _boards(kind) for kind in kinds}
+    shapes = tuple(_shape(spec, kinds, unit, sizes, units) for spec in specs)
+    telling = telling_of(shapes, pods)
     priorities = tuple(sorted({gang.priority for gang in instance.gangs}, reverse=True))
     return Problem(
         nodes=tuple(
-            _node_state(node, kind, boards[alike], account, unit, sizes, units, asked, shared)
+            _node_state(
+                node, kind, boards[alike], account, unit, sizes, units, asked, shared, telling
+            )
             for node, kind, alike, account in zip(
                 instance.nodes, kind_of, bare, accounts, strict=True
             )
         ),
-        shapes=tuple(_shape(spec, kinds, unit, sizes, units) for spec in specs),
+        shapes=shapes,
         pods=pods,
         gangs=_gangs(instance, priorities),
         fits=tuple(tuple(fit_of(spec, kind) for kind in kinds) for spec in specs),
@@ -65,6 +70,7 @@ def build_problem(instance: Instance, accounts: Sequence[Account] | None = None)
             max((left.extended.get(name, 0) for left in accounts), default=0) // size
             for name, size in units.items()
         ),
+        telling=telling,
     )
 
 
@@ -77,6 +83,7 @@ def cells_of(
             numa.id,
             max(0, account.memory_bytes[numa.id]) // unit_bytes,
             tuple(max(0, account.pages.get((numa.id, size), 0)) for size in page_sizes),
+            held=account.numa_nodes_held.get(numa.id),
         )
         for numa in node.machine.topology.numa_nodes
     ]
@@ -123,13 +130,14 @@ def _node_state(
     units: Units,
     asked: tuple[Tier, ...],
     shared: frozenset[str],
+    telling: Telling,
 ) -> NodeState:
     cells = cells_of(node, account, unit, page_sizes)
     return NodeState(
         name=node.name,
         kind=kind,
         cells=cells,
-        cores=tuple(found for found, _ in core_classes(node, account.free_cpus, cells, asked)),
+        cores=tuple(found for found, _ in core_classes(node, account, cells, asked, telling)),
         banks=tuple(
             DeviceBank(
                 bank.type,
@@ -164,6 +172,9 @@ def _shape(
 ) -> Shape:
     requests = spec.requests
     qos = spec.qos
+    whole_only = spec.bind_required and spec.bind is BindPolicy.FULL_PCPUS
+    sees_to_it = whole_only and spec.exclusive is ExclusivePolicy.PCPU_LEVEL
+    minds = qos.owns_cpus and not sees_to_it
     return Shape(
         owned_cpus=requests.cpu_milli // 1000 if qos.owns_cpus else 0,
         exclusive=qos is QosClass.LSE,
@@ -180,6 +191,8 @@ def _shape(
             ShareNeed(d.type, d.count, d.share) for d in requests.devices if d.count and d.share
         ),
         extended=in_units(dict(requests.extended), units),
+        apart=spec.exclusive if minds else ExclusivePolicy.NONE,
+        apart_required=minds and spec.exclusive_required,
     )
 
 

@@ -4,10 +4,14 @@ from collections import defaultdict
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
+from placer.state.account import Account
 from placer_models.cluster import Node
-from placer_models.cpuset import CpuSet
 from placer_models.goals import CACHES, PACKAGES, Tier
-from placer_models.problem import Cell, CoreClass
+from placer_models.policy import Strength
+from placer_models.problem import Cell, CoreClass, Telling
+
+_HELD = (None, Strength.PREFERRED, Strength.REQUIRED)
+"""What a core may be held by, in the order of classes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +23,11 @@ class FreeCore:
 
 
 def core_classes(
-    node: Node, free_cpus: CpuSet, cells: Sequence[Cell], asked: Collection[Tier] = ()
+    node: Node,
+    account: Account,
+    cells: Sequence[Cell],
+    asked: Collection[Tier] = (),
+    telling: Telling = Telling.ALIKE,
 ) -> tuple[tuple[CoreClass, tuple[FreeCore, ...]], ...]:
     """Group the cores that have a free thread; each group with its cores.
 
@@ -29,18 +37,20 @@ def core_classes(
 
     Args:
         node: The node.
-        free_cpus: What a pod may still own.
+        account: What is left on it.
         cells: As `cells_of` returns them.
         asked: Tiers of the instance: packages and caches are told apart where one looks
             at them.
+        telling: Whether it matters who else is on a core, and to how many.
 
     """
     by_package, by_cache = PACKAGES in asked, CACHES in asked
     topology = node.machine.topology
     cell_of = {cell.numa_node: index for index, cell in enumerate(cells)}
+    held = account.cores_held if telling is not Telling.ALIKE else {}
     groups: defaultdict[tuple[int, ...], list[tuple[int, FreeCore]]] = defaultdict(list)
     for key, threads in topology.cores.items():
-        free = tuple(sorted(threads & free_cpus))
+        free = tuple(sorted(threads & account.free_cpus))
         if not free:
             continue
         some = topology.cpu[free[0]]
@@ -49,20 +59,26 @@ def core_classes(
             cell_of[some.numa_node],
             -len(threads),
             -len(free),
+            _HELD.index(held.get(key)),
             some.package if by_package else 0,
             cache if by_cache else 0,
         )
         groups[group].append((cache, FreeCore(key, free)))
     result = []
-    for (cell, threads_, free_, package, cache), members in sorted(groups.items()):
+    for (cell, threads_, free_, rank, package, cache), members in sorted(groups.items()):
         members.sort(key=lambda item: (item[0], item[1].free))
-        found = CoreClass(
-            cell=cell,
-            cores=len(members),
-            threads=-threads_,
-            free=-free_,
-            package=package if by_package else None,
-            cache=cache if by_cache else None,
-        )
-        result.append((found, tuple(core for _, core in members)))
+        cores = tuple(core for _, core in members)
+        # A core with one free thread takes one more pod, whoever that is.
+        alone = -free_ > 1 and (telling is Telling.EACH or rank > 0)
+        for part in [(core,) for core in cores] if alone else [cores]:
+            found = CoreClass(
+                cell=cell,
+                cores=len(part),
+                threads=-threads_,
+                free=-free_,
+                package=package if by_package else None,
+                cache=cache if by_cache else None,
+                held=_HELD[rank],
+            )
+            result.append((found, part))
     return tuple(result)

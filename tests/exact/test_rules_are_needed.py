@@ -9,6 +9,13 @@ from exact_checks import MakeWorld
 from needed_rules import is_needed
 from placer_models.cluster import Instance, Machine, Node
 from placer_models.cpsat.batch import RULES, Rule
+from placer_models.cpsat.exclusivity import (
+    cpus_are_in_counted_cells,
+    required_cores_are_not_shared,
+    required_numa_nodes_are_not_shared,
+    single_threads_are_on_counted_cores,
+    who_shares_a_numa_node_falls_back,
+)
 from placer_models.cpsat.extended import extended_resources_fit
 from placer_models.cpsat.hugepages import (
     a_pod_has_the_hugepages_it_asks_for,
@@ -31,6 +38,7 @@ from placer_models.cpsat.shares import (
 from placer_models.pod import Container, Gang, Pod, PodSpec, Resources
 from placer_models.policy import QosClass
 from placer_models.topology import Cpu, NumaNode, Topology
+from spices_exclusivity import apart_instance
 from spices_joint import joint_instance
 from spices_node_cpus import locality_instance
 from spices_numa import paged_instance
@@ -91,6 +99,11 @@ WORLDS: dict[Rule, MakeWorld] = {
     a_pod_uses_the_cells_of_its_hugepages: paged_instance,
     a_pod_has_its_devices_within_their_scope: partitioned,
     extended_resources_fit: extended_world,
+    single_threads_are_on_counted_cores: apart_instance,
+    cpus_are_in_counted_cells: apart_instance,
+    who_shares_a_numa_node_falls_back: apart_instance,
+    required_cores_are_not_shared: apart_instance,
+    required_numa_nodes_are_not_shared: apart_instance,
 }
 """Rules that only the worlds of their own family need."""
 

@@ -9,7 +9,14 @@ import pytest
 from placer_models.cluster import Instance, RunningPod
 from placer_models.device import GPU
 from placer_models.pod import Container, ContainerRole, DeviceRequest, Gang, Resources
-from placer_models.policy import AlignmentPolicy, BindPolicy, GatherLevel, QosClass, Strength
+from placer_models.policy import (
+    AlignmentPolicy,
+    BindPolicy,
+    ExclusivePolicy,
+    GatherLevel,
+    QosClass,
+    Strength,
+)
 
 HEAD = "apiVersion: placer/v1\nkind: Instance\n"
 NODES = f"{HEAD}nodes: [{{name: n, machine: dgx-a100}}]\n"
@@ -163,6 +170,32 @@ def test_a_bind_policy_alone_is_a_wish(
     spec = found.gangs[0].pods[0].spec
 
     assert (spec.bind, spec.bind_strength) == (policy, strength)
+
+
+@pytest.mark.parametrize(
+    ("written", "policy", "strength"),
+    [
+        ("PCPULevel", ExclusivePolicy.PCPU_LEVEL, Strength.PREFERRED),
+        ("{preferred: NUMANodeLevel}", ExclusivePolicy.NUMA_NODE_LEVEL, Strength.PREFERRED),
+        ("{required: PCPULevel}", ExclusivePolicy.PCPU_LEVEL, Strength.REQUIRED),
+        ("Default", ExclusivePolicy.NONE, Strength.PREFERRED),
+        ("{preferred: None}", ExclusivePolicy.NONE, Strength.PREFERRED),
+    ],
+)
+def test_an_exclusive_policy_alone_is_a_wish(
+    written: str,
+    policy: ExclusivePolicy,
+    strength: Strength,
+    read: Callable[..., Instance],
+) -> None:
+    """
+    Only `required:` makes it a demand; Default is what our scheduler is set to, None.
+    """
+    pod = f"{{name: a, qos: LSR, requests: {{cpu: 2}}, cpuExclusivePolicy: {written}}}"
+    found = read(f"{NODES}pods: [{pod}]")
+    spec = found.gangs[0].pods[0].spec
+
+    assert (spec.exclusive, spec.exclusive_strength) == (policy, strength)
 
 
 def test_numa_policies_may_be_spelt_as_the_kubelet_does(read: Callable[..., Instance]) -> None:

@@ -1,5 +1,6 @@
 """The edges of all rules."""
 
+from judge.cases_apart import APART_CASES
 from judge.cases_cpus import CONTAINER_CASES, OWNED_CASES, POOL_CASES
 from judge.cases_extended import EXTENDED_CASES
 from judge.cases_hugepages import HUGEPAGES_CASES
@@ -14,6 +15,7 @@ CASES = (
     *POD_CASES,
     *OWNED_CASES,
     *NODE_CPU_CASES,
+    *APART_CASES,
     *POOL_CASES,
     *CONTAINER_CASES,
     *MEMORY_CASES,

@@ -19,6 +19,15 @@ from placer_models.cpsat.devices import (
     a_pod_has_the_devices_it_asks_for,
     devices_fit,
 )
+from placer_models.cpsat.exclusivity import (
+    a_remainder_is_on_a_core_of_its_own,
+    cpus_are_in_counted_cells,
+    required_cores_are_not_shared,
+    required_numa_nodes_are_not_shared,
+    single_threads_are_on_counted_cores,
+    spread_threads_are_on_counted_cores,
+    who_shares_a_numa_node_falls_back,
+)
 from placer_models.cpsat.expression import Expression
 from placer_models.cpsat.extended import extended_resources_fit
 from placer_models.cpsat.gangs import (
@@ -95,6 +104,11 @@ RULES: tuple[Rule, ...] = (
     shares_fit_their_device,
     a_device_with_shares_is_opened,
     gpus_in_part_are_a_set_too,
+    single_threads_are_on_counted_cores,
+    cpus_are_in_counted_cells,
+    who_shares_a_numa_node_falls_back,
+    required_cores_are_not_shared,
+    required_numa_nodes_are_not_shared,
 )
 """What every placement obeys; without any one of them a wrong placement gets through."""
 
@@ -103,6 +117,8 @@ CUTS: tuple[Rule, ...] = (
     a_pod_touches_its_fewest_groups,
     equal_units_come_in_order,
     devices_are_opened_in_order,
+    spread_threads_are_on_counted_cores,
+    a_remainder_is_on_a_core_of_its_own,
 )
 """What helps the search: true of some best placement, so that no tier suffers."""
 

@@ -5,6 +5,7 @@ from itertools import islice, pairwise, product
 
 from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
+from placer_models.cpsat.exclusivity import shared_cores, shared_numa_nodes
 from placer_models.cpsat.expression import Expression
 from placer_models.cpsat.joint import groups_apart
 from placer_models.cpsat.localities import caches, packages
@@ -24,6 +25,8 @@ from placer_models.goals import (
     PARTITIONS,
     POD_PAIR_MINIMUM,
     POD_PAIR_SUM,
+    SHARED_CORES,
+    SHARED_NUMA_NODES,
     USABLE,
     WHOLE_CORE_POINTS,
     Tier,
@@ -267,6 +270,8 @@ def _turns_up(a: tuple[int, int], b: tuple[int, int], c: tuple[int, int]) -> boo
 
 
 EXPRESSIONS: Mapping[Tier, Callable[[CpModel, Problem, Decisions], Expression]] = {
+    SHARED_CORES: shared_cores,
+    SHARED_NUMA_NODES: shared_numa_nodes,
     ALIGNMENT: alignment,
     BIND: bind,
     JOINT: groups_apart,

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from placer_models.device import GPU
 from placer_models.links import Board, tells_apart
-from placer_models.policy import AlignmentPolicy, BindPolicy
+from placer_models.policy import AlignmentPolicy, BindPolicy, ExclusivePolicy
 from placer_models.problem import Fit, Problem, Shape
 
 
@@ -52,10 +52,12 @@ def _countable(problem: Problem, index: int) -> bool:
     """Whether counts per node say all: any split of the counts over pods is as good.
 
     Not so where pods have a set of NUMA nodes, of packages, of caches or of linked GPUs
-    of their own, or where their own CPUs are spread over cores, or where their shares must
-    be on different devices. Whole cores of one size split freely.
+    of their own, or where their own CPUs are spread over cores, or keep apart from others,
+    or where their shares must be on different devices. Whole cores of one size split freely.
     """
     shape = problem.shapes[index]
+    if shape.apart is not ExclusivePolicy.NONE:
+        return False
     if shape.scopes or sum(need.count for need in shape.shares) > 1:
         return False
     kinds = {node.kind: node for node in problem.nodes if problem.fits[index][node.kind]}

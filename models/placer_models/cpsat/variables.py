@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
 from placer_models.cpsat.expression import Expression
+from placer_models.cpsat.guests import Guest, guest_of
 from placer_models.cpsat.joint_seats import JointSeat, joint_seat
 from placer_models.cpsat.pinned import pinned
 from placer_models.cpsat.sets import gpu_sets, lacks_gpu_sets, sets_differ
@@ -62,6 +63,7 @@ class Seat:
         packages: Which packages the pod touches, where it would like few; None where it
             has no such wish. A seat with this has one pod at most.
         caches: The same for last-level caches.
+        guest: Whom the pod meets; None where it keeps apart from nobody.
 
     """
 
@@ -82,6 +84,7 @@ class Seat:
     joint: JointSeat | None
     packages: Span | None = None
     caches: Span | None = None
+    guest: Guest | None = None
 
     def touched(self, bank: int, twin: int) -> Expression:
         """Return the devices of a twin class that the pods have, whole or in part."""
@@ -217,6 +220,10 @@ def _seat(model: CpModel, problem: Problem, index: int, unit: Unit, node_index: 
         tuple(with_shares(whole, takes, i, twin) for twin, whole in enumerate(of_bank))
         for i, of_bank in enumerate(devices)
     )
+    classes = node.cores if shape.owned_cpus else ()
+    cores = tuple(
+        _cores(model, c, shape, fit, most, f"{name[:-1]},{i}]") for i, c in enumerate(classes)
+    )
     return Seat(
         unit=index,
         node=node_index,
@@ -224,12 +231,7 @@ def _seat(model: CpModel, problem: Problem, index: int, unit: Unit, node_index: 
         fit=fit,
         count=count,
         most=most,
-        cores=tuple(
-            _cores(model, c, shape, fit, most, f"{name[:-1]},{i}]")
-            for i, c in enumerate(node.cores)
-        )
-        if shape.owned_cpus
-        else (),
+        cores=cores,
         used=used,
         memory=pinned(
             model, [c.memory for c in node.cells], shape.memory, fit, used, f"memory{name}"
@@ -247,6 +249,7 @@ def _seat(model: CpModel, problem: Problem, index: int, unit: Unit, node_index: 
             model, [c.package for c in node.cores], fit.fewest_packages, f"package{name}"
         ),
         caches=span_of(model, [c.cache for c in node.cores], fit.fewest_caches, f"cache{name}"),
+        guest=guest_of(model, problem, node, shape, [part.threads for part in cores], name),
     )
 
 

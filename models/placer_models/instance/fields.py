@@ -9,7 +9,13 @@ from pydantic.alias_generators import to_camel
 from placer_models.cpuset import MAX_CPU_ID, parse_cpu_list
 from placer_models.instance.errors import shown
 from placer_models.instance.later import later_gather
-from placer_models.policy import AlignmentPolicy, GatherLevel, Locality, NodeBindPolicy
+from placer_models.policy import (
+    AlignmentPolicy,
+    ExclusivePolicy,
+    GatherLevel,
+    Locality,
+    NodeBindPolicy,
+)
 
 
 class Part(BaseModel):
@@ -148,5 +154,12 @@ Switch = Annotated[
     WithJsonSchema({"enum": [True, False, *_SWITCHES]}),
 ]
 """An option of the kubelet: ``true``, also in quotes, as its configuration writes it."""
+
+Exclusive = Annotated[
+    ExclusivePolicy,
+    BeforeValidator(lambda value: "None" if value == "Default" else value),
+    WithJsonSchema({"type": "string", "enum": [*(p.value for p in ExclusivePolicy), "Default"]}),
+]
+"""``Default`` is Koordinator's word for what its scheduler is set to; ours is ``None``."""
 
 Gather = Annotated[GatherLevel, BeforeValidator(_gather)]

@@ -5,9 +5,6 @@ import re
 _LATER = {
     "affinity": "pods cannot yet ask to be near others",
     "antiAffinity": "pods cannot yet ask to be apart from others",
-    "cpuExclusivePolicy": "cores and NUMA nodes cannot yet be kept from pods of the same policy",
-    "preferredCPUExclusivePolicy": "cores and NUMA nodes cannot yet be kept from other pods",
-    "requiredCPUExclusivePolicy": "cores and NUMA nodes cannot yet be kept from other pods",
     "ConstrainedBurst": "use Default, FullPCPUs or SpreadByPCPUs",
     "moveBudget": "running pods keep their place",
     "distribute-cpus-across-cores": "set cpuBindPolicy at the pods",

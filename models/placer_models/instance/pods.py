@@ -11,7 +11,14 @@ from placer_models.instance.requests import GPU_NAMES, RequestReader
 from placer_models.instance.schema import GangGroupPart, GangPart, MemberPart, PodPart, SpecPart
 from placer_models.instance.shares import check_containers
 from placer_models.pod import Container, ContainerRole, Gang, GangGroup, Pod, PodSpec, Resources
-from placer_models.policy import AlignmentPolicy, BindPolicy, DeviceScope, QosClass, Strength
+from placer_models.policy import (
+    AlignmentPolicy,
+    BindPolicy,
+    DeviceScope,
+    ExclusivePolicy,
+    QosClass,
+    Strength,
+)
 from placer_models.topology import ARM
 
 MAX_PODS = 200_000
@@ -77,8 +84,14 @@ class PodReader:
             bind, strength = part.cpu_bind_policy.required, Strength.REQUIRED
         elif part.cpu_bind_policy and part.cpu_bind_policy.preferred:
             bind = part.cpu_bind_policy.preferred
+        exclusive, apart = ExclusivePolicy.NONE, Strength.PREFERRED
+        if part.cpu_exclusive_policy and part.cpu_exclusive_policy.required:
+            exclusive, apart = part.cpu_exclusive_policy.required, Strength.REQUIRED
+        elif part.cpu_exclusive_policy and part.cpu_exclusive_policy.preferred:
+            exclusive = part.cpu_exclusive_policy.preferred
         for field, said in (
             ("cpuBindPolicy", bind is not BindPolicy.DEFAULT),
+            ("cpuExclusivePolicy", exclusive is not ExclusivePolicy.NONE),
             ("cpuLocality", part.cpu_locality != ()),
         ):
             if said and not qos.owns_cpus:
@@ -103,6 +116,8 @@ class PodReader:
             ),
             scopes=self._scopes(part, containers, place),
             locality=part.cpu_locality,
+            exclusive=exclusive,
+            exclusive_strength=apart,
         )
 
     def _scopes(

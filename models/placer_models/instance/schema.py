@@ -11,6 +11,7 @@ from placer_models.instance.fields import (
     Amounts,
     Count,
     CpuList,
+    Exclusive,
     Gather,
     Localities,
     Minor,
@@ -133,12 +134,33 @@ class JointPart(Part):
         return self
 
 
-def _bind(value: object) -> object:
+def _wished(value: object) -> object:
     return {"preferred": value} if isinstance(value, str) else value
 
 
-Bind = Annotated[BindPart, BeforeValidator(_bind, json_schema_input_type=BindPolicy | BindPart)]
+Bind = Annotated[BindPart, BeforeValidator(_wished, json_schema_input_type=BindPolicy | BindPart)]
 """``FullPCPUs`` alone is a wish; ``{required: FullPCPUs}`` is a demand."""
+
+
+class ExclusivePart(Part):
+    """An exclusive policy and its strength: one of the two is given."""
+
+    model_config = ConfigDict(json_schema_extra={"minProperties": 1, "maxProperties": 1})
+
+    preferred: Exclusive | None = None
+    required: Exclusive | None = None
+
+    @model_validator(mode="after")
+    def _one_is_given(self) -> Self:
+        if (self.preferred is None) == (self.required is None):
+            raise ValueError("expected one policy with its strength, such as 'required: PCPULevel'")
+        return self
+
+
+ExclusiveWish = Annotated[
+    ExclusivePart, BeforeValidator(_wished, json_schema_input_type=Exclusive | ExclusivePart)
+]
+"""As for the bind policy: ``PCPULevel`` alone is a wish."""
 
 
 class SpecPart(Part):
@@ -152,6 +174,7 @@ class SpecPart(Part):
     containers: tuple[ContainerPart, ...] = ()
     cpu_bind_policy: Bind | None = None
     cpu_locality: Localities = ()
+    cpu_exclusive_policy: ExclusiveWish | None = None
     numa_policy: Alignment | None = None
     node_selector: dict[str, str] = Field(default_factory=dict)
     joint_allocate: JointPart | None = None

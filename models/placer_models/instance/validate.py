@@ -33,8 +33,10 @@ _OTHER_SPELLINGS = {
     "nodeName": "node",
     "numaTopologyPolicy": "numaPolicy",
     "preferredCPUBindPolicy": "cpuBindPolicy: {preferred: ...}",
+    "preferredCPUExclusivePolicy": "cpuExclusivePolicy: {preferred: ...}",
     "qosClass": "qos",
     "requiredCPUBindPolicy": "cpuBindPolicy: {required: ...}",
+    "requiredCPUExclusivePolicy": "cpuExclusivePolicy: {required: ...}",
     "unschedulable": "cordoned",
 }
 """Fields that others have, and what says the same here."""

@@ -15,7 +15,13 @@ from placer_models.instance.schema import API_VERSION
 from placer_models.instance.shares import in_order, share_to_dict
 from placer_models.placement import DeviceGrant
 from placer_models.pod import Container, ContainerRole, Gang, Pod, PodSpec, Resources
-from placer_models.policy import AlignmentPolicy, BindPolicy, NodeBindPolicy, Strength
+from placer_models.policy import (
+    AlignmentPolicy,
+    BindPolicy,
+    ExclusivePolicy,
+    NodeBindPolicy,
+    Strength,
+)
 from placer_models.quantity import format_bytes
 
 
@@ -180,6 +186,7 @@ def _pod(pod: Pod) -> Json:
         written.update(_bind(spec))
         if spec.locality:
             written["cpuLocality"] = [wish.value for wish in spec.locality]
+        written.update(_exclusive(spec))
     if spec.alignment is not AlignmentPolicy.NONE:
         written["numaPolicy"] = spec.alignment.value
     if spec.node_selector:
@@ -196,6 +203,14 @@ def _bind(spec: PodSpec) -> Json:
     if spec.bind_strength is Strength.REQUIRED:
         return {"cpuBindPolicy": {"required": spec.bind.value}}
     return {} if spec.bind is BindPolicy.DEFAULT else {"cpuBindPolicy": spec.bind.value}
+
+
+def _exclusive(spec: PodSpec) -> Json:
+    if spec.exclusive_strength is Strength.REQUIRED:
+        return {"cpuExclusivePolicy": {"required": spec.exclusive.value}}
+    if spec.exclusive is ExclusivePolicy.NONE:
+        return {}
+    return {"cpuExclusivePolicy": spec.exclusive.value}
 
 
 def _amounts(resources: Resources) -> Json:

@@ -1,0 +1,75 @@
+"""What the model has to know about a pod that keeps apart from others (C9)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ortools.sat.python.cp_model import CpModel, IntVar
+
+from placer_models.cpsat.expression import Expression
+from placer_models.policy import ExclusivePolicy
+from placer_models.problem import CoreClass, NodeState, Problem, Shape, Telling
+
+
+@dataclass(frozen=True, slots=True)
+class Guest:
+    """Where the pod of a seat could meet pods that it keeps apart from.
+
+    Attributes:
+        cores: For each core class, on how many of its cores the pod has single threads
+            and counts as PCPULevel; 0 where it meets nobody. Empty: it never counts.
+        cells: For each cell, whether the pod has CPUs there. Empty where the policy is
+            not NUMANodeLevel; 0 for the place of CPUs without a NUMA node.
+        fell_back: The pod counts as PCPULevel because it shares a NUMA node; None where
+            it cannot.
+
+    """
+
+    cores: tuple[Expression, ...]
+    cells: tuple[Expression, ...]
+    fell_back: IntVar | None
+
+
+def guest_of(
+    model: CpModel,
+    problem: Problem,
+    node: NodeState,
+    shape: Shape,
+    threads: Sequence[Expression],
+    name: str,
+) -> Guest | None:
+    """Create the variables of a seat; None where its pod keeps apart from nobody."""
+    if shape.apart is ExclusivePolicy.NONE:
+        return None
+    by_cell = shape.apart is ExclusivePolicy.NUMA_NODE_LEVEL
+    fell_back = None
+    if by_cell and not shape.apart_required:
+        fell_back = model.new_bool_var(f"fell_back{name}")
+    cores: tuple[Expression, ...] = ()
+    if shape.keeps_cores:
+        cores = tuple(
+            _cores(model, problem, c, taken, fell_back, f"on{name[:-1]},{i}]")
+            for i, (c, taken) in enumerate(zip(node.cores, threads, strict=True))
+        )
+    cells: tuple[Expression, ...] = ()
+    if by_cell:
+        cells = tuple(
+            0 if cell.numa_node is None else model.new_bool_var(f"in{name[:-1]},{i}]")
+            for i, cell in enumerate(node.cells)
+        )
+    return Guest(cores, cells, fell_back)
+
+
+def _cores(
+    model: CpModel,
+    problem: Problem,
+    c: CoreClass,
+    threads: Expression,
+    fell_back: IntVar | None,
+    name: str,
+) -> Expression:
+    meets = c.held is not None or (problem.telling is Telling.EACH and c.free > 1)
+    if not meets or isinstance(threads, int):
+        return 0
+    if c.free == 1 and fell_back is None:
+        return threads  # each on a core of its own
+    return model.new_int_var(0, c.cores, name)

@@ -1,0 +1,66 @@
+"""Who keeps apart from whom: the pods under one exclusive policy, core by core (C9)."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+
+from placer.judge.scene import Scene, Site, Tenant
+from placer_models.policy import ExclusivePolicy
+
+Guests = Mapping[int, Sequence[Tenant]]
+"""Core, or NUMA node -> pods with CPUs there that keep apart from each other."""
+
+
+def on_numa_nodes(site: Site) -> Guests:
+    """Return the pods under NUMANodeLevel of each NUMA node; CPUs without one do not count."""
+    found: dict[int, list[Tenant]] = defaultdict(list)
+    cpus = site.inside.topology.cpu
+    for tenant in site.tenants:
+        if tenant.pod.spec.exclusive is ExclusivePolicy.NUMA_NODE_LEVEL:
+            for numa_node in {cpus[cpu].numa_node for cpu in tenant.owned if cpu in cpus}:
+                if numa_node is not None:
+                    found[numa_node].append(tenant)
+    return found
+
+
+def on_cores(site: Site) -> Guests:
+    """Return the pods of each core that count as PCPULevel: those under it, and the fallen."""
+    found: dict[int, list[Tenant]] = defaultdict(list)
+    cpus = site.inside.topology.cpu
+    numa_nodes = on_numa_nodes(site)
+    for tenant in site.tenants:
+        under = tenant.pod.spec.exclusive is ExclusivePolicy.PCPU_LEVEL
+        if under or fell_back(tenant, numa_nodes):
+            for core in {cpus[cpu].core for cpu in tenant.owned if cpu in cpus}:
+                found[core].append(tenant)
+    return found
+
+
+def fell_back(tenant: Tenant, numa_nodes: Guests) -> bool:
+    """Return whether the pod only prefers NUMANodeLevel and shares a NUMA node against it.
+
+    A running pod counts as what it was before the placement: newcomers do not change it.
+    """
+    return not tenant.pod.spec.exclusive_required and any(
+        any(guest is tenant for guest in guests)
+        and any(o is not tenant and (tenant.new or not o.new) for o in guests)
+        for guests in numa_nodes.values()
+    )
+
+
+def shared_cores(scene: Scene) -> int:
+    """Return the tier ``exclusivity.cores``."""
+    return sum(_beyond_first(on_cores(site)) for site in scene.touched())
+
+
+def shared_numa_nodes(scene: Scene) -> int:
+    """Return the tier ``exclusivity.numa-nodes``."""
+    return sum(_beyond_first(on_numa_nodes(site)) for site in scene.touched())
+
+
+def _beyond_first(places: Guests) -> int:
+    """Count the new pods of each place; the first of them is free where nobody runs there."""
+    beyond = 0
+    for guests in places.values():
+        new = sum(guest.new for guest in guests)
+        beyond += new - (new == len(guests))
+    return beyond

@@ -1,0 +1,118 @@
+"""The edges of the rules about cores and NUMA nodes that pods keep to themselves (C9)."""
+
+from dataclasses import replace
+
+from judge.hand import Case, placed, pod, put, world
+from placer_models.pod import Pod
+from placer_models.policy import BindPolicy, ExclusivePolicy, QosClass, Strength
+
+PCPU, NUMA = ExclusivePolicy.PCPU_LEVEL, ExclusivePolicy.NUMA_NODE_LEVEL
+
+
+def apart(name: str, policy: ExclusivePolicy, cpu: int = 1, *, required: bool = False) -> Pod:
+    """Return a pod that keeps apart, whichever way its CPUs are bound."""
+    one = pod(name, cpu, qos=QosClass.LSR, bind=BindPolicy.SPREAD_BY_PCPUS)
+    strength = Strength.REQUIRED if required else Strength.PREFERRED
+    return replace(one, spec=replace(one.spec, exclusive=policy, exclusive_strength=strength))
+
+
+APART_CASES = (
+    Case(
+        "exclusive-cores",
+        "it is enough that one of two requires it",
+        world(apart("a", PCPU), apart("b", PCPU, required=True)),
+        good=placed(put("a", "0"), put("b", "2")),
+        bad=placed(put("a", "0"), put("b", "1")),
+    ),
+    Case(
+        "exclusive-cores",
+        "who only wishes it may share",
+        world(apart("a", PCPU), apart("b", PCPU)),
+        good=placed(put("a", "0"), put("b", "1")),
+        bad=placed(put("a", "0"), put("b", "1")),
+        bad_world=world(apart("a", PCPU, required=True), apart("b", PCPU)),
+    ),
+    Case(
+        "exclusive-cores",
+        "a pod of no policy is not seen",
+        world(pod("a", 1), apart("b", PCPU, required=True)),
+        good=placed(put("a", "0"), put("b", "1")),
+        bad=placed(put("a", "0"), put("b", "1")),
+        bad_world=world(apart("a", PCPU), apart("b", PCPU, required=True)),
+    ),
+    Case(
+        "exclusive-cores",
+        "what a running pod requires binds newcomers",
+        world(apart("a", PCPU), running=[(apart("r", PCPU, required=True), put("r", "0"))]),
+        good=placed(put("a", "2")),
+        bad=placed(put("a", "1")),
+    ),
+    Case(
+        "exclusive-cores",
+        "a newcomer's demand is held against running pods too",
+        world(apart("a", PCPU, required=True), running=[(apart("r", PCPU), put("r", "0"))]),
+        good=placed(put("a", "2")),
+        bad=placed(put("a", "1")),
+    ),
+    Case(
+        "exclusive-cores",
+        "a pod that fell back counts as PCPULevel, one that did not is not seen",
+        world(apart("a", NUMA), apart("b", NUMA), apart("c", PCPU, required=True)),
+        good=placed(put("a", "0"), put("b", "4"), put("c", "1")),
+        bad=placed(put("a", "0"), put("b", "2"), put("c", "1")),
+    ),
+    Case(
+        "exclusive-cores",
+        "running pods that share a NUMA node fell back before",
+        world(
+            apart("c", PCPU, required=True),
+            running=[(apart("r", NUMA), put("r", "0")), (apart("s", NUMA), put("s", "4"))],
+        ),
+        good=placed(put("c", "1")),
+        bad=placed(put("c", "1")),
+        bad_world=world(
+            apart("c", PCPU, required=True),
+            running=[(apart("r", NUMA), put("r", "0")), (apart("s", NUMA), put("s", "2"))],
+        ),
+    ),
+    Case(
+        "exclusive-cores",
+        "a running pod alone on its NUMA node stays at its level when another comes",
+        world(
+            apart("a", NUMA),
+            apart("c", PCPU, required=True),
+            running=[(apart("r", NUMA), put("r", "0"))],
+        ),
+        good=placed(put("a", "2"), put("c", "1")),
+        bad=placed(put("a", "2"), put("c", "3")),
+    ),
+    Case(
+        "exclusive-numa-nodes",
+        "it is enough that one of two requires it",
+        world(apart("a", NUMA), apart("b", NUMA, required=True)),
+        good=placed(put("a", "0"), put("b", "4")),
+        bad=placed(put("a", "0"), put("b", "2")),
+    ),
+    Case(
+        "exclusive-numa-nodes",
+        "the levels do not see each other",
+        world(apart("a", PCPU, required=True), apart("b", NUMA, required=True)),
+        good=placed(put("a", "0"), put("b", "1")),
+        bad=placed(put("a", "0"), put("b", "1")),
+        bad_world=world(apart("a", NUMA, required=True), apart("b", NUMA, required=True)),
+    ),
+    Case(
+        "exclusive-numa-nodes",
+        "a running pod's demand binds newcomers, wherever else they are",
+        world(apart("a", NUMA, 2), running=[(apart("r", NUMA, required=True), put("r", "0"))]),
+        good=placed(put("a", "4,6")),
+        bad=placed(put("a", "2,4")),
+    ),
+    Case(
+        "exclusive-numa-nodes",
+        "CPUs of no NUMA node share none",
+        world(apart("a", NUMA, required=True), running=[(apart("r", NUMA), put("r", "0"))]),
+        good=placed(put("a", "8")),
+        bad=placed(put("a", "3")),
+    ),
+)

@@ -1,0 +1,67 @@
+"""The Scheduler with pods that keep apart (C9)."""
+
+import pytest
+
+from placer.scheduler import Scheduler
+from placer.scheduling.errors import BadWordsError
+from placer.scheduling.words import Batch, Refusal, lone_gang
+from placer_models.cluster import Node
+from placer_models.policy import BindPolicy, ExclusivePolicy, QosClass, Strength
+from scheduler.cluster import BOX, DEADLINE_S, EXACT, pod
+
+PCPU, REQUIRED = ExclusivePolicy.PCPU_LEVEL, Strength.REQUIRED
+SPREAD = BindPolicy.SPREAD_BY_PCPUS
+
+
+def test_who_keeps_apart_is_known_from_call_to_call() -> None:
+    """
+    Eight pods have a core each, a ninth has none until one is released; a snapshot knows.
+    """
+    scheduler = Scheduler([Node("n", BOX)])  # eight cores of two threads
+    pods = [
+        pod(f"p{i}", 1, exclusive=PCPU, exclusive_strength=REQUIRED, bind=SPREAD) for i in range(9)
+    ]
+    for one in pods[:8]:
+        batch = Batch((lone_gang(one),))
+        assert scheduler.place(batch, DEADLINE_S, options=EXACT).placement.pods
+
+    last = Batch((lone_gang(pods[8]),))
+    restored = Scheduler.restore(scheduler.snapshot())
+    for one in (scheduler, restored):
+        before = one.account_of("n")
+        assert one.place(last, DEADLINE_S, options=EXACT).placement.pods == ()
+        one.release([pods[3].key])
+        freed = before.cores_held.keys() - one.account_of("n").cores_held.keys()
+        assert len(freed) == 1
+        assert one.place(last, DEADLINE_S, options=EXACT).placement.pods
+        assert one.account_of("n").cores_held == before.cores_held
+
+
+def test_two_decisions_that_would_share_a_core_are_not_both_taken() -> None:
+    """
+    The second was made on a state that is gone.
+    """
+    scheduler = Scheduler([Node("n", BOX)])
+    decisions = [
+        scheduler.place(
+            Batch((lone_gang(pod(name, 1, exclusive=PCPU, exclusive_strength=REQUIRED)),)),
+            DEADLINE_S,
+            dry_run=True,
+            options=EXACT,
+        )
+        for name in ("a", "b")
+    ]
+    scheduler.confirm(decisions[0])
+
+    assert scheduler.confirm(decisions[1]) == Refusal(stale=("n",))
+    assert len(scheduler.running_on("n")) == 1
+
+
+def test_a_pod_without_cpus_of_its_own_keeps_apart_from_nobody() -> None:
+    """
+    That is a slip of the caller, and is said at once.
+    """
+    shared = pod("web", 1, QosClass.LS, exclusive=PCPU)
+
+    with pytest.raises(BadWordsError, match=r"PCPULevel, and its qos is LS; only pods that own"):
+        Scheduler([Node("n", BOX)]).place(Batch((lone_gang(shared),)), DEADLINE_S)
