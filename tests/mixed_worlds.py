@@ -9,6 +9,7 @@ from spices_extended import with_extended
 from spices_joint import spice_joint
 from spices_node_cpus import spice_localities, spice_node_binds
 from spices_numa import numa_spice
+from spices_opened import with_offers
 from spices_partitions import partitions
 from spices_shares import spice as spice_shares
 from worlds import tiny_instance
@@ -25,6 +26,7 @@ SPICES: tuple[Spice, ...] = (
     spice_shares,
     with_extended,
     spice_apart,
+    with_offers,
 )
 """One a family."""
 

@@ -56,6 +56,7 @@ class Node:
             of the enumeration, each once.
         extended: (name, amount) of resources that are plain amounts, such as licences
             or tokens; ascending by name, no amount of 0.
+        offered: It is not there yet: the first pod that comes to it opens it.
 
     """
 
@@ -72,6 +73,7 @@ class Node:
     partition_policy: PartitionPolicy | None = None
     locality: tuple[Locality, ...] = ()
     extended: tuple[tuple[str, int], ...] = ()
+    offered: bool = False
 
     @property
     def table(self) -> PartitionTable | None:

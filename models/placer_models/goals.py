@@ -40,6 +40,9 @@ GPU_POINTS = 16
 USABLE_SET_SIZES = (1, 2, 4, 8)
 """Sizes of GPU sets that jobs ask for; ``usable`` counts how many are left."""
 
+OPENED = Tier("opened", "new nodes opened", Sense.MINIMISE)
+"""Offered nodes that pods come to: who has to be bought or started (F27)."""
+
 MOVES = Tier("moves", "running pods moved", Sense.MINIMISE)
 """Tier 2. Running pods that the answer puts elsewhere, where a budget allows moves (G5)."""
 
@@ -125,6 +128,7 @@ ALWAYS = (ALIGNMENT, BIND, POD_PAIR_MINIMUM, POD_PAIR_SUM, GANG_PAIR_SUM, USABLE
 """Tiers of every instance; the others are there only where something asks for them."""
 
 _AFTER_PLACED = (
+    OPENED,
     MOVES,
     SHARED_CORES,
     SHARED_NUMA_NODES,

@@ -120,6 +120,7 @@ class NodeState:
         has_shared: An LS pod runs here already, so the shared pool must not empty.
         has_best_effort: The same for a BE pod and the BE pool.
         extended: What is left of each extended resource of the Problem.
+        offered: The node is not there yet; the first pod opens it.
 
     """
 
@@ -135,6 +136,7 @@ class NodeState:
     has_shared: bool
     has_best_effort: bool
     extended: tuple[int, ...] = ()
+    offered: bool = False
 
     def bank(self, device_type: str) -> DeviceBank | None:
         """Return the bank of the type, if the node has such devices."""

@@ -7,6 +7,7 @@ from placer_models.device import GPU
 from placer_models.goals import (
     CACHES,
     JOINT,
+    OPENED,
     PACKAGES,
     PARTITIONS,
     SHARED_CORES,
@@ -24,6 +25,8 @@ def asked_tiers(instance: Instance) -> tuple[Tier, ...]:
     # By identity: replicas share their spec.
     specs = {id(pod.spec): pod.spec for pod in pods_of(instance.gangs)}.values()
     asked = [*_exclusivity(specs), *_localities(instance, specs)]
+    if any(node.offered for node in instance.nodes):
+        asked.append(OPENED)
     if any(map(_would_like_to_be_joint, specs)):
         asked.append(JOINT)
     if _prefers_partitions(instance, specs):

@@ -23,6 +23,7 @@ class Price(NamedTuple):
     """What a place costs, dearest first; compared as a tuple, less is better.
 
     Attributes:
+        opened: Offered nodes that are opened.
         shared_cores: Cores shared against the exclusive policy.
         shared_numa_nodes: NUMA nodes shared against it.
         alignment: NUMA nodes beyond the fewest.
@@ -37,6 +38,7 @@ class Price(NamedTuple):
 
     """
 
+    opened: int = 0
     shared_cores: int = 0
     shared_numa_nodes: int = 0
     alignment: int = 0
@@ -256,6 +258,7 @@ def _price(
     if shape.owned_cpus:
         lost += WHOLE_CORE_POINTS * whole_cores_lost(residual, cores)
     return Price(
+        opened=int(residual.offered),
         alignment=cells_used - fit.fewest_cells if best_effort else 0,
         bind=bind,
         joint=devices.apart,

@@ -97,6 +97,7 @@ class Residual:
         pages: For each page size, hugepages that may still be pinned to each cell.
         pages_total: What may still be taken altogether of each size.
         extended: Of each extended resource of the Problem.
+        offered: The node is not there yet; the first pod opens it.
         devices: For each bank, free devices of each twin class.
         slots: For each bank, the slots of each twin class; as in ``DeviceBank``.
         cells_held: For each cell, how strongly pods under NUMANodeLevel are kept off.
@@ -119,6 +120,7 @@ class Residual:
     slots: tuple[Slots, ...] = ()
     extended: tuple[int, ...] = ()
     cells_held: tuple[Strength | None, ...] = ()
+    offered: bool = False
 
 
 class Inside(NamedTuple):
@@ -180,6 +182,7 @@ def residual_of(node: NodeState, layout: Layout) -> Residual:
         ),
         extended=node.extended,
         cells_held=tuple(cell.held for cell in node.cells),
+        offered=node.offered,
     )
 
 

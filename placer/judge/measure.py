@@ -8,6 +8,7 @@ from placer.judge.bind_tier import cpus_against_policy
 from placer.judge.joint import groups_without_every_type
 from placer.judge.link_tiers import gang_sum_shortfall, pod_minimum_shortfall, pod_sum_shortfall
 from placer.judge.locality_tiers import caches_beyond_fewest, packages_beyond_fewest
+from placer.judge.opened_tier import nodes_opened
 from placer.judge.partitions import pods_outside_partitions
 from placer.judge.scene import Scene, scene_of
 from placer.judge.usable_tier import usable_points_left
@@ -20,6 +21,7 @@ from placer_models.goals import (
     JOINT,
     MEMBER_ABOVE_POINTS,
     MEMBER_OF_MINIMUM_POINTS,
+    OPENED,
     PACKAGES,
     PARTITIONS,
     POD_PAIR_MINIMUM,
@@ -40,6 +42,7 @@ Vector = tuple[tuple[Tier, int], ...]
 MEASURES: Mapping[Tier, Callable[[Scene], int]] = {
     SHARED_CORES: shared_cores,
     SHARED_NUMA_NODES: shared_numa_nodes,
+    OPENED: nodes_opened,
     ALIGNMENT: cells_beyond_fewest,
     BIND: cpus_against_policy,
     JOINT: groups_without_every_type,

@@ -9,7 +9,7 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from placer.search.bound import bound_first_tiers
+from placer.search.bound import bound_first_tiers, bounded_tiers
 from placer.search.budget import Budget
 from placer.search.coarse import links_matter, refine, without_links
 from placer.search.exact import search_exactly
@@ -131,8 +131,8 @@ class JointSearch:
         return len(self.bounds)
 
     def _bound(self) -> None:
-        """Bound tier 1 without solving it: the relaxed model says what none can reach."""
-        levels = len(self.problem.priorities)
+        """Bound the first tiers by the relaxed model, which says what none can reach."""
+        levels = bounded_tiers(self.problem)
         if list(self.best.values[:levels]) == self.bounds[:levels]:
             return
         self.tell("bounding tier 1")

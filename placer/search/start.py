@@ -1,12 +1,14 @@
 """A known placement as a hint to CP-SAT."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator
+from dataclasses import replace
 
 from ortools.sat.python.cp_model import IntVar
 
 from placer.search.start_apart import Stay, hint_of_guests
 from placer_models.cpsat.expression import Expression
+from placer_models.cpsat.opened import equal_offers
 from placer_models.cpsat.variables import Decisions, Seat
 from placer_models.device import GPU
 from placer_models.problem import Choice, Choices, Problem
@@ -18,6 +20,7 @@ def hint_of(problem: Problem, x: Decisions, choices: Choices) -> Iterator[tuple[
     Interchangeable units are dealt the places of their family in the model's order,
     so that the hint keeps the rule that breaks their symmetry.
     """
+    choices = _earlier_offers_first(problem, choices)
     shared = {
         (choice.node, t.bank, t.twin, t.slot) for choice in choices.values() for t in choice.shares
     }
@@ -25,6 +28,9 @@ def hint_of(problem: Problem, x: Decisions, choices: Choices) -> Iterator[tuple[
         for key, literal in opened.items():
             yield literal.index, int((node, *key) in shared)
     stays: list[Stay] = []
+    used = {choice.node for choice in choices.values()}
+    for node, literal in x.node_opened.items():
+        yield literal.index, int(node in used)
     families: defaultdict[int, list[int]] = defaultdict(list)
     for index, unit in enumerate(x.units):
         families[unit.family].append(index)
@@ -43,6 +49,22 @@ def hint_of(problem: Problem, x: Decisions, choices: Choices) -> Iterator[tuple[
                 if seat.guest is not None:
                     stays.append((seat, seat.guest, here[0] if here else None))
     yield from hint_of_guests(problem, stays)
+
+
+def _earlier_offers_first(problem: Problem, choices: Choices) -> Choices:
+    """Rename equal offered nodes so that earlier ones have more pods, as the model wants."""
+    loads = Counter(choice.node for choice in choices.values())
+    renamed = {
+        old: new
+        for members in equal_offers(problem)
+        for old, new in zip(sorted(members, key=lambda node: -loads[node]), members, strict=True)
+    }
+    if not renamed:
+        return choices
+    return {
+        pod: replace(choice, node=renamed.get(choice.node, choice.node))
+        for pod, choice in choices.items()
+    }
 
 
 def _seat(problem: Problem, seat: Seat, here: list[Choice]) -> Iterator[tuple[int, int]]:

@@ -95,6 +95,9 @@ def _one_tier(
 ) -> int | None:
     """Optimise one tier; the standing takes what is better. Returns the tier's bound."""
     tier = tiers[index]
+    if limit and tier.sense is Sense.MINIMISE:
+        # What is known to be beyond reach need not be looked for again.
+        batch.model.add(batch.tiers[index] >= limit)
     solved = optimise(batch.model, batch.tiers[index], tier.sense, budget, share)
     if solved.infeasible:
         raise SolverError(f"the model has no solution at tier {tier.name}; one is known")

@@ -31,6 +31,7 @@ class Account:
         extended: Extended resource -> what is left of it.
         cores_held: Cores that running pods keep from others of the policy PCPULevel.
         numa_nodes_held: NUMA nodes that they keep from others of NUMANodeLevel.
+        offered: The node is offered, and nothing runs there that has opened it.
 
     """
 
@@ -49,6 +50,7 @@ class Account:
     extended: Mapping[str, int]
     cores_held: Held
     numa_nodes_held: Held
+    offered: bool
 
 
 def account_of(node: Node, running: Iterable[RunningPod]) -> Account:
@@ -88,6 +90,7 @@ def account_of(node: Node, running: Iterable[RunningPod]) -> Account:
         extended=_extended(node, pods),
         cores_held=cores_held(node, pods),
         numa_nodes_held=numa_nodes_held(node, pods),
+        offered=node.offered and not pods,
     )
 
 

@@ -96,11 +96,11 @@ def _kind(node: Node, selected: frozenset[str], wanted: frozenset[str]) -> Node:
     """Return the node without its name: nodes of one kind are equal when empty.
 
     Labels that no pod selects by tell nothing apart; most nodes have one of their own.
-    Nor do extended resources that no pod asks for.
+    Nor do extended resources that no pod asks for, and who is offered is said by its state.
     """
     labels = tuple(label for label in node.labels if label[0] in selected)
     extended = tuple(item for item in node.extended if item[0] in wanted)
-    return replace(node, name="", labels=labels, extended=extended)
+    return replace(node, name="", labels=labels, extended=extended, offered=False)
 
 
 def _boards(node: Node) -> tuple[DeviceBank, ...]:
@@ -159,6 +159,7 @@ def _node_state(
         has_shared=account.has_shared,
         has_best_effort=account.has_best_effort,
         extended=in_units(account.extended, units),
+        offered=account.offered,
     )
 
 

@@ -5,6 +5,7 @@ from itertools import chain
 import pytest
 
 from exact.test_extended import extended_world
+from exact.test_opened import offered_world
 from exact_checks import MakeWorld
 from needed_rules import is_needed
 from placer_models.cluster import Instance, Machine, Node
@@ -27,6 +28,7 @@ from placer_models.cpsat.joint import (
     devices_stand_side_by_side,
 )
 from placer_models.cpsat.localities import a_pod_touches_the_groups_it_takes_from
+from placer_models.cpsat.opened import a_node_is_opened_before_it_is_used
 from placer_models.cpsat.scopes import a_pod_has_its_devices_within_their_scope
 from placer_models.cpsat.shares import (
     a_device_with_shares_is_opened,
@@ -104,6 +106,7 @@ WORLDS: dict[Rule, MakeWorld] = {
     who_shares_a_numa_node_falls_back: apart_instance,
     required_cores_are_not_shared: apart_instance,
     required_numa_nodes_are_not_shared: apart_instance,
+    a_node_is_opened_before_it_is_used: offered_world,
 }
 """Rules that only the worlds of their own family need."""
 

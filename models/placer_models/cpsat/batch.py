@@ -58,6 +58,11 @@ from placer_models.cpsat.numa import (
     best_effort_needs_its_fewest_cells,
     memory_fits,
 )
+from placer_models.cpsat.opened import (
+    a_node_is_opened_before_it_is_used,
+    an_opened_node_holds_what_it_has,
+    equal_offers_are_used_in_order,
+)
 from placer_models.cpsat.scopes import a_pod_has_its_devices_within_their_scope
 from placer_models.cpsat.shares import (
     a_device_with_shares_is_opened,
@@ -109,6 +114,7 @@ RULES: tuple[Rule, ...] = (
     who_shares_a_numa_node_falls_back,
     required_cores_are_not_shared,
     required_numa_nodes_are_not_shared,
+    a_node_is_opened_before_it_is_used,
 )
 """What every placement obeys; without any one of them a wrong placement gets through."""
 
@@ -119,6 +125,8 @@ CUTS: tuple[Rule, ...] = (
     devices_are_opened_in_order,
     spread_threads_are_on_counted_cores,
     a_remainder_is_on_a_core_of_its_own,
+    an_opened_node_holds_what_it_has,
+    equal_offers_are_used_in_order,
 )
 """What helps the search: true of some best placement, so that no tier suffers."""
 

@@ -9,6 +9,7 @@ from placer_models.cpsat.exclusivity import shared_cores, shared_numa_nodes
 from placer_models.cpsat.expression import Expression
 from placer_models.cpsat.joint import groups_apart
 from placer_models.cpsat.localities import caches, packages
+from placer_models.cpsat.opened import nodes_opened
 from placer_models.cpsat.share_seats import opened_in, shared_by
 from placer_models.cpsat.variables import Decisions, Seat
 from placer_models.device import GPU
@@ -21,6 +22,7 @@ from placer_models.goals import (
     JOINT,
     MEMBER_ABOVE_POINTS,
     MEMBER_OF_MINIMUM_POINTS,
+    OPENED,
     PACKAGES,
     PARTITIONS,
     POD_PAIR_MINIMUM,
@@ -272,6 +274,7 @@ def _turns_up(a: tuple[int, int], b: tuple[int, int], c: tuple[int, int]) -> boo
 EXPRESSIONS: Mapping[Tier, Callable[[CpModel, Problem, Decisions], Expression]] = {
     SHARED_CORES: shared_cores,
     SHARED_NUMA_NODES: shared_numa_nodes,
+    OPENED: nodes_opened,
     ALIGNMENT: alignment,
     BIND: bind,
     JOINT: groups_apart,

@@ -19,10 +19,11 @@ from placer_models.problem import NodeState, Problem
 
 @dataclass(frozen=True, slots=True)
 class RelaxedModel:
-    """The model and one expression for each priority level."""
+    """The model, one expression for each priority level, and one for tier ``opened``."""
 
     model: CpModel
     levels: tuple[Expression, ...]
+    opened: Expression
 
 
 MOST_COUNTS = 100_000
@@ -51,10 +52,14 @@ def build_relaxed_model(problem: Problem, stop: Callable[[], bool]) -> RelaxedMo
         return None
     unit = _memory_unit(problem)
     of_family: list[list[IntVar]] = [[] for _ in families]
+    opened: list[IntVar] = []
     for c, (node, copies) in enumerate(classes.items()):
         if stop():
             return None
         here: list[tuple[Demands, IntVar]] = []
+        there: Expression = copies
+        if node.offered:
+            opened.append(there := model.new_int_var(0, copies, f"opened[{c}]"))
         demands = {shape: _demands(problem, shape, node, unit) for _, shape, _ in families}
         for f, (_, shape, pods) in enumerate(families):
             asked = demands[shape]
@@ -62,14 +67,17 @@ def build_relaxed_model(problem: Problem, stop: Callable[[], bool]) -> RelaxedMo
             if asked is not None and slots:
                 count = model.new_int_var(0, min(len(pods), copies * slots), f"count[{f},{c}]")
                 of_family[f].append(count)
+                if node.offered:
+                    model.add(count <= slots * there)
                 here.append((asked, count))
-        _fill(model, copies, here)
+        _fill(model, there, here)
     placed = []
     for (_, _, pods), counts in zip(families, of_family, strict=True):
         total = LinearExpr.sum(counts)
         model.add(total <= len(pods))
         placed.append(total)
-    return RelaxedModel(model, _levels(model, problem, families, placed))
+    levels = _levels(model, problem, families, placed)
+    return RelaxedModel(model, levels, LinearExpr.sum(opened))
 
 
 def _families(problem: Problem) -> list[tuple[int | None, int, tuple[int, ...]]]:
@@ -135,7 +143,7 @@ def _slots(demands: Demands, most: int) -> int:
     return min((free // taken for free, taken in demands.values()), default=most)
 
 
-def _fill(model: CpModel, copies: int, here: list[tuple[Demands, IntVar]]) -> None:
+def _fill(model: CpModel, copies: Expression, here: list[tuple[Demands, IntVar]]) -> None:
     """Bound what the pods of a class of nodes take of each resource."""
     takers: defaultdict[str, list[tuple[int, IntVar]]] = defaultdict(list)
     has: dict[str, int] = {}
@@ -154,7 +162,7 @@ def _memory_unit(problem: Problem) -> int:
     return 1 + (max(asked, there) >> MEMORY_BITS)
 
 
-def _fits(model: CpModel, free: int, copies: int, takers: list[tuple[int, IntVar]]) -> None:
+def _fits(model: CpModel, free: int, copies: Expression, takers: list[tuple[int, IntVar]]) -> None:
     """The sum fits the class, and pods of at least a size fit into the node's slots."""
     model.add(LinearExpr.sum([demand * var for demand, var in takers]) <= free * copies)
     for size in sorted({demand for demand, _ in takers}):

@@ -1,6 +1,6 @@
 """The decisions, as CP-SAT sees them: who sits where, in counts."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
@@ -100,6 +100,7 @@ class Decisions:
         broken: For each node, cores of each class that are taken thread by thread.
         opened: For each node, which of its free devices are shared.
         reached: For each gang, whether it runs; None for a lone pod.
+        node_opened: Offered node that pods could come to -> whether it is opened.
 
     """
 
@@ -110,6 +111,7 @@ class Decisions:
     broken: tuple[tuple[Expression, ...], ...]
     opened: tuple[Opened, ...]
     reached: tuple[IntVar | None, ...]
+    node_opened: Mapping[int, IntVar]
 
     def placed(self, unit: int) -> Expression:
         """Return how many pods of the unit have a place."""
@@ -154,6 +156,11 @@ def decide(model: CpModel, problem: Problem, stop: Callable[[], bool]) -> Decisi
             for index, node in enumerate(problem.nodes)
         ),
         reached=_reached(model, problem, units),
+        node_opened={
+            index: model.new_bool_var(f"opened[{node.name}]")
+            for index, node in enumerate(problem.nodes)
+            if node.offered and on_node[index]
+        },
     )
 
 

@@ -90,6 +90,7 @@ class NodeReader:
                     part.gpu_partition_policy,
                     locality_of(part),
                     extended,
+                    part.offered,
                 )
             )
         return tuple(nodes)

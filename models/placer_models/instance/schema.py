@@ -75,6 +75,9 @@ class NodePart(Part):
         default=None, description="Sets of GPUs, instead of the machine's: ['0-1', '2-3', '0-3']."
     )
     gpu_partition_policy: PartitionPolicy | None = None
+    offered: bool = Field(
+        default=False, description="Not there yet: the first pod that comes to it opens it."
+    )
     extended: Amounts = Field(
         default_factory=dict,
         description="Resources that are plain amounts, such as licences: pods ask by the name.",

@@ -129,6 +129,8 @@ def _node(node: Node, machine: str) -> Json:
         written["partitions"] = write_partitions(node.partitions)
     if node.partition_policy is not None:
         written["gpuPartitionPolicy"] = node.partition_policy.value
+    if node.offered:
+        written["offered"] = True
     if node.extended:
         written["extended"] = dict(node.extended)
     return written

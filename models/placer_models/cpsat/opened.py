@@ -1,0 +1,71 @@
+"""Nodes that are offered: they are not there yet, and using one opens it."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from itertools import pairwise
+
+from ortools.sat.python.cp_model import CpModel, LinearExpr
+
+from placer_models.cpsat.expression import Expression
+from placer_models.cpsat.variables import Decisions, Seat
+from placer_models.problem import NodeState, Problem
+
+
+def a_node_is_opened_before_it_is_used(model: CpModel, problem: Problem, x: Decisions) -> None:
+    """Pods come to an offered node only if it is opened."""
+    for node, literal in x.node_opened.items():
+        for seat in x.on_node[node]:
+            model.add(seat.count <= seat.most * literal)
+
+
+def an_opened_node_holds_what_it_has(model: CpModel, problem: Problem, x: Decisions) -> None:
+    """The sums of an offered node are those of an opened one; said for the bound's sake.
+
+    Without this half a node's pods would be thought to need half a node.
+    """
+    for node, literal in x.node_opened.items():
+        seats = x.on_node[node]
+        for has, wants in _sums(problem.nodes[node], seats):
+            if any(wants):
+                asked = [want * seat.count for want, seat in zip(wants, seats, strict=True)]
+                model.add(LinearExpr.sum(asked) <= has * literal)
+
+
+def _sums(node: NodeState, seats: Sequence[Seat]) -> list[tuple[int, list[int]]]:
+    """Return (what the node has, what a pod of each seat wants) for what is a plain sum."""
+    shapes = [seat.shape for seat in seats]
+    memory = sum(cell.memory for cell in node.cells)
+    return [
+        (node.pool_milli, [shape.shared_milli + 1000 * shape.owned_cpus for shape in shapes]),
+        (memory, [shape.memory for shape in shapes]),
+        *((sum(bank.free), [s.whole_of(bank.type) for s in shapes]) for bank in node.banks),
+        *((left, [s.extended[i] for s in shapes]) for i, left in enumerate(node.extended)),
+    ]
+
+
+def equal_offers_are_used_in_order(model: CpModel, problem: Problem, x: Decisions) -> None:
+    """Of equal offered nodes an earlier one has as many pods as a later one, or more.
+
+    Cuts off nothing but renamings of nodes, as `equal_units_come_in_order` does of pods.
+    """
+    for members in equal_offers(problem):
+        loads = [LinearExpr.sum([seat.count for seat in x.on_node[node]]) for node in members]
+        for earlier, later in pairwise(loads):
+            model.add(earlier >= later)
+        literals = [x.node_opened[node] for node in members if node in x.node_opened]
+        for first, second in pairwise(literals):
+            model.add_implication(second, first)
+
+
+def equal_offers(problem: Problem) -> list[list[int]]:
+    """Return the offered nodes, those that are interchangeable together, in order."""
+    classes: defaultdict[NodeState, list[int]] = defaultdict(list)
+    for index, node in enumerate(problem.nodes):
+        if node.offered:
+            classes[node].append(index)
+    return list(classes.values())
+
+
+def nodes_opened(model: CpModel, problem: Problem, x: Decisions) -> Expression:
+    """Count the offered nodes that are opened."""
+    return LinearExpr.sum(list(x.node_opened.values()))
