@@ -91,10 +91,10 @@ def _has_sets(spec: PodSpec, node: Node) -> bool:
     """Return whether the empty node has devices that the pod may have together."""
     if not spec.scopes and not node.honors_table:
         return True
-    return all(
-        has_set(device_board(node, kind.type), kind.count, spec.scope_of(kind.type))
-        for kind in spec.requests.devices
-        if kind.count
+    requests = spec.requests
+    return all(  # whole devices and parts of others are one set
+        has_set(device_board(node, kind), requests.count_of(kind), spec.scope_of(kind))
+        for kind in sorted({request.type for request in requests.devices if request.count})
     )
 
 
