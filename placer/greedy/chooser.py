@@ -27,8 +27,8 @@ class Price(NamedTuple):
         shared_cores: Cores shared against the exclusive policy.
         shared_numa_nodes: NUMA nodes shared against it.
         alignment: NUMA nodes beyond the fewest.
-        bind: CPUs against the bind policy.
         packages: Packages beyond the fewest, where the pod would like few.
+        bind: CPUs against the bind policy.
         caches: The same for last-level caches.
         joint: Groups that lack a type that is wanted there.
         partitions: Whether the GPUs should be a partition and are none.
@@ -42,8 +42,8 @@ class Price(NamedTuple):
     shared_cores: int = 0
     shared_numa_nodes: int = 0
     alignment: int = 0
-    bind: int = 0
     packages: int = 0
+    bind: int = 0
     caches: int = 0
     joint: int = 0
     partitions: int = 0
