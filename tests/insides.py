@@ -12,6 +12,7 @@ from placer.judge.scene import scene_of
 from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.cpuset import CpuSet
 from placer_models.goals import ALIGNMENT
+from placer_models.mig import covered, gpu_of, is_instance
 from placer_models.placement import DeviceGrant, Placement, PodPlacement
 from placer_models.pod import Resources
 from placer_models.policy import ExclusivePolicy
@@ -72,7 +73,7 @@ class Insides:
             *(r.placement.cpuset for r in runners if r.pod.spec.qos.owns_cpus)
         )
         whole = {(g.type, g.minor) for r in runners for g in r.placement.devices if not g.share}
-        devices = [d for d in node.machine.devices if (d.type, d.minor) not in whole]
+        devices = [d for d in node.devices if (d.type, d.minor) not in whole]
         shared = {(g.type, g.minor) for r in runners for g in r.placement.devices if g.share}
         free_cpus = node.machine.topology.online - node.reserved_cpus - owned
         free = [DeviceGrant(d.type, d.minor, d.id) for d in devices if node.is_healthy(d)]
@@ -116,7 +117,11 @@ class Insides:
             for held in grant_sets(requests, grants, shared):
                 stay = replace(guest, cpus=own, grants=held)
                 if self._is_well_alone(stay):
-                    left = [grant for grant in grants if grant not in held]
+                    left = [
+                        g
+                        for g in grants
+                        if g not in held and not any(overlap(guest.node, g, h) for h in held)
+                    ]
                     more = {(grant.type, grant.minor) for grant in held if grant.share}
                     for others in self._leaves(rest, cpus - own, left, shared | more, minded):
                         yield (stay, *others)
@@ -176,6 +181,14 @@ def _minding(runners: Sequence[RunningPod]) -> Minding:
         if runner.pod.spec.exclusive is not ExclusivePolicy.NONE
         for cpu in runner.placement.cpuset
     }
+
+
+def overlap(node: Node, a: DeviceGrant, b: DeviceGrant) -> bool:
+    """Return whether two MIG instances share something of their GPU."""
+    if not (is_instance(a.type) and is_instance(b.type)) or gpu_of(a.minor) != gpu_of(b.minor):
+        return False
+    mine, other = (set(covered(node.mig, g.type, g.minor)) for g in (a, b))
+    return not mine.isdisjoint(other)
 
 
 def cpu_sets(

@@ -48,7 +48,7 @@ def _options(gang: Gang, pod: Pod, node: Node) -> Iterator[Option]:
         combinations(
             [
                 DeviceGrant(d.type, d.minor, d.id, asked.share)
-                for d in node.machine.devices
+                for d in node.devices
                 if d.type == asked.type
             ],
             asked.count,

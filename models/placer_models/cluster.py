@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 
 from placer_models.cpuset import CpuSet
-from placer_models.device import Device, LinkMatrix, PartitionTable
+from placer_models.device import GPU, Device, LinkMatrix, PartitionTable
+from placer_models.mig import Modes, gpu_of, is_instance, with_instances
 from placer_models.placement import PodPlacement
 from placer_models.pod import Gang, GangGroup, Pod
 from placer_models.policy import AlignmentPolicy, Locality, NodeBindPolicy, PartitionPolicy
@@ -57,6 +58,7 @@ class Node:
         extended: (name, amount) of resources that are plain amounts, such as licences
             or tokens; ascending by name, no amount of 0.
         offered: It is not there yet: the first pod that comes to it opens it.
+        mig: GPUs in MIG mode, which are given out in instances only.
 
     """
 
@@ -74,6 +76,15 @@ class Node:
     locality: tuple[Locality, ...] = ()
     extended: tuple[tuple[str, int], ...] = ()
     offered: bool = False
+    mig: Modes = ()
+
+    @property
+    def devices(self) -> tuple[Device, ...]:
+        """The machine's devices, and every instance that its GPUs could be cut into.
+
+        Ascending by (type, minor); instances overlap.
+        """
+        return with_instances(self.machine.devices, self.mig) if self.mig else self.machine.devices
 
     @property
     def table(self) -> PartitionTable | None:
@@ -88,8 +99,16 @@ class Node:
         return self.partition_policy is PartitionPolicy.HONOR
 
     def is_healthy(self, device: Device) -> bool:
-        """Return whether the device may be given out on this node (D6)."""
-        return device.healthy and (device.type, device.minor) not in self.unhealthy
+        """Return whether the device may be given out on this node (D6).
+
+        An instance may if its GPU is healthy; the GPU itself is not given out then.
+        """
+        key = (device.type, device.minor)
+        if is_instance(device.type):
+            key = (GPU, gpu_of(device.minor))
+        elif device.type == GPU and device.minor in dict(self.mig):
+            return False
+        return device.healthy and key not in self.unhealthy
 
     def pages_in(self) -> dict[tuple[int, int], int]:
         """Return (NUMA node, page size in bytes) -> the hugepages that pods can have."""

@@ -37,6 +37,10 @@ WHOLE_CORE_POINTS = 1
 GPU_POINTS = 16
 """Points in ``usable`` of one GPU in one free set; sets of 1, 2, 4 and 8 add up."""
 
+MIG_POINTS = 2
+"""Points in ``usable`` of each compute slice of an instance that a GPU in MIG mode could
+still be cut into; every usual profile at every start counts by itself."""
+
 USABLE_SET_SIZES = (1, 2, 4, 8)
 """Sizes of GPU sets that jobs ask for; ``usable`` counts how many are left."""
 
@@ -97,7 +101,8 @@ NUMA_STRATEGY = Tier("numa-strategy", "points against the strategy", Sense.MINIM
 USABLE = Tier("usable", "points", Sense.MAXIMISE)
 """Tier 5. What later pods can still have: over nodes, GPU_POINTS for each GPU of the
 disjoint free sets of each of USABLE_SET_SIZES whose slowest pair is as fast as the best
-set of that size on the empty machine, and WHOLE_CORE_POINTS for each wholly free core."""
+set of that size on the empty machine, WHOLE_CORE_POINTS for each wholly free core, and
+MIG_POINTS for what GPUs in MIG mode can still be cut into."""
 
 
 def placed_tier(priority: int) -> Tier:

@@ -83,6 +83,22 @@ class CoreClass:
 
 
 @dataclass(frozen=True, slots=True)
+class Cut:
+    """Where an instance of a GPU in MIG mode could be.
+
+    Attributes:
+        gpu: The GPU's minor.
+        covers: What it takes of the GPU; instances that share any of it exclude each other.
+        points: What it counts in tier ``usable`` while it could be made.
+
+    """
+
+    gpu: int
+    covers: tuple[int, ...]
+    points: int
+
+
+@dataclass(frozen=True, slots=True)
 class DeviceBank:
     """The healthy devices of one type on a node.
 
@@ -92,6 +108,7 @@ class DeviceBank:
         slots: For each twin class the devices that can take shares: those that are
             shared already, then as many as are free. Empty where no pod of the batch
             asks for shares of the type.
+        cuts: Of MIG instances: that of each class, which is one instance; else empty.
 
     """
 
@@ -100,6 +117,7 @@ class DeviceBank:
     free: tuple[int, ...]
     cells: tuple[int | None, ...]
     slots: tuple[tuple[Slot, ...], ...] = ()
+    cuts: tuple[Cut, ...] = ()
 
     def is_free(self, twin: int, slot: int) -> bool:
         """Return whether nobody has any part of the device of a slot."""

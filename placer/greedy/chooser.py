@@ -11,7 +11,7 @@ from placer.greedy.masks import masks
 from placer.greedy.residual import Inside, Residual, sums_allow
 from placer.greedy.slots import slots_fitting
 from placer_models.alignment import Amounts, width
-from placer_models.goals import GPU_POINTS, WHOLE_CORE_POINTS
+from placer_models.goals import WHOLE_CORE_POINTS
 from placer_models.policy import AlignmentPolicy
 from placer_models.problem import CoreTake, Fit, Shape
 
@@ -254,7 +254,7 @@ def _price(
         bind = against_policy(residual, shape, fit, cores) - fit.bind_remainder
     gpus = devices.gpus
     linked = gpus is not None and sum(gpus.counts) > 1
-    lost = GPU_POINTS * points_lost(residual, devices.counts, devices.shares)
+    lost = points_lost(residual, devices.counts, devices.shares)
     if shape.owned_cpus:
         lost += WHOLE_CORE_POINTS * whole_cores_lost(residual, cores)
     return Price(

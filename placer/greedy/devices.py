@@ -4,9 +4,11 @@ from collections.abc import Collection
 from typing import NamedTuple
 
 from placer.greedy.joint import Taken, groups_apart, pick_in_scopes
+from placer.greedy.mig import after_devices, instance_points, overlap, pick_instances
 from placer.greedy.residual import Bank, Residual
 from placer.greedy.slots import fitting_counts, pick_parts
 from placer_models.device import GPU
+from placer_models.goals import GPU_POINTS
 from placer_models.links import (
     Selection,
     best_permitted,
@@ -67,7 +69,7 @@ def pick_devices(
     gpus: Selection | None = None
     shares: list[ShareTake] = []
     used: set[int] = set()
-    for position in sorted(range(len(banks)), key=lambda i: banks[i].type != GPU):
+    for position in sorted(range(len(banks)), key=lambda i: _hardness(banks[i])):
         bank = banks[position]
         want = asked.get(bank.type, 0)
         if bank.type in shared:
@@ -80,7 +82,11 @@ def pick_devices(
             free = within(bank, residual.devices[position], cells)
             if sum(free) < want:
                 return None
-            picked = together.get(bank.type) or _pick(bank, free, want, shape, used)
+            picked = together.get(bank.type)
+            if picked is None and bank.cuts:
+                picked = _cut(residual, tuple(counts), position, free, want, shape, used)
+            elif picked is None:
+                picked = _pick(bank, free, want, shape, used)
             if picked is None:
                 return None
             counts[position] = picked
@@ -91,6 +97,8 @@ def pick_devices(
             gpus = _selection(bank, touched)
         pairs = zip(touched, bank.cells, strict=True)
         used.update(cell for count, cell in pairs if count and cell is not None)
+    if overlap(banks, tuple(counts)):
+        return None
     apart = groups_apart(joint, together) if joint else 0
     return Devices(tuple(counts), gpus, frozenset(used), apart, tuple(sorted(shares)))
 
@@ -104,6 +112,25 @@ def _pick(
         best = best_permitted(bank.board, want, free, scope)
         return best.counts if best else None
     found = [_nearest(bank, room, want, near) for room in rooms(bank.board, want, free, scope)]
+    return min(found, key=lambda taken: _strangers(bank, taken, near), default=None)
+
+
+def _cut(
+    residual: Residual,
+    counts: tuple[tuple[int, ...], ...],
+    position: int,
+    free: tuple[int, ...],
+    want: int,
+    shape: Shape,
+    near: set[int],
+) -> tuple[int, ...] | None:
+    """Return MIG instances of one type, beside what the pod has already; None: no room."""
+    bank = residual.layout.banks[position]
+    found = [
+        picked[position]
+        for room in rooms(bank.board, want, free, shape.scope_of(bank.type))
+        if (picked := pick_instances(residual, counts, position, room, want, near))
+    ]
     return min(found, key=lambda taken: _strangers(bank, taken, near), default=None)
 
 
@@ -125,6 +152,11 @@ def reachable(
     return within(bank, free, cells)
 
 
+def _hardness(bank: Bank) -> tuple[bool, int]:
+    """Order GPUs first, and large MIG instances before small ones."""
+    return bank.type != GPU, -len(bank.cuts[0].covers) if bank.cuts else 0
+
+
 def within(bank: Bank, free: tuple[int, ...], cells: Collection[int]) -> tuple[int, ...]:
     """Return the free devices of each twin class, those of other cells left out."""
     return tuple(
@@ -136,7 +168,7 @@ def within(bank: Bank, free: tuple[int, ...], cells: Collection[int]) -> tuple[i
 def points_lost(
     residual: Residual, counts: tuple[tuple[int, ...], ...], shares: tuple[ShareTake, ...] = ()
 ) -> int:
-    """Return how many usable points of GPUs the node loses with these devices."""
+    """Return how many points of tier ``usable`` the node loses with these devices."""
     lost = 0
     for i, (bank, free, taken) in enumerate(
         zip(residual.layout.banks, residual.devices, counts, strict=True)
@@ -145,8 +177,10 @@ def points_lost(
         if bank.type == GPU and (any(taken) or opened):
             gone = _with_shares(taken, opened)
             left = tuple(have - take for have, take in zip(free, gone, strict=True))
-            lost += usable_points(bank.board, free) - usable_points(bank.board, left)
-    return lost
+            lost += GPU_POINTS * (usable_points(bank.board, free) - usable_points(bank.board, left))
+    banks = residual.layout.banks
+    after = after_devices(banks, residual.devices, counts)
+    return lost + instance_points(banks, residual.devices) - instance_points(banks, after)
 
 
 def outside_partitions(residual: Residual, gpus: Selection | None) -> int:
@@ -161,12 +195,14 @@ def outside_partitions(residual: Residual, gpus: Selection | None) -> int:
 
 
 def points_of(residual: Residual) -> int:
-    """Return the usable points of the node's free GPUs."""
-    return sum(
-        usable_points(bank.board, free)
-        for bank, free in zip(residual.layout.banks, residual.devices, strict=True)
+    """Return the points of tier ``usable`` of the node's free GPUs and instances."""
+    banks = residual.layout.banks
+    whole = sum(
+        GPU_POINTS * usable_points(bank.board, free)
+        for bank, free in zip(banks, residual.devices, strict=True)
         if bank.type == GPU
     )
+    return whole + instance_points(banks, residual.devices)
 
 
 def _selection(bank: Bank, counts: tuple[int, ...]) -> Selection:

@@ -10,7 +10,7 @@ from placer.greedy.fleet import Fleet
 from placer.greedy.order import hardest_first
 from placer.greedy.residual import Inside
 from placer_models.device import GPU
-from placer_models.goals import GPU_POINTS, WHOLE_CORE_POINTS
+from placer_models.goals import WHOLE_CORE_POINTS
 from placer_models.links import best_pair_sum, best_selection, pair_sum
 from placer_models.problem import Choice
 
@@ -137,4 +137,4 @@ def _pair_sum_short(fleet: Fleet, state: int, members: Sequence[tuple[int, Insid
 
 def _usable(fleet: Fleet, state: int) -> int:
     residual = fleet.residual(state)
-    return GPU_POINTS * points_of(residual) + WHOLE_CORE_POINTS * whole_cores_free(residual)
+    return points_of(residual) + WHOLE_CORE_POINTS * whole_cores_free(residual)

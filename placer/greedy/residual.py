@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from placer_models.links import Board
 from placer_models.policy import Strength
-from placer_models.problem import Choice, CoreTake, NodeState, Shape
+from placer_models.problem import Choice, CoreTake, Cut, NodeState, Shape
 from placer_models.shares import ShareTake, Slot
 
 NO_CORES = CoreTake()
@@ -68,6 +68,7 @@ class Bank(NamedTuple):
     type: str
     board: Board
     cells: tuple[int | None, ...]
+    cuts: tuple[Cut, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -149,7 +150,7 @@ def layouts_of(nodes: tuple[NodeState, ...]) -> tuple[Layout, ...]:
         # Nodes of one kind have the same boards; their core classes may differ.
         key = (node.kind, real, classes)
         if key not in known:
-            banks = tuple(Bank(bank.type, bank.board, bank.cells) for bank in node.banks)
+            banks = tuple(Bank(bank.type, bank.board, bank.cells, bank.cuts) for bank in node.banks)
             known[key] = Layout(node.kind, real, classes, banks)
         layouts.append(known[key])
     return tuple(layouts)

@@ -3,6 +3,7 @@
 from operator import sub
 
 from placer.greedy.held import cells_kept, kept
+from placer.greedy.mig import after_devices
 from placer.greedy.residual import NO_CORES, Inside, Residual, after_cores
 from placer.greedy.slots import after_shares
 from placer_models.problem import Shape
@@ -33,8 +34,12 @@ def after(residual: Residual, shape: Shape, inside: Inside) -> Residual:
         memory=memory,
         memory_total=residual.memory_total - shape.memory,
         devices=tuple(
-            tuple(have - take - new for have, take, new in zip(free, counts, fresh, strict=True))
-            for free, counts, fresh in zip(residual.devices, inside.devices, opened, strict=True)
+            tuple(have - new for have, new in zip(free, fresh, strict=True))
+            for free, fresh in zip(
+                after_devices(residual.layout.banks, residual.devices, inside.devices),
+                opened,
+                strict=True,
+            )
         ),
         pool_milli=residual.pool_milli - owned_milli - shape.shared_milli,
         best_effort_milli=residual.best_effort_milli

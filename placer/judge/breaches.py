@@ -16,6 +16,7 @@ from placer.judge.gangs import gang_group, gang_minimum, gather
 from placer.judge.hugepages import hugepages
 from placer.judge.joint import joint
 from placer.judge.memory import memory
+from placer.judge.mig import mig
 from placer.judge.node_cpus import arm_cpu_policy, node_cpu_bind
 from placer.judge.partitions import device_scope, partition
 from placer.judge.pods import cordon, known, node_selector
@@ -51,6 +52,7 @@ RULES: Mapping[str, Rule] = {
     "joint": joint,
     "partition": partition,
     "device-scope": device_scope,
+    "mig": mig,
     "alignment": alignment,
     "gang-minimum": gang_minimum,
     "gang-group": gang_group,

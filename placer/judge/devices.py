@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from placer.judge.finding import Finding
 from placer.judge.scene import Scene, Tenant
+from placer_models.device import GPU
 
 
 def device_known(scene: Scene) -> Iterator[Finding]:
@@ -33,7 +34,8 @@ def device_health(scene: Scene) -> Iterator[Finding]:
     for site, tenant in scene.newcomers():
         for grant in tenant.place.devices:
             device = site.inside.devices.get((grant.type, grant.minor))
-            if device is not None and not site.node.is_healthy(device):
+            in_mig_mode = grant.type == GPU and grant.minor in dict(site.node.mig)
+            if device is not None and not in_mig_mode and not site.node.is_healthy(device):
                 healthy = [str(d.minor) for d in site.inside.healthy.get(grant.type, ())]
                 yield Finding(
                     tenant.title,

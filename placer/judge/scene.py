@@ -164,6 +164,7 @@ def scene_of(instance: Instance, placement: Placement) -> Scene:
             node.hugepages,
             node.table,
             node.honors_table,
+            node.mig,
         )
         if kind not in insides:
             insides[kind] = inside_of(node)
@@ -176,14 +177,14 @@ def inside_of(node: Node) -> Inside:
     topology = node.machine.topology
     allocatable = topology.online - node.reserved_cpus
     healthy: dict[str, list[Device]] = defaultdict(list)
-    for device in node.machine.devices:
+    for device in node.devices:
         if node.is_healthy(device):
             healthy[device.type].append(device)
     return Inside(
         topology=topology,
         allocatable=allocatable,
         whole_cores=tuple(core for core in topology.cores.values() if core <= allocatable),
-        devices={(device.type, device.minor): device for device in node.machine.devices},
+        devices={(device.type, device.minor): device for device in node.devices},
         healthy={kind: tuple(devices) for kind, devices in healthy.items()},
         gpus=board_of(
             tuple(healthy.get(GPU, ())),

@@ -1,5 +1,6 @@
 """Tier ``usable``: what the placement leaves for pods still to come."""
 
+from placer.judge.mig import instance_points
 from placer.judge.scene import Scene, Site
 from placer_models.device import GPU
 from placer_models.goals import GPU_POINTS, WHOLE_CORE_POINTS
@@ -7,8 +8,11 @@ from placer_models.links import counts_of, usable_points
 
 
 def usable_points_left(scene: Scene) -> int:
-    """Return the points of free GPU sets and free whole cores over all nodes."""
-    return sum(_gpu_points(site) + _core_points(site) for site in scene.sites.values())
+    """Return the points of free GPU sets, MIG instances and whole cores over all nodes."""
+    return sum(
+        _gpu_points(site) + instance_points(site) + _core_points(site)
+        for site in scene.sites.values()
+    )
 
 
 def _gpu_points(site: Site) -> int:

@@ -128,7 +128,7 @@ class Neighbourhoods:
         wanted = {request.type for request in spec.requests.devices}
         left: dict[str, float] = {}
         for node in nodes:
-            devices = sum(d.type in wanted and node.is_healthy(d) for d in node.machine.devices)
+            devices = sum(d.type in wanted and node.is_healthy(d) for d in node.devices)
             cpus = len(node.machine.topology.online - node.reserved_cpus)
             left[node.name] = devices if wanted else cpus
         for name, held in self._holdings():

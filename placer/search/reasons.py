@@ -18,6 +18,7 @@ from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.device import GPU
 from placer_models.device_share import DeviceShare, room
 from placer_models.links import board_of, counts_of, rooms
+from placer_models.mig import is_instance
 from placer_models.placement import Placement, Unplaced
 from placer_models.pod import Gang, Pod, PodSpec, pods_of
 from placer_models.policy import AlignmentPolicy, BindPolicy, QosClass
@@ -224,7 +225,8 @@ def _devices(node: Node, ask: _Ask, account: Account) -> Blocker | None:
         asked = [request for request in ask.requests.devices if request.type == kind]
         whole = sum(request.count for request in asked if request.share is None)
         if whole > sum(device_type == kind for device_type, _ in account.free_devices):
-            return f"device-count asks {whole} {kind}"
+            rule = "mig" if is_instance(kind) else "device-count"
+            return f"{rule} asks {whole} {kind}"
         for request in asked:
             if request.share and request.count > _could_share(request.share, kind, account):
                 return f"device-share asks {_share_text(request.share)} of {request.count} {kind}"

@@ -1,14 +1,15 @@
 """What the running pods of a node leave to others, by id."""
 
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from placer.state.apart import Held, cores_held, numa_nodes_held
 from placer_models.cluster import Node, RunningPod
 from placer_models.cpuset import CpuSet
-from placer_models.device import Device
+from placer_models.device import GPU, Device
 from placer_models.device_share import DeviceShare, room, taken
+from placer_models.mig import MEDIA, covered, gpu_of, is_instance
 from placer_models.policy import QosClass
 
 
@@ -71,7 +72,7 @@ def account_of(node: Node, running: Iterable[RunningPod]) -> Account:
             memory[numa_node] -= amount
         for numa_node, page_bytes, count in pod.placement.hugepages:
             pages[numa_node, page_bytes] -= count
-    healthy = tuple(d for d in node.machine.devices if node.is_healthy(d))
+    healthy = tuple(d for d in node.devices if node.is_healthy(d))
     held = {(d.type, d.minor) for pod in pods for d in pod.placement.devices}
     online = node.machine.topology.online
     return Account(
@@ -85,12 +86,30 @@ def account_of(node: Node, running: Iterable[RunningPod]) -> Account:
         memory_bytes=memory,
         pages=pages,
         devices=healthy,
-        free_devices=frozenset((d.type, d.minor) for d in healthy) - held,
+        free_devices=frozenset((d.type, d.minor) for d in healthy) - held - _cut_off(node, held),
         shared_devices=_shared(healthy, pods),
         extended=_extended(node, pods),
         cores_held=cores_held(node, pods),
         numa_nodes_held=numa_nodes_held(node, pods),
         offered=node.offered and not pods,
+    )
+
+
+def _cut_off(node: Node, held: Collection[tuple[str, int]]) -> frozenset[tuple[str, int]]:
+    """Return the MIG instances that there is no room for beside what is held."""
+    if not node.mig:
+        return frozenset()
+    busy: defaultdict[int, set[int]] = defaultdict(set)
+    for kind, minor in held:
+        if is_instance(kind):
+            busy[gpu_of(minor)].update(covered(node.mig, kind, minor))
+        elif kind == GPU:
+            busy[minor].update(range(MEDIA + 1))
+    return frozenset(
+        (d.type, d.minor)
+        for d in node.devices
+        if is_instance(d.type)
+        and not busy[gpu_of(d.minor)].isdisjoint(covered(node.mig, d.type, d.minor))
     )
 
 

@@ -7,7 +7,7 @@ from math import gcd
 
 from placer.state.account import Account, account_of
 from placer.state.apart import telling_of
-from placer.state.boards import device_board
+from placer.state.boards import cuts_of, device_board
 from placer.state.core_classes import core_classes
 from placer.state.extended import Units, extended_units, in_units
 from placer.state.fits import best_pair_minimum_of, fit_of
@@ -107,7 +107,7 @@ def _boards(node: Node) -> tuple[DeviceBank, ...]:
     """Return the banks of an empty node."""
     cell_of = {numa.id: index for index, numa in enumerate(node.machine.topology.numa_nodes)}
     banks = []
-    for device_type in sorted({d.type for d in node.machine.devices}):
+    for device_type in sorted({d.type for d in node.devices}):
         board = device_board(node, device_type)
         banks.append(
             DeviceBank(
@@ -115,6 +115,7 @@ def _boards(node: Node) -> tuple[DeviceBank, ...]:
                 board=board,
                 free=board.sizes,
                 cells=tuple(None if n is None else cell_of[n] for n in board.numa_nodes),
+                cuts=cuts_of(node, device_type, board),
             )
         )
     return tuple(banks)
@@ -145,6 +146,7 @@ def _node_state(
                 counts_of(bank.board, [m for t, m in account.free_devices if t == bank.type]),
                 bank.cells,
                 _slots(bank, account) if bank.type in shared else (),
+                bank.cuts,
             )
             for bank in banks
         ),

@@ -62,7 +62,7 @@ def _asked(spec: PodSpec) -> dict[str, int]:
 
 def _groups(scope: JointScope, node: Node, types: tuple[str, ...]) -> dict[tuple[str, int], Group]:
     """Return (type, minor) -> group of the devices of the types."""
-    devices = [d for d in node.machine.devices if d.type in types]
+    devices = [d for d in node.devices if d.type in types]
     with_switch = {d.type for d in devices if d.pcie_switch is not None}
 
     def group(device: Device) -> Group:

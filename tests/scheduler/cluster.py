@@ -119,5 +119,5 @@ def _check_node(scheduler: Scheduler, node: Node, here: list[RunningPod]) -> Non
     assert account.memory_bytes == memory
     assert (
         account.free_devices
-        == {(d.type, d.minor) for d in node.machine.devices if node.is_healthy(d)} - held
+        == {(d.type, d.minor) for d in node.devices if node.is_healthy(d)} - held
     )

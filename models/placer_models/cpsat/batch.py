@@ -51,6 +51,7 @@ from placer_models.cpsat.localities import (
     a_pod_touches_its_fewest_groups,
     a_pod_touches_the_groups_it_takes_from,
 )
+from placer_models.cpsat.mig import instances_of_a_gpu_do_not_overlap
 from placer_models.cpsat.numa import (
     a_pod_has_the_memory_it_asks_for,
     a_pod_keeps_to_its_cells,
@@ -115,6 +116,7 @@ RULES: tuple[Rule, ...] = (
     required_cores_are_not_shared,
     required_numa_nodes_are_not_shared,
     a_node_is_opened_before_it_is_used,
+    instances_of_a_gpu_do_not_overlap,
 )
 """What every placement obeys; without any one of them a wrong placement gets through."""
 

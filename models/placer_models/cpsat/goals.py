@@ -9,6 +9,7 @@ from placer_models.cpsat.exclusivity import shared_cores, shared_numa_nodes
 from placer_models.cpsat.expression import Expression
 from placer_models.cpsat.joint import groups_apart
 from placer_models.cpsat.localities import caches, packages
+from placer_models.cpsat.mig import usable_instances
 from placer_models.cpsat.opened import nodes_opened
 from placer_models.cpsat.share_seats import opened_in, shared_by
 from placer_models.cpsat.variables import Decisions, Seat
@@ -180,7 +181,7 @@ def _gang_shortfall(
 
 
 def usable(model: CpModel, problem: Problem, x: Decisions) -> Expression:
-    """Count what is left for later pods: GPU sets and whole cores."""
+    """Count what is left for later pods: GPU sets, MIG instances and whole cores."""
     terms: list[Expression] = []
     nodes = zip(problem.nodes, x.on_node, x.broken, x.opened, strict=True)
     for node, seats, broken, opened in nodes:
@@ -204,6 +205,7 @@ def usable(model: CpModel, problem: Problem, x: Decisions) -> Expression:
                 points = _looked_up(model, rows, bank.free, taken, f"usable[{node.name}]")
                 _below_envelope(model, points, sum(bank.free) - LinearExpr.sum(taken), rows, bank)
                 terms.append(points)
+        terms += usable_instances(model, node, seats)
         for index, c in enumerate(node.cores):
             if c.whole:
                 whole = [seat.cores[index].whole for seat in seats if seat.cores]

@@ -164,7 +164,7 @@ def _build(
         faults.add([*written, files[0][1].at("nodes")][0], what)
     # Without its nodes, whatever names them would be blamed for their faults.
     faults.raise_first()
-    types = {d.type for node in nodes for d in node.machine.devices}
+    types = {d.type for node in nodes for d in node.devices}
     extended = {name for node in nodes for name, _ in node.extended}
     if both := sorted(types & extended):
         where = next(place.at("nodes") for file, place in files if file.nodes)

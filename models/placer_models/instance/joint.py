@@ -2,10 +2,9 @@
 
 from collections.abc import Collection
 
-from placer_models.device import GPU
 from placer_models.instance.errors import shown
 from placer_models.instance.faults import Faults, Place
-from placer_models.instance.requests import GPU_NAMES
+from placer_models.instance.requests import device_type_of
 from placer_models.instance.schema import JointPart
 from placer_models.pod import JointAllocation
 from placer_models.policy import JointScope, Strength
@@ -27,7 +26,7 @@ def read_joint(
     """
     if part is None:
         return None
-    types = tuple(GPU if kind in GPU_NAMES else kind for kind in part.device_types)
+    types = tuple(device_type_of(kind) for kind in part.device_types)
     for i, kind in enumerate(types):
         if kind in types[:i]:
             faults.add(place.at("deviceTypes", i), f"{shown(kind)} is named twice; name it once")

@@ -13,8 +13,13 @@ from placer_models.instance.hosts import MAX_HOSTS, expand_hosts
 from placer_models.instance.hugepages import pages_by_numa_node
 from placer_models.instance.machine_partitions import read_partitions
 from placer_models.instance.pods import Names
-from placer_models.instance.requests import GPU_NAMES, check_extended, parse_extended
+from placer_models.instance.requests import (
+    check_extended,
+    device_type_of,
+    parse_extended,
+)
 from placer_models.instance.schema import NodePart
+from placer_models.mig import TABLES, Modes
 from placer_models.policy import AlignmentPolicy, Locality, NodeBindPolicy
 from placer_models.quantity import format_bytes
 from placer_models.topology import ARM
@@ -71,6 +76,7 @@ class NodeReader:
         hugepages = self._hugepages(part, names[0], machine, place.at("hugepages"))
         partitions = self._partitions(part, machine, place)
         extended = self._extended(part, machine, place.at("extended"))
+        modes = self._mig(part, machine, place.at("mig"))
         nodes = []
         for name in names:
             if not self._names.take(("", name), place):
@@ -91,6 +97,7 @@ class NodeReader:
                     locality_of(part),
                     extended,
                     part.offered,
+                    modes,
                 )
             )
         return tuple(nodes)
@@ -164,12 +171,32 @@ class NodeReader:
                 self._faults.add(place.at(name), str(error))
         return tuple(sorted((name, amount) for name, amount in amounts.items() if amount))
 
+    def _mig(self, part: NodePart, machine: Machine, place: Place) -> Modes:
+        """Return the GPUs in MIG mode, each with its table."""
+        have = {d.minor for d in machine.devices if d.type == GPU}
+        found: dict[int, str] = {}
+        for table, minors in part.mig.items():
+            if table not in TABLES:
+                known = ", ".join(TABLES)
+                self._faults.add(place.at(table), f"no such MIG table; expected one of {known}")
+                continue
+            for i, minor in enumerate(minors):
+                if minor not in have:
+                    self._faults.add(
+                        place.at(table, i), missing_device(GPU, minor, have, machine.name)
+                    )
+                elif minor in found:
+                    self._faults.add(place.at(table, i), f"gpu {minor} is in MIG mode already")
+                else:
+                    found[minor] = table
+        return tuple(sorted(found.items()))
+
     def _unhealthy(
         self, part: NodePart, machine: Machine, place: Place
     ) -> frozenset[tuple[str, int]]:
         found = set()
         for written, minors in part.unhealthy_devices.items():
-            kind = GPU if written in GPU_NAMES else written
+            kind = device_type_of(written)
             have = {d.minor for d in machine.devices if d.type == kind}
             for i, minor in enumerate(minors):
                 if minor not in have:

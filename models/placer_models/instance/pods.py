@@ -2,12 +2,11 @@
 
 from collections.abc import Sequence
 
-from placer_models.device import GPU
 from placer_models.instance.errors import counted, shown
 from placer_models.instance.faults import Faults, Place
 from placer_models.instance.fields import check_name
 from placer_models.instance.joint import read_joint
-from placer_models.instance.requests import GPU_NAMES, RequestReader
+from placer_models.instance.requests import RequestReader, device_type_of
 from placer_models.instance.schema import GangGroupPart, GangPart, MemberPart, PodPart, SpecPart
 from placer_models.instance.shares import check_containers
 from placer_models.pod import Container, ContainerRole, Gang, GangGroup, Pod, PodSpec, Resources
@@ -127,7 +126,7 @@ class PodReader:
         asked = {request.type for c in containers for request in c.requests.devices}
         scopes: dict[str, DeviceScope] = {}
         for written, scope in part.required_topology_scope.items():
-            kind = GPU if written in GPU_NAMES else written
+            kind = device_type_of(written)
             if kind not in asked:
                 self._faults.add(
                     place.at("requiredTopologyScope", written),

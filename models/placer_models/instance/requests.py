@@ -17,6 +17,8 @@ from placer_models.instance.hugepages import (
 from placer_models.instance.later import later_resource
 from placer_models.instance.schema import SharePart
 from placer_models.instance.shares import listed, merged, share_name, translated
+from placer_models.mig import PREFIX as MIG
+from placer_models.mig import is_instance, profile_types
 from placer_models.pod import DeviceRequest, Resources
 from placer_models.quantity import parse_bytes, parse_milli
 
@@ -30,6 +32,8 @@ MAX_EXTENDED = 2**50
 
 GPU_NAMES = WHOLE_GPUS
 """Spellings of the type of GPUs."""
+
+_NVIDIA_INSTANCE = f"nvidia.com/{MIG}"
 
 _WHOLE = re.compile(r"[0-9]{1,9}")
 _PART_OF_A_GPU = re.compile(r"[0-9]*\.[0-9]+|[0-9]+m")
@@ -146,6 +150,9 @@ class RequestReader:
             return  # what is wrong with its size is said with its amount
         elif share_name(name):
             return
+        elif is_instance(name) and name not in profile_types():
+            hint = suggestion(name, profile_types())
+            yield f"no GPU has the MIG profile {shown(name)}{hint}"
         elif name not in (CPU, MEMORY, GPU) and name not in self._types | self._extended:
             # A type that no machine has is a legal wish; a slip of the pen is not.
             hint = suggestion(name, (CPU, MEMORY, GPU), cutoff=0.75)
@@ -186,6 +193,13 @@ def parse_extended(text: str) -> int:
     return _at_most(amount, MAX_EXTENDED, text, "1Pi")
 
 
+def device_type_of(written: str) -> str:
+    """Return the type of the devices that a file calls so."""
+    if written in GPU_NAMES:
+        return GPU
+    return written.removeprefix("nvidia.com/") if written.startswith(_NVIDIA_INSTANCE) else written
+
+
 def _amount(name: str, text: str) -> int:
     if name == CPU:
         return _at_most(parse_milli(text), MAX_CPU_MILLI, text, "1,000,000 CPUs")
@@ -220,8 +234,8 @@ def _written(name: str, amounts: Mapping[str, str]) -> str:
 
 def _name(key: str) -> str:
     """Return the one name of a resource that may be spelt in several ways."""
-    if key in GPU_NAMES:
-        return GPU
+    if key in GPU_NAMES or key.startswith(_NVIDIA_INSTANCE):
+        return device_type_of(key)
     if key.startswith(PREFIX):
         try:
             return resource_of(page_bytes_of(key.removeprefix(PREFIX)))

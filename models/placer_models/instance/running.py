@@ -6,16 +6,18 @@ from dataclasses import dataclass, field
 
 from placer_models.cluster import Node, RunningPod
 from placer_models.cpuset import CpuSet, format_cpu_list, parse_cpu_list
-from placer_models.device import GPU
+from placer_models.device import GPU, Device
+from placer_models.device_share import DeviceShare
 from placer_models.instance.errors import counted, cpus_are, shown
 from placer_models.instance.faults import Faults, Place
 from placer_models.instance.holders import Holders
 from placer_models.instance.nodes import missing_device
 from placer_models.instance.pods import PodReader
-from placer_models.instance.requests import GPU_NAMES
+from placer_models.instance.requests import device_type_of
 from placer_models.instance.running_pages import pages_given, pages_laid
 from placer_models.instance.schema import RunningPart
 from placer_models.instance.seats import containers_of, numa_nodes_by_room, numa_nodes_near, pool_of
+from placer_models.mig import covered, gpu_of, is_instance
 from placer_models.placement import DeviceGrant, PodPlacement
 from placer_models.pod import Pod
 from placer_models.policy import QosClass
@@ -30,6 +32,7 @@ class _Held:
     devices: Holders = field(default_factory=Holders)
     room_bytes: dict[int, int] = field(default_factory=dict)
     pages: dict[tuple[int, int], int] = field(default_factory=dict)
+    cuts: dict[tuple[int, int], tuple[str, str, int]] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -152,13 +155,12 @@ class RunningReader:
     def _devices(
         self, part: RunningPart, pod: Pod, node: Node, place: Place
     ) -> tuple[DeviceGrant, ...]:
-        known = {(d.type, d.minor): d for d in node.machine.devices}
-        holders = self._held[node.name].devices
+        known = {(d.type, d.minor): d for d in node.devices}
         requests = pod.spec.requests
         given: dict[str, int] = defaultdict(int)
         grants = []
         for written, minors in part.devices.items():
-            kind = GPU if written in GPU_NAMES else written
+            kind = device_type_of(written)
             wanted = [r.share for r in requests.devices if r.type == kind for _ in range(r.count)]
             for i, minor in enumerate(minors):
                 at, key = place.at("devices", written, i), (kind, minor)
@@ -167,7 +169,7 @@ class RunningReader:
                 if key not in known:
                     have = {m for t, m in known if t == kind}
                     self._faults.add(at, missing_device(kind, minor, have, node.machine.name))
-                elif fault := holders.take(known[key], share, pod.title):
+                elif fault := self._cannot_have(node, known[key], share, pod.title):
                     self._faults.add(at, fault)
                 else:
                     grants.append(DeviceGrant(kind, minor, known[key].id, share))
@@ -179,6 +181,23 @@ class RunningReader:
                     f"expected the {requests.count_of(kind)} of its request",
                 )
         return tuple(sorted(grants, key=lambda grant: (grant.type, grant.minor)))
+
+    def _cannot_have(
+        self, node: Node, device: Device, share: DeviceShare | None, pod: str
+    ) -> str | None:
+        """Give a device, or a share of it, to a pod; return what is wrong with that."""
+        kind, minor = device.type, device.minor
+        if kind == GPU and minor in dict(node.mig):
+            return f"gpu {minor} of node {node.name} is in MIG mode; its pods hold instances"
+        cuts = self._held[node.name].cuts
+        for part in covered(node.mig, kind, minor) if is_instance(kind) else ():
+            first = cuts.setdefault((gpu_of(minor), part), (pod, kind, minor))
+            if first[1:] != (kind, minor):
+                return (
+                    f"{kind} {minor} overlaps an instance that the running pod "
+                    f"{shown(first[0])} holds; instances of a GPU share no slice"
+                )
+        return self._held[node.name].devices.take(device, share, pod)
 
     def _memory(self, written: Mapping[str, str], seat: _Seat) -> dict[int, int]:
         at, room = seat.place.at("memory"), self._held[seat.node.name].room_bytes

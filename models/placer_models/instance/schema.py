@@ -82,6 +82,9 @@ class NodePart(Part):
         default_factory=dict,
         description="Resources that are plain amounts, such as licences: pods ask by the name.",
     )
+    mig: dict[str, tuple[Minor, ...]] = Field(
+        default_factory=dict, description="GPUs in MIG mode, by table: {H100-80GB: [0, 1]}."
+    )
 
 
 class SharePart(Part):

@@ -38,7 +38,7 @@ def numa_nodes_near(
     """Return the NUMA nodes of a pod's own CPUs and of its devices."""
     held = {(grant.type, grant.minor) for grant in devices}
     local = {node.machine.topology.cpu[c].numa_node for c in cpus & node.machine.topology.online}
-    local |= {d.numa_node for d in node.machine.devices if (d.type, d.minor) in held}
+    local |= {d.numa_node for d in node.devices if (d.type, d.minor) in held}
     return frozenset(local)
 
 

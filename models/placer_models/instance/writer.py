@@ -133,6 +133,11 @@ def _node(node: Node, machine: str) -> Json:
         written["offered"] = True
     if node.extended:
         written["extended"] = dict(node.extended)
+    if node.mig:
+        written["mig"] = {
+            table: [minor for minor, own in node.mig if own == table]
+            for table in sorted({table for _, table in node.mig})
+        }
     return written
 
 

@@ -7,6 +7,7 @@ from functools import lru_cache
 from placer_models.cpuset import format_cpu_list
 from placer_models.device import GPU, Device, LinkMatrix, PartitionTable
 from placer_models.links.table import interchangeable, of_devices
+from placer_models.mig import is_instance
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,7 +16,7 @@ class Board:
 
     Twins have equal links to every other device of the board, and are alike in NUMA
     node, package, PCIe root and switch, model and memory. Where a partition table is
-    looked at, swapping twins leaves it the same too.
+    looked at, swapping twins leaves it the same too. MIG instances have no twins.
 
     Attributes:
         classes: Minors of each class, ascending; classes ordered by their first minor.
@@ -83,7 +84,10 @@ def board_of(
     ordered = sorted(devices, key=lambda device: device.minor)
     rows = _bandwidths(ordered, links)
     facts = [
-        (d.numa_node, d.package, d.pcie_root, d.pcie_switch, d.model, d.memory_bytes)
+        (
+            *(d.numa_node, d.package, d.pcie_root, d.pcie_switch, d.model, d.memory_bytes),
+            d.minor if is_instance(d.type) else None,
+        )
         for d in ordered
     ]
     minors = [d.minor for d in ordered]

@@ -1,0 +1,134 @@
+"""Multi-Instance GPUs: profiles, and where on a GPU an instance of each may begin.
+
+A GPU in MIG mode has 8 memory slices. An instance takes a run of them that begins at one
+of the starts of its profile. Sizes and starts are those that ``nvidia-smi mig -lgipp``
+prints for A100 and H100 (NVIDIA's MIG User Guide; public logs of both). Every legal set
+of instances keeps to the 7 compute slices too, so those are not counted.
+
+An instance stands in the words as a device of its own: its type is ``mig-`` and the
+profile's name, its minor is 8 x the GPU's minor + the start.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+from placer_models.device import GPU, Device
+
+SLICES = 8
+"""Memory slices of a GPU."""
+
+MEDIA = SLICES
+"""The GPU's media engine, counted as one slice more: one instance has it, at any start."""
+
+PREFIX = "mig-"
+"""How the device types of instances begin, as in ``nvidia.com/mig-3g.20gb``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """One profile of a table.
+
+    Attributes:
+        name: As in Kubernetes resource names: ``3g.20gb``, ``1g.5gb.me``.
+        compute: Compute slices of an instance.
+        slices: Memory slices of an instance.
+        starts: First slices that it may have.
+        media: An instance has the GPU's media engine.
+        usual: The one of its compute size that counts for what stays usable.
+
+    """
+
+    name: str
+    compute: int
+    slices: int
+    starts: tuple[int, ...]
+    media: bool = False
+    usual: bool = True
+
+    @property
+    def type(self) -> str:
+        """The device type of its instances."""
+        return PREFIX + self.name
+
+    def covers(self, start: int) -> tuple[int, ...]:
+        """Return what an instance takes of its GPU: slices, and MEDIA."""
+        return (*range(start, start + self.slices), *((MEDIA,) if self.media else ()))
+
+
+def _profiles(slice_gb: int) -> tuple[Profile, ...]:
+    """Return the table of a GPU whose memory slices have so many GB."""
+    ones = (0, 1, 2, 3, 4, 5, 6)
+    return (
+        Profile(f"1g.{slice_gb}gb", 1, 1, ones),
+        Profile(f"1g.{slice_gb}gb.me", 1, 1, ones, media=True, usual=False),
+        Profile(f"1g.{2 * slice_gb}gb", 1, 2, (0, 2, 4, 6), usual=False),
+        Profile(f"2g.{2 * slice_gb}gb", 2, 2, (0, 2, 4)),
+        Profile(f"3g.{4 * slice_gb}gb", 3, 4, (0, 4)),
+        Profile(f"4g.{4 * slice_gb}gb", 4, 4, (0,)),
+        Profile(f"7g.{8 * slice_gb}gb", 7, 8, (0,)),
+    )
+
+
+TABLES: Mapping[str, tuple[Profile, ...]] = {
+    "A100-40GB": _profiles(5),
+    "A100-80GB": _profiles(10),
+    "H100-80GB": _profiles(10),
+}
+"""Profiles by the name of the GPU."""
+
+Modes = tuple[tuple[int, str], ...]
+"""(GPU minor, table) of the GPUs of a node that are in MIG mode, ascending."""
+
+
+def is_instance(device_type: str) -> bool:
+    """Return whether devices of the type are instances."""
+    return device_type.startswith(PREFIX)
+
+
+def gpu_of(minor: int) -> int:
+    """Return the minor of the GPU that an instance is on."""
+    return minor // SLICES
+
+
+def covered(modes: Modes, device_type: str, minor: int) -> tuple[int, ...]:
+    """Return what an instance takes of its GPU; nothing where there can be none such."""
+    table = dict(modes).get(gpu_of(minor), "")
+    start = minor % SLICES
+    return next(
+        (
+            profile.covers(start)
+            for profile in TABLES.get(table, ())
+            if profile.type == device_type and start in profile.starts
+        ),
+        (),
+    )
+
+
+def profile_types() -> frozenset[str]:
+    """Return the device types of all profiles."""
+    return frozenset(profile.type for table in TABLES.values() for profile in table)
+
+
+@lru_cache(maxsize=4096)
+def with_instances(devices: tuple[Device, ...], modes: Modes) -> tuple[Device, ...]:
+    """Return the devices, and every instance that there could be of the GPUs in MIG mode."""
+    gpus = {device.minor: device for device in devices if device.type == GPU}
+    instances = [
+        Device(
+            type=profile.type,
+            minor=SLICES * minor + start,
+            id=f"{gpus[minor].id or f'{GPU}-{minor}'}/{profile.name}@{start}",
+            model=gpus[minor].model,
+            healthy=gpus[minor].healthy,
+            numa_node=gpus[minor].numa_node,
+            package=gpus[minor].package,
+            pcie_root=gpus[minor].pcie_root,
+            pcie_switch=gpus[minor].pcie_switch,
+        )
+        for minor, table in modes
+        if minor in gpus
+        for profile in TABLES[table]
+        for start in profile.starts
+    ]
+    return tuple(sorted((*devices, *instances), key=lambda device: (device.type, device.minor)))

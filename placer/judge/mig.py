@@ -1,0 +1,76 @@
+"""The rule about MIG instances, and what is left of GPUs in MIG mode."""
+
+from collections.abc import Iterator
+
+from placer.judge.finding import Finding
+from placer.judge.scene import Scene, Site, Tenant
+from placer_models.device import GPU
+from placer_models.goals import MIG_POINTS
+from placer_models.mig import MEDIA, SLICES, TABLES, covered, gpu_of, is_instance
+from placer_models.placement import DeviceGrant
+
+
+def mig(scene: Scene) -> Iterator[Finding]:
+    """A GPU in MIG mode is given out in instances that do not overlap, never whole."""
+    for site in scene.touched():
+        holder: dict[tuple[int, int], tuple[Tenant, DeviceGrant]] = {}
+        for tenant in site.tenants:
+            for grant in tenant.place.devices:
+                gpu, parts = _parts(site, grant)
+                if tenant.new and grant.type == GPU and parts:
+                    yield Finding(
+                        tenant.title,
+                        f"pod {tenant.title!r} holds gpu {gpu} of node {site.node.name!r} whole; "
+                        "it is in MIG mode and given out in instances",
+                    )
+                clashes = {
+                    id(first[1]): first
+                    for part in parts
+                    if (first := holder.setdefault((gpu, part), (tenant, grant)))[1] is not grant
+                }
+                for other, its in clashes.values():
+                    # One and the same instance twice is for device-exclusive to say.
+                    same = (its.type, its.minor) == (grant.type, grant.minor)
+                    if not same and (other.new or tenant.new):
+                        yield Finding(
+                            tenant.title,
+                            f"pod {tenant.title!r} holds {_text(grant)} of node "
+                            f"{site.node.name!r}, and pod {other.title!r} {_text(its)}; "
+                            "instances of a GPU share no slice, and one has its media engine",
+                        )
+
+
+def instance_points(site: Site) -> int:
+    """Return the points of all instances that the node's GPUs could still be cut into."""
+    busy: dict[int, set[int]] = {minor: set() for minor, _ in site.node.mig}
+    for tenant in site.tenants:
+        for grant in tenant.place.devices:
+            gpu, parts = _parts(site, grant)
+            if parts:
+                busy[gpu].update(parts)
+    points = 0
+    for minor, table in site.node.mig:
+        gpu_device = site.inside.devices.get((GPU, minor))
+        if gpu_device is None or not gpu_device.healthy or (GPU, minor) in site.node.unhealthy:
+            continue
+        for profile in TABLES[table]:
+            for start in profile.starts if profile.usual else ():
+                if busy[minor].isdisjoint(profile.covers(start)):
+                    points += MIG_POINTS * profile.compute
+    return points
+
+
+def _parts(site: Site, grant: DeviceGrant) -> tuple[int, tuple[int, ...]]:
+    """Return the GPU in MIG mode that a device is of, and what it takes of it."""
+    if is_instance(grant.type):
+        return gpu_of(grant.minor), covered(site.node.mig, grant.type, grant.minor)
+    if grant.type == GPU and grant.minor in dict(site.node.mig):
+        return grant.minor, tuple(range(MEDIA + 1))
+    return 0, ()
+
+
+def _text(grant: DeviceGrant) -> str:
+    if grant.type == GPU:
+        return f"gpu {grant.minor} whole"
+    start = grant.minor % SLICES
+    return f"{grant.type} at start {start} of gpu {gpu_of(grant.minor)}"
