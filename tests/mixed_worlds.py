@@ -7,6 +7,7 @@ from placer_models.cluster import Instance
 from spices_exclusivity import spice_apart
 from spices_extended import with_extended
 from spices_joint import spice_joint
+from spices_mig import mig_spice
 from spices_node_cpus import spice_localities, spice_node_binds
 from spices_numa import numa_spice
 from spices_opened import with_offers
@@ -27,6 +28,7 @@ SPICES: tuple[Spice, ...] = (
     with_extended,
     spice_apart,
     with_offers,
+    mig_spice,
 )
 """One a family."""
 

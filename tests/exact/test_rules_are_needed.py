@@ -28,6 +28,7 @@ from placer_models.cpsat.joint import (
     devices_stand_side_by_side,
 )
 from placer_models.cpsat.localities import a_pod_touches_the_groups_it_takes_from
+from placer_models.cpsat.mig import instances_of_a_gpu_do_not_overlap
 from placer_models.cpsat.opened import a_node_is_opened_before_it_is_used
 from placer_models.cpsat.scopes import a_pod_has_its_devices_within_their_scope
 from placer_models.cpsat.shares import (
@@ -42,6 +43,7 @@ from placer_models.policy import QosClass
 from placer_models.topology import Cpu, NumaNode, Topology
 from spices_exclusivity import apart_instance
 from spices_joint import joint_instance
+from spices_mig import mig_instance
 from spices_node_cpus import locality_instance
 from spices_numa import paged_instance
 from spices_partitions import partitioned
@@ -100,6 +102,7 @@ WORLDS: dict[Rule, MakeWorld] = {
     a_pod_has_the_hugepages_it_asks_for: paged_instance,
     a_pod_uses_the_cells_of_its_hugepages: paged_instance,
     a_pod_has_its_devices_within_their_scope: partitioned,
+    instances_of_a_gpu_do_not_overlap: mig_instance,
     extended_resources_fit: extended_world,
     single_threads_are_on_counted_cores: apart_instance,
     cpus_are_in_counted_cells: apart_instance,

@@ -5,6 +5,7 @@ from judge.cases_cpus import CONTAINER_CASES, OWNED_CASES, POOL_CASES
 from judge.cases_extended import EXTENDED_CASES
 from judge.cases_hugepages import HUGEPAGES_CASES
 from judge.cases_joint import JOINT_CASES
+from judge.cases_mig import MIG_CASES
 from judge.cases_node_cpus import NODE_CPU_CASES
 from judge.cases_partitions import PARTITION_CASES
 from judge.cases_pods import GANG_CASES, POD_CASES
@@ -23,6 +24,7 @@ CASES = (
     *DEVICE_CASES,
     *JOINT_CASES,
     *PARTITION_CASES,
+    *MIG_CASES,
     *SHARE_CASES,
     *EXTENDED_CASES,
     *ALIGNMENT_CASES,

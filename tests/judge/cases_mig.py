@@ -1,0 +1,93 @@
+"""The edges of the rule about MIG instances.
+
+GPU 0 of the machine is in MIG mode: instance minors are 0 to 7, its starts.
+"""
+
+from dataclasses import replace
+
+from judge.hand import ALL_CPUS, Case, node, placed, put, world
+from placer_models.placement import DeviceGrant, PodPlacement
+from placer_models.pod import Container, DeviceRequest, Pod, PodSpec, Resources
+from placer_models.policy import QosClass
+
+CUT = replace(node(), mig=((0, "A100-40GB"), (1, "A100-40GB")))
+
+
+def asks_for(name: str, **profiles: int) -> Pod:
+    """Return a pod that wants instances, ``_`` for the dot of a profile's name."""
+    devices = tuple(
+        DeviceRequest(f"mig-{profile[1:].replace('_', '.')}", count)
+        for profile, count in sorted(profiles.items())
+    )
+    requests = Resources(devices=devices)
+    return Pod(name, "default", PodSpec((Container("app", requests),), qos=QosClass.LS))
+
+
+def has(name: str, *instances: tuple[str, int]) -> PodPlacement:
+    grants = tuple(DeviceGrant(f"mig-{profile}", minor) for profile, minor in instances)
+    return replace(put(name, ALL_CPUS), devices=grants)
+
+
+MIG_CASES = (
+    Case(
+        "mig",
+        "instances share no slice",
+        world(asks_for("a", _3g_20gb=1), asks_for("b", _1g_5gb=1), nodes=[CUT]),
+        good=placed(has("a", ("3g.20gb", 4)), has("b", ("1g.5gb", 3))),
+        bad=placed(has("a", ("3g.20gb", 0)), has("b", ("1g.5gb", 3))),
+    ),
+    Case(
+        "mig",
+        "instances of one pod share no slice either",
+        world(asks_for("a", _2g_10gb=1, _4g_20gb=1), nodes=[CUT]),
+        good=placed(has("a", ("2g.10gb", 4), ("4g.20gb", 0))),
+        bad=placed(has("a", ("2g.10gb", 2), ("4g.20gb", 0))),
+    ),
+    Case(
+        "mig",
+        "3g takes four slices",
+        world(asks_for("a", _3g_20gb=1), asks_for("b", _1g_5gb=1), nodes=[CUT]),
+        good=placed(has("a", ("3g.20gb", 0)), has("b", ("1g.5gb", 4))),
+        bad=placed(has("a", ("3g.20gb", 0)), has("b", ("1g.5gb", 0))),
+    ),
+    Case(
+        "mig",
+        "running instances keep their slices",
+        world(
+            asks_for("a", _4g_20gb=1),
+            nodes=[CUT],
+            running=[(asks_for("r", _1g_5gb=1), has("r", ("1g.5gb", 4)))],
+        ),
+        good=placed(has("a", ("4g.20gb", 0))),
+        bad=placed(has("a", ("4g.20gb", 0))),
+        bad_world=world(
+            asks_for("a", _4g_20gb=1),
+            nodes=[CUT],
+            running=[(asks_for("r", _1g_5gb=1), has("r", ("1g.5gb", 3)))],
+        ),
+    ),
+    Case(
+        "mig",
+        "one instance of a GPU has its media engine",
+        world(asks_for("a", _1g_5gb_me=2), nodes=[CUT]),
+        good=placed(has("a", ("1g.5gb.me", 6), ("1g.5gb.me", 8))),
+        bad=placed(has("a", ("1g.5gb.me", 6), ("1g.5gb.me", 5))),
+    ),
+    Case(
+        "mig",
+        "a GPU in MIG mode is not given whole",
+        world(
+            Pod(
+                "a",
+                "default",
+                PodSpec(
+                    (Container("app", Resources(devices=(DeviceRequest("gpu", 1),))),),
+                    qos=QosClass.LS,
+                ),
+            ),
+            nodes=[CUT],
+        ),
+        good=placed(put("a", ALL_CPUS, gpus=[2])),
+        bad=placed(put("a", ALL_CPUS, gpus=[1])),
+    ),
+)
