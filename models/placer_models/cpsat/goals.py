@@ -1,10 +1,11 @@
 """What each tier counts, as an expression over the decisions (docs/rules.md)."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import islice, pairwise, product
+from itertools import islice, product
 
 from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
+from placer_models.cpsat.envelope import below_envelope
 from placer_models.cpsat.exclusivity import shared_cores, shared_numa_nodes
 from placer_models.cpsat.expression import Expression
 from placer_models.cpsat.joint import groups_apart
@@ -203,7 +204,12 @@ def usable(model: CpModel, problem: Problem, x: Decisions) -> Expression:
                     for twin in range(len(bank.free))
                 ]
                 points = _looked_up(model, rows, bank.free, taken, f"usable[{node.name}]")
-                _below_envelope(model, points, sum(bank.free) - LinearExpr.sum(taken), rows, bank)
+                below_envelope(
+                    model,
+                    points,
+                    sum(bank.free) - LinearExpr.sum(taken),
+                    _most_by_left(rows, bank),
+                )
                 terms.append(points)
         terms += usable_instances(model, node, seats)
         for index, c in enumerate(node.cores):
@@ -245,32 +251,13 @@ def _looked_up(
     return found
 
 
-def _below_envelope(
-    model: CpModel,
-    points: Expression,
-    left: Expression,
-    rows: dict[tuple[int, ...], int],
-    bank: DeviceBank,
-) -> None:
-    """Say in straight lines that few GPUs left are worth little; a table says it too late."""
-    if isinstance(points, int):
-        return
+def _most_by_left(rows: dict[tuple[int, ...], int], bank: DeviceBank) -> dict[int, int]:
+    """Return the largest value that so many devices left can have."""
     best: dict[int, int] = {}
     for taken, value in rows.items():
         count = sum(bank.free) - sum(taken)
         best[count] = max(value, best.get(count, 0))
-    hull: list[tuple[int, int]] = []
-    for point in sorted(best.items()):
-        while len(hull) > 1 and _turns_up(hull[-2], hull[-1], point):
-            hull.pop()
-        hull.append(point)
-    for (x1, y1), (x2, y2) in pairwise(hull):
-        model.add((points - y1) * (x2 - x1) <= (left - x1) * (y2 - y1))
-
-
-def _turns_up(a: tuple[int, int], b: tuple[int, int], c: tuple[int, int]) -> bool:
-    """Return whether b lies on or below the line from a to c."""
-    return (b[1] - a[1]) * (c[0] - a[0]) <= (c[1] - a[1]) * (b[0] - a[0])
+    return best
 
 
 EXPRESSIONS: Mapping[Tier, Callable[[CpModel, Problem, Decisions], Expression]] = {

@@ -5,9 +5,11 @@ from collections.abc import Iterator, Sequence
 
 from ortools.sat.python.cp_model import CpModel, LinearExpr
 
+from placer_models.cpsat.envelope import below_envelope
 from placer_models.cpsat.expression import Expression
 from placer_models.cpsat.variables import Decisions, Seat
-from placer_models.problem import NodeState, Problem
+from placer_models.mig import MEDIA, SLICES
+from placer_models.problem import Cut, NodeState, Problem
 
 Taken = dict[tuple[int, int], list[Expression]]
 """(GPU, slice) -> the instances that take it, each 0 or 1."""
@@ -25,18 +27,44 @@ def usable_instances(
 ) -> Iterator[Expression]:
     """Yield the points of every instance that the node could still make."""
     taken = _taken(node, seats)
+    of_gpu: defaultdict[int, list[tuple[Cut, Expression]]] = defaultdict(list)
     for bank in node.banks:
         for twin, (cut, free) in enumerate(zip(bank.cuts, bank.free, strict=False)):
             if not free or not cut.points:
                 continue
-            takers = [t for s in cut.covers for t in (taken.get((cut.gpu, s)),) if t]
-            if not takers:
-                yield cut.points
-                continue
-            literal = model.new_bool_var(f"could[{node.name},{bank.type},{twin}]")
+            takers = [taken[cut.gpu, s] for s in cut.covers if (cut.gpu, s) in taken]
+            literal: Expression = 1
+            if takers:
+                literal = model.new_bool_var(f"could[{node.name},{bank.type},{twin}]")
             for instances in takers:
                 model.add(literal + LinearExpr.sum(instances) <= 1)
-            yield cut.points * literal
+            of_gpu[cut.gpu].append((cut, literal))
+    for gpu, could in of_gpu.items():
+        points = LinearExpr.sum([cut.points * literal for cut, literal in could])
+        busy = [
+            t
+            for (of, part), each in taken.items()
+            if (of, part) != (gpu, MEDIA)
+            for t in each
+            if of == gpu
+        ]
+        if busy:
+            below_envelope(model, points, -LinearExpr.sum(busy), _most([cut for cut, _ in could]))
+        yield points
+
+
+def _most(cuts: Sequence[Cut]) -> dict[int, int]:
+    """Return - slices taken -> the most points of the instances that they leave.
+
+    Every set of slices counts, also those that no instances would take: it is a bound.
+    """
+    best: dict[int, int] = {}
+    masks = [(sum(1 << part for part in cut.covers), cut.points) for cut in cuts]
+    for taken in range(1 << SLICES):
+        points = sum(value for mask, value in masks if not mask & taken)
+        left = -taken.bit_count()
+        best[left] = max(points, best.get(left, 0))
+    return best
 
 
 def _taken(node: NodeState, seats: Sequence[Seat]) -> Taken:

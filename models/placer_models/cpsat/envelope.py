@@ -1,0 +1,36 @@
+"""Straight lines above the values that an amount can have: a table says it too late."""
+
+from collections.abc import Mapping
+from itertools import pairwise
+
+from ortools.sat.python.cp_model import CpModel
+
+from placer_models.cpsat.expression import Expression
+
+
+def below_envelope(
+    model: CpModel, points: Expression, left: Expression, best: Mapping[int, int]
+) -> None:
+    """Say that so much left is worth so much at most, in lines that a bound can use.
+
+    Args:
+        model: Gets the lines.
+        points: What is left is worth.
+        left: How much is left.
+        best: The most that each amount left can be worth; every amount that can be.
+
+    """
+    if isinstance(points, int):
+        return
+    hull: list[tuple[int, int]] = []
+    for point in sorted(best.items()):
+        while len(hull) > 1 and _turns_up(hull[-2], hull[-1], point):
+            hull.pop()
+        hull.append(point)
+    for (x1, y1), (x2, y2) in pairwise(hull):
+        model.add((points - y1) * (x2 - x1) <= (left - x1) * (y2 - y1))
+
+
+def _turns_up(a: tuple[int, int], b: tuple[int, int], c: tuple[int, int]) -> bool:
+    """Return whether b lies on or below the line from a to c."""
+    return (b[1] - a[1]) * (c[0] - a[0]) <= (c[1] - a[1]) * (b[0] - a[0])
