@@ -1,0 +1,98 @@
+"""Koordinator's rows about partitions: the sets that it expects, and ours, by our tiers.
+
+Rows of TestAllocateByPartition (koordinator-sh/koordinator at a7a1b76bbf81,
+pkg/scheduler/plugins/deviceshare/allocator_gpu_test.go), typed down anew: what runs, what
+is asked for and the GPUs that come out. Their machine has 8 GPUs on two NUMA nodes, each
+behind a switch of its own, as our H100 machine. Their NICs are left out.
+"""
+
+from collections import Counter
+from typing import NamedTuple
+
+import pytest
+
+from judge.hand import placed
+from placer.judge.breaches import breaches
+from placer.judge.measure import Vector, better, measure
+from placer.search.options import Engine, SolveOptions
+from placer.search.solver import solve
+from placer_models.cluster import Instance, Node, RunningPod
+from placer_models.machines.catalogue import load_machine
+from placer_models.placement import DeviceGrant, Placed, PodPlacement
+from placer_models.pod import Container, DeviceRequest, Pod, PodSpec, Resources
+from placer_models.policy import PartitionPolicy, QosClass
+from tiny_pods import lone
+
+HONOR, PREFER = PartitionPolicy.HONOR, PartitionPolicy.PREFER
+
+
+class Row(NamedTuple):
+    """One row.
+
+    Attributes:
+        size: GPUs asked for.
+        held: GPUs that are taken already.
+        expected: GPUs that Koordinator gives.
+
+    """
+
+    name: str
+    size: int
+    policy: PartitionPolicy
+    held: tuple[int, ...]
+    expected: tuple[int, ...]
+
+
+ROWS = (
+    Row("two GPUs", 2, HONOR, (), (0, 1)),
+    Row("four GPUs", 4, HONOR, (), (0, 1, 2, 3)),
+    Row("two GPUs beside two", 2, HONOR, (2, 3), (0, 1)),
+    Row("one GPU goes beside one", 1, HONOR, (4,), (5,)),
+    Row("three GPUs are no partition, which is only preferred", 3, PREFER, (2, 3), (4, 5, 6)),
+)
+
+
+def pod(name: str, gpus: int) -> Pod:
+    requests = Resources(devices=(DeviceRequest("gpu", gpus),))
+    return Pod(name, "default", PodSpec((Container("main", requests),), qos=QosClass.BE))
+
+
+def at(name: str, node: Node, gpus: tuple[int, ...]) -> PodPlacement:
+    grants = tuple(DeviceGrant("gpu", minor) for minor in gpus)
+    return PodPlacement(
+        name, "default", None, node.name, node.machine.topology.online, devices=grants
+    )
+
+
+def outcomes(engine: Engine) -> Counter[str]:
+    """Return how many rows come out equal, better or worse by our tiers."""
+    found: Counter[str] = Counter()
+    for row in ROWS:
+        node = Node("n", load_machine("hgx-h100"), partition_policy=row.policy)
+        running = tuple(
+            RunningPod(pod(f"held-{gpu}", 1), at(f"held-{gpu}", node, (gpu,))) for gpu in row.held
+        )
+        instance = Instance((node,), (lone(pod("wanted", row.size)),), running=running)
+        answer = solve(instance, SolveOptions(engine=engine, workers=1))
+        assert isinstance(answer, Placed), row.name
+        theirs = placed(at("wanted", node, row.expected))
+        assert {breach.rule for breach in breaches(instance, theirs)} <= {"containers"}, row.name
+        ours, peers = measure(instance, answer.placement), measure(instance, theirs)
+        found[_compared(ours, peers)] += 1
+    return found
+
+
+def _compared(ours: Vector, peers: Vector) -> str:
+    if ours == peers:
+        return "equal"
+    return "better" if better(ours, peers) else "worse"
+
+
+@pytest.mark.parametrize("engine", [Engine.EXACT, Engine.GREEDY])
+def test_no_row_of_koordinator_comes_out_worse(engine: Engine) -> None:
+    """
+    All five are equal, by every tier.
+    """
+    found = outcomes(engine)
+
+    assert found == Counter(equal=len(ROWS))
