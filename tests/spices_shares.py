@@ -22,23 +22,26 @@ def spice(rng: Random, instance: Instance) -> Instance:
             machines[node.machine.name] = _with_memory(rng, node.machine)
     nodes = tuple(replace(node, machine=machines[node.machine.name]) for node in instance.nodes)
     by_name = {node.name: node for node in nodes}
-    specs: dict[PodSpec, PodSpec] = {}  # equal members of a gang stay equal
+    return replace(
+        instance,
+        nodes=nodes,
+        gangs=sharing_gangs(rng, instance.gangs),
+        running=tuple(
+            _running(rng, by_name[runner.placement.node], runner) for runner in instance.running
+        ),
+    )
+
+
+def sharing_gangs(rng: Random, gangs: tuple[Gang, ...]) -> tuple[Gang, ...]:
+    """Turn what pods ask of devices into shares; equal members of a gang stay equal."""
+    specs: dict[PodSpec, PodSpec] = {}
 
     def shared(pod: Pod) -> Pod:
         if pod.spec not in specs:
             specs[pod.spec] = _shared(rng, pod.spec)
         return replace(pod, spec=specs[pod.spec])
 
-    return replace(
-        instance,
-        nodes=nodes,
-        gangs=tuple(
-            replace(gang, pods=tuple(shared(pod) for pod in gang.pods)) for gang in instance.gangs
-        ),
-        running=tuple(
-            _running(rng, by_name[runner.placement.node], runner) for runner in instance.running
-        ),
-    )
+    return tuple(replace(gang, pods=tuple(shared(pod) for pod in gang.pods)) for gang in gangs)
 
 
 def sharing_instance(seed: int) -> Instance:

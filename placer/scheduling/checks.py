@@ -1,6 +1,6 @@
 """Holds words that enter the Scheduler against each other; `instance/` does it for files."""
 
-from collections.abc import Collection, Container, Iterable
+from collections.abc import Collection, Container, Iterable, Iterator
 
 from placer.judge.finding import title_of
 from placer.scheduling.errors import (
@@ -11,7 +11,7 @@ from placer.scheduling.errors import (
 )
 from placer.scheduling.words import Batch, Key, titles
 from placer_models.cluster import Node, RunningPod
-from placer_models.pod import Gang, Pod, pods_of
+from placer_models.pod import DeviceRequest, Gang, Pod, pods_of
 from placer_models.policy import ExclusivePolicy
 
 
@@ -115,6 +115,7 @@ def _check_pod(pod: Pod) -> None:
             *((f"hugepages of {h.page_bytes} bytes", h.count) for h in asked.hugepages),
             *((f"devices of type {d.type!r}", d.count) for d in asked.devices),
             *asked.extended,
+            *(amount for d in asked.devices for amount in _share_amounts(d)),
         ]
         for what, amount in amounts:
             if amount < 0:
@@ -122,6 +123,16 @@ def _check_pod(pod: Pod) -> None:
                     f"container {container.name!r} of pod {pod.title!r} asks for {amount} "
                     f"{what}; amounts are 0 or more"
                 )
+
+
+def _share_amounts(request: DeviceRequest) -> Iterator[tuple[str, int]]:
+    """Yield what a request wants of each device."""
+    share = request.share
+    if share is not None:
+        of = f"of each device of type {request.type!r}"
+        yield f"percent {of}", share.percent or 0
+        yield f"bytes of the memory {of}", share.memory_bytes or 0
+        yield f"percent of the memory {of}", share.memory_percent or 0
 
 
 def _check_groups(batch: Batch, gangs: dict[Key, Gang]) -> None:

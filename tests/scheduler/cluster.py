@@ -1,6 +1,7 @@
 """A small cluster, pods for it, and a count of what is free that shares no code with ours."""
 
 from collections import Counter
+from fractions import Fraction
 from typing import Any
 
 from placer.scheduler import Scheduler
@@ -121,3 +122,27 @@ def _check_node(scheduler: Scheduler, node: Node, here: list[RunningPod]) -> Non
         account.free_devices
         == {(d.type, d.minor) for d in node.devices if node.is_healthy(d)} - held
     )
+    assert account.shared_devices == _left_of_shares(node, here)
+
+
+def _left_of_shares(node: Node, here: list[RunningPod]) -> dict[tuple[str, int], tuple[int, int]]:
+    """Count in fractions of a device what shares leave, where shares are all that is held."""
+    left = {}
+    for device in node.machine.devices:
+        grants = [
+            grant
+            for runner in here
+            for grant in runner.placement.devices
+            if (grant.type, grant.minor) == (device.type, device.minor)
+        ]
+        if not grants or not node.is_healthy(device) or any(g.share is None for g in grants):
+            continue
+        total = max(1, device.memory_bytes)
+        percent, memory = Fraction(100), Fraction(total)
+        for share in (grant.share for grant in grants if grant.share):
+            if (share.memory_bytes or 0) > device.memory_bytes:
+                percent = memory = Fraction(0)  # the device is another one now
+            percent -= share.percent or 0
+            memory -= share.memory_bytes or Fraction((share.memory_percent or 0) * total, 100)
+        left[device.type, device.minor] = (max(0, int(percent)), max(0, int(100 * memory)))
+    return left

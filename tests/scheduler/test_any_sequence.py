@@ -25,6 +25,7 @@ from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.placement import Placement, PodPlacement
 from placer_models.pod import Gang, Pod, pods_of
 from scheduler.cluster import DEADLINE_S, QUICK, check_fresh_count
+from spices_shares import sharing_gangs, sharing_instance
 from tiny_pods import scale_of, tiny_gangs, tiny_groups
 from worlds import STATE_RULES, tiny_instance
 
@@ -65,7 +66,7 @@ class AnySequence(RuleBasedStateMachine):
 
     @initialize(seed=SEEDS)
     def begin(self, seed: int) -> None:
-        world = tiny_instance(seed)
+        world = sharing_instance(seed) if seed % 3 == 0 else tiny_instance(seed)
         self.scheduler = Scheduler(world.nodes, world.running)
         self.version = 0
         self.names = 0
@@ -98,6 +99,8 @@ class AnySequence(RuleBasedStateMachine):
         self.names += 1
         nodes = [known.node for known in self.nodes.values()] or list(tiny_instance(seed).nodes)
         gangs = tiny_gangs(rng, scale_of(nodes, unit_bytes=1 << 20))
+        if rng.random() < 0.4:
+            gangs = sharing_gangs(rng, gangs)
         named = tuple(self._named(gang, f"b{self.names}") for gang in gangs)
         return Batch(named, tiny_groups(rng, named))
 

@@ -1,9 +1,9 @@
 """Rows of the peer's table of device allocations in our form, and what Placer makes of them.
 
-A row has the devices of one node (``devices``, the healthy ones: type, minor, bytes of memory,
-PCIe switch, NUMA node), what pods hold of them (``held``: type, minor, resources), what a pod asks for
-(``ask``, ``together``: types side by side, ``required``: on one PCIe switch each), and
-what the peer gives it (``given``: type, minor, resources; None: nothing).
+A row has the healthy devices of one node (``devices``: type, minor, bytes of memory, PCIe
+switch, NUMA node), what pods hold of them (``held``: type, minor, resources), what a pod
+asks for (``ask``, ``together``: types side by side, ``required``: on one PCIe switch each),
+and what the peer gives it (``given``: type, minor, resources; None: nothing).
 """
 
 from collections.abc import Mapping

@@ -99,8 +99,10 @@ def _machine(machine: Machine) -> Draw:
 
 
 def _instance(instance: Instance, file: Path | None, node: str | None) -> tuple[str, Draw]:
+    from placer.judge.health import broken_devices_held
     from placer.load import load_placement
     from placer_cli.draw.cluster import draw_cluster
+    from placer_cli.draw.health import with_broken
     from placer_cli.draw.node import draw_node
     from placer_cli.draw.residents import StrangeError, residents_of
 
@@ -108,10 +110,13 @@ def _instance(instance: Instance, file: Path | None, node: str | None) -> tuple[
         residents = residents_of(instance, load_placement(file) if file else Placement())
     except StrangeError as error:
         raise typer.BadParameter(f"{file}: {error}; it belongs to another instance") from None
+    held = broken_devices_held(instance)
     if node is None:
         title = instance.name or "placer"
-        return title, lambda canvas: draw_cluster(instance, residents, canvas)
+        return title, lambda canvas: with_broken(draw_cluster(instance, residents, canvas), held)
     nodes = {known.name: known for known in instance.nodes}
     if node not in nodes:
         raise typer.BadParameter(f"--node '{node}' is no node{suggestion(node, nodes)}")
-    return node, lambda canvas: draw_node(nodes[node], residents.get(node, ()), canvas)
+    held = tuple(broken for broken in held if broken.node == node)
+    inside = residents.get(node, ())
+    return node, lambda canvas: with_broken(draw_node(nodes[node], inside, canvas), held)

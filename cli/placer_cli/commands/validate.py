@@ -30,16 +30,26 @@ def validate(
     from placer.load import load_any, load_instance
 
     if together:
-        typer.echo(f"{', '.join(map(str, files))}: {_holds(load_instance(files))}")
+        _say(", ".join(map(str, files)), load_instance(files))
         return
     bad = False
     for file in files:
         try:
-            typer.echo(f"{file}: {_holds(load_any(file))}")
+            _say(str(file), load_any(file))
         except InputError as error:
             bad = True
             typer.echo(f"placer: {error}", err=True)
     raise typer.Exit(Exit.BAD_INPUT if bad else Exit.DONE)
+
+
+def _say(files: str, found: Instance | Placement | Machine) -> None:
+    """Say what files hold, and which running pods hold broken devices."""
+    from placer.judge.health import broken_devices_held
+
+    typer.echo(f"{files}: {_holds(found)}")
+    if isinstance(found, Instance):
+        for broken in broken_devices_held(found):
+            typer.echo(f"{files}: {broken.message}")
 
 
 def _holds(found: Instance | Placement | Machine) -> str:

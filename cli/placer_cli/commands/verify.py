@@ -26,6 +26,7 @@ def verify(
     Exit codes: 0 no breach; 1 a breach, or a false claim; 2 bad input.
     """
     from placer.judge.breaches import Breach, breaches
+    from placer.judge.health import broken_devices_held
     from placer.judge.measure import measure
     from placer.load import load_claimed, load_instance
     from placer_models.instance.claims import CLAIMS, false_status, false_tiers
@@ -40,12 +41,16 @@ def verify(
     )
     if values:
         found += tuple(Breach(CLAIMS, *claim) for claim in false_tiers(claims, values))
+    held = broken_devices_held(problem)
     if form is Format.TABLE:
         from placer_cli.draw.canvas import canvas_of
         from placer_cli.draw.finding import draw_finding
+        from placer_cli.draw.health import draw_broken
 
         console = out()
         console.print(draw_finding(problem, answer, found, values, canvas_of(console)))
+        if held:
+            console.print(draw_broken(held))
     else:
         tree = {
             "breaches": [
@@ -55,6 +60,10 @@ def verify(
             "tiers": [
                 {"name": t.name, "unit": t.unit, "sense": t.sense.value, "value": value}
                 for t, value in values
+            ],
+            "broken": [
+                {"node": d.node, "type": d.type, "minor": d.minor, "pods": list(d.pods)}
+                for d in held
             ],
         }
         typer.echo(document(tree, form), nl=False)
