@@ -12,6 +12,7 @@ from rich.text import Text
 from placer_cli.draw.bars import bar
 from placer_cli.draw.canvas import Canvas, Marks
 from placer_cli.draw.flow import columns_of, flow
+from placer_cli.draw.mig import IN_MIG_MODE, has_broken
 from placer_cli.draw.palette import (
     ACCENT,
     BAD,
@@ -178,7 +179,9 @@ def _gpus(
         if device.type != GPU:
             continue
         cell = holder.get(device.minor, Cell(marks.free, QUIET))
-        if not node.is_healthy(device):
+        if device.minor in dict(node.mig):
+            cell = Cell(IN_MIG_MODE, QUIET)
+        elif not node.is_healthy(device):
             cell = Cell(marks.broken, BAD)
         text.append(cell.mark.ljust(width), cell.style)
     return text
@@ -187,7 +190,7 @@ def _gpus(
 def _others(tenants: Sequence[Resident], node: Node) -> Text:
     """Count the devices of other types, where pods hold any of them."""
     taken = Counter(g.type for t in tenants for g in t.place.devices if g.type != GPU)
-    present = Counter(device.type for device in node.machine.devices)
+    present = Counter(device.type for device in node.devices)
     return Text(", ".join(f"{kind} {taken[kind]}/{present[kind]}" for kind in sorted(taken)))
 
 
@@ -200,6 +203,8 @@ def _key(instance: Instance, parties: Mapping[str, Cell], canvas: Canvas) -> Tex
         Text.assemble((marks.best_effort, FRAME), (" best effort", QUIET)),
         Text(f"{marks.free} free", QUIET),
     ]
-    if not all(node.is_healthy(d) for node in instance.nodes for d in node.machine.devices):
+    if any(node.mig for node in instance.nodes):
+        pieces.append(Text(f"{IN_MIG_MODE} in MIG mode", QUIET))
+    if any(has_broken(node) for node in instance.nodes):
         pieces.append(Text.assemble((marks.broken, BAD), (" unhealthy", QUIET)))
     return flow(pieces, canvas.width)

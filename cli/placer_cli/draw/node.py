@@ -12,6 +12,7 @@ from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.flow import flow, titled
 from placer_cli.draw.legend import Tenant, legend, tenants_of
 from placer_cli.draw.links import draw_links
+from placer_cli.draw.mig import IN_MIG_MODE, has_broken
 from placer_cli.draw.packages import Paint, draw_packages
 from placer_cli.draw.palette import BAD, FRAME, QUIET, STRONG
 from placer_cli.draw.residents import Resident
@@ -131,7 +132,9 @@ def _paint(node: Node, claims: _Claims, canvas: Canvas) -> Paint:
         holders = claims.devices.get((device.type, device.minor), [])
         cells = [holder.cell for holder in holders] or [free]
         shared = (device.type, device.minor) in claims.shared
-        if (len(holders) > 1 and not shared) or not node.is_healthy(device):
+        if device.type == GPU and device.minor in dict(node.mig):
+            cells = [Cell(IN_MIG_MODE, QUIET)]
+        elif (len(holders) > 1 and not shared) or not node.is_healthy(device):
             cells = [twice]
         pieces = ((cell.mark, cell.style) for cell in cells)
         return Text.assemble((f"{device.minor}:", QUIET), *pieces)
@@ -147,7 +150,9 @@ def _marks_line(node: Node, claims: _Claims, canvas: Canvas) -> Text:
         pieces.append(Text.assemble((marks.reserved, FRAME), (" kept for the system", QUIET)))
     if len(node.machine.topology.online) < len(node.machine.topology.cpus):
         pieces.append(Text.assemble((marks.offline, BAD), (" offline", QUIET)))
-    if not all(node.is_healthy(device) for device in node.machine.devices):
+    if node.mig:
+        pieces.append(Text(f"{IN_MIG_MODE} in MIG mode", QUIET))
+    if has_broken(node):
         pieces.append(Text.assemble((marks.broken, BAD), (" unhealthy", QUIET)))
     if claims.twice:
         pieces.append(Text.assemble((marks.broken, BAD), (" claimed twice", BAD)))

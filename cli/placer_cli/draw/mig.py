@@ -1,0 +1,16 @@
+"""GPUs in MIG mode in pictures: neither free nor broken, but cut into instances."""
+
+from placer_models.cluster import Node
+from placer_models.device import GPU
+
+IN_MIG_MODE = "m"
+"""Stands for a GPU in MIG mode."""
+
+
+def has_broken(node: Node) -> bool:
+    """Return whether a device of the node is broken; one in MIG mode is not."""
+    modes = dict(node.mig)
+    return not all(
+        node.is_healthy(device) or (device.type == GPU and device.minor in modes)
+        for device in node.machine.devices
+    )
