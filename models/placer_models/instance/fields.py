@@ -65,6 +65,10 @@ def _check_cpu_list(text: str) -> str:
     return text
 
 
+def _node_bind(value: object) -> object:
+    return _NODE_BIND_POLICIES.get(value, value) if isinstance(value, str) else value
+
+
 def _alignment(value: object) -> object:
     return _KUBELET_POLICIES.get(value, value) if isinstance(value, str) else value
 
@@ -113,7 +117,7 @@ Alignment = Annotated[
 
 NodeBind = Annotated[
     NodeBindPolicy,
-    BeforeValidator(lambda value: _NODE_BIND_POLICIES.get(value, value)),
+    BeforeValidator(_node_bind),
     WithJsonSchema(
         {"type": "string", "enum": [*(p.value for p in NodeBindPolicy), *_NODE_BIND_POLICIES]}
     ),
