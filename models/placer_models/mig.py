@@ -11,7 +11,7 @@ profile's name, its minor is 8 x the GPU's minor + the start.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from placer_models.device import GPU, Device
 
@@ -108,6 +108,13 @@ def covered(modes: Modes, device_type: str, minor: int) -> tuple[int, ...]:
 def profile_types() -> frozenset[str]:
     """Return the device types of all profiles."""
     return frozenset(profile.type for table in TABLES.values() for profile in table)
+
+
+@cache
+def slices_of(device_type: str) -> int:
+    """Return the memory slices of an instance of the type: the most in any table; or 1."""
+    sizes = (p.slices for table in TABLES.values() for p in table if p.type == device_type)
+    return max(sizes, default=1)
 
 
 @lru_cache(maxsize=4096)

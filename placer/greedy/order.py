@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable
 
 from placer_models.device import GPU
 from placer_models.goals import MEMBER_OF_MINIMUM_POINTS
+from placer_models.mig import is_instance, slices_of
 from placer_models.problem import GangTask, Problem
 
 Key = tuple[int, ...]
@@ -84,8 +85,13 @@ def _sizes(problem: Problem, pods: Iterable[int]) -> list[tuple[int, ...]]:
         shared = sum(
             n.count * max(n.share.percent or 0, n.share.memory_percent or 1) for n in shape.shares
         )
-        others = sum(count for _, count in shape.devices) - gpus
+        others = sum(count * _size_of(kind) for kind, count in shape.devices) - gpus
         cpu_milli = 1000 * shape.owned_cpus + shape.shared_milli + shape.best_effort_milli
         extended = _share(problem, shape.extended)
         found.append((gpus, others, shared, cpu_milli, shape.memory, extended))
     return found
+
+
+def _size_of(device_type: str) -> int:
+    """Return how much one device counts: a MIG instance by its memory slices."""
+    return slices_of(device_type) if is_instance(device_type) else 1

@@ -78,6 +78,16 @@ def test_singles_leave_room_for_the_largest(engine: Engine) -> None:
 
 
 @ENGINES
+def test_large_instances_are_placed_before_small_ones(engine: Engine) -> None:
+    """
+    Three of 1g and one of 4g fill a GPU, whatever their order in the file.
+    """
+    pods = [*several(3, _1g_5gb=1), asks_for("large", _4g_20gb=1)]
+
+    assert placed(world(*pods, nodes=[ONE_GPU]), engine)[0] == 4
+
+
+@ENGINES
 def test_one_3g_leaves_three_or_four_of_1g(engine: Engine) -> None:
     """
     At start 4 it takes slice 7, which no 1g can have, so four are left; at start 0 three.
