@@ -151,7 +151,7 @@ class RequestReader:
         elif share_name(name):
             return
         elif is_instance(name) and name not in profile_types():
-            hint = suggestion(name, profile_types())
+            hint = suggestion(name, sorted(profile_types()))
             yield f"no GPU has the MIG profile {shown(name)}{hint}"
         elif name not in (CPU, MEMORY, GPU) and name not in self._types | self._extended:
             # A type that no machine has is a legal wish; a slip of the pen is not.
