@@ -6,7 +6,7 @@ from itertools import count
 import pytest
 
 from brute_force import Best, best_placement
-from insides import TooManyLeavesError
+from leaves import TooManyLeavesError
 from placer.judge.breaches import breaches
 from placer.judge.measure import better, measure
 from placer.search.options import Engine, SolveOptions

@@ -5,7 +5,17 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from itertools import chain, combinations, product
 
-from leaves import MEMORY, Held, Stay, needs_of, pour_all, settled
+from leaves import (
+    MEMORY,
+    Held,
+    Stay,
+    TooManyLeavesError,
+    needs_of,
+    pour_all,
+    room_left,
+    settled,
+)
+from own_parts import Found, OwnParts, all_held, best_parts, is_by_container
 from placer.judge.breaches import RULES
 from placer.judge.measure import Vector, better, measure
 from placer.judge.scene import scene_of
@@ -30,15 +40,11 @@ BETWEEN_NODES = ("gang-minimum", "gang-group", "gather")
 INSIDE = tuple(name for name in RULES if name not in BETWEEN_NODES)
 """The rules of each node alone."""
 
-WITH_OTHERS = ("memory", "hugepages", "shared-pool", "be-pool", "containers")
+WITH_OTHERS = ("memory", "hugepages", "shared-pool", "be-pool", "containers", "container-parts")
 """The rules inside a node that a pod alone, without memory and pool, says nothing about."""
 
 ALONE = tuple(name for name in INSIDE if name not in WITH_OTHERS)
 """The rules that a pod breaks, if at all, by its own CPUs and devices."""
-
-
-class TooManyLeavesError(Exception):
-    """The world is too large to try everything."""
 
 
 def broken(instance: Instance, placement: Placement, rules: Sequence[str]) -> bool:
@@ -58,6 +64,10 @@ class Insides:
     alone: dict[object, bool] = field(default_factory=dict)
     masks: dict[object, list[tuple[int, Mask]]] = field(default_factory=dict)
     splits: dict[object, tuple[Held, ...] | None] = field(default_factory=dict)
+    known: dict[object, Found] = field(default_factory=dict)
+    own: dict[object, list[tuple[int, Mask, Held | None, OwnParts | None]]] = field(
+        default_factory=dict
+    )
 
     def best(self, guests: Sequence[Stay]) -> tuple[PodPlacement, ...] | None:
         """Return the pods in their best places on their one node; None: they do not fit."""
@@ -82,7 +92,13 @@ class Insides:
             self.leaves += 1
             if self.leaves > self.most_leaves:
                 raise TooManyLeavesError(f"{self.instance.name}: over {self.most_leaves} leaves")
-            memory = self._split(node, stays)
+            if any(map(is_by_container, stays)):
+                parted = self._parted(node, stays)
+                if parted is None:
+                    continue
+                stays, memory = parted
+            else:
+                memory = self._split(node, stays)
             if memory is None:
                 continue
             places = settled(self.instance, stays, memory)
@@ -133,7 +149,8 @@ class Insides:
         """
         if stay.key not in self.alone:
             placement = Placement((stay.place({}, stay.cpus),))
-            self.alone[stay.key] = not broken(self.instance, placement, ALONE)
+            rules = [name for name in ALONE if name != "alignment" or not is_by_container(stay)]
+            self.alone[stay.key] = not broken(self.instance, placement, rules)
         return self.alone[stay.key]
 
     def _split(self, node: Node, stays: Sequence[Stay]) -> tuple[Held, ...] | None:
@@ -152,6 +169,46 @@ class Insides:
                     self.splits[key] = tuple(poured)
                     break
         return self.splits[key]
+
+    def _parted(
+        self, node: Node, stays: Sequence[Stay]
+    ) -> tuple[tuple[Stay, ...], tuple[Held, ...]] | None:
+        """Return pods and their memory where containers are aligned each for itself.
+
+        What such a pod holds is tried in every way, cheapest first.
+        """
+        options: list[list[tuple[int, Mask, Held | None, OwnParts | None]]] = [
+            self._own(stay)
+            if is_by_container(stay)
+            else [(cost, mask, None, None) for cost, mask in self._masks(stay)]
+            for stay in stays
+        ]
+        for choice in sorted(product(*options), key=lambda c: sum(option[0] for option in c)):
+            fixed = {i: held for i, (_, _, held, _) in enumerate(choice) if held is not None}
+            allowed = [mask for _, mask, _, _ in choice]
+            poured = pour_all(self.instance, node, stays, allowed, fixed)
+            if poured is not None:
+                parted = [
+                    replace(stay, parts=own.parts) if own else stay
+                    for stay, (*_, own) in zip(stays, choice, strict=True)
+                ]
+                return tuple(parted), tuple(poured)
+        return None
+
+    def _own(self, stay: Stay) -> list[tuple[int, Mask, Held | None, OwnParts | None]]:
+        if stay.key not in self.own:
+            kinds = needs_of(stay.pod)
+            room = {kind: room_left(self.instance, stay.node, kind) for kind in kinds}
+            found: list[tuple[int, Mask, Held | None, OwnParts | None]] = []
+            for held in all_held(stay, room):
+                self.leaves += 1
+                if self.leaves > self.most_leaves:
+                    raise TooManyLeavesError(f"{self.instance.name}: over {self.most_leaves}")
+                parts = best_parts(stay, held, self.known)
+                if parts is not None:
+                    found.append((parts.cost, frozenset(), held, parts))
+            self.own[stay.key] = found
+        return self.own[stay.key]
 
     def _masks(self, stay: Stay) -> list[tuple[int, Mask]]:
         """Return (value in tier ``alignment``, where the memory may be) for the pod alone.

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from placer_models.cluster import Instance, Node
@@ -30,6 +30,7 @@ class Stay:
     node: Node
     cpus: CpuSet = frozenset()
     grants: tuple[DeviceGrant, ...] = ()
+    parts: tuple[ContainerPlacement, ...] = ()
 
     @property
     def key(self) -> tuple[object, ...]:
@@ -45,7 +46,11 @@ class Stay:
             gang=None if self.gang.lone else self.gang.name,
             node=self.node.name,
             cpuset=cpuset,
-            containers=_parts(self.pod, cpuset),
+            containers=tuple(
+                part if self.pod.spec.qos.owns_cpus else replace(part, cpuset=cpuset)
+                for part in self.parts
+            )
+            or _parts(self.pod, cpuset),
             memory_bytes=tuple(sorted((n, held) for n, held in memory.items() if held)),
             hugepages=tuple(
                 sorted(
@@ -57,6 +62,10 @@ class Stay:
             ),
             devices=self.grants,
         )
+
+
+class TooManyLeavesError(Exception):
+    """The world is too large to try everything."""
 
 
 def needs_of(pod: Pod) -> dict[int, int]:
@@ -93,19 +102,30 @@ def room_left(instance: Instance, node: Node, kind: int) -> dict[int, int]:
 
 
 def pour_all(
-    instance: Instance, node: Node, stays: Sequence[Stay], allowed: Sequence[Iterable[int]]
+    instance: Instance,
+    node: Node,
+    stays: Sequence[Stay],
+    allowed: Sequence[Iterable[int]],
+    fixed: Mapping[int, Held] | None = None,
 ) -> list[Held] | None:
-    """Share out memory and hugepages of a node among pods, each on its NUMA nodes."""
+    """Share out memory and hugepages of a node among pods, each on its NUMA nodes.
+
+    Some of the pods, by their positions, have theirs already.
+    """
+    fixed = fixed or {}
     held: list[dict[int, Room]] = [{} for _ in stays]
     needs = [needs_of(stay.pod) for stay in stays]
     for kind in sorted({kind for need in needs for kind in need}):
-        asked = [need.get(kind, 0) for need in needs]
-        poured = pour(asked, allowed, room_left(instance, node, kind))
+        asked = [0 if i in fixed else need.get(kind, 0) for i, need in enumerate(needs)]
+        room = Counter(room_left(instance, node, kind))
+        for mine in fixed.values():
+            room.subtract(mine.get(kind, {}))
+        poured = pour(asked, allowed, room) if min(room.values()) >= 0 else None
         if poured is None:
             return None
         for mine, given in zip(held, poured, strict=True):
             mine[kind] = given
-    return list(held)
+    return [fixed.get(i, own) for i, own in enumerate(held)]
 
 
 def settled(

@@ -1,12 +1,14 @@
 """The words of NUMA alignment, for tiny instances: hugepages."""
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
+from math import gcd
 from random import Random
 
 from placer_models.cluster import Instance, Machine, Node, RunningPod
-from placer_models.pod import Pod
-from placer_models.policy import AlignmentPolicy
+from placer_models.pod import Container, ContainerRole, DeviceRequest, Pod, Resources
+from placer_models.policy import AlignmentPolicy, AlignmentScope
 from placer_models.topology import Hugepages
 from worlds import tiny_instance
 
@@ -16,7 +18,11 @@ PAGE_SIZES_BYTES = (2, 3)
 
 def numa_spice(rng: Random, instance: Instance) -> Instance:
     """Let machines set hugepages aside, and pods ask for them."""
-    return hugepages_spice(rng, instance)
+    for spice in rng.choice(
+        ((hugepages_spice,), (container_spice,), (hugepages_spice, container_spice))
+    ):
+        instance = spice(rng, instance)
+    return instance
 
 
 def paged_instance(seed: int) -> Instance:
@@ -75,6 +81,80 @@ def _holding(rng: Random, instance: Instance) -> tuple[RunningPod, ...]:
             )
         running.append(runner)
     return tuple(running)
+
+
+def container_instance(seed: int) -> Instance:
+    """Draw a tiny instance in which containers are aligned each for itself."""
+    return container_spice(Random(f"containers-{seed}"), tiny_instance(seed))
+
+
+ROLES = (
+    (ContainerRole.APP, ContainerRole.APP),
+    (ContainerRole.RESTARTABLE_INIT, ContainerRole.APP),
+    (ContainerRole.INIT, ContainerRole.APP),
+    (ContainerRole.RESTARTABLE_INIT, ContainerRole.INIT, ContainerRole.APP),
+    (ContainerRole.APP, ContainerRole.APP, ContainerRole.APP),
+)
+
+
+def container_spice(rng: Random, instance: Instance) -> Instance:
+    """Part what pods ask for among containers, with a policy for each container."""
+    unit_bytes = gcd(
+        *(numa.memory_bytes for n in instance.nodes for numa in n.machine.topology.numa_nodes)
+    )
+    scopes = (None, AlignmentScope.CONTAINER, AlignmentScope.POD)
+
+    def scoped(node: Node) -> Node:
+        return replace(node, scope=rng.choices(scopes, (6, 4, 1))[0])
+
+    def parted(pod: Pod) -> Pod:
+        spec = pod.spec
+        if rng.random() < 0.2:
+            return pod
+        roles = rng.choice(ROLES)
+        init = ContainerRole.INIT in roles
+        parts = _parts(rng, spec.requests, len(roles) - init, unit_bytes)
+        containers = []
+        for i, role in enumerate(roles):
+            asked = rng.choice((parts[-1], parts[0], spec.requests))
+            if role is not ContainerRole.INIT:
+                asked = parts.pop(0)
+            containers.append(Container(f"c{i}", asked, role))
+        owns = spec.qos.owns_cpus
+        if owns and not any(c.requests.cpu_milli for c in containers):
+            return pod
+        alignment = spec.alignment
+        if alignment is AlignmentPolicy.NONE and rng.random() < 0.7:
+            alignment = rng.choice(tuple(AlignmentPolicy))
+        scope = rng.choices(scopes, (3, 6, 1))[0]
+        spec = replace(spec, containers=tuple(containers), alignment=alignment, scope=scope)
+        return replace(pod, spec=spec)
+
+    return _changed(instance, scoped, parted)
+
+
+def _parts(rng: Random, whole: Resources, number: int, unit_bytes: int) -> list[Resources]:
+    """Part an amount of everything at random."""
+    cpus, memory, devices = [0] * number, [0] * number, [Counter[str]() for _ in range(number)]
+    for _ in range(whole.cpu_milli // 1000):
+        cpus[rng.randrange(number)] += 1000
+    step = unit_bytes if 0 < unit_bytes * 12 >= whole.memory_bytes else max(1, whole.memory_bytes)
+    for _ in range(whole.memory_bytes // step):
+        memory[rng.randrange(number)] += step
+    for asked in whole.devices:
+        for _ in range(asked.count):
+            devices[rng.randrange(number)][asked.type] += 1
+    cpus[0] += whole.cpu_milli % 1000
+    memory[0] += whole.memory_bytes % step
+    return [
+        Resources(
+            cpus[i],
+            memory[i],
+            whole.hugepages if i == 0 else (),
+            tuple(DeviceRequest(kind, n) for kind, n in sorted(devices[i].items())),
+        )
+        for i in range(number)
+    ]
 
 
 def _with_pages(rng: Random, machine: Machine, sizes: tuple[int, ...]) -> Machine:

@@ -7,7 +7,7 @@ kernel lists under no NUMA node form a cell of their own.
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from placer_models.policy import AlignmentPolicy
+from placer_models.policy import AlignmentPolicy, AlignmentScope
 
 Amounts = tuple[int, ...]
 """One amount a resource, in an order that cells and need share."""
@@ -23,6 +23,18 @@ def effective_policy(pod: AlignmentPolicy, node: AlignmentPolicy) -> AlignmentPo
     if node is AlignmentPolicy.NONE or node is pod:
         return pod
     return None
+
+
+def effective_scope(
+    pod: AlignmentScope | None, node: AlignmentScope | None
+) -> AlignmentScope | None:
+    """Return the scope of the policy that holds for the pod on the node; None: they conflict.
+
+    As for the policy: where both are set they must be the same. Set by nobody: the pod.
+    """
+    if pod is not None and node is not None and pod is not node:
+        return None
+    return pod or node or AlignmentScope.POD
 
 
 def width(amounts: Sequence[int], need: int) -> int | None:

@@ -7,7 +7,13 @@ from placer_models.device import GPU, Device, LinkMatrix, PartitionTable
 from placer_models.mig import Modes, gpu_of, is_instance, with_instances
 from placer_models.placement import PodPlacement
 from placer_models.pod import Gang, GangGroup, Pod
-from placer_models.policy import AlignmentPolicy, Locality, NodeBindPolicy, PartitionPolicy
+from placer_models.policy import (
+    AlignmentPolicy,
+    AlignmentScope,
+    Locality,
+    NodeBindPolicy,
+    PartitionPolicy,
+)
 from placer_models.topology import Topology
 
 
@@ -59,6 +65,7 @@ class Node:
             or tokens; ascending by name, no amount of 0.
         offered: It is not there yet: the first pod that comes to it opens it.
         mig: GPUs in MIG mode, which are given out in instances only.
+        scope: What the alignment policy aligns together; None: not set.
 
     """
 
@@ -77,6 +84,7 @@ class Node:
     extended: tuple[tuple[str, int], ...] = ()
     offered: bool = False
     mig: Modes = ()
+    scope: AlignmentScope | None = None
 
     @property
     def devices(self) -> tuple[Device, ...]:

@@ -24,10 +24,23 @@ class DeviceGrant:
 
 @dataclass(frozen=True, slots=True)
 class ContainerPlacement:
-    """The CPUs that one container may run on."""
+    """The CPUs that one container may run on.
+
+    Where each container is aligned for itself (C12), also what else of the pod's is its
+    own; an init container's is a part that later containers use again.
+
+    Attributes:
+        memory_bytes: (NUMA node, bytes), ascending, no zeros.
+        hugepages: (NUMA node, page size in bytes, pages), ascending, no zeros.
+        devices: Ascending by (type, minor).
+
+    """
 
     name: str
     cpuset: CpuSet
+    memory_bytes: tuple[tuple[int, int], ...] = ()
+    hugepages: tuple[tuple[int, int, int], ...] = ()
+    devices: tuple[DeviceGrant, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from enum import StrEnum
 from placer_models.device_share import DeviceShare
 from placer_models.policy import (
     AlignmentPolicy,
+    AlignmentScope,
     BindPolicy,
     DeviceScope,
     ExclusivePolicy,
@@ -115,6 +116,7 @@ class PodSpec:
         alignment: The pod's own policy; ``None`` counts as not set: the node's holds.
         locality: What the pod's own CPUs would like to stay within, in the order of the
             enumeration; nothing counts as not set: the node's holds.
+        scope: What the policy aligns together; None: as the node says.
         node_selector: Labels, each of which the node must have; ascending by key.
         joint: Devices that the pod wants side by side.
         scopes: (Device type, scope within which all its devices must be), ascending.
@@ -133,6 +135,7 @@ class PodSpec:
     locality: tuple[Locality, ...] = ()
     exclusive: ExclusivePolicy = ExclusivePolicy.NONE
     exclusive_strength: Strength = Strength.PREFERRED
+    scope: AlignmentScope | None = None
 
     @property
     def bind_required(self) -> bool:

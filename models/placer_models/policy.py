@@ -97,6 +97,16 @@ class AlignmentPolicy(StrEnum):
     """On one NUMA node, or not on this node at all."""
 
 
+class AlignmentScope(StrEnum):
+    """What an alignment policy aligns together (C12)."""
+
+    POD = "pod"
+    """All that the pod holds."""
+
+    CONTAINER = "container"
+    """All that one container holds, each container for itself."""
+
+
 class GatherLevel(StrEnum):
     """Where the members of a gang come together (G4, D8)."""
 

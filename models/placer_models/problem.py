@@ -7,6 +7,7 @@ Names, ids and units stay outside: `placer.state` builds a Problem from an insta
 from dataclasses import dataclass, field
 from enum import IntEnum
 
+from placer_models.container_fit import ContainerFit
 from placer_models.goals import Tier, before_links, tiers_for
 from placer_models.links import Board
 from placer_models.policy import (
@@ -261,6 +262,8 @@ class Fit:
         fewest_packages: Packages that the owned CPUs need on the empty node; None where
             the pod has no wish, or the node one package alone.
         fewest_caches: The same for last-level caches.
+        containers: Where each container is aligned for itself, those that hold something
+            by place; the pod as a whole then has no policy.
 
     """
 
@@ -274,6 +277,7 @@ class Fit:
     joint: JointFit | None = None
     fewest_packages: int | None = None
     fewest_caches: int | None = None
+    containers: tuple[ContainerFit, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -373,6 +377,8 @@ class Choice:
         pages: For each page size, hugepages from each cell; empty where the pod asks
             for none, or where they may come from anywhere as its memory may.
         shares: Shares of devices, ascending.
+        containers: For each container of the fit and each of its goods, how much from
+            each cell, and last from no cell, as some devices are.
 
     """
 
@@ -382,6 +388,7 @@ class Choice:
     devices: tuple[tuple[int, ...], ...]
     pages: tuple[tuple[int, ...], ...] = ()
     shares: tuple[ShareTake, ...] = ()
+    containers: tuple[tuple[tuple[int, ...], ...], ...] = ()
 
     def touched(self, bank: int) -> tuple[int, ...]:
         """Return the devices of each twin class of a bank, whole ones and shares."""

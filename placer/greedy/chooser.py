@@ -4,6 +4,7 @@ from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from placer.greedy.containers import pick_parts
 from placer.greedy.cores import against_policy, capacity, whole_cores_lost
 from placer.greedy.devices import Devices, outside_partitions, pick_devices, points_lost
 from placer.greedy.localities import core_options, groups_beyond
@@ -70,6 +71,8 @@ def choose(residual: Residual, shape: Shape, fit: Fit) -> Offer | None:
     """
     if not sums_allow(residual, shape):
         return None
+    if fit.containers:
+        return _by_container(residual, shape, fit)
     everywhere = tuple(range(len(residual.memory)))
     if fit.alignment is AlignmentPolicy.NONE:
         return _offer(residual, shape, fit, everywhere)
@@ -222,6 +225,23 @@ def _offer_of(
     price = _price(residual, shape, fit, devices, cores, len(used))
     inside = Inside(cores, memory, devices.counts, tuple(pages), devices.shares)
     return Offer(price, inside)
+
+
+def _by_container(residual: Residual, shape: Shape, fit: Fit) -> Offer | None:
+    parts = pick_parts(residual, shape, fit)
+    if parts is None:
+        return None
+    price = _price(residual, shape, fit, parts.devices, parts.cores, 0)
+    return Offer(
+        price._replace(alignment=parts.beyond),
+        Inside(
+            parts.cores,
+            parts.memory,
+            parts.devices.counts,
+            parts.pages,
+            containers=parts.containers,
+        ),
+    )
 
 
 def _pick_memory(

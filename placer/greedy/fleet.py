@@ -105,7 +105,14 @@ class Fleet:
     def take(self, pod: int, choice: Choice) -> None:
         """Give the pod a place that is free."""
         node = choice.node
-        inside = Inside(choice.cores, choice.memory, choice.devices, choice.pages, choice.shares)
+        inside = Inside(
+            choice.cores,
+            choice.memory,
+            choice.devices,
+            choice.pages,
+            choice.shares,
+            choice.containers,
+        )
         self._journal.append((pod, self._states[node]))
         self._choices[pod] = choice
         self._set(node, self.leaves(self.problem.pods[pod], self._states[node], inside))

@@ -132,10 +132,11 @@ class Inside(NamedTuple):
     devices: tuple[tuple[int, ...], ...]
     pages: tuple[tuple[int, ...], ...] = ()
     shares: tuple[ShareTake, ...] = ()
+    containers: tuple[tuple[tuple[int, ...], ...], ...] = ()
 
     def on(self, node: int) -> Choice:
         """Return the same on a node."""
-        return Choice(node, self.cores, self.memory, self.devices, self.pages, self.shares)
+        return Choice(node, *self)
 
 
 def layouts_of(nodes: tuple[NodeState, ...]) -> tuple[Layout, ...]:

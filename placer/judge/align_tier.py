@@ -2,7 +2,7 @@
 
 from functools import lru_cache
 
-from placer.judge.cells import cells_used, empty_cells, policy_of
+from placer.judge.cells import cells_used, claims_of, empty_cells, policy_of
 from placer.judge.scene import Cell, Scene
 from placer_models.alignment import Amounts, fewest_cells
 from placer_models.policy import AlignmentPolicy
@@ -15,8 +15,9 @@ def cells_beyond_fewest(scene: Scene) -> int:
         if policy_of(site, tenant) is AlignmentPolicy.BEST_EFFORT:
             every_cell: list[Cell] = [numa.id for numa in site.inside.topology.numa_nodes]
             every_cell.append(None)
-            fewest = _fewest(*empty_cells(site.inside, tenant, every_cell))
-            beyond += len(cells_used(site, tenant)) - fewest
+            for claim in claims_of(site, tenant):
+                fewest = _fewest(*empty_cells(site.inside, claim, every_cell))
+                beyond += len(cells_used(site, claim)) - fewest
     return beyond
 
 

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator
 
-from placer.judge.cells import cells_used, empty_cells, policy_of
+from placer.judge.cells import Claim, cells_used, claims_of, empty_cells, policy_of, scope_of
 from placer.judge.finding import Finding
 from placer.judge.scene import Cell, Scene, Site, Tenant
 from placer_models.alignment import restricted_width
 from placer_models.cpuset import format_cpu_list
-from placer_models.policy import AlignmentPolicy
+from placer_models.policy import AlignmentPolicy, AlignmentScope
 
 
 def alignment(scene: Scene) -> Iterator[Finding]:
@@ -22,27 +22,46 @@ def alignment(scene: Scene) -> Iterator[Finding]:
 
 def _fault(site: Site, tenant: Tenant) -> str | None:
     policy = policy_of(site, tenant)
+    if policy is None:
+        return (
+            f"asks for NUMA alignment {tenant.pod.spec.alignment}, "
+            f"but the node's own policy is {site.node.alignment}; they have to agree"
+        )
+    if scope_of(site, tenant) is None:
+        return (
+            f"asks for the NUMA scope {tenant.pod.spec.scope}, "
+            f"but the node's own is {site.node.scope}; they have to agree"
+        )
+    by_container = scope_of(site, tenant) is AlignmentScope.CONTAINER
+    if by_container and any(asked.share for asked in tenant.requests.devices):
+        return (
+            "asks for shares of devices, which are not parted among containers; "
+            "where each container is aligned for itself devices are whole"
+        )
+    faults = (_claim_fault(site, claim, policy) for claim in claims_of(site, tenant))
+    return next((fault for fault in faults if fault is not None), None)
+
+
+def _claim_fault(site: Site, claim: Claim, policy: AlignmentPolicy) -> str | None:
     match policy:
-        case None:
-            return (
-                f"asks for NUMA alignment {tenant.pod.spec.alignment}, "
-                f"but the node's own policy is {site.node.alignment}; they have to agree"
-            )
         case AlignmentPolicy.NONE | AlignmentPolicy.BEST_EFFORT:
             return None
         case AlignmentPolicy.SINGLE_NUMA_NODE:
             most: int | None = 1
         case AlignmentPolicy.RESTRICTED:
             numa_nodes = [numa.id for numa in site.inside.topology.numa_nodes]
-            most = restricted_width(*empty_cells(site.inside, tenant, numa_nodes))
+            most = restricted_width(*empty_cells(site.inside, claim, numa_nodes))
+    who = f"has a container {claim.name!r} that " if claim.name else ""
     if most is None:
         return (
-            f"is refused by {policy}: the resources it asks for do not agree on one fewest "
+            f"{who}is refused by {policy}: the resources it asks for do not agree on one fewest "
             "number of NUMA nodes"
         )
-    used = cells_used(site, tenant)
+    used = cells_used(site, claim)
     if None in used or len(used) > most:
-        return f"uses {_text(used)}; {policy} allows {most} NUMA nodes, the same for all it holds"
+        return (
+            f"{who}uses {_text(used)}; {policy} allows {most} NUMA nodes, the same for all it holds"
+        )
     return None
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from placer.judge.aligned import alignment
+from placer.judge.container_parts import container_parts
 from placer.judge.cpus import cpu_allocatable, cpu_bind, cpu_count, cpu_exclusive
 from placer.judge.devices import device_count, device_exclusive, device_health, device_known
 from placer.judge.exclusive import exclusive_cores, exclusive_numa_nodes
@@ -54,6 +55,7 @@ RULES: Mapping[str, Rule] = {
     "device-scope": device_scope,
     "mig": mig,
     "alignment": alignment,
+    "container-parts": container_parts,
     "gang-minimum": gang_minimum,
     "gang-group": gang_group,
     "gather": gather,

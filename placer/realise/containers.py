@@ -1,6 +1,7 @@
 """Which of a pod's CPUs each of its containers runs on."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from placer_models.cpuset import CpuSet
 from placer_models.placement import ContainerPlacement
@@ -8,9 +9,18 @@ from placer_models.pod import Container, ContainerRole
 from placer_models.topology import Topology
 
 
-def in_pool(containers: Sequence[Container], pool: CpuSet) -> tuple[ContainerPlacement, ...]:
-    """Return the containers of a pod that owns no CPU: all of the pool for each."""
-    return tuple(ContainerPlacement(container.name, pool) for container in containers)
+def in_pool(
+    containers: Sequence[Container], pool: CpuSet, placed: Sequence[ContainerPlacement] = ()
+) -> tuple[ContainerPlacement, ...]:
+    """Return the containers of a pod that owns no CPU: all of the pool for each.
+
+    What they hold besides, where they are placed already, is kept.
+    """
+    known = {place.name: place for place in placed}
+    return tuple(
+        replace(known.get(container.name, ContainerPlacement(container.name, pool)), cpuset=pool)
+        for container in containers
+    )
 
 
 def in_parts(
@@ -31,7 +41,7 @@ def in_parts(
     together = [c for c in containers if c.role is not ContainerRole.INIT and c.requests.cpu_milli]
     sizes = [c.requests.cpu_milli // 1000 for c in together]
     part_of = dict(
-        zip((c.name for c in together), _parts(sizes, _by_core(cpus, topology)), strict=True)
+        zip((c.name for c in together), parts_by_core(sizes, cpus, topology), strict=True)
     )
     everything = frozenset(cpus)
     held: CpuSet = frozenset()
@@ -45,6 +55,11 @@ def in_parts(
                 held |= cpuset
         placed.append(ContainerPlacement(container.name, cpuset))
     return tuple(placed)
+
+
+def parts_by_core(sizes: Sequence[int], cpus: Sequence[int], topology: Topology) -> list[CpuSet]:
+    """Return disjoint parts of the CPUs of these sizes, whole cores as far as they go."""
+    return _parts(sizes, _by_core(cpus, topology))
 
 
 def _by_core(cpus: Sequence[int], topology: Topology) -> list[list[int]]:

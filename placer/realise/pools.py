@@ -29,6 +29,8 @@ def with_pools(instance: Instance, placement: Placement) -> Placement:
         if pod.spec.qos.owns_cpus:
             return place
         pool = pools[place.node, pod.spec.qos]
-        return replace(place, cpuset=pool, containers=in_pool(pod.spec.containers, pool))
+        return replace(
+            place, cpuset=pool, containers=in_pool(pod.spec.containers, pool, place.containers)
+        )
 
     return Placement(tuple(in_its_pool(place, pods[place.key]) for place in placement.pods))

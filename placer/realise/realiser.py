@@ -8,6 +8,7 @@ from placer.realise.containers import in_parts, in_pool
 from placer.realise.cores import Want, pick_cpus
 from placer.realise.devices import grants_of
 from placer.realise.memory import MemoryWant, split_memory
+from placer.realise.parts import in_own_parts
 from placer.state.account import Account
 from placer.state.core_classes import core_classes
 from placer_models.cluster import Instance, Node
@@ -137,6 +138,11 @@ def _on_node(
         else:
             cpuset = pools[spec.qos]
             containers = in_pool(spec.containers, cpuset)
+        fit = problem.fit(one.index, one.choice.node)
+        if fit is not None and fit.containers:
+            containers = in_own_parts(
+                spec, fit.containers, one.choice, own, cpuset, grants, node, problem
+            )
         placed[one.index] = PodPlacement(
             name=one.pod.name,
             namespace=one.pod.namespace,

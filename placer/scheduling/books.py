@@ -153,7 +153,7 @@ def book_of(node: Node, pods: Iterable[RunningPod], changed: int) -> Book:
         if spec.qos.owns_cpus:
             return runner
         pool = pools[spec.qos]
-        containers = in_pool(spec.containers, pool)
+        containers = in_pool(spec.containers, pool, place.containers)
         if (place.cpuset, place.containers) == (pool, containers):
             return runner
         return RunningPod(runner.pod, replace(place, cpuset=pool, containers=containers))

@@ -5,11 +5,15 @@ from dataclasses import replace
 from placer.judge.breaches import breaches
 from placer.scheduling.books import Book
 from placer.scheduling.words import Misfit, lone_gang
-from placer_models.cluster import Instance
+from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.placement import Placement
+from placer_models.policy import AlignmentScope
 
-_NOT_OF_THE_NODE = frozenset({"containers"})
+_NOT_OF_THE_NODE = frozenset({"containers", "container-parts"})
 """Rules that look at the pod alone: no update of a node can break them."""
+
+_OF_PARTS = "alignment"
+"""The rule that looks at what each container holds, where containers are aligned."""
 
 
 def misfits_of(book: Book) -> tuple[Misfit, ...]:
@@ -30,8 +34,23 @@ def misfits_of(book: Book) -> tuple[Misfit, ...]:
             Misfit(runner.pod.key, node.name, breach.rule, breach.message)
             for breach in breaches(Instance((node,), (gang,), running=others), Placement((place,)))
             if _of_the_node(breach.rule)
+            and (breach.rule != _OF_PARTS or _parts_are_known(node, runner))
         ]
     return tuple(found)
+
+
+def _parts_are_known(node: Node, runner: RunningPod) -> bool:
+    """Return whether it is known what each container holds, where that is asked for.
+
+    A pod that was found running does not say which of its memory and devices is whose.
+    """
+    scopes = (runner.pod.spec.scope, node.scope)
+    place = runner.placement
+    if AlignmentScope.CONTAINER not in scopes:
+        return True
+    if not (place.memory_bytes or place.hugepages or place.devices):
+        return True
+    return any(part.memory_bytes or part.hugepages or part.devices for part in place.containers)
 
 
 def _of_the_node(rule: str) -> bool:

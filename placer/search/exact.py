@@ -151,6 +151,12 @@ def _deal(problem: Problem, seat: Seat, count: int, solution: Solution) -> list[
                 if any(seat.pages) and count == 1
                 else (),
                 shares=shares[count - left],
+                containers=tuple(
+                    tuple(tuple(map(value, row)) for row in container.taken)
+                    for container in seat.containers
+                )
+                if count == 1
+                else (),
             )
         )
     return dealt

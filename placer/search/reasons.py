@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from placer.search.apart import EXCLUSIVE, apart_cpus
 from placer.state.account import Account, account_of
 from placer.state.binding import Unbindable, binding_of, has_cores_for
+from placer.state.container_fits import by_container, scopes_conflict
 from placer.state.fits import admits
 from placer.state.joint import stand_together
 from placer_models.alignment import effective_policy
@@ -160,6 +161,10 @@ def _node_rules(node: Node, ask: _Ask, _: Account) -> Blocker | None:
         return binding.reason
     if effective_policy(spec.alignment, node.alignment) is None:
         return f"alignment: pod asks {spec.alignment.value}, node has {node.alignment.value}"
+    if scopes_conflict(spec, node):
+        return f"alignment: pod asks for scope {spec.scope}, node has {node.scope}"
+    if by_container(spec, node) and any(asked.share for asked in spec.requests.devices):
+        return "alignment: shares of devices are not parted among containers"
     return None
 
 
@@ -198,10 +203,15 @@ def _own_cpus(node: Node, spec: PodSpec, want: int, account: Account) -> Blocker
     return f"{binding.rule} {binding.policy} asks {want} CPUs {how}"
 
 
+def _on_one_numa_node(node: Node, spec: PodSpec) -> bool:
+    """Return whether all that the pod holds has to be on one NUMA node."""
+    policy = effective_policy(spec.alignment, node.alignment)
+    return policy is AlignmentPolicy.SINGLE_NUMA_NODE and not by_container(spec, node)
+
+
 def _memory(node: Node, ask: _Ask, account: Account) -> Blocker | None:
     want = ask.requests.memory_bytes
-    policy = effective_policy(ask.spec.alignment, node.alignment)
-    single = policy is AlignmentPolicy.SINGLE_NUMA_NODE
+    single = _on_one_numa_node(node, ask.spec)
     free = (max if single else sum)(account.memory_bytes.values())
     if want > free:
         where = " on one NUMA node" if single else ""
@@ -210,8 +220,7 @@ def _memory(node: Node, ask: _Ask, account: Account) -> Blocker | None:
 
 
 def _hugepages(node: Node, ask: _Ask, account: Account) -> Blocker | None:
-    policy = effective_policy(ask.spec.alignment, node.alignment)
-    single = policy is AlignmentPolicy.SINGLE_NUMA_NODE
+    single = _on_one_numa_node(node, ask.spec)
     for want in ask.requests.hugepages:
         free = [n for (_, size), n in account.pages.items() if size == want.page_bytes]
         if want.count > (max([0, *free]) if single else sum(free)):

@@ -94,6 +94,7 @@ def _seat(problem: Problem, seat: Seat, here: list[Choice]) -> Iterator[tuple[in
         yield from _variable(pinned, amount)
     if seat.joint is not None:
         yield from _joint(problem, seat, here)
+    yield from _containers(seat, here)
     for size, pages in enumerate(seat.pages):
         for i, pinned in enumerate(pages):
             yield from _variable(pinned, sum(choice.pages[size][i] for choice in here))
@@ -123,6 +124,17 @@ def _joint(problem: Problem, seat: Seat, here: list[Choice]) -> Iterator[tuple[i
             yield from _variable(literal, int(value))
         if group.apart is not None:
             yield group.apart.index, int(any(used) and not all(used))
+
+
+def _containers(seat: Seat, here: list[Choice]) -> Iterator[tuple[int, int]]:
+    """Yield the hint of containers that are aligned each for itself."""
+    for position, container in enumerate(seat.containers):
+        parts = [choice.containers[position] for choice in here]
+        for good, row in enumerate(container.taken):
+            for place, taken in enumerate(row):
+                yield from _variable(taken, sum(part[good][place] for part in parts))
+        for cell, used in enumerate(container.used):
+            yield from _variable(used, int(any(row[cell] for part in parts for row in part)))
 
 
 def _variable(expression: Expression, value: int) -> Iterator[tuple[int, int]]:

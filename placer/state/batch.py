@@ -1,13 +1,14 @@
 """The Problem of a batch: an instance in integers."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from math import gcd
 
 from placer.state.account import Account, account_of
 from placer.state.apart import telling_of
 from placer.state.boards import cuts_of, device_board
+from placer.state.container_fits import by_container, containers_fit
 from placer.state.core_classes import core_classes
 from placer.state.extended import Units, extended_units, in_units
 from placer.state.fits import best_pair_minimum_of, fit_of
@@ -16,8 +17,24 @@ from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.goals import Tier
 from placer_models.links import counts_of
 from placer_models.pod import PodSpec, pods_of
-from placer_models.policy import BindPolicy, DeviceScope, ExclusivePolicy, GatherLevel, QosClass
-from placer_models.problem import Cell, DeviceBank, GangTask, NodeState, Problem, Shape, Telling
+from placer_models.policy import (
+    AlignmentScope,
+    BindPolicy,
+    DeviceScope,
+    ExclusivePolicy,
+    GatherLevel,
+    QosClass,
+)
+from placer_models.problem import (
+    Cell,
+    DeviceBank,
+    Fit,
+    GangTask,
+    NodeState,
+    Problem,
+    Shape,
+    Telling,
+)
 from placer_models.shares import ShareNeed, Slot
 from placer_models.wishes import asked_tiers
 
@@ -41,7 +58,7 @@ def build_problem(instance: Instance, accounts: Sequence[Account] | None = None)
     bare = [_kind(node, selected, wanted) for node in instance.nodes]
     kind_of = [kinds.setdefault(node, len(kinds)) for node in bare]
     asked = asked_tiers(instance)
-    unit = _memory_unit(specs, accounts)
+    unit = _memory_unit(specs, accounts, _by_parts(instance, specs))
     sizes = tuple(sorted({h.page_bytes for spec in specs for h in spec.requests.hugepages}))
     shared = frozenset(d.type for spec in specs for d in spec.requests.devices if d.share)
     units = extended_units(specs, accounts)
@@ -61,7 +78,7 @@ def build_problem(instance: Instance, accounts: Sequence[Account] | None = None)
         shapes=shapes,
         pods=pods,
         gangs=_gangs(instance, priorities),
-        fits=tuple(tuple(fit_of(spec, kind) for kind in kinds) for spec in specs),
+        fits=tuple(tuple(_fit(spec, kind, unit, sizes) for kind in kinds) for spec in specs),
         priorities=priorities,
         memory_unit_bytes=unit,
         page_sizes=sizes,
@@ -72,6 +89,14 @@ def build_problem(instance: Instance, accounts: Sequence[Account] | None = None)
         ),
         telling=telling,
     )
+
+
+def _fit(spec: PodSpec, kind: Node, unit: int, page_sizes: Sequence[int]) -> Fit | None:
+    fit = fit_of(spec, kind)
+    if fit is None or not by_container(spec, kind):
+        return fit
+    containers = containers_fit(spec, kind, unit, page_sizes)
+    return None if containers is None else replace(fit, containers=containers)
 
 
 def cells_of(
@@ -227,8 +252,24 @@ def _gangs(instance: Instance, priorities: tuple[int, ...]) -> tuple[GangTask, .
     return tuple(tasks)
 
 
-def _memory_unit(specs: dict[PodSpec, int], accounts: Sequence[Account]) -> int:
-    """Return the largest unit that divides every amount, so that nothing is rounded."""
+def _by_parts(instance: Instance, specs: Iterable[PodSpec]) -> list[PodSpec]:
+    """Return the specs whose containers may be aligned each for itself on some node."""
+    somewhere = any(node.scope is AlignmentScope.CONTAINER for node in instance.nodes)
+    return [spec for spec in specs if somewhere or spec.scope is AlignmentScope.CONTAINER]
+
+
+def _memory_unit(
+    specs: Iterable[PodSpec], accounts: Sequence[Account], by_parts: Iterable[PodSpec]
+) -> int:
+    """Return the largest unit that divides every amount, so that nothing is rounded.
+
+    Args:
+        specs: All that waits.
+        accounts: Of the nodes.
+        by_parts: Those of which the containers' own amounts count, too.
+
+    """
     amounts = [spec.requests.memory_bytes for spec in specs]
+    amounts += [c.requests.memory_bytes for spec in by_parts for c in spec.containers]
     amounts += [left for account in accounts for left in account.memory_bytes.values()]
     return gcd(*amounts) or 1

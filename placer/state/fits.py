@@ -3,14 +3,14 @@
 from collections import Counter
 from collections.abc import Iterable
 
+from placer.state.aligned import aligned, limit_of
 from placer.state.binding import Unbindable, binding_of, has_cores_for
-from placer.state.boards import device_board, healthy
+from placer.state.boards import device_board
+from placer.state.container_fits import by_container, scopes_conflict
 from placer.state.joint import joint_fit_of
 from placer_models.alignment import (
-    Amounts,
     effective_policy,
     fewest_cells,
-    restricted_width,
     width,
 )
 from placer_models.cluster import Node
@@ -50,7 +50,13 @@ def fit_of(spec: PodSpec, node: Node) -> Fit | None:
         return None
     if isinstance(binding, Unbindable) or not _has_sets(spec, node):
         return None
-    needs, cells, real = _aligned(spec, node)
+    if scopes_conflict(spec, node):
+        return None
+    if by_container(spec, node):
+        if any(request.share for request in spec.requests.devices):
+            return None
+        policy = AlignmentPolicy.NONE  # of the pod as a whole
+    needs, cells, real = aligned(spec.requests, node, owns=spec.qos.owns_cpus)
     allocatable = node.machine.topology.online - node.reserved_cpus
     if needs[0] and not has_cores_for(binding, needs[0], allocatable, node):
         return None
@@ -59,13 +65,9 @@ def fit_of(spec: PodSpec, node: Node) -> Fit | None:
     has = dict(node.extended)
     if any(has.get(name, 0) < amount for name, amount in spec.requests.extended):
         return None
-    limit: int | None = None
-    if policy is AlignmentPolicy.SINGLE_NUMA_NODE:
-        limit = 1
-    elif policy is AlignmentPolicy.RESTRICTED:
-        limit = restricted_width(real, needs)
-        if limit is None:
-            return None
+    limit, possible = limit_of(policy, real, needs)
+    if not possible:
+        return None
     least = 0
     if policy is AlignmentPolicy.BEST_EFFORT:
         least = fewest_cells(cells, needs) or 0
@@ -101,43 +103,6 @@ def _has_sets(spec: PodSpec, node: Node) -> bool:
 def _in_parts_of_cpus(spec: PodSpec) -> bool:
     """Return whether a container wants a part of a CPU that nobody else may have (C3)."""
     return spec.qos.owns_cpus and any(c.requests.cpu_milli % 1000 for c in spec.containers)
-
-
-def _aligned(spec: PodSpec, node: Node) -> tuple[Amounts, list[Amounts], list[Amounts]]:
-    """Return the need of every aligned resource, and each cell's allocatable amounts.
-
-    The second list has a cell for CPUs without a NUMA node, the third has not.
-    """
-    topology = node.machine.topology
-    allocatable = topology.online - node.reserved_cpus
-    owned = spec.requests.cpu_milli // 1000 if spec.qos.owns_cpus else 0
-    kinds = []
-    requests = spec.requests
-    for kind in sorted({request.type for request in requests.devices}):
-        devices = healthy(node, kind)
-        if all(d.numa_node is not None for d in devices):
-            kinds.append((requests.count_of(kind), [d.numa_node for d in devices]))
-    memory_bytes_in = node.memory_bytes_in()
-    pages_in = node.pages_in()
-    sizes = [h.page_bytes for h in spec.requests.hugepages]
-    needs = (
-        owned,
-        spec.requests.memory_bytes,
-        *(h.count for h in spec.requests.hugepages),
-        *(count for count, _ in kinds),
-    )
-    where = [topology.cpu[cpu].numa_node for cpu in allocatable]
-
-    def amounts(numa_node: int | None) -> Amounts:
-        return (
-            where.count(numa_node),
-            0 if numa_node is None else memory_bytes_in[numa_node],
-            *(0 if numa_node is None else pages_in.get((numa_node, size), 0) for size in sizes),
-            *(places.count(numa_node) for _, places in kinds),
-        )
-
-    real = [amounts(numa.id) for numa in topology.numa_nodes]
-    return needs, [*real, amounts(None)], real
 
 
 def _fewest_groups(wish: Locality, spec: PodSpec, node: Node) -> int | None:

@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Collection, Sequence
 
 from placer.state.account import Account
+from placer.state.container_parts import taken_by
 from placer.state.core_classes import core_classes
 from placer.state.slots import slots_of
 from placer_models.cluster import Instance
@@ -62,6 +63,10 @@ def recount(
             if any(problem.shape_of(index).pages)
             else (),
             shares=_shares(problem.shape_of(index), state, place, accounts[at], opened[place.node]),
+            containers=tuple(
+                taken_by(pod.spec, place.containers, container, instance.nodes[at], state, problem)
+                for container in (fit.containers if fit else ())
+            ),
         )
     return choices
 

@@ -22,7 +22,7 @@ from placer.search.solver import solve
 from placer_models.hints import merge
 from placer_models.placement import GaveUp, Infeasible, PodPlacement
 from placer_models.pod import Pod
-from placer_models.policy import AlignmentPolicy
+from placer_models.policy import AlignmentPolicy, AlignmentScope
 
 KAI_ROWS = table("kai")["rows"]
 STRICT = (AlignmentPolicy.RESTRICTED, AlignmentPolicy.SINGLE_NUMA_NODE)
@@ -94,9 +94,13 @@ def test_placer_takes_what_kai_admits_and_nothing_else(row: Row) -> None:
     """
     On a node with pods running where KAI says that less is free; to as many NUMA nodes.
     """
-    if "left_out" in row:
-        pytest.skip(row["left_out"])
-    pod = pod_of("p", AlignmentPolicy(row["policy"]), row["containers"], row.get("init", ()))
+    pod = pod_of(
+        "p",
+        AlignmentPolicy(row["policy"]),
+        row["containers"],
+        row.get("init", ()),
+        AlignmentScope(row["scope"]),
+    )
 
     places = placed(row["has"], free_in(row), [pod])
 

@@ -17,7 +17,7 @@ from placer_models.pod import (
     PodSpec,
     Resources,
 )
-from placer_models.policy import AlignmentPolicy, QosClass
+from placer_models.policy import AlignmentPolicy, AlignmentScope, QosClass
 from placer_models.topology import Cpu, NumaNode, Topology
 
 GIB_BYTES = 1 << 30
@@ -94,18 +94,23 @@ def pod_of(
     policy: AlignmentPolicy,
     containers: Sequence[Amounts],
     init: Sequence[Amounts] = (),
+    scope: AlignmentScope | None = None,
 ) -> Pod:
-    """Return a pod that owns its CPUs, or asks for none."""
+    """Return a pod that owns its CPUs, or asks for none; init containers may be sidecars."""
     parts = [
         *(
-            Container(f"init-{i}", _requests(need), ContainerRole.INIT)
+            Container(
+                f"init-{i}",
+                _requests(need),
+                ContainerRole.RESTARTABLE_INIT if need.get("sidecar") else ContainerRole.INIT,
+            )
             for i, need in enumerate(init)
         ),
         *(Container(f"app-{i}", _requests(need)) for i, need in enumerate(containers)),
     ]
     owns = any(part.requests.cpu_milli for part in parts)
     qos = QosClass.LSR if owns else QosClass.LS
-    return Pod(name, "default", PodSpec(tuple(parts), qos=qos, alignment=policy))
+    return Pod(name, "default", PodSpec(tuple(parts), qos=qos, alignment=policy, scope=scope))
 
 
 def _requests(need: Amounts) -> Resources:

@@ -10,6 +10,12 @@ from exact_checks import MakeWorld
 from needed_rules import is_needed
 from placer_models.cluster import Instance, Machine, Node
 from placer_models.cpsat.batch import RULES, Rule
+from placer_models.cpsat.containers import (
+    a_container_has_what_it_asks_for,
+    a_container_keeps_to_its_cells,
+    a_container_uses_the_cells_it_takes_from,
+    containers_share_what_the_pod_holds,
+)
 from placer_models.cpsat.exclusivity import (
     cpus_are_in_counted_cells,
     required_cores_are_not_shared,
@@ -45,7 +51,7 @@ from spices_exclusivity import apart_instance
 from spices_joint import joint_instance
 from spices_mig import mig_instance
 from spices_node_cpus import locality_instance
-from spices_numa import paged_instance
+from spices_numa import container_instance, paged_instance
 from spices_partitions import partitioned
 from spices_shares import sharing_instance
 from worlds import tiny_instance
@@ -98,6 +104,10 @@ WORLDS: dict[Rule, MakeWorld] = {
     shares_fit_their_device: sharing_instance,
     a_device_with_shares_is_opened: sharing_instance,
     gpus_in_part_are_a_set_too: sharing_instance,
+    a_container_has_what_it_asks_for: container_instance,
+    a_container_keeps_to_its_cells: container_instance,
+    a_container_uses_the_cells_it_takes_from: container_instance,
+    containers_share_what_the_pod_holds: container_instance,
     hugepages_fit: paged_instance,
     a_pod_has_the_hugepages_it_asks_for: paged_instance,
     a_pod_uses_the_cells_of_its_hugepages: paged_instance,

@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
+from random import Random
 
 import pytest
 import yaml
@@ -20,7 +21,7 @@ from placer_models.machines.catalogue import load_machine, machine_names
 from placer_models.pod import Gang, Pod
 from placer_models.policy import BindPolicy, Strength
 from placer_models.topology import Topology
-from spices_numa import paged_instance
+from spices_numa import container_spice, paged_instance
 from worlds import tiny_instances
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "instances").glob("*.yaml"))
@@ -108,12 +109,14 @@ def test_a_random_instance_is_read_back_as_it_was(
     assert read_back(instance_to_yaml(once, in_catalogue), tmp) == once
 
 
-@given(st.integers(0, 2**32 - 1).map(paged_instance))
-def test_a_random_instance_with_hugepages_is_read_back_as_it_was(
+@given(
+    st.integers(0, 2**32 - 1).map(lambda seed: container_spice(Random(seed), paged_instance(seed)))
+)
+def test_a_random_instance_with_words_of_numa_is_read_back_as_it_was(
     tmp_path_factory: pytest.TempPathFactory, world: Instance
 ) -> None:
     """
-    Hugepages of machines, nodes, pods and running pods are not lost either.
+    Hugepages of machines, nodes, pods and running pods are not lost either, nor scopes.
     """
     once = read_back(instance_to_yaml(world, in_catalogue), tmp_path_factory.mktemp("paged"))
 

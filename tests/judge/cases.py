@@ -1,6 +1,7 @@
 """The edges of all rules."""
 
 from judge.cases_apart import APART_CASES
+from judge.cases_containers import CONTAINER_PART_CASES
 from judge.cases_cpus import CONTAINER_CASES, OWNED_CASES, POOL_CASES
 from judge.cases_extended import EXTENDED_CASES
 from judge.cases_hugepages import HUGEPAGES_CASES
@@ -28,5 +29,6 @@ CASES = (
     *SHARE_CASES,
     *EXTENDED_CASES,
     *ALIGNMENT_CASES,
+    *CONTAINER_PART_CASES,
     *GANG_CASES,
 )

@@ -5,6 +5,13 @@ from dataclasses import dataclass
 
 from ortools.sat.python.cp_model import CpModel
 
+from placer_models.cpsat.containers import (
+    a_container_has_what_it_asks_for,
+    a_container_keeps_to_its_cells,
+    a_container_uses_the_cells_it_takes_from,
+    best_effort_containers_need_their_fewest_cells,
+    containers_share_what_the_pod_holds,
+)
 from placer_models.cpsat.cpus import (
     a_pod_owns_the_cpus_it_asks_for,
     cores_fit,
@@ -98,6 +105,10 @@ RULES: tuple[Rule, ...] = (
     a_pod_has_the_hugepages_it_asks_for,
     a_pod_uses_the_cells_of_its_hugepages,
     a_pod_keeps_to_its_cells,
+    a_container_has_what_it_asks_for,
+    containers_share_what_the_pod_holds,
+    a_container_uses_the_cells_it_takes_from,
+    a_container_keeps_to_its_cells,
     a_pod_has_the_devices_it_asks_for,
     a_pod_has_one_gpu_set,
     devices_fit,
@@ -123,12 +134,13 @@ RULES: tuple[Rule, ...] = (
 CUTS: tuple[Rule, ...] = (
     best_effort_needs_its_fewest_cells,
     a_pod_touches_its_fewest_groups,
-    equal_units_come_in_order,
     devices_are_opened_in_order,
     spread_threads_are_on_counted_cores,
     a_remainder_is_on_a_core_of_its_own,
     an_opened_node_holds_what_it_has,
     equal_offers_are_used_in_order,
+    best_effort_containers_need_their_fewest_cells,
+    equal_units_come_in_order,
 )
 """What helps the search: true of some best placement, so that no tier suffers."""
 

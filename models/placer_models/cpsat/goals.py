@@ -86,6 +86,12 @@ def alignment(model: CpModel, problem: Problem, x: Decisions) -> Expression:
             for seat in x.seats
             if seat.used and seat.fit.alignment is AlignmentPolicy.BEST_EFFORT
         ]
+        + [
+            LinearExpr.sum(list(container.used)) - container.fit.fewest_cells * seat.count
+            for seat in x.seats
+            for container in seat.containers
+            if container.fit.alignment is AlignmentPolicy.BEST_EFFORT
+        ]
     )
 
 

@@ -18,6 +18,8 @@ def pinned(
 ) -> tuple[Expression, ...]:
     """Return what the pod of a seat takes from each cell; empty: from anywhere.
 
+    It is said where a policy asks which cells the pod, or a container of it, uses.
+
     Args:
         model: Gets the variables.
         held: What each cell has.
@@ -27,9 +29,9 @@ def pinned(
         name: Of the variables, ending in ``]``.
 
     """
-    if not used or not need:
+    if not need or not (used or fit.containers):
         return ()
-    if len(held) == 1 or fit.cell_limit == 1:
+    if used and (len(held) == 1 or fit.cell_limit == 1):
         return tuple(need * literal for literal in used)
     return tuple(
         model.new_int_var(0, min(amount, need), f"{name[:-1]},{i}]")

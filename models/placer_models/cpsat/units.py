@@ -65,7 +65,7 @@ def _countable(problem: Problem, index: int) -> bool:
         fit = problem.fits[index][node.kind]
         if fit is None:
             continue
-        if fit.joint is not None:
+        if fit.joint is not None or fit.containers:
             return False
         by_cell = len(node.cells) > 1 or not shape.held_in_cells
         aligned = fit.alignment is not AlignmentPolicy.NONE and by_cell

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
+from placer_models.cpsat.container_seats import ContainerSeat, container_seats
 from placer_models.cpsat.expression import Expression
 from placer_models.cpsat.guests import Guest, guest_of
 from placer_models.cpsat.joint_seats import JointSeat, joint_seat
@@ -59,6 +60,8 @@ class Seat:
         picks: The GPU sets that the pod can have, each with its literal; empty where
             it can have any and all are equally good. A seat with these has one pod at most.
         gpu_set: The worth of any GPU set where there are no picks.
+        containers: Its containers, where each is aligned for itself. A seat with these
+            has one pod at most.
         joint: Devices that are wanted side by side. A seat with these has one pod at most.
         packages: Which packages the pod touches, where it would like few; None where it
             has no such wish. A seat with this has one pod at most.
@@ -81,6 +84,7 @@ class Seat:
     takes: tuple[SeatTake, ...]
     picks: tuple[tuple[Selection, IntVar], ...]
     gpu_set: Selection | None
+    containers: tuple[ContainerSeat, ...]
     joint: JointSeat | None
     packages: Span | None = None
     caches: Span | None = None
@@ -257,6 +261,7 @@ def _seat(model: CpModel, problem: Problem, index: int, unit: Unit, node_index: 
         ),
         caches=span_of(model, [c.cache for c in node.cores], fit.fewest_caches, f"cache{name}"),
         guest=guest_of(model, problem, node, shape, [part.threads for part in cores], name),
+        containers=container_seats(model, node, shape, fit, name),
     )
 
 

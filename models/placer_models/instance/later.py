@@ -11,7 +11,6 @@ _LATER = {
     "distribute-cpus-across-numa": "NUMA nodes are chosen by the tiers",
     "strict-cpu-reservation": "reserved CPUs are part of the pools",
     "numaAllocateStrategy": "NUMA nodes are chosen by the tiers",
-    "numaScope": "NUMA policies hold for the whole pod",
     "networkTopology": "members gather on a node or nowhere",
 }
 

@@ -98,6 +98,7 @@ class NodeReader:
                     extended,
                     part.offered,
                     modes,
+                    part.numa_scope,
                 )
             )
         return tuple(nodes)

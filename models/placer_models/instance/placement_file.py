@@ -1,7 +1,7 @@
 """The document of ``kind: Placement``: what solve writes and verify reads (DESIGN 7)."""
 
-from collections.abc import Iterable, Mapping
-from typing import Annotated, Literal, assert_never
+from collections.abc import Callable, Iterable, Mapping
+from typing import Literal, assert_never
 
 from pydantic import Field
 
@@ -10,12 +10,17 @@ from placer_models.cpuset import format_cpu_list, parse_cpu_list
 from placer_models.instance.claims import Claims, TierClaim
 from placer_models.instance.documents import Document
 from placer_models.instance.faults import Faults, Place
-from placer_models.instance.fields import CpuList, Minor, Part
+from placer_models.instance.fields import CpuList, Part
 from placer_models.instance.held import (
     DeviceMemory,
     memory_of_devices,
-    resources_of,
-    share_of,
+)
+from placer_models.instance.placement_parts import (
+    HeldEntry,
+    devices_to_json,
+    held_by,
+    hugepages_to_json,
+    memory_to_json,
 )
 from placer_models.instance.validate import check
 from placer_models.placement import (
@@ -32,31 +37,18 @@ from placer_models.placement import (
     Unplaced,
 )
 from placer_models.pod import pods_of
-from placer_models.quantity import format_bytes, parse_bytes
 
 Json = dict[str, object]
 
-Bytes = Annotated[int, Field(ge=0, le=2**60)]
 
-
-class ContainerEntry(Part):
-    """The CPUs of one container."""
+class ContainerEntry(HeldEntry):
+    """The CPUs of one container; what else of the pod's it has where that is its own."""
 
     name: str
     cpuset: CpuList = ""
 
 
-class DeviceEntry(Part):
-    """One device that a pod holds."""
-
-    type: str
-    minor: Minor
-    id: str = ""
-    resources: dict[str, Bytes] = Field(default_factory=dict)
-    vfs: tuple[Minor, ...] = ()
-
-
-class PodEntry(Part):
+class PodEntry(HeldEntry):
     """Where one pod runs."""
 
     name: str
@@ -65,9 +57,6 @@ class PodEntry(Part):
     node: str
     cpuset: CpuList = ""
     containers: tuple[ContainerEntry, ...] = ()
-    memory: dict[str, Bytes] = Field(default_factory=dict)
-    hugepages: dict[str, dict[str, Bytes]] = Field(default_factory=dict)
-    devices: tuple[DeviceEntry, ...] = ()
     env: dict[str, str] = Field(default_factory=dict)
 
 
@@ -203,43 +192,38 @@ def _tier(value: TierValue) -> Json:
 
 
 def _pod(pod: PodPlacement, memory_of: DeviceMemory) -> Json:
-    hugepages: dict[str, dict[str, int]] = {}
-    for numa, page_bytes, pages in pod.hugepages:
-        hugepages.setdefault(str(numa), {})[format_bytes(page_bytes)] = pages
+    def devices(grants: Iterable[DeviceGrant]) -> list[Json]:
+        return devices_to_json(grants, pod.node, memory_of)
+
     return {
         "name": pod.name,
         "namespace": pod.namespace,
         "gang": pod.gang,
         "node": pod.node,
         "cpuset": format_cpu_list(pod.cpuset),
-        "containers": [
-            {"name": c.name, "cpuset": format_cpu_list(c.cpuset)} for c in pod.containers
-        ],
-        "memory": {str(numa): size for numa, size in pod.memory_bytes},
-        "hugepages": hugepages,
-        "devices": [
-            {
-                "type": d.type,
-                "minor": d.minor,
-                "id": d.id,
-                "resources": resources_of(d, memory_of.get((pod.node, d.type, d.minor), 0)),
-                "vfs": [],
-            }
-            for d in pod.devices
-        ],
+        "containers": [_container(container, devices) for container in pod.containers],
+        "memory": memory_to_json(pod.memory_bytes),
+        "hugepages": hugepages_to_json(pod.hugepages),
+        "devices": devices(pod.devices),
         "env": dict(pod.env),
     }
 
 
+def _container(
+    container: ContainerPlacement, devices: Callable[[Iterable[DeviceGrant]], list[Json]]
+) -> Json:
+    written: Json = {"name": container.name, "cpuset": format_cpu_list(container.cpuset)}
+    if container.memory_bytes:
+        written["memory"] = memory_to_json(container.memory_bytes)
+    if container.hugepages:
+        written["hugepages"] = hugepages_to_json(container.hugepages)
+    if container.devices:
+        written["devices"] = devices(container.devices)
+    return written
+
+
 def _placed(entry: PodEntry, place: Place, faults: Faults) -> PodPlacement:
-    pages = []
-    for numa, counts in entry.hugepages.items():
-        for size, count in counts.items():
-            at = place.at("hugepages", numa, size)
-            try:
-                pages.append((_id(numa, at, faults), parse_bytes(size), count))
-            except ValueError as error:
-                faults.add(at, str(error))
+    memory_bytes, hugepages, devices = held_by(entry, place, faults)
     return PodPlacement(
         name=entry.name,
         namespace=entry.namespace,
@@ -247,37 +231,15 @@ def _placed(entry: PodEntry, place: Place, faults: Faults) -> PodPlacement:
         node=entry.node,
         cpuset=parse_cpu_list(entry.cpuset),
         containers=tuple(
-            ContainerPlacement(c.name, parse_cpu_list(c.cpuset)) for c in entry.containers
-        ),
-        memory_bytes=_no_zeros(
-            (_id(numa, place.at("memory", numa), faults), size)
-            for numa, size in entry.memory.items()
-        ),
-        hugepages=tuple(sorted(page for page in pages if page[2])),
-        devices=tuple(
-            sorted(
-                (
-                    DeviceGrant(
-                        d.type,
-                        d.minor,
-                        d.id,
-                        share_of(d.type, d.resources, place.at("devices", i, "resources"), faults),
-                    )
-                    for i, d in enumerate(entry.devices)
-                ),
-                key=lambda grant: (grant.type, grant.minor),
+            ContainerPlacement(
+                c.name,
+                parse_cpu_list(c.cpuset),
+                *held_by(c, place.at("containers", i), faults),
             )
+            for i, c in enumerate(entry.containers)
         ),
+        memory_bytes=memory_bytes,
+        hugepages=hugepages,
+        devices=devices,
         env=tuple(sorted(entry.env.items())),
     )
-
-
-def _no_zeros(pairs: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
-    return tuple(sorted((numa, size) for numa, size in pairs if size))
-
-
-def _id(text: str, place: Place, faults: Faults) -> int:
-    if text.isascii() and text.isdigit() and len(text) <= 5:
-        return int(text)
-    faults.add(place, "the key is the id of a NUMA node, such as '0'")
-    return 0

@@ -12,6 +12,7 @@ from placer_models.instance.shares import check_containers
 from placer_models.pod import Container, ContainerRole, Gang, GangGroup, Pod, PodSpec, Resources
 from placer_models.policy import (
     AlignmentPolicy,
+    AlignmentScope,
     BindPolicy,
     DeviceScope,
     ExclusivePolicy,
@@ -100,6 +101,14 @@ class PodReader:
                     f"the qos of this pod is {qos}{why}; {field} needs CPUs of its own: "
                     "qos LSE or LSR",
                 )
+        if part.numa_scope is AlignmentScope.CONTAINER and any(
+            asked.share for c in containers for asked in c.requests.devices
+        ):
+            self._faults.add(
+                place.at("numaScope"),
+                "shares of devices are not parted among containers yet; ask for whole "
+                "devices, or leave it out",
+            )
         return PodSpec(
             containers=containers,
             qos=qos,
@@ -117,6 +126,7 @@ class PodReader:
             locality=part.cpu_locality,
             exclusive=exclusive,
             exclusive_strength=apart,
+            scope=part.numa_scope,
         )
 
     def _scopes(

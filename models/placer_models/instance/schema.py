@@ -25,7 +25,14 @@ from placer_models.instance.fields import (
 )
 from placer_models.instance.machine_schema import MachineFile
 from placer_models.pod import ContainerRole
-from placer_models.policy import BindPolicy, DeviceScope, JointScope, PartitionPolicy, QosClass
+from placer_models.policy import (
+    AlignmentScope,
+    BindPolicy,
+    DeviceScope,
+    JointScope,
+    PartitionPolicy,
+    QosClass,
+)
 
 API_VERSION = "placer/v1"
 
@@ -66,6 +73,7 @@ class NodePart(Part):
     cpu_locality: Localities | None = None
     kubelet: KubeletPart = KubeletPart()
     numa_policy: Alignment | None = None
+    numa_scope: AlignmentScope | None = None
     unhealthy_devices: dict[str, tuple[Minor, ...]] = Field(default_factory=dict)
     cordoned: bool = False
     hugepages: Pages = Field(
@@ -182,6 +190,7 @@ class SpecPart(Part):
     cpu_locality: Localities = ()
     cpu_exclusive_policy: ExclusiveWish | None = None
     numa_policy: Alignment | None = None
+    numa_scope: AlignmentScope | None = None
     node_selector: dict[str, str] = Field(default_factory=dict)
     joint_allocate: JointPart | None = None
     required_topology_scope: dict[str, DeviceScope] = Field(default_factory=dict)

@@ -117,6 +117,8 @@ def _node(node: Node, machine: str) -> Json:
         written["cpuLocality"] = [wish.value for wish in node.locality]
     if node.alignment is not AlignmentPolicy.NONE:
         written["numaPolicy"] = node.alignment.value
+    if node.scope is not None:
+        written["numaScope"] = node.scope.value
     if node.unhealthy:
         written["unhealthyDevices"] = _minors(
             [DeviceGrant(kind, minor) for kind, minor in sorted(node.unhealthy)]
@@ -196,6 +198,8 @@ def _pod(pod: Pod) -> Json:
         written.update(_exclusive(spec))
     if spec.alignment is not AlignmentPolicy.NONE:
         written["numaPolicy"] = spec.alignment.value
+    if spec.scope is not None:
+        written["numaScope"] = spec.scope.value
     if spec.node_selector:
         written["nodeSelector"] = dict(spec.node_selector)
     if spec.joint is not None:

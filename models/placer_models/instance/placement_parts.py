@@ -1,0 +1,102 @@
+"""What pods and containers hold, as the document of ``kind: Placement`` says it."""
+
+from collections.abc import Iterable
+from typing import Annotated
+
+from pydantic import Field
+
+from placer_models.instance.faults import Faults, Place
+from placer_models.instance.fields import Minor, Part
+from placer_models.instance.held import DeviceMemory, resources_of, share_of
+from placer_models.placement import DeviceGrant
+from placer_models.quantity import format_bytes, parse_bytes
+
+Json = dict[str, object]
+
+Bytes = Annotated[int, Field(ge=0, le=2**60)]
+
+Held = tuple[tuple[tuple[int, int], ...], tuple[tuple[int, int, int], ...], tuple[DeviceGrant, ...]]
+"""Memory, hugepages and devices, each as in ``PodPlacement``."""
+
+
+class DeviceEntry(Part):
+    """One device that a pod holds."""
+
+    type: str
+    minor: Minor
+    id: str = ""
+    resources: dict[str, Bytes] = Field(default_factory=dict)
+    vfs: tuple[Minor, ...] = ()
+
+
+class HeldEntry(Part):
+    """What a pod holds by place, or one container of it."""
+
+    memory: dict[str, Bytes] = Field(default_factory=dict)
+    hugepages: dict[str, dict[str, Bytes]] = Field(default_factory=dict)
+    devices: tuple[DeviceEntry, ...] = ()
+
+
+def held_by(entry: HeldEntry, place: Place, faults: Faults) -> Held:
+    """Read what an entry holds, in order and without zeros; what is wrong is a fault."""
+    pages = []
+    for numa, counts in entry.hugepages.items():
+        for size, count in counts.items():
+            at = place.at("hugepages", numa, size)
+            try:
+                pages.append((_id(numa, at, faults), parse_bytes(size), count))
+            except ValueError as error:
+                faults.add(at, str(error))
+    memory = [
+        (_id(numa, place.at("memory", numa), faults), size) for numa, size in entry.memory.items()
+    ]
+    devices = [
+        DeviceGrant(
+            d.type,
+            d.minor,
+            d.id,
+            share_of(d.type, d.resources, place.at("devices", i, "resources"), faults),
+        )
+        for i, d in enumerate(entry.devices)
+    ]
+    return (
+        tuple(sorted((numa, size) for numa, size in memory if size)),
+        tuple(sorted(page for page in pages if page[2])),
+        tuple(sorted(devices, key=lambda grant: (grant.type, grant.minor))),
+    )
+
+
+def memory_to_json(held: Iterable[tuple[int, int]]) -> Json:
+    """Return bytes by NUMA node."""
+    return {str(numa): size for numa, size in held}
+
+
+def hugepages_to_json(held: Iterable[tuple[int, int, int]]) -> Json:
+    """Return pages by NUMA node and size."""
+    written: dict[str, dict[str, int]] = {}
+    for numa, page_bytes, pages in held:
+        written.setdefault(str(numa), {})[format_bytes(page_bytes)] = pages
+    return {**written}
+
+
+def devices_to_json(
+    grants: Iterable[DeviceGrant], node: str, memory_of: DeviceMemory
+) -> list[Json]:
+    """Return the devices that are held on a node."""
+    return [
+        {
+            "type": d.type,
+            "minor": d.minor,
+            "id": d.id,
+            "resources": resources_of(d, memory_of.get((node, d.type, d.minor), 0)),
+            "vfs": [],
+        }
+        for d in grants
+    ]
+
+
+def _id(text: str, place: Place, faults: Faults) -> int:
+    if text.isascii() and text.isdigit() and len(text) <= 5:
+        return int(text)
+    faults.add(place, "the key is the id of a NUMA node, such as '0'")
+    return 0

@@ -1,0 +1,231 @@
+"""A place for a pod whose containers are aligned each for itself (C12).
+
+Containers are put down one after the other, each on a set of cells that holds what it
+asks for; what they have from each cell then decides the cores and devices of the pod.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from operator import sub
+from typing import NamedTuple
+
+from placer.greedy.cores import capacity, pick_cores
+from placer.greedy.devices import Devices, pick_devices
+from placer.greedy.masks import masks
+from placer.greedy.residual import NO_CORES, Residual
+from placer_models.alignment import width
+from placer_models.container_fit import ContainerFit
+from placer_models.device import GPU
+from placer_models.links import Selection, best_selection, pair_minimum, pair_sum
+from placer_models.policy import AlignmentPolicy
+from placer_models.problem import CoreTake, Fit, Shape
+
+Rows = list[list[int]]
+"""For each good what each cell holds of it, and last what is in no cell."""
+
+
+class Parts(NamedTuple):
+    """A place for a pod and its containers.
+
+    Attributes:
+        containers: As in ``Choice``.
+        beyond: Cells that containers under BestEffort use beyond the fewest.
+
+    """
+
+    cores: tuple[CoreTake, ...]
+    memory: tuple[int, ...]
+    pages: tuple[tuple[int, ...], ...]
+    devices: Devices
+    containers: tuple[tuple[tuple[int, ...], ...], ...]
+    beyond: int
+
+
+def pick_parts(residual: Residual, shape: Shape, fit: Fit) -> Parts | None:
+    """Return a place in which every container keeps its policy; None: none was found."""
+    everywhere = tuple(range(len(residual.memory)))
+    picked: Devices | None = None
+    banks = residual.layout.banks
+    # Where devices depend on one another, those of the pod come first.
+    if fit.joint or shape.scopes or any(bank.cuts or bank.board.honored for bank in banks):
+        picked = pick_devices(residual, shape, fit.joint, everywhere)
+        if picked is None:
+            return None
+    left = _supply(residual, shape, fit, residual.devices if picked is None else picked.counts)
+    lasting = [i for i, container in enumerate(fit.containers) if container.lasts]
+    largest = sorted(lasting, key=lambda i: fit.containers[i].need, reverse=True)
+    for order in (largest, lasting, lasting[::-1]):
+        dealt = _deal(residual, shape, fit, order, left)
+        if dealt is None:
+            continue
+        held, parts = dealt
+        found = _inside(residual, shape, fit, held, picked)
+        if found is not None:
+            cores, devices = found
+            return Parts(
+                cores,
+                tuple(held[1][:-1]),
+                tuple(tuple(row[:-1]) for row in held[2 : 2 + len(shape.pages)])
+                if any(shape.pages)
+                else (),
+                devices,
+                tuple(tuple(map(tuple, part)) for part in parts),
+                _beyond(fit, parts),
+            )
+    return None
+
+
+def _supply(residual: Residual, shape: Shape, fit: Fit, free: Sequence[tuple[int, ...]]) -> Rows:
+    cells = len(residual.memory)
+    cpus = [0] * (cells + 1)
+    if shape.owned_cpus:
+        for facts, left in zip(residual.layout.classes, residual.cores, strict=True):
+            cpus[facts.cell] += capacity(facts, left, fit)
+    rows = [cpus, [*residual.memory, 0], *([*pages, 0] for pages in residual.pages)]
+    for kind, _ in shape.devices:
+        devices = [0] * (cells + 1)
+        for bank, counts in zip(residual.layout.banks, free, strict=True):
+            for cell, count in zip(bank.cells, counts, strict=True):
+                if bank.type == kind:
+                    devices[-1 if cell is None else cell] += count
+        rows.append(devices)
+    return rows
+
+
+def _deal(
+    residual: Residual, shape: Shape, fit: Fit, order: Sequence[int], supply: Rows
+) -> tuple[Rows, list[Rows]] | None:
+    """Return what the pod holds and what each container has of it; None: one finds none."""
+    total = (shape.owned_cpus, shape.memory, *shape.pages, *(n for _, n in shape.devices))
+    left = [list(row) for row in supply]
+    held = [[0] * len(row) for row in supply]
+    parts: list[Rows] = [[] for _ in fit.containers]
+    inits = [i for i, container in enumerate(fit.containers) if not container.lasts]
+    for i in (*order, *inits):
+        container = fit.containers[i]
+        again = [[0] * len(row) for row in held]
+        if not container.lasts:
+            again = [list(row) for row in held]
+            for sidecar in container.beside:
+                again = [list(map(sub, a, b)) for a, b in zip(again, parts[sidecar], strict=True)]
+        spare = [most - sum(row) for most, row in zip(total, held, strict=True)]
+        found = _part(residual, container, left, again, spare)
+        if found is None:
+            return None
+        parts[i], more = found
+        held = [list(map(sum, zip(a, b, strict=True))) for a, b in zip(held, more, strict=True)]
+        left = [list(map(sub, a, b)) for a, b in zip(left, more, strict=True)]
+    for good, most in enumerate(total):  # what no container has, such as a rest of memory
+        for place, amount in enumerate(left[good]):
+            taken = min(amount, most - sum(held[good]))
+            held[good][place] += taken
+    return held, parts
+
+
+def _part(
+    residual: Residual,
+    container: ContainerFit,
+    left: Rows,
+    again: Rows,
+    spare: Sequence[int],
+) -> tuple[Rows, Rows] | None:
+    """Return what the container has, and how much more the pod then holds."""
+    cells = range(len(residual.memory))
+    in_no_cell = [a[-1] + f[-1] for a, f in zip(again, left, strict=True)]
+    need = tuple(max(0, n - f) for n, f in zip(container.need, in_no_cell, strict=True))
+    amounts = [tuple(a[cell] + f[cell] for a, f in zip(again, left, strict=True)) for cell in cells]
+    for size in _sizes(residual, container, need, amounts):
+        for mask in masks(amounts, need, size, cells):
+            found = _pour(container.need, mask, left, again, spare)
+            if found is not None:
+                return found
+    return None
+
+
+def _sizes(
+    residual: Residual,
+    container: ContainerFit,
+    need: tuple[int, ...],
+    amounts: list[tuple[int, ...]],
+) -> Iterator[int]:
+    if container.cell_limit is not None:
+        for cell, real in enumerate(residual.layout.real):
+            if not real:
+                amounts[cell] = (0,) * len(need)
+        yield container.cell_limit
+        return
+    fewest = [width([held[i] for held in amounts], want) for i, want in enumerate(need)]
+    if None not in fewest:
+        yield from range(max(count or 0 for count in fewest), len(amounts) + 1)
+
+
+def _pour(
+    need: Sequence[int], mask: Sequence[int], left: Rows, again: Rows, spare: Sequence[int]
+) -> tuple[Rows, Rows] | None:
+    """Take each good from the mask: first what the pod holds already, then more of it."""
+    part, more = [], []
+    for want, free, held, room in zip(need, left, again, spare, strict=True):
+        places = [*mask, len(free) - 1]
+        mine, fresh = [0] * len(free), [0] * len(free)
+        for place in places:
+            mine[place] = min(want, held[place])
+            want -= mine[place]
+        for place in sorted(places, key=lambda at: (at < len(free) - 1, -free[at])):
+            fresh[place] = min(want, free[place])
+            want -= fresh[place]
+        if want or sum(fresh) > room:
+            return None
+        part.append(list(map(sum, zip(mine, fresh, strict=True))))
+        more.append(fresh)
+    return part, more
+
+
+def _inside(
+    residual: Residual, shape: Shape, fit: Fit, held: Rows, picked: Devices | None
+) -> tuple[tuple[CoreTake, ...], Devices] | None:
+    """Return cores and devices that are as many in each cell as the pod holds there."""
+    cores = [NO_CORES] * len(residual.cores)
+    for cell, cpus in enumerate(held[0][:-1]):
+        if cpus:
+            takes = pick_cores(residual, replace(shape, owned_cpus=cpus), fit, (cell,), ())
+            if takes is None:
+                return None
+            cores = [b if a is NO_CORES else a for a, b in zip(cores, takes, strict=True)]
+    if picked is not None:
+        return tuple(cores), picked
+    counts = [(0,) * len(free) for free in residual.devices]
+    gpus: Selection | None = None
+    wants = zip(shape.devices, held[2 + len(shape.pages) :], strict=True)
+    for (kind, _), places in wants:
+        position = next(i for i, b in enumerate(residual.layout.banks) if b.type == kind)
+        bank, free = residual.layout.banks[position], residual.devices[position]
+        for cell, want in enumerate(places):
+            if not want:
+                continue
+            home = None if cell == len(places) - 1 else cell
+            here = tuple(n if at == home else 0 for n, at in zip(free, bank.cells, strict=True))
+            found = best_selection(bank.board, want, here)
+            if found is None:
+                return None
+            counts[position] = tuple(
+                a + b for a, b in zip(counts[position], found.counts, strict=True)
+            )
+        if kind == GPU:
+            taken = counts[position]
+            gpus = Selection(taken, pair_minimum(bank.board, taken), pair_sum(bank.board, taken))
+    used = frozenset(
+        cell
+        for bank, taken in zip(residual.layout.banks, counts, strict=True)
+        for cell, n in zip(bank.cells, taken, strict=True)
+        if n and cell is not None
+    )
+    return tuple(cores), Devices(tuple(counts), gpus, used)
+
+
+def _beyond(fit: Fit, parts: Sequence[Rows]) -> int:
+    beyond = 0
+    for container, rows in zip(fit.containers, parts, strict=True):
+        if container.alignment is AlignmentPolicy.BEST_EFFORT:
+            used = sum(any(amounts) for amounts in zip(*(row[:-1] for row in rows), strict=True))
+            beyond += used - container.fewest_cells
+    return beyond

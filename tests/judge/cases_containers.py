@@ -1,0 +1,125 @@
+"""The edges of what containers hold where each is aligned for itself."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from judge.hand import ALL_CPUS, Case, asks, node, placed, put, world
+from placer_models.cpuset import parse_cpu_list
+from placer_models.placement import ContainerPlacement, DeviceGrant, PodPlacement
+from placer_models.pod import Container, ContainerRole, Pod, PodSpec, Resources
+from placer_models.policy import AlignmentPolicy, AlignmentScope, QosClass
+
+APP, INIT, SIDECAR = ContainerRole.APP, ContainerRole.INIT, ContainerRole.RESTARTABLE_INIT
+SINGLE, RESTRICTED = AlignmentPolicy.SINGLE_NUMA_NODE, AlignmentPolicy.RESTRICTED
+LS, LSR = QosClass.LS, QosClass.LSR
+
+
+def apart(
+    *containers: tuple[ContainerRole, Resources],
+    qos: QosClass = LS,
+    policy: AlignmentPolicy = SINGLE,
+    scope: AlignmentScope | None = AlignmentScope.CONTAINER,
+) -> Pod:
+    """Return a pod ``a`` whose containers ``c0``, ``c1``, … are aligned each for itself."""
+    parts = tuple(Container(f"c{i}", asked, role) for i, (role, asked) in enumerate(containers))
+    return Pod("a", "default", PodSpec(parts, qos=qos, alignment=policy, scope=scope))
+
+
+def part(
+    cpus: str = ALL_CPUS, memory: Mapping[int, int] | None = None, gpus: Sequence[int] = ()
+) -> ContainerPlacement:
+    """Return what one container has."""
+    return ContainerPlacement(
+        "",
+        parse_cpu_list(cpus),
+        memory_bytes=tuple(sorted((memory or {}).items())),
+        devices=tuple(DeviceGrant("gpu", minor) for minor in gpus),
+    )
+
+
+def holding(place: PodPlacement, *parts: ContainerPlacement) -> PodPlacement:
+    """Return the place with the parts of its containers."""
+    named = tuple(replace(each, name=f"c{i}") for i, each in enumerate(parts))
+    return replace(place, containers=named)
+
+
+TWO = apart((APP, asks(memory=3)), (APP, asks(memory=3)))
+SPREAD = put("a", ALL_CPUS, memory={0: 3, 1: 3})
+OWNERS = apart((APP, asks(2)), (APP, asks(2)), qos=LSR)
+REUSE = apart((INIT, asks(gpus=2)), (APP, asks(gpus=2)))
+GUARDED = apart((SIDECAR, asks(gpus=1)), (INIT, asks(gpus=1)), (APP, asks(gpus=1)))
+
+CONTAINER_PART_CASES = (
+    Case(
+        "alignment",
+        "containers of one pod are on NUMA nodes of their own",
+        world(TWO),
+        good=placed(holding(SPREAD, part(memory={0: 3}), part(memory={1: 3}))),
+        bad=placed(holding(SPREAD, part(memory={0: 2, 1: 1}), part(memory={0: 1, 1: 2}))),
+    ),
+    Case(
+        "alignment",
+        "the CPUs of each container are on one NUMA node",
+        world(OWNERS),
+        good=placed(holding(put("a", "2-5"), part("2-3"), part("4-5"))),
+        bad=placed(holding(put("a", "2-5"), part("2,4"), part("3,5"))),
+    ),
+    Case(
+        "alignment",
+        "Restricted: each container has a width of its own",
+        world(apart((APP, asks(gpus=3)), (APP, asks(gpus=1)), policy=RESTRICTED)),
+        good=placed(
+            holding(put("a", ALL_CPUS, gpus=range(4)), part(gpus=range(3)), part(gpus=[3]))
+        ),
+        bad=placed(
+            holding(
+                put("a", ALL_CPUS, memory={0: 1}, gpus=range(4)),
+                part(gpus=range(3)),
+                part(memory={0: 1}, gpus=[3]),
+            )
+        ),
+        bad_world=world(
+            apart((APP, asks(gpus=3)), (APP, asks(memory=1, gpus=1)), policy=RESTRICTED)
+        ),
+    ),
+    Case(
+        "alignment",
+        "pod and node agree on the scope",
+        world(TWO, nodes=[replace(node(), scope=AlignmentScope.CONTAINER)]),
+        good=placed(holding(SPREAD, part(memory={0: 3}), part(memory={1: 3}))),
+        bad=placed(holding(SPREAD, part(memory={0: 3}), part(memory={1: 3}))),
+        bad_world=world(TWO, nodes=[replace(node(), scope=AlignmentScope.POD)]),
+    ),
+    Case(
+        "container-parts",
+        "a container has the memory that it asks for",
+        world(TWO),
+        good=placed(holding(SPREAD, part(memory={0: 3}), part(memory={1: 3}))),
+        bad=placed(holding(SPREAD, part(memory={0: 3}), part(memory={1: 2}))),
+    ),
+    Case(
+        "container-parts",
+        "what containers have together their pod has",
+        world(TWO),
+        good=placed(holding(SPREAD, part(memory={1: 3}), part(memory={0: 3}))),
+        bad=placed(holding(SPREAD, part(memory={0: 3}), part(memory={0: 3}))),
+    ),
+    Case(
+        "container-parts",
+        "an init container has a part of what the pod holds",
+        world(REUSE),
+        good=placed(holding(put("a", ALL_CPUS, gpus=[2, 3]), part(gpus=[2, 3]), part(gpus=[2, 3]))),
+        bad=placed(holding(put("a", ALL_CPUS, gpus=[2, 3]), part(gpus=[0, 1]), part(gpus=[2, 3]))),
+    ),
+    Case(
+        "container-parts",
+        "an init container has nothing of the sidecars before it",
+        world(GUARDED),
+        good=placed(
+            holding(put("a", ALL_CPUS, gpus=[0, 2]), part(gpus=[0]), part(gpus=[2]), part(gpus=[2]))
+        ),
+        bad=placed(
+            holding(put("a", ALL_CPUS, gpus=[0, 2]), part(gpus=[0]), part(gpus=[0]), part(gpus=[2]))
+        ),
+    ),
+)
