@@ -1,5 +1,6 @@
 """The ``placer`` command: its sub-commands, and what becomes of errors."""
 
+import gc
 import os
 import sys
 import traceback
@@ -66,6 +67,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _fail(
             "standard output is closed; give it a place, if only /dev/null", Exit.BAD_INPUT
         )
+    # A command ends soon, and what it reads stays in use: looking through all of it for
+    # garbage again and again takes as long as reading a big file.
+    gc.set_threshold(100_000, 50, 100)
     try:
         code = typer.main.get_command(app).main(
             None if arguments is None else list(arguments),

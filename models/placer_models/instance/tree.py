@@ -85,10 +85,12 @@ class Builder:
 
     def scalar(self, text: str, *, quoted: bool, line: int) -> None:
         """Add a key or a value."""
-        if self.wants_key:
-            self._key(Scalar(text, quoted, line))
+        # Values of a mapping and items of a list make up a file: they come first here.
+        node = Scalar(text, quoted, line)
+        if self._keys and self._keys[-1] is None and type(self._open[-1]) is Mapping:
+            self._key(node)
         else:
-            self._add(Scalar(text, quoted, line))
+            self._add(node)
 
     def start(self, node: Mapping | Listing) -> None:
         """Open a mapping or a list."""
@@ -147,19 +149,36 @@ def plain(tree: Tree, as_text: frozenset[Path] = frozenset(), path: Path = ()) -
     everything else is text, and so are the scalars at the paths ``as_text``. YAML's
     own ideas (``no``, ``0o17``, ``1_000``, ``1:30``, dates) are text for that reason.
     """
+    if not as_text:
+        return _plain(tree)
     if isinstance(tree, Mapping):
         return {key: plain(e.node, as_text, (*path, key)) for key, e in tree.entries.items()}
     if isinstance(tree, Listing):
         return [plain(node, as_text, (*path, i)) for i, node in enumerate(tree.items)]
-    if tree.quoted or path in as_text:
-        return tree.text
-    if tree.text in _WORDS:
-        return _WORDS[tree.text]
-    if _INTEGER.match(tree.text):
-        return int(tree.text)
-    if _NUMBER.match(tree.text) and isfinite(float(tree.text)):
-        return float(tree.text)
-    return tree.text
+    return tree.text if path in as_text else _plain(tree)
+
+
+def _plain(tree: Tree) -> Plain:
+    """Return the whole tree by its looks; most trees are, and no path is built for it."""
+    if isinstance(tree, Mapping):
+        return {key: _plain(entry.node) for key, entry in tree.entries.items()}
+    if isinstance(tree, Listing):
+        return [_plain(node) for node in tree.items]
+    text, quoted, _ = tree
+    if quoted:
+        return text
+    if text in _WORDS:
+        return _WORDS[text]
+    if _INTEGER.match(text):
+        return int(text)
+    if _NUMBER.match(text) and isfinite(float(text)):
+        return float(text)
+    return text
+
+
+def is_empty(tree: Tree) -> bool:
+    """Return whether the part is a scalar that says nothing: ``null``, ``~`` or no text."""
+    return isinstance(tree, Scalar) and not tree.quoted and _WORDS.get(tree.text, tree.text) is None
 
 
 def steps(tree: Tree, path: Sequence[str | int]) -> Iterator[tuple[str | int, Tree, int]]:

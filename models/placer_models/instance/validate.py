@@ -18,6 +18,7 @@ from placer_models.instance.tree import (
     Scalar,
     Tree,
     describe,
+    is_empty,
     line_of,
     part_at,
     plain,
@@ -114,12 +115,14 @@ def _empty_fields(tree: Tree, path: Path = ()) -> Iterator[Path]:
     """Yield the fields of mappings that have no value."""
     if isinstance(tree, Mapping):
         for key, (node, _) in tree.entries.items():
-            if isinstance(node, Scalar) and plain(node) is None:
+            if is_empty(node):
                 yield (*path, key)
-            yield from _empty_fields(node, (*path, key))
+            elif not isinstance(node, Scalar):
+                yield from _empty_fields(node, (*path, key))
     elif isinstance(tree, Listing):
         for i, node in enumerate(tree.items):
-            yield from _empty_fields(node, (*path, i))
+            if not isinstance(node, Scalar):
+                yield from _empty_fields(node, (*path, i))
 
 
 def _part(tree: Tree, loc: Sequence[str | int]) -> tuple[Path, Tree]:

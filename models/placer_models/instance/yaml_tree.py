@@ -39,6 +39,9 @@ def read_yaml(text: str, file: str) -> list[Tree]:
 
 def _add(builder: Builder, event: yaml.Event) -> None:
     line = event.start_mark.line + 1 if event.start_mark else 1
+    if isinstance(event, yaml.ScalarEvent) and not event.tag:  # nearly all of a file
+        builder.scalar(event.value, quoted=bool(event.style), line=line)
+        return
     if isinstance(event, yaml.AliasEvent):
         raise builder.fault(
             line,
@@ -47,9 +50,7 @@ def _add(builder: Builder, event: yaml.Event) -> None:
         )
     if isinstance(event, (yaml.ScalarEvent, yaml.CollectionStartEvent)) and event.tag:
         raise builder.fault(line, f"the tag {event.tag!r} is not read; delete it")
-    if isinstance(event, yaml.ScalarEvent):
-        builder.scalar(event.value, quoted=bool(event.style), line=line)
-    elif isinstance(event, yaml.MappingStartEvent):
+    if isinstance(event, yaml.MappingStartEvent):
         builder.start(Mapping({}, line))
     elif isinstance(event, yaml.SequenceStartEvent):
         builder.start(Listing([], line))
