@@ -1,11 +1,8 @@
-"""Operator slots: job graphs of 10,000 operators compiled, and slots put on workers.
+"""Operator slots: job graphs of 10,000 operators compiled.
 
 Compiled: random graphs, each operator reading one to three of the 50 before it, streaming
 and batch, with resources unknown and known; and read from YAML first, as the command does.
 The promise is 2 s for the compiling.
-
-Put on workers: random slots of a few sizes. New workers of ``allocate``, its bound, and
-what first fit in the order of the requests starts, as dataflow runtimes do.
 
 Times are processor time of the one thread that there is: median, and worst of the rounds.
 
@@ -24,10 +21,6 @@ from tempfile import TemporaryDirectory
 from placer.slots.compiler import compile_job
 from placer.slots.file import read_job_graph
 from placer.slots.graph import Mode
-from placer.slots.resources import Amounts
-from placer.slots.workers.allocate import allocate, allocate_in_order
-from placer.slots.workers.default_slots import worker_spec
-from placer.slots.workers.words import JobNeeds, Need, Workers
 
 OPERATORS = 10_000
 PROMISE_S = 2.0
@@ -78,38 +71,9 @@ def compile_large_jobs(rounds: int) -> None:
                 )
 
 
-def put_slots_on_workers() -> None:
-    print("\nslots  sizes   new workers   bound   first fit   s")
-    for slots, sizes in ((40, 5), (100, 8), (300, 8), (1000, 8), (300, 20), (60, 30)):
-        rng = random.Random(slots + sizes)
-        spec = worker_spec(Amounts(1600, 64_000, 0, 0, 3200), slots=8)
-        needs = [
-            Need(
-                Amounts(
-                    rng.choice([25, 50, 100, 200, 400, 800]),
-                    rng.randint(2_000, 32_000),
-                    managed_off_heap_bytes=rng.choice([0, 100, 400, 1600]),
-                ),
-                slots // sizes,
-            )
-            for _ in range(sizes)
-        ]
-        jobs = [JobNeeds("job", tuple(needs))]
-        start = time.process_time()
-        found = allocate(Workers(spec), jobs)
-        spent = time.process_time() - start
-        peer = allocate_in_order(Workers(spec), jobs).new_workers
-        mark = "proven" if found.proven else ""
-        print(
-            f"{slots:5} {sizes:6} {found.new_workers:13} {found.bound:7} {peer:11}"
-            f" {spent:6.2f}  {mark}"
-        )
-
-
 def main() -> None:
     rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 5
     compile_large_jobs(rounds)
-    put_slots_on_workers()
 
 
 if __name__ == "__main__":

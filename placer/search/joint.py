@@ -9,18 +9,22 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from placer.judge.breaches import breaches
+from placer.realise.realiser import Unrealisable, realise
 from placer.search.bound import bound_first_tiers, bounded_tiers
 from placer.search.budget import Budget
 from placer.search.coarse import links_matter, refine, without_links
 from placer.search.exact import search_exactly
 from placer.search.judged import Judged, check_claim, judged, realised
 from placer.search.neighbourhoods import Neighbourhoods
+from placer.search.packing.opened import open_fewest
 from placer.search.tiers import Progress
 from placer.state.account import Account
 from placer.state.recount import recount
 from placer_models.cluster import Instance
 from placer_models.cpsat.limits import modelled_tiers
 from placer_models.cpsat.units import units_of
+from placer_models.goals import OPENED
 from placer_models.problem import Problem, Telling
 
 MOST_SEATS = 4_000
@@ -79,6 +83,7 @@ class JointSearch:
             whole or seats <= (MOST_LINKED_SEATS if linked else MOST_SEATS)
         )
         self._bound()
+        self._pack()
         apart = tiers == count or (linked and seats > FEW_SEATS)
         if apart and (whole or seats <= MOST_SEATS):
             self._before_links(1.0 if one_model else SHARE_BEFORE_LINKS)
@@ -140,6 +145,25 @@ class JointSearch:
         # These stay true when earlier levels improve: then fewer placements are as good.
         self.bounds[:levels] = bound_first_tiers(self.problem, self.best.values, self.bounds, part)
         self.budget.spend(part)
+
+    def _pack(self) -> None:
+        """Open fewer nodes by patterns of full ones, and bound how many are needed."""
+        levels = len(self.problem.priorities)
+        if OPENED not in self.problem.tiers or self.best.values[levels] == self.bounds[levels]:
+            return
+        self.tell("filling nodes by patterns")
+        start = recount(self.instance, self.accounts, self.problem, self.best.placement)
+        found = open_fewest(self.problem, start, self.budget)
+        if found is None:
+            return
+        if len(start) == len(self.problem.pods):
+            self.bounds[levels] = max(self.bounds[levels] or 0, found.bound)
+        placement = realise(self.instance, self.accounts, self.problem, found.choices)
+        # Patterns know amounts only; other rules may be broken by what they propose.
+        if not isinstance(placement, Unrealisable) and not breaches(self.instance, placement):
+            better = judged(self.instance, placement)
+            if better.better_than(self.best):
+                self.best = better
 
     def _by_parts(self) -> None:
         """Improve a few nodes at a time."""

@@ -173,6 +173,35 @@ def test_the_reserve_comes_on_top() -> None:
     assert allocate(Workers(TEN, reserve=least), asked).new_workers == 5
 
 
+def test_the_bound_counts_the_reserve_where_default_slots_differ() -> None:
+    """
+    Two default slots fill the running worker of small ones. To put them onto a new worker
+    would take more, so the one worker that the reserve wants is the fewest.
+    """
+    small = Worker(heap(10), Amounts(cpu_e8=2, heap_bytes=4 * GIB), default_slot=heap(2))
+    there = Workers(TEN, (small,), reserve=Reserve(redundant_workers=1))
+
+    found = allocate(there, [JobNeeds("j", (Need(UNKNOWN, 2),))])
+
+    assert (found.new_workers, found.bound, found.proven) == (1, 1, True)
+
+
+def test_a_choice_of_jobs_counts_their_weights() -> None:
+    """
+    On one new worker of 10 GiB either one job of 7 has a place, or two of 4 and 5.
+    """
+    asked = [job("large", 7), job("a", 4), job("b", 5)]
+
+    first = allocate(Workers(TEN), asked, most_new=1)
+    most = allocate(Workers(TEN), asked, most_new=1, weights=[1, 1, 1])
+
+    assert first.unfulfillable == ("a", "b")
+    assert most.unfulfillable == ("large",)
+    assert (first.new_workers, most.new_workers) == (1, 1)
+    assert first.proven
+    assert most.proven
+
+
 def test_a_reserve_that_no_worker_makes_up_is_refused() -> None:
     """
     Workers without CPUs never come to a CPU in total.
@@ -198,7 +227,7 @@ def test_little_work_gives_a_start_and_an_honest_bound() -> None:
 @given(
     st.lists(st.tuples(st.integers(1, 9), st.integers(1, 9)), max_size=6),
     st.lists(st.tuples(st.integers(0, 12), st.integers(0, 12)), max_size=2),
-    st.sampled_from([0, 30, 10**6]),
+    st.sampled_from([0, 20]),
 )
 def test_the_fewest_is_what_trying_everything_finds(
     slots: list[tuple[int, int]], rooms: list[tuple[int, int]], work_limit: int
@@ -216,7 +245,7 @@ def test_the_fewest_is_what_trying_everything_finds(
     fewest = fewest_by_trying(slots, rooms, (9, 9))
     assert found.bound is not None
     assert found.bound <= fewest <= found.new_workers
-    assert found.proven or work_limit < 10**6
+    assert found.proven or not work_limit
     usual = [allocate_in_order(Workers(spec, pending=pending), asked, m) for m in Matching]
     assert found.new_workers <= min(other.new_workers for other in usual)
     assert_all_served(found, Workers(spec, pending=pending), asked)

@@ -167,6 +167,37 @@ def test_a_region_has_all_of_its_slots_or_none(tmp_path: Path) -> None:
     assert with_gpus["newWorkers"] == 2  # 2 + 2 + 3 slots of 1 CPU on workers of 4.
 
 
+def test_as_many_regions_as_can_be_have_slots(tmp_path: Path) -> None:
+    """
+    Eight CPUs at most: the region of 6 slots comes first in the file, and those of 3 and 5
+    are two.
+    """
+    job = {
+        "allSourcesInSameRegion": False,
+        "operators": [operator("a", 6), operator("b", 3), operator("c", 5)],
+    }
+    workers = {"worker": FOUR, "limits": {"maxCpu": 8}}
+
+    found = placed(tmp_path, job, workers, code=1)
+
+    assert found["turns"][0]["without"] == [[0]]
+    assert (found["newWorkers"], found["proven"]) == (2, True)
+
+
+def test_regions_that_share_slots_come_in_order(tmp_path: Path) -> None:
+    """
+    All three regions use the slots of one group, so the largest that fits takes the others
+    with it.
+    """
+    job = {"operators": [operator("a", 6), operator("b", 3), operator("c", 9)]}
+    workers = {"worker": FOUR, "limits": {"maxCpu": 8}}
+
+    found = placed(tmp_path, job, workers, code=1)
+
+    assert found["turns"][0]["placed"] == [[0], [1]]
+    assert sum(row["count"] for row in found["turns"][0]["slots"]) == 6
+
+
 def test_regions_of_a_batch_job_take_turns(tmp_path: Path) -> None:
     """
     Eight slots, then four: two workers do for both, not three.

@@ -1,55 +1,129 @@
 """Slots for jobs on workers: with the fewest new workers, or one after another."""
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
+from placer.search.options import SolveOptions
+from placer.search.solver import solve
 from placer.slots.resources import Amounts, Profile, add
-from placer.slots.workers.fewest import fewest_new_bins, pack_into
-from placer.slots.workers.in_order import InOrder, good_start
-from placer.slots.workers.packing import Counts, Filling, Packing, open_workers, packing_of
-from placer.slots.workers.reserve import stock_of, workers_short
+from placer.slots.workers.as_instance import SlotProblem, enough_offers, slot_problem
+from placer.slots.workers.in_order import InOrder
+from placer.slots.workers.packing import Counts, open_workers, packing_of
+from placer.slots.workers.reserve import least_new_workers, stock_of, workers_short
 from placer.slots.workers.words import Allocation, Grant, JobNeeds, Matching, Workers
-from placer.slots.workers.work import Work, WorkLimitError
+from placer_models.goals import OPENED
+from placer_models.placement import Answer, PartlyPlaced, Placed, Placement
 
-WORK_LIMIT = 500_000
-"""Steps that the search for fewer workers may take; a few seconds."""
+WORK_LIMIT = 20
+"""Deterministic seconds that the solver may spend; most answers take a small part of one."""
 
 
 def allocate(
-    workers: Workers, jobs: Sequence[JobNeeds], *, work_limit: int = WORK_LIMIT
+    workers: Workers,
+    jobs: Sequence[JobNeeds],
+    *,
+    most_new: int | None = None,
+    weights: Sequence[int] | None = None,
+    work_limit: int = WORK_LIMIT,
 ) -> Allocation:
     """Give jobs their slots with as few new workers as can be (F27).
 
-    A job that no number of new workers can serve gets nothing; jobs before it go first.
+    The placement solver does it: workers are nodes, those that could be started are
+    offered, slots are pods and a job is a gang. A job that cannot be served, however
+    many new workers there are, gets nothing.
 
     Args:
         workers: What is there.
         jobs: Most important first.
-        work_limit: Steps that may be spent; equal limits give equal answers.
+        most_new: No more new workers are to be had; None: any number.
+        weights: What each job counts where not all can be served; None: an earlier one
+            counts for more than all later ones.
+        work_limit: Deterministic seconds that may be spent; equal limits give equal
+            answers.
 
     """
     types = list(dict.fromkeys(need.profile for job in jobs for need in job.needs))
-    served = _served(workers, jobs, types, work_limit)
-    packing = packing_of(workers, types, _counts(served, types))
-    as_given = dict.fromkeys(types.index(need.profile) for job in served for need in job.needs)
-    large = _too_large_for_new(packing)
-    before = pack_into(large, len(large.bins), Work(work_limit))
-    start = good_start(packing, [list(as_given)], before or [])
-    packed = fewest_new_bins(packing, start, work_limit)
-    best = _allocation(
+    packing = packing_of(workers, types, _counts(jobs, types))
+    usual = _best_in_order(workers, jobs, most_new)
+    offers = enough_offers(packing)
+    if most_new is not None:
+        offers = min(offers, most_new)
+    if usual is not None:
+        offers = min(offers, _started(workers, usual))
+    problem = slot_problem(packing, types, jobs, offers, weights)
+    options = SolveOptions(work_limit=work_limit, workers=1)
+    answer = solve(problem.instance, options) if problem.thing_of else Placed(Placement(), ())
+    given = _given(problem, answer, jobs, types)
+    served = {grant.job for grant in given}
+    found = _allocation(
         workers,
-        list(_to_jobs(packed.filling, served, types)),
-        len(packed.filling) - len(packing.bins),
-        packed.bound,
-        tuple(job.job for job in jobs if job not in served),
+        given,
+        len({grant.bin for grant in given if grant.bin >= len(packing.bins)}),
+        _bound(answer),
+        tuple(job.job for job in jobs if job.job not in served and _slots(job)),
     )
+    if found.unfulfillable and served and not found.proven:
+        # Without the others there is nothing to choose, and the fewest are easier to prove.
+        alone = allocate(workers, [j for j in jobs if j.job in served], work_limit=work_limit)
+        if not alone.unfulfillable and alone.new_workers <= found.new_workers:
+            found = replace(alone, unfulfillable=found.unfulfillable)
     # Where the work was too little, one of the usual ways may have been lucky.
-    for matching in () if best.proven else Matching:
-        usual = allocate_in_order(workers, served, matching)
-        if usual.new_workers < best.new_workers and not usual.unfulfillable:
-            best = replace(usual, bound=best.bound, unfulfillable=best.unfulfillable)
-    return best
+    if usual is None or (not found.unfulfillable and found.new_workers <= usual.new_workers):
+        return found
+    return replace(usual, bound=found.bound)
+
+
+def _best_in_order(
+    workers: Workers, jobs: Sequence[JobNeeds], most_new: int | None
+) -> Allocation | None:
+    """Return the best of the usual ways that serves all jobs; None: none does."""
+    found = [allocate_in_order(workers, jobs, matching) for matching in Matching]
+    served = [
+        way
+        for way in found
+        if not way.unfulfillable and (most_new is None or _started(workers, way) <= most_new)
+    ]
+    return min(served, key=lambda way: way.new_workers, default=None)
+
+
+def _started(workers: Workers, allocation: Allocation) -> int:
+    """Return how many new workers have slots; the reserve may want more."""
+    there = len(workers.pending)
+    return max((grant.worker - there + 1 for grant in allocation.on_pending), default=0)
+
+
+def _bound(answer: Answer) -> int:
+    if isinstance(answer, Placed | PartlyPlaced):
+        for value in answer.tiers:
+            if value.tier == OPENED:
+                return value.bound or 0
+    return 0
+
+
+def _given(
+    problem: SlotProblem, answer: Answer, jobs: Sequence[JobNeeds], types: Sequence[Profile]
+) -> list["_Given"]:
+    """Return which job has slots where; new workers that are used come first."""
+    if not isinstance(answer, Placed | PartlyPlaced):
+        return []
+    bins = [
+        (problem.bin_of[place.node], *problem.thing_of[place.name])
+        for place in answer.placement.pods
+    ]
+    there = len(problem.instance.nodes) - sum(node.offered for node in problem.instance.nodes)
+    used = sorted({number for number, _, _ in bins if number >= there})
+    renamed = {number: there + position for position, number in enumerate(used)}
+    counts = Counter((renamed.get(number, number), job, thing) for number, job, thing in bins)
+    return [
+        _Given(number, jobs[job].job, types[thing], slots)
+        for (number, job, thing), slots in sorted(counts.items())
+    ]
+
+
+def _slots(job: JobNeeds) -> int:
+    return sum(need.count for need in job.needs)
 
 
 def allocate_in_order(
@@ -87,56 +161,12 @@ class _Given(NamedTuple):
     slots: int
 
 
-def _served(
-    workers: Workers, jobs: Sequence[JobNeeds], types: Sequence[Profile], work_limit: int
-) -> list[JobNeeds]:
-    """Return the jobs that have a place if there are new workers enough."""
-    served: list[JobNeeds] = []
-    for job in jobs:
-        packing = packing_of(workers, types, _counts([*served, job], types))
-        large = _too_large_for_new(packing)
-        try:
-            if pack_into(large, len(large.bins), Work(work_limit)) is not None:
-                served.append(job)
-        except WorkLimitError:
-            continue  # As good as no: nobody found a place for it.
-    return served
-
-
 def _counts(jobs: Sequence[JobNeeds], types: Sequence[Profile]) -> Counts:
     counts = dict.fromkeys(types, 0)
     for job in jobs:
         for need in job.needs:
             counts[need.profile] += need.count
     return tuple(counts.values())
-
-
-def _too_large_for_new(packing: Packing) -> Packing:
-    """Return the packing with only those things that no new worker can take."""
-    fresh = packing.fresh
-    counts = (
-        0 if fresh.fits(fresh.room, thing) else count for thing, count in enumerate(packing.counts)
-    )
-    return replace(packing, counts=tuple(counts))
-
-
-def _to_jobs(
-    filling: Filling, jobs: Sequence[JobNeeds], types: Sequence[Profile]
-) -> Iterator[_Given]:
-    """Yield which job gets the slots of each bin: earlier jobs, earlier bins."""
-    waiting: dict[Profile, list[tuple[str, int]]] = {profile: [] for profile in types}
-    for job in reversed(jobs):
-        for need in reversed(job.needs):
-            waiting[need.profile].append((job.job, need.count))
-    for number, things in enumerate(filling):
-        for profile, count in zip(types, things, strict=True):
-            while count:
-                job_name, wants = waiting[profile].pop()
-                given = min(count, wants)
-                yield _Given(number, job_name, profile, given)
-                count -= given
-                if wants > given:
-                    waiting[profile].append((job_name, wants - given))
 
 
 def _allocation(
@@ -168,8 +198,9 @@ def _allocation(
             on_pending.append(Grant(bin - len(running), job, slot, count))
     stock = stock_of((rest, total) for rest, (_, total, _) in zip(free, there, strict=True))
     extra = workers_short(stock, spec, workers.reserve)
-    # What is free depends on the number of workers alone if default slots are alike, and
-    # then nobody makes up the reserve with fewer.
-    if bound is not None and extra and len({default for _, _, default in there}) <= 1:
-        bound = new + extra
+    if bound is not None:
+        needs = Counter[Profile]()
+        for _, _, profile, count in given:
+            needs[profile] += count
+        bound = max(bound, least_new_workers(workers, needs))
     return Allocation(tuple(on_registered), tuple(on_pending), new + extra, bound, unfulfillable)

@@ -1,7 +1,7 @@
 """Slots one after another, as they are asked for: fast, and blind to what comes later."""
 
 import heapq
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from fractions import Fraction
 
 from placer.slots.workers.packing import Filling, Packing, Vector
@@ -91,40 +91,3 @@ _MEMORIES_END = 6
 def _used(total: Vector, room: Vector) -> Fraction:
     whole = sum(total)
     return Fraction(whole - sum(room), whole) if whole else Fraction(0)
-
-
-def good_start(packing: Packing, sequences: Sequence[Sequence[int]], before: Filling) -> Filling:
-    """Return the best of several first fits of all things, largest first and as given.
-
-    Args:
-        packing: The problem; each thing fits a fresh bin, or is placed before.
-        sequences: Orders of the types to try; each is tried after largest first.
-        before: Things that have a place already, for each bin that is there.
-
-    """
-    fresh = packing.fresh
-    orders = [
-        *sequences,
-        sorted(range(len(packing.counts)), key=lambda t: _largest(fresh.sizes[t], fresh.room)),
-        sorted(range(len(packing.counts)), key=lambda t: _sum(fresh.sizes[t], fresh.room)),
-    ]
-    fillings = []
-    for order in orders:
-        state = InOrder(packing, len(packing.bins))
-        for number, things in enumerate(before):
-            for thing, count in enumerate(things):
-                state.put(number, thing, count)
-        for thing in order:
-            placed = sum(things[thing] for things in before)
-            left = state.onto_running(thing, packing.counts[thing] - placed, Matching.FIRST_FIT)
-            state.onto_pending(thing, left)
-        fillings.append(state.filling)
-    return min(fillings, key=len)
-
-
-def _largest(size: Vector, room: Vector) -> Fraction:
-    return -max(Fraction(a, b) for a, b in zip(size, room, strict=True) if b)
-
-
-def _sum(size: Vector, room: Vector) -> Fraction:
-    return -sum((Fraction(a, b) for a, b in zip(size, room, strict=True) if b), Fraction(0))

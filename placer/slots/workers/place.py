@@ -120,7 +120,7 @@ def place_job(job: CompiledJob, pool: Pool) -> PlacedJob:
     at_once = [list(gangs)] if job.mode is Mode.STREAMING else [[gang] for gang in gangs]
     turns, allocations = [], []
     for together in at_once:
-        placed, allocation = _most_important(job, pool, together)
+        placed, allocation = _most_regions(job, pool, together)
         without = tuple(gang for gang in together if gang not in placed)
         slots = _slots(job, pool, placed, allocation)
         turns.append(Turn(tuple(placed), without, slots))
@@ -132,30 +132,42 @@ def place_job(job: CompiledJob, pool: Pool) -> PlacedJob:
     return PlacedJob(tuple(turns), allowed, min(bound, allowed), wanted - allowed)
 
 
-def _most_important(
+def _most_regions(
     job: CompiledJob, pool: Pool, gangs: Sequence[int]
 ) -> tuple[list[int], Allocation]:
-    """Return the gangs that have a place, earlier ones first, and their allocation."""
-    allocation = allocate(pool.workers, _needs(job, gangs))
-    if _allowed(pool, allocation):
+    """Return as many gangs as have a place together, and their allocation.
+
+    Gangs that share groups are tried one by one, earlier ones first: what such a gang
+    asks for depends on whom it can share slots with.
+    """
+    groups = [group for gang in gangs for group, _ in job.gangs[gang].slots]
+    if len(set(groups)) == len(groups):
+        needs = _needs(job, gangs)
+        allocation = allocate(pool.workers, needs, most_new=pool.most_new, weights=_alike(needs))
+        without = {int(name) for name in allocation.unfulfillable}
+        return [gang for gang in gangs if gang not in without], allocation
+    allocation = allocate(pool.workers, _needs(job, gangs), most_new=pool.most_new)
+    if not allocation.unfulfillable:
         return list(gangs), allocation
-    # One by one: what a gang asks for depends on whom it can share slots with.
     placed: list[int] = []
     allocation = allocate(pool.workers, ())
     for gang in gangs:
-        tried = allocate(pool.workers, _needs(job, [*placed, gang]))
-        if _allowed(pool, tried):
+        tried = allocate(pool.workers, _needs(job, [*placed, gang]), most_new=pool.most_new)
+        if not tried.unfulfillable:
             placed.append(gang)
             allocation = tried
     return placed, allocation
 
 
-def _allowed(pool: Pool, allocation: Allocation) -> bool:
-    """Return whether all is placed within the limits; the reserve gives way to jobs."""
-    there = len(pool.workers.pending)
-    used = max((grant.worker - there + 1 for grant in allocation.on_pending), default=0)
-    most = pool.most_new
-    return not allocation.unfulfillable and (most is None or used <= most)
+def _alike(needs: Sequence[JobNeeds]) -> list[int]:
+    """Return weights by which any gang counts as much as any other, however large it is.
+
+    A gang's slots and its weight make its points; what division cuts off comes, over all
+    gangs, to less than one gang.
+    """
+    slots = [sum(need.count for need in job.needs) for job in needs]
+    points = 2 * sum(slots)
+    return [points // count for count in slots]
 
 
 def _new_slots(job: CompiledJob, gangs: Sequence[int]) -> Iterator[tuple[int, int, range]]:

@@ -1,10 +1,11 @@
 """What is kept beyond what jobs ask for: redundancy, and least totals."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from placer.slots.resources import PLAIN, ZERO, Amounts, add
-from placer.slots.workers.words import Reserve, WorkerSpec
+from placer.slots.resources import PLAIN, ZERO, Amounts, Profile, add
+from placer.slots.workers.default_slots import slots_of
+from placer.slots.workers.words import Reserve, Workers, WorkerSpec
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,3 +65,60 @@ def workers_short(stock: Stock, spec: WorkerSpec, reserve: Reserve) -> int:
         if lack > 0:
             workers = max(workers, -(-lack // each))
     return workers
+
+
+def least_new_workers(workers: Workers, needs: Mapping[Profile, int]) -> int:
+    """Return how many new workers the reserve asks for at least, wherever slots are.
+
+    A default slot takes more of one worker than of another, so it is counted where it
+    takes least: each resource by itself, and of each worker no more than it holds.
+
+    Args:
+        workers: What is there.
+        needs: Slots of each size that are placed.
+
+    """
+    spec, reserve = workers.spec, workers.reserve
+    there = [
+        *((w.available, w.total, w.default_slot, not w.blocked) for w in workers.registered),
+        *((w.total, w.total, w.default_slot, True) for w in workers.pending),
+    ]
+    seen = [(free, total) for free, total, _, is_open in there if is_open]
+    stock = stock_of(seen)
+    names = {name for name, _ in spec.total.extended_e8}
+    least = 0
+
+    def most(lack: int, each: int) -> int:
+        return max(least, -(-lack // each)) if lack > 0 and each else least
+
+    least = most(reserve.min_cpu_e8 - stock.total.cpu_e8, spec.total.cpu_e8)
+    least = most(
+        reserve.min_memory_bytes - stock.total.total_memory_bytes, spec.total.total_memory_bytes
+    )
+    if not reserve.redundant_workers:
+        return least
+    unknown = sum(count for profile, count in needs.items() if not isinstance(profile, Amounts))
+    for name in (*PLAIN, *sorted(names)):
+
+        def amount(amounts: Amounts, name: str = name) -> int:
+            return getattr(amounts, name) if name in PLAIN else amounts.extended_of(name)
+
+        used = sum(
+            count * amount(profile)
+            for profile, count in needs.items()
+            if isinstance(profile, Amounts)
+        )
+        rooms = sorted(
+            (amount(default), slots_of(free, default))
+            for free, _, default, is_open in there
+            if is_open and default != ZERO
+        )
+        left = unknown
+        for size, holds in rooms:
+            if size < amount(spec.default_slot):
+                used += size * min(left, holds)
+                left -= min(left, holds)
+        used += left * amount(spec.default_slot)
+        spare = reserve.redundant_workers * amount(spec.total)
+        least = most(spare + used - amount(stock.free), amount(spec.total))
+    return least

@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from placer.slots.workers.dive import dive
-from placer.slots.workers.packing import Counts, Filling, Packing
-from placer.slots.workers.patterns import full_patterns
-from placer.slots.workers.prices import Prices, Pricing
-from placer.slots.workers.work import Work, WorkLimitError
+from placer.search.packing.bins import Counts, Filling, Packing
+from placer.search.packing.dive import dive
+from placer.search.packing.patterns import full_patterns
+from placer.search.packing.prices import Prices, Pricing
+from placer.search.packing.work import Work, WorkLimitError
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,18 +24,17 @@ class Packed:
     bound: int
 
 
-def fewest_new_bins(packing: Packing, start: Filling, work_limit: int) -> Packed:
+def fewest_new_bins(packing: Packing, start: Filling, work: Work) -> Packed:
     """Return a filling with the fewest new bins that the work allows, and a bound.
 
     Args:
         packing: The problem; every type goes into a fresh bin or the start holds it.
         start: A filling of all things: the answer is never worse.
-        work_limit: Steps that may be spent; equal limits give equal answers.
+        work: Steps that may be spent; equal work gives equal answers.
 
     """
     if not any(packing.counts):
         return Packed(start, 0)
-    work = Work(work_limit)
     there, fresh = len(packing.bins), packing.fresh
     best, bound = start, _volume_bound(packing)
     try:

@@ -5,14 +5,14 @@ from itertools import product
 from hypothesis import given
 from hypothesis import strategies as st
 
-from placer.slots.workers.fewest import fewest_new_bins, pack_into
-from placer.slots.workers.in_order import good_start
-from placer.slots.workers.knapsack import dearest
-from placer.slots.workers.packing import Bin, Packing
-from placer.slots.workers.patterns import full_patterns
-from placer.slots.workers.prices import Prices, Pricing
-from placer.slots.workers.simplex import maximise
-from placer.slots.workers.work import Work
+from placer.search.packing.bins import Bin, Packing
+from placer.search.packing.fewest import fewest_new_bins, pack_into
+from placer.search.packing.first_fit import completed
+from placer.search.packing.knapsack import dearest
+from placer.search.packing.patterns import full_patterns
+from placer.search.packing.prices import Prices, Pricing
+from placer.search.packing.simplex import maximise
+from placer.search.packing.work import Work
 
 SIZES = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), min_size=3, max_size=3)
 ROOM = st.tuples(st.integers(0, 12), st.integers(0, 12))
@@ -42,7 +42,7 @@ def test_the_dearest_choice_is_that_of_trying_all(
     """
     Branch and bound cuts nothing off that would be worth more.
     """
-    bin = Bin(room, room, tuple(sizes))
+    bin = Bin(room, tuple(sizes))
 
     found = dearest(bin, counts, prices, Work(10**6))
 
@@ -60,7 +60,7 @@ def test_full_patterns_are_the_choices_to_which_nothing_can_be_added(
     """
     Each of them once, and no other.
     """
-    bin = Bin(room, room, tuple(sizes))
+    bin = Bin(room, tuple(sizes))
     all_choices = choices(bin, counts)
 
     found = full_patterns(bin, counts, Work(10**6))
@@ -81,8 +81,8 @@ def test_prices_bound_what_any_bin_holds(
     """
     No choice is worth more than its bin is said to hold, so the bound is a bound.
     """
-    fresh = Bin((9, 9), (9, 9), tuple(sizes))
-    bins = tuple(Bin(room, room, tuple(sizes)) for room in rooms)
+    fresh = Bin((9, 9), tuple(sizes))
+    bins = tuple(Bin(room, tuple(sizes)) for room in rooms)
 
     prices, _ = Pricing(Packing(bins, fresh, counts), Work(10**6)).best(counts, range(len(bins)))
 
@@ -99,9 +99,9 @@ def test_pieces_that_fit_by_volume_may_need_another_bin() -> None:
     """
     Pieces of 44, 33 and 12 out of 132 fill less than two bins, and need three.
     """
-    packing = Packing((), Bin((132,), (132,), ((44,), (33,), (12,))), (2, 3, 6))
+    packing = Packing((), Bin((132,), ((44,), (33,), (12,))), (2, 3, 6))
 
-    packed = fewest_new_bins(packing, good_start(packing, [], []), 10**6)
+    packed = fewest_new_bins(packing, completed(packing, []), Work(10**6))
 
     assert (len(packed.filling), packed.bound) == (3, 3)
     assert pack_into(packing, 2, Work(10**6), FREE) is None
@@ -115,7 +115,7 @@ def test_all_that_fits_is_found_without_prices(
     """
     Three bins that are there, no new one: a filling is found exactly if there is one.
     """
-    bins = tuple(Bin(room, room, tuple(sizes)) for room in rooms)
+    bins = tuple(Bin(room, tuple(sizes)) for room in rooms)
     packing = Packing(bins, bins[0], counts)
 
     found = pack_into(packing, 3, Work(10**6), FREE)
@@ -136,7 +136,7 @@ def test_more_bins_than_needed_stay_empty() -> None:
     """
     What is asked to use four bins and needs one gives four, three of them empty.
     """
-    packing = Packing((), Bin((9,), (9,), ((3,),)), (2,))
+    packing = Packing((), Bin((9,), ((3,),)), (2,))
 
     assert pack_into(packing, 4, Work(100)) == [[2], [0], [0], [0]]
 

@@ -1,9 +1,8 @@
 """A good filling from the linear program: what it uses whole is kept, then it is asked again."""
 
-from placer.slots.workers.in_order import InOrder
-from placer.slots.workers.packing import Filling, Packing
-from placer.slots.workers.prices import Pricing, Use
-from placer.slots.workers.words import Matching
+from placer.search.packing.bins import Filling, Packing
+from placer.search.packing.first_fit import completed
+from placer.search.packing.prices import Pricing, Use
 
 _NEARLY = 1e-6
 
@@ -35,22 +34,9 @@ def dive(packing: Packing, pricing: Pricing) -> Filling:
                     filling.append(list(pattern))
         if left == before:
             break
-    return _completed(packing, filling)
+    return completed(packing, filling)
 
 
 def _to_keep(uses: list[Use]) -> list[Use]:
     whole = [use for use in uses if use.times >= 1 - _NEARLY]
     return whole or sorted(uses, key=lambda use: use.times)[-1:]
-
-
-def _completed(packing: Packing, filling: Filling) -> Filling:
-    """Return the filling with what it lacks, put where there is room."""
-    state = InOrder(packing, len(packing.bins))
-    for number, things in enumerate(filling):
-        state.open(number)
-        for thing, count in enumerate(things):
-            state.put(number, thing, count)
-    for thing, count in enumerate(packing.counts):
-        left = count - sum(things[thing] for things in filling)
-        state.onto_pending(thing, state.onto_running(thing, left, Matching.FIRST_FIT))
-    return state.filling

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from placer.slots.workers.knapsack import most
-from placer.slots.workers.packing import Bin, Counts, Vector
-from placer.slots.workers.work import Work
+from placer.search.packing.bins import Bin, Counts, Vector
+from placer.search.packing.knapsack import most
+from placer.search.packing.work import Work
 
 
 def full_patterns(bin: Bin, counts: Sequence[int], work: Work) -> list[Counts]:

@@ -8,10 +8,10 @@ the bound holds exactly.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from placer.slots.workers.knapsack import dearest
-from placer.slots.workers.packing import Bin, Counts, Packing
-from placer.slots.workers.simplex import Optimum, maximise
-from placer.slots.workers.work import Work
+from placer.search.packing.bins import Bin, Counts, Packing
+from placer.search.packing.knapsack import dearest
+from placer.search.packing.simplex import Optimum, maximise
+from placer.search.packing.work import Work
 
 _SCALE = 10**9
 

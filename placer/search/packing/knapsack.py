@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from placer.slots.workers.packing import Bin, Counts, Vector
-from placer.slots.workers.work import Work
+from placer.search.packing.bins import Bin, Counts, Vector
+from placer.search.packing.work import Work
 
 _Rate = tuple[int, int] | None
 """Price and size: what one unit of a dimension can be worth; None where size is 0."""

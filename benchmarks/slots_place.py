@@ -1,0 +1,65 @@
+"""How many new workers slots take, by the placement solver and by the usual ways.
+
+    python benchmarks/slots_place.py [--rounds N]
+
+Clusters are drawn with fixed seeds: workers that are there and partly in use, and jobs of
+slots of a few sizes in two dimensions. For each kind of cluster: new workers by the best
+of the usual ways and by the solver, how often the solver's number is proven the fewest,
+and CPU seconds a cluster.
+"""
+
+import argparse
+import time
+from random import Random
+
+from placer.slots.resources import Amounts
+from placer.slots.workers.allocate import allocate, allocate_in_order
+from placer.slots.workers.default_slots import worker_spec
+from placer.slots.workers.words import JobNeeds, Matching, Need, Worker, Workers
+
+KINDS = ((3, 20), (6, 60), (12, 60), (12, 200), (3, 600))
+"""Sizes of slots, and slots in all."""
+
+CPU, MEMORY = 16, 64
+"""What a new worker has."""
+
+
+def cluster(seed: str, sizes: int, slots: int) -> tuple[Workers, JobNeeds]:
+    """Draw workers and what a job asks of them."""
+    rng = Random(seed)
+    total = Amounts(CPU, MEMORY)
+    spec = worker_spec(total, slots=4)
+    running = tuple(
+        Worker(total, Amounts(rng.randint(0, CPU), rng.randint(0, MEMORY)), spec.default_slot)
+        for _ in range(rng.randint(0, 5))
+    )
+    needs: dict[Amounts, int] = {}
+    for _ in range(sizes):
+        size = Amounts(rng.randint(1, CPU // 2), rng.randint(1, MEMORY // 2))
+        needs[size] = needs.get(size, 0) + slots // sizes
+    return Workers(spec, running), JobNeeds("j", tuple(Need(s, n) for s, n in needs.items()))
+
+
+def main() -> None:
+    """Print one line for each kind of cluster."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=10)
+    rounds = parser.parse_args().rounds
+    print("sizes  slots  usual  solver  proven  s/cluster")
+    for sizes, slots in KINDS:
+        usual = solver = proven = 0
+        seconds = 0.0
+        for number in range(rounds):
+            workers, job = cluster(f"{sizes}-{slots}-{number}", sizes, slots)
+            usual += min(allocate_in_order(workers, [job], m).new_workers for m in Matching)
+            started = time.process_time()
+            found = allocate(workers, [job])
+            seconds += time.process_time() - started
+            solver += found.new_workers
+            proven += found.proven
+        row = f"{usual:7}{solver:8}{proven:5}/{rounds:<3}{seconds / rounds:9.3f}"
+        print(f"{sizes:5}{slots:7}{row}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,55 @@
+"""Nodes and pods as whole numbers: bins, and things of a few types that go into them."""
+
+from dataclasses import dataclass
+
+Vector = tuple[int, ...]
+"""One number for each resource."""
+
+Counts = tuple[int, ...]
+"""How many things of each type."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bin:
+    """A node's room.
+
+    Attributes:
+        room: What is left.
+        sizes: For each type what one thing takes here.
+
+    """
+
+    room: Vector
+    sizes: tuple[Vector, ...]
+
+    def fits(self, room: Vector, thing: int) -> bool:
+        """Return whether a thing of the type goes into the room that is left."""
+        return all(a <= b for a, b in zip(self.sizes[thing], room, strict=True))
+
+    def without(self, room: Vector, thing: int, times: int = 1) -> Vector:
+        """Return what is left of the room."""
+        return tuple(b - times * a for a, b in zip(self.sizes[thing], room, strict=True))
+
+
+@dataclass(frozen=True, slots=True)
+class Packing:
+    """What goes where.
+
+    Attributes:
+        bins: Nodes that are there.
+        fresh: Another node.
+        counts: Things of each type.
+
+    """
+
+    bins: tuple[Bin, ...]
+    fresh: Bin
+    counts: Counts
+
+    def bin(self, number: int) -> Bin:
+        """Return a bin; behind those that are there, all are fresh."""
+        return self.bins[number] if number < len(self.bins) else self.fresh
+
+
+Filling = list[list[int]]
+"""For each bin how many things of each type are in it; fresh bins follow the others."""

@@ -1,0 +1,118 @@
+"""Tier ``opened`` where pods are plain sums: nodes are bins, filled by whole patterns.
+
+A model that counts pods node by node finds it hard to see that a few more nodes are
+really needed; patterns of full nodes say it at once. They know amounts only: pools, memory
+as a whole and extended resources. What else a rule may ask is left to the judge, and can
+only make more nodes needed, so the bound holds for any batch of which all is placed.
+"""
+
+from collections import Counter, defaultdict
+from dataclasses import dataclass
+
+from placer.search.budget import Budget
+from placer.search.packing.bins import Bin, Filling, Packing
+from placer.search.packing.fewest import fewest_new_bins
+from placer.search.packing.work import Work
+from placer_models.policy import AlignmentPolicy
+from placer_models.problem import Choice, Choices, CoreTake, NodeState, Problem
+
+WORK_LIMIT = 500_000
+"""Steps that the search for fewer nodes may take; a few seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A way to open few nodes.
+
+    Attributes:
+        choices: Places for the same pods.
+        bound: The same pods never open fewer.
+
+    """
+
+    choices: Choices
+    bound: int
+
+
+def open_fewest(problem: Problem, start: Choices, budget: Budget) -> Opened | None:
+    """Return places that open as few nodes as the work allows; None: it cannot be said so.
+
+    Args:
+        problem: The batch; its offered nodes are all alike, and pods are plain sums.
+        start: Places that are known; the same pods get places.
+        budget: Stops the search when it is over.
+
+    """
+    offered = [index for index, node in enumerate(problem.nodes) if node.offered]
+    things = sorted({problem.pods[pod] for pod in start})
+    if not offered or not things or not _plain(problem, things):
+        return None
+    if len({problem.nodes[index] for index in offered}) > 1:
+        return None
+    order = [index for index, node in enumerate(problem.nodes) if not node.offered]
+    counts = Counter(problem.pods[pod] for pod in start)
+    packing = Packing(
+        tuple(_bin(problem, problem.nodes[index], things) for index in order),
+        _bin(problem, problem.nodes[offered[0]], things),
+        tuple(counts[thing] for thing in things),
+    )
+    used = {choice.node for choice in start.values()}
+    order += [index for index in offered if index in used]
+    number_of = {index: number for number, index in enumerate(order)}
+    filling = [[0] * len(things) for _ in order]
+    for pod, choice in start.items():
+        filling[number_of[choice.node]][things.index(problem.pods[pod])] += 1
+    work = Work(WORK_LIMIT, lambda: budget.over)
+    packed = fewest_new_bins(packing, filling, work)
+    order += [index for index in offered if index not in used]
+    if len(packed.filling) > len(order):
+        return None
+    return Opened(_choices(problem, start, things, order, packed.filling), packed.bound)
+
+
+def _plain(problem: Problem, things: list[int]) -> bool:
+    """Whether pods take amounts of nodes and nothing by its place."""
+    shapes = [problem.shapes[thing] for thing in things]
+    policies = {fit.alignment for thing in things for fit in problem.fits[thing] if fit}
+    return policies <= {AlignmentPolicy.NONE} and not any(
+        shape.owned_cpus or shape.devices or shape.shares or any(shape.pages) for shape in shapes
+    )
+
+
+def _bin(problem: Problem, node: NodeState, things: list[int]) -> Bin:
+    """Return the node's amounts; the last one is of what no node has."""
+    sizes = []
+    for thing in things:
+        shape = problem.shapes[thing]
+        never = (
+            problem.fits[thing][node.kind] is None
+            or (shape.shared and not node.pool_cpus)
+            or (shape.best_effort and not node.best_effort_cpus)
+        )
+        amounts = (shape.shared_milli, shape.best_effort_milli, shape.memory, *shape.extended)
+        sizes.append((*amounts, int(never)))
+    memory = sum(cell.memory for cell in node.cells)
+    room = (node.pool_milli, node.best_effort_milli, memory, *node.extended, 0)
+    return Bin(room, tuple(sizes))
+
+
+def _choices(
+    problem: Problem, start: Choices, things: list[int], order: list[int], filling: Filling
+) -> Choices:
+    """Return which pods the things of a filling are: earlier pods in earlier nodes."""
+    waiting: defaultdict[int, list[int]] = defaultdict(list)
+    for pod in sorted(start, reverse=True):
+        waiting[problem.pods[pod]].append(pod)
+    choices = {}
+    for index, counts in zip(order, filling, strict=False):
+        node = problem.nodes[index]
+        place = Choice(
+            node=index,
+            cores=(CoreTake(),) * len(node.cores),
+            memory=None,
+            devices=tuple((0,) * len(bank.free) for bank in node.banks),
+        )
+        for thing, count in zip(things, counts, strict=True):
+            for _ in range(count):
+                choices[waiting[thing].pop()] = place
+    return dict(sorted(choices.items()))

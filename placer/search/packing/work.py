@@ -1,0 +1,40 @@
+"""A budget of steps, so that an answer does not depend on the machine's speed."""
+
+from collections.abc import Callable
+
+_LOOKS_AT_THE_CLOCK = 1_000
+"""Steps between two questions whether the time is over."""
+
+
+class WorkLimitError(Exception):
+    """The work that was allowed is done."""
+
+
+class Work:
+    """Steps that may still be spent.
+
+    Args:
+        limit: How many.
+        stop: Asked now and then whether the time is over.
+
+    """
+
+    def __init__(self, limit: int, stop: Callable[[], bool] = lambda: False) -> None:
+        self._left = limit
+        self._stop = stop
+        self._next_look = limit
+
+    def spend(self, steps: int = 1) -> None:
+        """Use steps.
+
+        Raises:
+            WorkLimitError: There are not so many left, or the time is over.
+
+        """
+        self._left -= steps
+        if self._left <= self._next_look:
+            self._next_look = self._left - _LOOKS_AT_THE_CLOCK
+            if self._left < 0 or self._stop():
+                raise WorkLimitError
+        if self._left < 0:
+            raise WorkLimitError

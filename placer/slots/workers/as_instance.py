@@ -1,0 +1,149 @@
+"""Slots on workers as a placement problem: workers are nodes, slots pods, jobs gangs."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import count, islice
+
+from placer.slots.resources import Profile
+from placer.slots.workers.packing import Bin, Packing, Vector
+from placer.slots.workers.words import JobNeeds
+from placer_models.cluster import Instance, Machine, Node
+from placer_models.pod import Container, Gang, Pod, PodSpec, Resources
+from placer_models.policy import QosClass
+from placer_models.topology import Cpu, NumaNode, Topology
+
+_NAMESPACE = "slots"
+
+_HOST = Machine(
+    name="worker",
+    title="a worker: amounts, and no place inside that matters",
+    topology=Topology("any", (Cpu(0, core=0, package=0, numa_node=0),), (NumaNode(0, 0),)),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SlotProblem:
+    """The problem, and what its names stand for.
+
+    Attributes:
+        bin_of: Name of a node -> the bin; new workers follow those that are there.
+        thing_of: Name of a pod -> (its job's place in the list, its type of slot).
+
+    """
+
+    instance: Instance
+    bin_of: dict[str, int]
+    thing_of: dict[str, tuple[int, int]]
+
+
+def slot_problem(
+    packing: Packing,
+    types: Sequence[Profile],
+    jobs: Sequence[JobNeeds],
+    offers: int,
+    weights: Sequence[int] | None,
+) -> SlotProblem:
+    """Write down who could go where.
+
+    A worker's amounts are extended resources, for a slot has no CPUs or memory of its
+    own by place. A slot that takes a default slot takes another amount on another
+    worker: so each way to size slots has resources of its own, and who sizes otherwise
+    has more of them than all slots together could take.
+
+    Args:
+        packing: The workers, and what slots of each type take there.
+        types: The types of slots.
+        jobs: Who asks for them; their types are among these.
+        offers: How many new workers could be had.
+        weights: What each job counts; None: an earlier one counts for more than all
+            later ones.
+
+    """
+    ways = list(dict.fromkeys(bin.sizes for bin in (*packing.bins, packing.fresh)))
+    wanted = [0] * len(types)
+    for job in jobs:
+        for need in job.needs:
+            wanted[types.index(need.profile)] += need.count
+    plenty = [tuple(_times(sizes, wanted)) for sizes in ways]
+    bins = (*packing.bins, *[packing.fresh] * offers)
+    nodes = tuple(
+        Node(
+            name=f"{number}",
+            machine=_HOST,
+            reserved_cpus=frozenset({0}),
+            extended=_amounts(
+                bin.room if sizes == bin.sizes else most
+                for sizes, most in zip(ways, plenty, strict=True)
+            ),
+            offered=number >= len(packing.bins),
+        )
+        for number, bin in enumerate(bins)
+    )
+    specs = [
+        PodSpec(
+            (Container("slot", Resources(extended=_amounts(way[thing] for way in ways))),),
+            qos=QosClass.LS,
+        )
+        for thing in range(len(types))
+    ]
+    gangs = []
+    thing_of: dict[str, tuple[int, int]] = {}
+    names = map(str, count())
+    for place, job in enumerate(jobs):
+        pods = []
+        for need in job.needs:
+            thing = types.index(need.profile)
+            for name in islice(names, need.count):
+                pods.append(Pod(name, _NAMESPACE, specs[thing]))
+                thing_of[name] = place, thing
+        if pods:
+            gangs.append(
+                Gang(
+                    name=f"{place}",
+                    namespace=_NAMESPACE,
+                    pods=tuple(pods),
+                    minimum=len(pods),
+                    priority=len(jobs) - place if weights is None else 0,
+                    weight=1 if weights is None else weights[place],
+                )
+            )
+    return SlotProblem(
+        Instance(nodes=nodes, gangs=tuple(gangs), name="slots"),
+        {node.name: number for number, node in enumerate(nodes)},
+        thing_of,
+    )
+
+
+def enough_offers(packing: Packing) -> int:
+    """Return a number of new workers that is enough for all that a new worker can hold."""
+    fresh = packing.fresh
+    return sum(
+        -(-wanted // held)
+        for thing, wanted in enumerate(packing.counts)
+        if wanted and (held := _held(fresh, thing, wanted))
+    )
+
+
+def _held(bin: Bin, thing: int, most: int) -> int:
+    """Return how many things of a type, of so many, an empty bin holds."""
+    sizes = zip(bin.room, bin.sizes[thing], strict=True)
+    return min((room // size for room, size in sizes if size), default=most)
+
+
+def _times(sizes: Sequence[Vector], wanted: Sequence[int]) -> list[int]:
+    return [
+        sum(n * amount for n, amount in zip(wanted, column, strict=True))
+        for column in zip(*sizes, strict=True)
+    ]
+
+
+def _amounts(ways: Iterable[Vector]) -> tuple[tuple[str, int], ...]:
+    """Return the amounts of all ways to size slots as extended resources."""
+    return tuple(
+        sorted(
+            (f"{way}.{dimension}", amount)
+            for way, vector in enumerate(ways)
+            for dimension, amount in enumerate(vector)
+            if amount
+        )
+    )
