@@ -29,8 +29,12 @@ class Telling(IntEnum):
     HELD = 1
     """Cores that running pods keep are told from others: one pod that waits minds."""
 
-    EACH = 2
-    """Cores with more than one free thread are classes of their own: several pods mind."""
+    PAIRS = 2
+    """Several pods mind: wide cores are classes of their own. Of cores with two threads
+    counts say all, for whoever meets somebody there has one of the two."""
+
+    EACH = 3
+    """All cores with more than one free thread are classes of their own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +85,11 @@ class CoreClass:
     def whole(self) -> bool:
         """Whether cores of the class can be taken whole."""
         return self.free == self.threads
+
+    @property
+    def paired(self) -> bool:
+        """Whether two threads of each core are free, and nothing else is there."""
+        return self.free == self.threads == 2
 
 
 @dataclass(frozen=True, slots=True)

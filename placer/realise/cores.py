@@ -59,7 +59,7 @@ def pick_cpus(
             picked[i].append(rooms[dealt % broken].pop(0))
             dealt += 1
     for i in sorted(_indices(spread, wanted=False), key=lambda i: -takes[i].threads):
-        picked[i].extend(_together(rooms, takes[i].threads))
+        picked[i].extend(together(rooms, takes[i].threads))
     return picked
 
 
@@ -97,7 +97,7 @@ def _if_no_worse(
     return takes
 
 
-def _together(rooms: list[list[int]], threads: int) -> list[int]:
+def together(rooms: list[list[int]], threads: int) -> list[int]:
     """Take threads from as few of the cores as can be, the fullest that is enough first."""
     taken: list[int] = []
     while len(taken) < threads:

@@ -8,6 +8,7 @@ from placer.realise.containers import in_parts, in_pool
 from placer.realise.cores import Want, pick_cpus
 from placer.realise.devices import grants_of
 from placer.realise.memory import MemoryWant, split_memory
+from placer.realise.pairs import keeping, pick_pairs
 from placer.realise.parts import in_own_parts
 from placer.state.account import Account
 from placer.state.core_classes import core_classes
@@ -17,7 +18,7 @@ from placer_models.device import GPU
 from placer_models.placement import DeviceGrant, Placement, PodPlacement
 from placer_models.pod import Gang, Pod
 from placer_models.policy import BindPolicy, QosClass
-from placer_models.problem import Choice, NodeState, Problem
+from placer_models.problem import Choice, NodeState, Problem, Telling
 
 VISIBLE_GPUS = "NVIDIA_VISIBLE_DEVICES"
 """Environment variable that names the GPUs a container may see."""
@@ -179,10 +180,16 @@ def _cpus(
     fits = [problem.fit(one.index, one.choice.node) for one in pods]
     spread = [fit is not None and fit.bind is BindPolicy.SPREAD_BY_PCPUS for fit in fits]
     classes = core_classes(node, account, state.cells, problem.asked, problem.telling)
+    shapes = [(problem.shape_of(one.index), one.choice) for one in pods]
+    keeps = keeping(state, shapes) if problem.telling is Telling.PAIRS else [None] * len(pods)
     for position, (found, cores) in enumerate(classes):
         takers = [i for i, one in enumerate(pods) if any(_amounts(one.choice, position))]
         wants = [Want(pods[i].choice.cores[position], spread[i]) for i in takers]
-        picked = pick_cpus(found, cores, wants)
+        minding = [keeps[i] for i in takers]
+        if found.paired and any(minding):
+            picked = pick_pairs(cores, wants, minding)
+        else:
+            picked = pick_cpus(found, cores, wants)
         if picked is None:
             return (
                 f"its pods take {sum(w.take.whole for w in wants)} whole cores and "

@@ -14,7 +14,7 @@ from placer.state.account import Account
 from placer.state.batch import accounts_of, build_problem
 from placer_models.cluster import Instance
 from placer_models.placement import Answer, GaveUp, Infeasible, PartlyPlaced, Placed, TierValue
-from placer_models.problem import Problem
+from placer_models.problem import Problem, Telling
 
 ENDING = 3
 """Times of realising and judging once, that the end of a search takes."""
@@ -47,9 +47,12 @@ def solve(
     accounts = accounts_of(instance)
     problem = build_problem(instance, accounts)
     tell("placing greedily")
-    choices = place_greedily(problem, deadline=lambda: budget.over)
+    # Greedy looks at cores one by one where the model's counts would not tell it enough.
+    several = problem.telling is Telling.PAIRS
+    each_core = build_problem(instance, accounts, each_core=True) if several else problem
+    choices = place_greedily(each_core, deadline=lambda: budget.over)
     placed_s = budget.elapsed_s
-    best = realised(instance, accounts, problem, choices)
+    best = realised(instance, accounts, each_core, choices)
     # The search ends with what has just been done once: realising, judging, and reasons.
     budget.keep(ENDING * (budget.elapsed_s - placed_s))
     search = JointSearch(

@@ -36,6 +36,10 @@ def _guest(
         if isinstance(literal, IntVar):
             yield literal.index, int(cell in used)
     counts = choice is not None and (guest.fell_back is None or fell)
+    for i, counted in enumerate(guest.pairs):
+        if isinstance(counted, IntVar):
+            taken = choice.cores[i] if choice is not None and counts else None
+            yield counted.index, 2 * taken.touched - taken.threads if taken else 0
     for i, counted in enumerate(guest.cores):
         if isinstance(counted, IntVar):
             taken = choice.cores[i] if choice is not None and counts else None

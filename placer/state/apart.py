@@ -42,7 +42,7 @@ def cores_held(node: Node, running: Iterable[RunningPod]) -> Held:
 def telling_of(shapes: Sequence[Shape], pods: Collection[int]) -> Telling:
     """Return how finely cores have to be told apart for the pods that wait."""
     wary = sum(shapes[index].keeps_cores for index in pods)
-    return (Telling.ALIKE, Telling.HELD, Telling.EACH)[min(wary, 2)]
+    return (Telling.ALIKE, Telling.HELD, Telling.PAIRS)[min(wary, 2)]
 
 
 def _under(policy: ExclusivePolicy, running: Iterable[RunningPod]) -> list[RunningPod]:

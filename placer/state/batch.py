@@ -47,7 +47,9 @@ def accounts_of(instance: Instance) -> tuple[Account, ...]:
     return tuple(account_of(node, running[node.name]) for node in instance.nodes)
 
 
-def build_problem(instance: Instance, accounts: Sequence[Account] | None = None) -> Problem:
+def build_problem(
+    instance: Instance, accounts: Sequence[Account] | None = None, *, each_core: bool = False
+) -> Problem:
     """Write the instance as a Problem; accounts as `accounts_of` returns them."""
     accounts = accounts_of(instance) if accounts is None else accounts
     specs: dict[PodSpec, int] = {}
@@ -65,6 +67,8 @@ def build_problem(instance: Instance, accounts: Sequence[Account] | None = None)
     boards = {kind: _boards(kind) for kind in kinds}
     shapes = tuple(_shape(spec, kinds, unit, sizes, units) for spec in specs)
     telling = telling_of(shapes, pods)
+    if each_core and telling is Telling.PAIRS:
+        telling = Telling.EACH
     priorities = tuple(sorted({gang.priority for gang in instance.gangs}, reverse=True))
     return Problem(
         nodes=tuple(

@@ -69,7 +69,8 @@ def core_classes(
         members.sort(key=lambda item: (item[0], item[1].free))
         cores = tuple(core for _, core in members)
         # A core with one free thread takes one more pod, whoever that is.
-        alone = -free_ > 1 and (telling is Telling.EACH or rank > 0)
+        wide = telling is Telling.EACH or (telling is Telling.PAIRS and threads_ < -2)
+        alone = free_ < -1 and (wide or rank > 0)
         for part in [(core,) for core in cores] if alone else [cores]:
             found = CoreClass(
                 cell=cell,

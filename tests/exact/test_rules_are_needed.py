@@ -36,6 +36,11 @@ from placer_models.cpsat.joint import (
 from placer_models.cpsat.localities import a_pod_touches_the_groups_it_takes_from
 from placer_models.cpsat.mig import instances_of_a_gpu_do_not_overlap
 from placer_models.cpsat.opened import a_node_is_opened_before_it_is_used
+from placer_models.cpsat.pairs import (
+    only_wishes_share_pairs,
+    pairs_have_room_for_singles,
+    singles_of_pairs_are_counted,
+)
 from placer_models.cpsat.scopes import a_pod_has_its_devices_within_their_scope
 from placer_models.cpsat.shares import (
     a_device_with_shares_is_opened,
@@ -120,6 +125,9 @@ WORLDS: dict[Rule, MakeWorld] = {
     required_cores_are_not_shared: apart_instance,
     required_numa_nodes_are_not_shared: apart_instance,
     a_node_is_opened_before_it_is_used: offered_world,
+    singles_of_pairs_are_counted: apart_instance,
+    pairs_have_room_for_singles: apart_instance,
+    only_wishes_share_pairs: apart_instance,
 }
 """Rules that only the worlds of their own family need."""
 

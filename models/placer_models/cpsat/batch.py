@@ -71,6 +71,11 @@ from placer_models.cpsat.opened import (
     an_opened_node_holds_what_it_has,
     equal_offers_are_used_in_order,
 )
+from placer_models.cpsat.pairs import (
+    only_wishes_share_pairs,
+    pairs_have_room_for_singles,
+    singles_of_pairs_are_counted,
+)
 from placer_models.cpsat.scopes import a_pod_has_its_devices_within_their_scope
 from placer_models.cpsat.shares import (
     a_device_with_shares_is_opened,
@@ -124,6 +129,9 @@ RULES: tuple[Rule, ...] = (
     single_threads_are_on_counted_cores,
     cpus_are_in_counted_cells,
     who_shares_a_numa_node_falls_back,
+    singles_of_pairs_are_counted,
+    pairs_have_room_for_singles,
+    only_wishes_share_pairs,
     required_cores_are_not_shared,
     required_numa_nodes_are_not_shared,
     a_node_is_opened_before_it_is_used,

@@ -109,7 +109,8 @@ def a_remainder_is_on_a_core_of_its_own(model: CpModel, problem: Problem, x: Dec
 
 def shared_cores(model: CpModel, problem: Problem, x: Decisions) -> Expression:
     """Count pods on cores where another is before them."""
-    return _beyond_first(model, problem, x, _cores, "shared_core")
+    one_by_one = _beyond_first(model, problem, x, _cores, "shared_core")
+    return one_by_one + LinearExpr.sum([shared for node in x.paired for shared in node])
 
 
 def shared_numa_nodes(model: CpModel, problem: Problem, x: Decisions) -> Expression:

@@ -17,6 +17,8 @@ class Guest:
     Attributes:
         cores: For each core class, on how many of its cores the pod has single threads
             and counts as PCPULevel; 0 where it meets nobody. Empty: it never counts.
+        pairs: For each core class of two free threads, on how many of its cores the pod
+            has one and counts as PCPULevel; 0 of other classes. Empty as `cores`.
         cells: For each cell, whether the pod has CPUs there. Empty where the policy is
             not NUMANodeLevel; 0 for the place of CPUs without a NUMA node.
         fell_back: The pod counts as PCPULevel because it shares a NUMA node; None where
@@ -25,6 +27,7 @@ class Guest:
     """
 
     cores: tuple[Expression, ...]
+    pairs: tuple[Expression, ...]
     cells: tuple[Expression, ...]
     fell_back: IntVar | None
 
@@ -45,7 +48,14 @@ def guest_of(
     if by_cell and not shape.apart_required:
         fell_back = model.new_bool_var(f"fell_back{name}")
     cores: tuple[Expression, ...] = ()
+    pairs: tuple[Expression, ...] = ()
     if shape.keeps_cores:
+        pairs = tuple(
+            model.new_int_var(0, min(c.cores, shape.owned_cpus), f"single{name[:-1]},{i}]")
+            if counts_pairs(problem, c) and not isinstance(taken, int)
+            else 0
+            for i, (c, taken) in enumerate(zip(node.cores, threads, strict=True))
+        )
         cores = tuple(
             _cores(model, problem, c, taken, fell_back, f"on{name[:-1]},{i}]")
             for i, (c, taken) in enumerate(zip(node.cores, threads, strict=True))
@@ -56,7 +66,25 @@ def guest_of(
             0 if cell.numa_node is None else model.new_bool_var(f"in{name[:-1]},{i}]")
             for i, cell in enumerate(node.cells)
         )
-    return Guest(cores, cells, fell_back)
+    return Guest(cores, pairs, cells, fell_back)
+
+
+def counts_pairs(problem: Problem, c: CoreClass) -> bool:
+    """Return whether several pods that mind may be on cores of two threads of the class."""
+    return problem.telling is Telling.PAIRS and c.paired
+
+
+def paired_cores(
+    model: CpModel, problem: Problem, node: NodeState, guests: Sequence[Guest | None]
+) -> tuple[Expression, ...]:
+    """Create a count of cores that two pods share against a wish, for each core class."""
+    minding = sum(guest is not None and bool(guest.pairs) for guest in guests)
+    return tuple(
+        model.new_int_var(0, c.cores, f"paired[{node.name},{i}]")
+        if minding > 1 and counts_pairs(problem, c)
+        else 0
+        for i, c in enumerate(node.cores)
+    )
 
 
 def _cores(
@@ -67,7 +95,8 @@ def _cores(
     fell_back: IntVar | None,
     name: str,
 ) -> Expression:
-    meets = c.held is not None or (problem.telling is Telling.EACH and c.free > 1)
+    several = problem.telling >= Telling.PAIRS and not counts_pairs(problem, c)
+    meets = c.held is not None or (several and c.free > 1)
     if not meets or isinstance(threads, int):
         return 0
     if c.free == 1 and fell_back is None:

@@ -7,7 +7,7 @@ from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
 from placer_models.cpsat.container_seats import ContainerSeat, container_seats
 from placer_models.cpsat.expression import Expression
-from placer_models.cpsat.guests import Guest, guest_of
+from placer_models.cpsat.guests import Guest, guest_of, paired_cores
 from placer_models.cpsat.joint_seats import JointSeat, joint_seat
 from placer_models.cpsat.pinned import pinned
 from placer_models.cpsat.sets import gpu_sets, lacks_gpu_sets, sets_differ
@@ -103,6 +103,8 @@ class Decisions:
         seats: Every (unit, node) pair that could come to be.
         broken: For each node, cores of each class that are taken thread by thread.
         opened: For each node, which of its free devices are shared.
+        paired: For each node, cores of each class that two pods share one thread each,
+            though both would rather not; 0 where that is not counted by class.
         reached: For each gang, whether it runs; None for a lone pod.
         node_opened: Offered node that pods could come to -> whether it is opened.
 
@@ -114,6 +116,7 @@ class Decisions:
     on_node: tuple[tuple[Seat, ...], ...]
     broken: tuple[tuple[Expression, ...], ...]
     opened: tuple[Opened, ...]
+    paired: tuple[tuple[Expression, ...], ...]
     reached: tuple[IntVar | None, ...]
     node_opened: Mapping[int, IntVar]
 
@@ -157,6 +160,10 @@ def decide(model: CpModel, problem: Problem, stop: Callable[[], bool]) -> Decisi
         ),
         opened=tuple(
             opened_of(model, node, (take for seat in on_node[index] for take in seat.takes))
+            for index, node in enumerate(problem.nodes)
+        ),
+        paired=tuple(
+            paired_cores(model, problem, node, [seat.guest for seat in on_node[index]])
             for index, node in enumerate(problem.nodes)
         ),
         reached=_reached(model, problem, units),

@@ -1,0 +1,130 @@
+"""Threads of cores of two, dealt out so that only those share a core who were counted to.
+
+The counts are those of `placer_models.cpsat.pairs`. Cores of which one pod has both threads
+come first. Then each pod that requires it has its single threads on cores without another
+that minds; those that only wish it go round over as many cores as are left, so that
+as few as can be are shared. All others have what remains of each core, those that touch most
+cores first: of the cores with a thread left the fullest is never missed.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+
+from placer.realise.cores import Want, together
+from placer.state.core_classes import FreeCore
+from placer_models.policy import ExclusivePolicy, Strength
+from placer_models.problem import Choice, NodeState, Shape
+
+
+def keeping(state: NodeState, pods: Sequence[tuple[Shape, Choice]]) -> list[Strength | None]:
+    """Return for each new pod of a node how it keeps its cores; None: it does not mind."""
+    cells = [
+        {
+            core.cell
+            for core, take in zip(state.cores, choice.cores, strict=True)
+            if (take.whole or take.threads) and state.cells[core.cell].numa_node is not None
+        }
+        if shape.apart is ExclusivePolicy.NUMA_NODE_LEVEL
+        else set()
+        for shape, choice in pods
+    ]
+    guests = Counter(cell for used in cells for cell in used)
+    found: list[Strength | None] = []
+    for (shape, _), used in zip(pods, cells, strict=True):
+        fell = any(guests[cell] > 1 or state.cells[cell].held is not None for cell in used)
+        if shape.keeps_cores and (fell or shape.apart is ExclusivePolicy.PCPU_LEVEL):
+            found.append(Strength.REQUIRED if shape.apart_required else Strength.PREFERRED)
+        else:
+            found.append(None)
+    return found
+
+
+def pick_pairs(
+    cores: Sequence[FreeCore], wants: Sequence[Want], keeps: Sequence[Strength | None]
+) -> list[list[int]] | None:
+    """Return the CPUs of every want, in the order of the wants; None: they do not fit."""
+    picked: list[list[int]] = [[] for _ in wants]
+    left = [list(core.free) for core in cores]
+    for i in sorted(range(len(wants)), key=lambda i: -wants[i].take.whole):
+        for _ in range(wants[i].take.whole):
+            if not left:
+                return None
+            picked[i] += left.pop(0)
+    minding = [i for i, strength in enumerate(keeps) if strength is not None]
+    for i in minding:
+        for _ in range(_doubles(wants[i])):
+            if not left:
+                return None
+            picked[i] += left.pop(0)
+    alone = [i for i in minding if keeps[i] is Strength.REQUIRED]
+    wishing = [i for i in minding if keeps[i] is Strength.PREFERRED]
+    covered = 0
+    for i in alone:
+        for _ in range(_singles(wants[i])):
+            if covered == len(left):
+                return None
+            picked[i].append(left[covered].pop(0))
+            covered += 1
+    if not _go_round(left[covered:], wishing, wants, picked):
+        return None
+    others = [i for i, strength in enumerate(keeps) if strength is None]
+    return picked if _fill(left, others, wants, picked) else None
+
+
+def _doubles(want: Want) -> int:
+    """Return the cores of which a pod that minds has both threads, beside whole ones."""
+    return want.take.threads - want.take.touched if want.spread else 0
+
+
+def _singles(want: Want) -> int:
+    return want.take.threads - 2 * _doubles(want)
+
+
+def _go_round(
+    left: list[list[int]], wishing: Sequence[int], wants: Sequence[Want], picked: list[list[int]]
+) -> bool:
+    """Deal the singles of the pods that wish out in one round; return whether they fit."""
+    singles = [i for i in wishing for _ in range(_singles(wants[i]))]
+    cores = min(len(left), len(singles))
+    widest = max((_singles(wants[i]) for i in wishing), default=0)
+    if len(singles) > 2 * cores or widest > cores:
+        return False
+    for turn, i in enumerate(singles):
+        picked[i].append(left[turn % cores].pop(0))
+    return True
+
+
+def _fill(
+    left: list[list[int]], others: Sequence[int], wants: Sequence[Want], picked: list[list[int]]
+) -> bool:
+    """Deal out what is left of the cores; return whether it is enough."""
+    used = [room for room in left if len(room) == 1]
+    broken = max(
+        len([room for room in left if len(room) < 2]) + _more(len(used), others, wants),
+        *(_touched(wants[i]) + sum(not room for room in left) for i in others),
+        0,
+    )
+    # Cores that are broken already come first, so that as many as can be stay whole.
+    rooms = sorted(left, key=len)[: max(broken, 0)]
+    spread = sorted((i for i in others if wants[i].spread), key=lambda i: -_touched(wants[i]))
+    for i in spread:
+        roomy = sorted((room for room in rooms if room), key=len, reverse=True)
+        if len(roomy) < _touched(wants[i]):
+            return False
+        picked[i] += [room.pop(0) for room in roomy[: _touched(wants[i])]]
+    for i in others:
+        rest = wants[i].take.threads - (_touched(wants[i]) if wants[i].spread else 0)
+        if rest > sum(map(len, rooms)):
+            return False
+        picked[i] += together(rooms, rest)
+    return True
+
+
+def _touched(want: Want) -> int:
+    return want.take.touched if want.spread else 0
+
+
+def _more(used: int, others: Sequence[int], wants: Sequence[Want]) -> int:
+    """Return how many cores have to be broken for threads that the used ones cannot take."""
+    threads = sum(wants[i].take.threads for i in others)
+    return max(0, -(-(threads - used) // 2))
