@@ -6,7 +6,7 @@ from placer.judge.cpus import in_whole_cores, on_shared_cores
 from placer.judge.finding import Finding
 from placer.judge.scene import Scene, Site, Tenant
 from placer_models.cpuset import format_cpu_list
-from placer_models.policy import BindPolicy, NodeBindPolicy, Strength
+from placer_models.policy import BindPolicy, ExclusivePolicy, NodeBindPolicy, Strength
 from placer_models.topology import ARM
 
 _ALLOWED = {
@@ -38,7 +38,7 @@ def node_cpu_bind(scene: Scene) -> Iterator[Finding]:
 
 
 def arm_cpu_policy(scene: Scene) -> Iterator[Finding]:
-    """On Arm a pod that owns CPUs takes whole cores: no other bind policy is offered."""
+    """On Arm a pod that owns CPUs takes whole cores, and keeps apart by NUMA node if at all."""
     for site, tenant in scene.newcomers():
         if not tenant.qos.owns_cpus or site.inside.topology.architecture != ARM:
             continue
@@ -49,6 +49,12 @@ def arm_cpu_policy(scene: Scene) -> Iterator[Finding]:
                 tenant.title,
                 f"pod {tenant.title!r} is on the aarch64 node {site.node.name!r}, and {whose} "
                 "asks for SpreadByPCPUs; aarch64 takes FullPCPUs",
+            )
+        if tenant.pod.spec.exclusive is ExclusivePolicy.PCPU_LEVEL:
+            yield Finding(
+                tenant.title,
+                f"pod {tenant.title!r} is on the aarch64 node {site.node.name!r}, and it asks "
+                "for PCPULevel; aarch64 takes NUMANodeLevel",
             )
 
 

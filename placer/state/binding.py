@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from placer_models.cluster import Node
 from placer_models.cpuset import CpuSet
 from placer_models.pod import PodSpec
-from placer_models.policy import BindPolicy, NodeBindPolicy
+from placer_models.policy import BindPolicy, ExclusivePolicy, NodeBindPolicy
 from placer_models.topology import ARM
 
 _OF_NODE = {
@@ -55,6 +55,8 @@ def binding_of(spec: PodSpec, node: Node) -> Binding | Unbindable:
     for asked in (of_node, policy):
         if asked is BindPolicy.SPREAD_BY_PCPUS and node.machine.topology.architecture == ARM:
             return Unbindable(f"arm-cpu-policy: {ARM} takes FullPCPUs, not {asked}")
+    if spec.exclusive is ExclusivePolicy.PCPU_LEVEL and node.machine.topology.architecture == ARM:
+        return Unbindable(f"arm-cpu-policy: {ARM} takes NUMANodeLevel, not {spec.exclusive}")
     if of_node is not None:
         return Binding(of_node, required=True, rule="node-cpu-bind", remainder=0)
     if spec.bind_required:

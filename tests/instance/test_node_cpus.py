@@ -90,6 +90,11 @@ def test_the_policy_is_written_as_it_is_read(
             + "pods: [{name: p, qos: LSR, requests: {cpu: 2}, cpuBindPolicy: SpreadByPCPUs}]\n",
             "a.yaml:4: pods[0].cpuBindPolicy: every node is aarch64, where pods take whole cores",
         ),
+        (
+            nodes("", "kunpeng-920")
+            + "pods: [{name: p, qos: LSR, requests: {cpu: 2}, cpuExclusivePolicy: PCPULevel}]\n",
+            "a.yaml:4: pods[0].cpuExclusivePolicy: every node is aarch64, where pods keep apart by",
+        ),
     ],
 )
 def test_a_wrong_word_is_refused(text: str, message: str, refusal: Callable[..., str]) -> None:

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from judge.cases_node_cpus import ARM_NODE
 from judge.hand import Case, placed, pod, put, world
 from placer_models.pod import Pod
 from placer_models.policy import BindPolicy, ExclusivePolicy, QosClass, Strength
@@ -14,6 +15,11 @@ def apart(name: str, policy: ExclusivePolicy, cpu: int = 1, *, required: bool = 
     one = pod(name, cpu, qos=QosClass.LSR, bind=BindPolicy.SPREAD_BY_PCPUS)
     strength = Strength.REQUIRED if required else Strength.PREFERRED
     return replace(one, spec=replace(one.spec, exclusive=policy, exclusive_strength=strength))
+
+
+def unbound(one: Pod) -> Pod:
+    """Return the pod with the bind policy that is everybody's."""
+    return replace(one, spec=replace(one.spec, bind=BindPolicy.DEFAULT))
 
 
 APART_CASES = (
@@ -85,6 +91,14 @@ APART_CASES = (
         ),
         good=placed(put("a", "2"), put("c", "1")),
         bad=placed(put("a", "2"), put("c", "3")),
+    ),
+    Case(
+        "arm-cpu-policy",
+        "on Arm pods keep apart by NUMA node only",
+        world(unbound(apart("a", NUMA)), nodes=[ARM_NODE]),
+        good=placed(put("a", "0")),
+        bad=placed(put("a", "0")),
+        bad_world=world(unbound(apart("a", PCPU)), nodes=[ARM_NODE]),
     ),
     Case(
         "exclusive-numa-nodes",

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from judge.cases_apart import PCPU, apart, unbound
 from judge.hand import MACHINE, node, pod, put, world
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
@@ -54,6 +55,11 @@ NOWHERE = [
         world(pod("a", 2, bind=SPREAD), nodes=[node(machine=ARM_MACHINE)]),
         "never fits (1 of 1 nodes: arm-cpu-policy: aarch64 takes FullPCPUs, not SpreadByPCPUs)",
         id="a wish that Arm does not take",
+    ),
+    pytest.param(
+        world(unbound(apart("a", PCPU)), nodes=[node(machine=ARM_MACHINE)]),
+        "never fits (1 of 1 nodes: arm-cpu-policy: aarch64 takes NUMANodeLevel, not PCPULevel)",
+        id="cores that Arm does not keep",
     ),
 ]
 

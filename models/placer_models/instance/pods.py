@@ -165,6 +165,12 @@ class PodReader:
                 f"every node is {ARM}, where pods take whole cores: FullPCPUs, or leave it out "
                 "(rule arm-cpu-policy)",
             )
+        if self._on_arm_alone and spec.exclusive is ExclusivePolicy.PCPU_LEVEL:
+            self._faults.add(
+                place.at("cpuExclusivePolicy"),
+                f"every node is {ARM}, where pods keep apart by NUMA node: NUMANodeLevel, or "
+                "leave it out (rule arm-cpu-policy)",
+            )
         names = [part.name]
         if part.replicas is not None:
             names = [f"{part.name}-{i}" for i in range(part.replicas)]
