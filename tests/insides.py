@@ -253,9 +253,9 @@ def cpu_sets(
 ) -> Iterator[CpuSet]:
     """Yield the sets of ``count`` free CPUs, one of those that differ only by like cores.
 
-    Like cores have the same NUMA node, package and cache, as many online threads and as many
-    free ones, and the same pods on them that mind who else is. All rules and tiers read a
-    core by these alone, so what follows is the same for each.
+    Like cores have the same NUMA node, package, cache and kind, as many online threads and as
+    many free ones, and the same pods on them that mind who else is. All rules and tiers read
+    a core by these alone, so what follows is the same for each.
     """
     minding = minding or {}
     like: dict[object, list[list[int]]] = defaultdict(list)
@@ -263,7 +263,7 @@ def cpu_sets(
         if usable := sorted(threads & free):
             cpu = topology.cpu[usable[0]]
             pods = frozenset(minding[cpu] for cpu in threads if cpu in minding)
-            kind = (cpu.numa_node, cpu.package, cpu.llc, len(threads), len(usable), pods)
+            kind = (cpu.numa_node, cpu.package, cpu.llc, cpu.kind, len(threads), len(usable), pods)
             like[kind].append(usable)
     cores = [(kind, core) for kind, members in like.items() for core in members]
 

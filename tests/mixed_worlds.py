@@ -8,7 +8,7 @@ from spices_exclusivity import spice_apart
 from spices_extended import with_extended
 from spices_joint import spice_joint
 from spices_mig import mig_spice
-from spices_node_cpus import spice_localities, spice_node_binds
+from spices_node_cpus import spice_kinds, spice_localities, spice_node_binds, spice_strategies
 from spices_numa import numa_spice
 from spices_opened import with_offers
 from spices_partitions import partitions
@@ -21,6 +21,8 @@ Spice = Callable[[Random, Instance], Instance]
 SPICES: tuple[Spice, ...] = (
     spice_node_binds,
     spice_localities,
+    spice_strategies,
+    spice_kinds,
     spice_joint,
     numa_spice,
     partitions,

@@ -5,7 +5,7 @@ from random import Random
 
 from placer_models.cluster import Instance, Machine
 from placer_models.pod import Gang
-from placer_models.policy import Locality, NodeBindPolicy
+from placer_models.policy import CoreKind, Locality, NodeBindPolicy, NumaStrategy
 from placer_models.topology import ARM
 from worlds import tiny_instance
 
@@ -75,3 +75,41 @@ def _wishing(rng: Random, gang: Gang) -> Gang:
 def locality_instance(seed: int) -> Instance:
     """Draw a tiny instance with wishes for few packages and few caches."""
     return spice_localities(Random(f"locality-{seed}"), tiny_instance(seed))
+
+
+def spice_strategies(rng: Random, instance: Instance) -> Instance:
+    """Give nodes a NUMA allocate strategy."""
+    return replace(
+        instance,
+        nodes=tuple(
+            replace(node, numa_strategy=rng.choice((None, *NumaStrategy, *NumaStrategy)))
+            for node in instance.nodes
+        ),
+    )
+
+
+def strategy_instance(seed: int) -> Instance:
+    """Draw a tiny instance whose nodes have NUMA allocate strategies."""
+    return spice_strategies(Random(f"strategy-{seed}"), tiny_instance(seed))
+
+
+def spice_kinds(rng: Random, instance: Instance) -> Instance:
+    """Make some cores efficiency cores, however many threads they have."""
+    return replace(
+        instance,
+        nodes=tuple(replace(node, machine=_of_kinds(rng, node.machine)) for node in instance.nodes),
+    )
+
+
+def _of_kinds(rng: Random, machine: Machine) -> Machine:
+    efficient = {core for core in machine.topology.cores if rng.random() < 0.5}
+    cpus = tuple(
+        replace(cpu, kind=CoreKind.EFFICIENCY if cpu.core in efficient else CoreKind.PERFORMANCE)
+        for cpu in machine.topology.cpus
+    )
+    return replace(machine, topology=replace(machine.topology, cpus=cpus))
+
+
+def kinds_instance(seed: int) -> Instance:
+    """Draw a tiny instance on machines that mix kinds of cores."""
+    return spice_kinds(Random(f"kinds-{seed}"), tiny_instance(seed))

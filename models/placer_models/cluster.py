@@ -12,6 +12,7 @@ from placer_models.policy import (
     AlignmentScope,
     Locality,
     NodeBindPolicy,
+    NumaStrategy,
     PartitionPolicy,
 )
 from placer_models.topology import Topology
@@ -61,6 +62,7 @@ class Node:
         partition_policy: How pods keep to the table; None: they do not look at it.
         locality: What pods that own CPUs and say nothing would like here; in the order
             of the enumeration, each once.
+        numa_strategy: Which NUMA nodes owned CPUs come from; None: whichever (C11).
         extended: (name, amount) of resources that are plain amounts, such as licences
             or tokens; ascending by name, no amount of 0.
         offered: It is not there yet: the first pod that comes to it opens it.
@@ -81,6 +83,7 @@ class Node:
     partitions: PartitionTable | None = None
     partition_policy: PartitionPolicy | None = None
     locality: tuple[Locality, ...] = ()
+    numa_strategy: NumaStrategy | None = None
     extended: tuple[tuple[str, int], ...] = ()
     offered: bool = False
     mig: Modes = ()

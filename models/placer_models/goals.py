@@ -96,7 +96,8 @@ GANG_PAIR_SUM = Tier("links.gang-sum", "0.01 GB/s", Sense.MINIMISE)
 """Tier 4c. Tier 4b over the GPUs of all placed members of each gang gathered on one node."""
 
 NUMA_STRATEGY = Tier("numa-strategy", "points against the strategy", Sense.MINIMISE)
-"""Over nodes with a NUMA allocate strategy: how far what is taken departs from it (C11)."""
+"""Over nodes with a NUMA allocate strategy: NUMA nodes of pods beyond the fewest, weighed
+above everything else, and how far the CPUs taken depart from the strategy (C11)."""
 
 USABLE = Tier("usable", "points", Sense.MAXIMISE)
 """Tier 5. What later pods can still have: over nodes, GPU_POINTS for each GPU of the

@@ -50,6 +50,19 @@ class NodeBindPolicy(StrEnum):
     """One thread of a core for each pod."""
 
 
+class NumaStrategy(StrEnum):
+    """Which NUMA nodes of a node the CPUs that pods own come from (C11)."""
+
+    MOST_ALLOCATED = "MostAllocated"
+    """The ones with the fewest free CPUs, so that idle ones stay idle."""
+
+    LEAST_ALLOCATED = "LeastAllocated"
+    """The idlest ones, so that pods are far from each other."""
+
+    DISTRIBUTE_EVENLY = "DistributeEvenly"
+    """A pod that needs several has as much of each."""
+
+
 class Locality(StrEnum):
     """What the CPUs that a pod owns would like to stay within."""
 

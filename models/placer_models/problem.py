@@ -10,6 +10,7 @@ from enum import IntEnum
 from placer_models.container_fit import ContainerFit
 from placer_models.goals import Tier, before_links, tiers_for
 from placer_models.links import Board
+from placer_models.numa_strategy import CellStrategy
 from placer_models.policy import (
     AlignmentPolicy,
     BindPolicy,
@@ -68,6 +69,8 @@ class CoreClass:
         package: The package they are in; None where packages are not told apart.
         cache: The last-level cache they share, -1 where it is not known; None where
             caches are not told apart.
+        efficient: Efficiency cores of several threads: a pod that asks for no bind policy
+            does not mind to have them in part.
         held: How strongly running pods that count as PCPULevel keep others that do off
             these cores; None where there is none.
 
@@ -80,6 +83,7 @@ class CoreClass:
     package: int | None = None
     cache: int | None = None
     held: Strength | None = None
+    efficient: bool = False
 
     @property
     def whole(self) -> bool:
@@ -149,6 +153,7 @@ class NodeState:
         has_best_effort: The same for a BE pod and the BE pool.
         extended: What is left of each extended resource of the Problem.
         offered: The node is not there yet; the first pod opens it.
+        strategy: None where the node has none, or one cell with CPUs alone.
 
     """
 
@@ -165,6 +170,7 @@ class NodeState:
     has_best_effort: bool
     extended: tuple[int, ...] = ()
     offered: bool = False
+    strategy: CellStrategy | None = None
 
     def bank(self, device_type: str) -> DeviceBank | None:
         """Return the bank of the type, if the node has such devices."""
@@ -264,6 +270,7 @@ class Fit:
         fewest_cells: What BestEffort is measured against.
         bind: FULL_PCPUS or SPREAD_BY_PCPUS; matters where the shape owns CPUs.
         bind_required: It may not be broken: the pod or the node says so.
+        bind_asked: The pod or the node says so, or would like it; else it is Default's.
         bind_remainder: CPUs that the empty node must place against the bind policy.
         best_pair_sum: Largest pair sum of an equal-sized GPU set that the pod may have
             of the empty node.
@@ -271,6 +278,7 @@ class Fit:
         fewest_packages: Packages that the owned CPUs need on the empty node; None where
             the pod has no wish, or the node one package alone.
         fewest_caches: The same for last-level caches.
+        fewest_cpu_cells: The same for cells, where the node has a NUMA strategy.
         containers: Where each container is aligned for itself, those that hold something
             by place; the pod as a whole then has no policy.
 
@@ -281,11 +289,13 @@ class Fit:
     fewest_cells: int
     bind: BindPolicy
     bind_required: bool
+    bind_asked: bool
     bind_remainder: int
     best_pair_sum: int
     joint: JointFit | None = None
     fewest_packages: int | None = None
     fewest_caches: int | None = None
+    fewest_cpu_cells: int | None = None
     containers: tuple[ContainerFit, ...] = ()
 
 

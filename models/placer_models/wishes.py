@@ -7,6 +7,7 @@ from placer_models.device import GPU
 from placer_models.goals import (
     CACHES,
     JOINT,
+    NUMA_STRATEGY,
     OPENED,
     PACKAGES,
     PARTITIONS,
@@ -27,6 +28,8 @@ def asked_tiers(instance: Instance) -> tuple[Tier, ...]:
     asked = [*_exclusivity(specs), *_localities(instance, specs)]
     if any(node.offered for node in instance.nodes):
         asked.append(OPENED)
+    if any(spec.qos.owns_cpus for spec in specs) and any(n.numa_strategy for n in instance.nodes):
+        asked.append(NUMA_STRATEGY)
     if any(map(_would_like_to_be_joint, specs)):
         asked.append(JOINT)
     if _prefers_partitions(instance, specs):

@@ -11,6 +11,7 @@ from placer.greedy.localities import core_options, groups_beyond
 from placer.greedy.masks import masks
 from placer.greedy.residual import Inside, Residual, sums_allow
 from placer.greedy.slots import slots_fitting
+from placer.greedy.strategies import against_strategy
 from placer_models.alignment import Amounts, width
 from placer_models.goals import WHOLE_CORE_POINTS
 from placer_models.policy import AlignmentPolicy
@@ -35,6 +36,7 @@ class Price(NamedTuple):
         partitions: Whether the GPUs should be a partition and are none.
         pair_minimum: 0.01 GB/s short of the best.
         pair_sum: 0.01 GB/s short of the best.
+        numa_strategy: Points against the node's NUMA strategy.
         usable: Points of tier ``usable`` that the node loses.
 
     """
@@ -50,6 +52,7 @@ class Price(NamedTuple):
     partitions: int = 0
     pair_minimum: int = 0
     pair_sum: int = 0
+    numa_strategy: int = 0
     usable: int = 0
 
 
@@ -287,5 +290,6 @@ def _price(
         caches=groups_beyond(residual, cores, lambda f: f.cache, fit.fewest_caches),
         pair_minimum=shape.best_pair_minimum - gpus.pair_minimum if gpus and linked else 0,
         pair_sum=fit.best_pair_sum - gpus.pair_sum if gpus and linked else 0,
+        numa_strategy=against_strategy(residual, shape, fit, cores),
         usable=lost,
     )

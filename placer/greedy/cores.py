@@ -70,7 +70,9 @@ def against_policy(residual: Residual, shape: Shape, fit: Fit, takes: Sequence[C
     facts = residual.layout.classes
     if fit.bind is BindPolicy.SPREAD_BY_PCPUS:
         return shape.owned_cpus - sum(take.whole + take.touched for take in takes)
-    return shape.owned_cpus - sum(t.whole * f.threads for t, f in zip(takes, facts, strict=True))
+    return sum(
+        t.threads for t, f in zip(takes, facts, strict=True) if fit.bind_asked or not f.efficient
+    )
 
 
 def whole_cores_lost(residual: Residual, takes: Sequence[CoreTake]) -> int:

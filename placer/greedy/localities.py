@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from placer.greedy.cores import capacity, pick_cores
 from placer.greedy.residual import ClassFacts, Residual
+from placer.greedy.strategies import strategy_options
 from placer_models.problem import CoreTake, Fit, Shape
 
 
@@ -16,7 +17,7 @@ def core_options(
 
     The first is the best by the bind policy. The others keep to the fewest packages, to
     the fewest caches, and to the fewest caches of the fewest packages; counted once by
-    what keeps the bind policy, once by all CPUs.
+    what keeps the bind policy, once by all CPUs. Those of a NUMA strategy come between.
     """
     plain = pick_cores(residual, shape, fit, cells, near)
     if plain is None:
@@ -24,6 +25,7 @@ def core_options(
     yield plain
     if not shape.owned_cpus:
         return
+    yield from strategy_options(residual, shape, fit, cells, near)
     packages = [facts.package for facts in residual.layout.classes]
     caches = [facts.cache for facts in residual.layout.classes]
     for strict in (replace(fit, bind_required=True), fit):

@@ -5,6 +5,7 @@ from operator import le
 from typing import NamedTuple
 
 from placer_models.links import Board
+from placer_models.numa_strategy import CellStrategy
 from placer_models.policy import Strength
 from placer_models.problem import Choice, CoreTake, Cut, NodeState, Shape
 from placer_models.shares import ShareTake, Slot
@@ -21,6 +22,7 @@ class ClassFacts(NamedTuple):
     free: int
     package: int | None = None
     cache: int | None = None
+    efficient: bool = False
 
     @property
     def whole(self) -> bool:
@@ -85,6 +87,7 @@ class Layout:
     real: tuple[bool, ...]
     classes: tuple[ClassFacts, ...]
     banks: tuple[Bank, ...]
+    strategy: CellStrategy | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,13 +149,14 @@ def layouts_of(nodes: tuple[NodeState, ...]) -> tuple[Layout, ...]:
     for node in nodes:
         real = tuple(cell.numa_node is not None for cell in node.cells)
         classes = tuple(
-            ClassFacts(c.cell, c.threads, c.free, c.package, c.cache) for c in node.cores
+            ClassFacts(c.cell, c.threads, c.free, c.package, c.cache, c.efficient)
+            for c in node.cores
         )
         # Nodes of one kind have the same boards; their core classes may differ.
-        key = (node.kind, real, classes)
+        key = (node.kind, real, classes, node.strategy)
         if key not in known:
             banks = tuple(Bank(bank.type, bank.board, bank.cells, bank.cuts) for bank in node.banks)
-            known[key] = Layout(node.kind, real, classes, banks)
+            known[key] = Layout(node.kind, real, classes, banks, node.strategy)
         layouts.append(known[key])
     return tuple(layouts)
 

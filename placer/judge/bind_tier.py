@@ -1,11 +1,13 @@
 """Tier ``bind``: CPUs taken against a preferred bind policy."""
 
 from collections import Counter
+from collections.abc import Iterable
 from typing import assert_never
 
 from placer.judge.cpus import in_whole_cores
 from placer.judge.scene import Inside, Scene, Site, Tenant
-from placer_models.policy import BindPolicy, NodeBindPolicy, Strength
+from placer_models.cpuset import CpuSet
+from placer_models.policy import BindPolicy, CoreKind, NodeBindPolicy, Strength
 
 
 def cpus_against_policy(scene: Scene) -> int:
@@ -29,9 +31,15 @@ def _against(site: Site, tenant: Tenant) -> int:
     """Return the pod's CPUs against its policy, less those that no choice could avoid."""
     inside, asked = site.inside, tenant.requests.cpu_milli // 1000
     match tenant.pod.spec.bind:
-        case BindPolicy.DEFAULT | BindPolicy.FULL_PCPUS:
+        case BindPolicy.DEFAULT:
+            whole = in_whole_cores(inside.topology, tenant.owned) | _efficient(inside)
+            sizes = [len(core) for core in inside.whole_cores if not core & _efficient(inside)]
+            sizes += [1] * len(inside.allocatable & _efficient(inside))
+            return len(tenant.owned - whole) - (asked - _most(sizes, asked))
+        case BindPolicy.FULL_PCPUS:
             whole = in_whole_cores(inside.topology, tenant.owned)
-            return len(tenant.owned - whole) - (asked - _most_whole(inside, asked))
+            sizes = [len(core) for core in inside.whole_cores]
+            return len(tenant.owned - whole) - (asked - _most(sizes, asked))
         case BindPolicy.SPREAD_BY_PCPUS:
             cpus = inside.topology.cpu
             cores = {cpus[cpu].core for cpu in inside.allocatable}
@@ -41,11 +49,16 @@ def _against(site: Site, tenant: Tenant) -> int:
             assert_never(never)
 
 
-def _most_whole(inside: Inside, asked: int) -> int:
-    """Return the largest sum of sizes of whole cores that is at most what is asked for."""
+def _efficient(inside: Inside) -> CpuSet:
+    """Return the CPUs of efficiency cores, which Default does not mind to have in part."""
+    return frozenset(c.id for c in inside.topology.cpus if c.kind is CoreKind.EFFICIENCY)
+
+
+def _most(sizes: Iterable[int], asked: int) -> int:
+    """Return the largest sum of some of the sizes that is at most what is asked for."""
     within = (1 << (asked + 1)) - 1
     sums = 1  # bit i: some choice of cores has i threads
-    for size, count in Counter(len(core) for core in inside.whole_cores).items():
+    for size, count in Counter(sizes).items():
         for _ in range(min(count, asked // size)):
             sums |= (sums << size) & within
     return sums.bit_length() - 1

@@ -11,6 +11,7 @@ from placer.judge.locality_tiers import caches_beyond_fewest, packages_beyond_fe
 from placer.judge.opened_tier import nodes_opened
 from placer.judge.partitions import pods_outside_partitions
 from placer.judge.scene import Scene, scene_of
+from placer.judge.strategy_tier import against_strategies
 from placer.judge.usable_tier import usable_points_left
 from placer_models.cluster import Instance
 from placer_models.goals import (
@@ -21,6 +22,7 @@ from placer_models.goals import (
     JOINT,
     MEMBER_ABOVE_POINTS,
     MEMBER_OF_MINIMUM_POINTS,
+    NUMA_STRATEGY,
     OPENED,
     PACKAGES,
     PARTITIONS,
@@ -52,6 +54,7 @@ MEASURES: Mapping[Tier, Callable[[Scene], int]] = {
     POD_PAIR_MINIMUM: pod_minimum_shortfall,
     POD_PAIR_SUM: pod_sum_shortfall,
     GANG_PAIR_SUM: gang_sum_shortfall,
+    NUMA_STRATEGY: against_strategies,
     USABLE: usable_points_left,
 }
 """How each tier after the first is measured."""

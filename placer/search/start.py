@@ -77,7 +77,7 @@ def _seat(problem: Problem, seat: Seat, here: list[Choice]) -> Iterator[tuple[in
         counts = [sum(choice.devices[bank][i] for choice in here) for i in range(len(taken))]
         for expression, count in zip(taken, counts, strict=True):
             yield from _variable(expression, count)
-    for span in (seat.packages, seat.caches):
+    for span in (seat.packages, seat.caches, seat.cells):
         for group, literal in zip(span.groups, span.touched, strict=True) if span else ():
             takes = [choice.cores[i] for choice in here for i in group]
             yield literal.index, int(any(take.whole or take.threads for take in takes))

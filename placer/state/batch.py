@@ -13,8 +13,9 @@ from placer.state.core_classes import core_classes
 from placer.state.extended import Units, extended_units, in_units
 from placer.state.fits import best_pair_minimum_of, fit_of
 from placer.state.slots import slots_of
+from placer.state.strategies import cell_strategy_of
 from placer_models.cluster import Instance, Node, RunningPod
-from placer_models.goals import Tier
+from placer_models.goals import NUMA_STRATEGY, Tier
 from placer_models.links import counts_of
 from placer_models.pod import PodSpec, pods_of
 from placer_models.policy import (
@@ -191,6 +192,9 @@ def _node_state(
         has_best_effort=account.has_best_effort,
         extended=in_units(account.extended, units),
         offered=account.offered,
+        strategy=cell_strategy_of(node, account.free_cpus, cells)
+        if NUMA_STRATEGY in asked
+        else None,
     )
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from placer_models.cluster import Node
 from placer_models.cpuset import CpuSet
 from placer_models.pod import PodSpec
-from placer_models.policy import BindPolicy, ExclusivePolicy, NodeBindPolicy
+from placer_models.policy import BindPolicy, CoreKind, ExclusivePolicy, NodeBindPolicy
 from placer_models.topology import ARM
 
 _OF_NODE = {
@@ -21,6 +21,7 @@ class Binding:
     Attributes:
         policy: FULL_PCPUS or SPREAD_BY_PCPUS.
         required: It may not be broken.
+        asked: The pod or the node names it; else it is what Default stands for.
         rule: The name of the rule that requires it.
         remainder: CPUs that even the empty node must place against a preferred policy.
 
@@ -28,6 +29,7 @@ class Binding:
 
     policy: BindPolicy
     required: bool
+    asked: bool
     rule: str
     remainder: int
 
@@ -48,20 +50,26 @@ def binding_of(spec: PodSpec, node: Node) -> Binding | Unbindable:
     """Return the policy that holds: the node's if it has one, else the pod's (C8, C10, C13)."""
     policy = BindPolicy.FULL_PCPUS if spec.bind is BindPolicy.DEFAULT else spec.bind
     if not spec.qos.owns_cpus:
-        return Binding(policy, required=False, rule="cpu-bind", remainder=0)
+        return Binding(policy, required=False, asked=False, rule="cpu-bind", remainder=0)
     of_node = _OF_NODE.get(node.cpu_bind)
     if spec.bind_required and of_node not in (None, policy):
         return Unbindable(f"node-cpu-bind: pod asks {policy}, node has {node.cpu_bind}")
-    for asked in (of_node, policy):
-        if asked is BindPolicy.SPREAD_BY_PCPUS and node.machine.topology.architecture == ARM:
-            return Unbindable(f"arm-cpu-policy: {ARM} takes FullPCPUs, not {asked}")
-    if spec.exclusive is ExclusivePolicy.PCPU_LEVEL and node.machine.topology.architecture == ARM:
-        return Unbindable(f"arm-cpu-policy: {ARM} takes NUMANodeLevel, not {spec.exclusive}")
+    if node.machine.topology.architecture == ARM:
+        if BindPolicy.SPREAD_BY_PCPUS in (of_node, policy):
+            return Unbindable(f"arm-cpu-policy: {ARM} takes FullPCPUs, not SpreadByPCPUs")
+        if spec.exclusive is ExclusivePolicy.PCPU_LEVEL:
+            return Unbindable(f"arm-cpu-policy: {ARM} takes NUMANodeLevel, not PCPULevel")
     if of_node is not None:
-        return Binding(of_node, required=True, rule="node-cpu-bind", remainder=0)
+        return Binding(of_node, required=True, asked=True, rule="node-cpu-bind", remainder=0)
     if spec.bind_required:
-        return Binding(policy, required=True, rule="cpu-bind", remainder=0)
-    return Binding(policy, False, "cpu-bind", _remainder(policy, spec, node))
+        return Binding(policy, required=True, asked=True, rule="cpu-bind", remainder=0)
+    return Binding(
+        policy,
+        required=False,
+        asked=spec.bind is not BindPolicy.DEFAULT,
+        rule="cpu-bind",
+        remainder=_remainder(policy, spec, node),
+    )
 
 
 def has_cores_for(binding: Binding, want: int, free: CpuSet, node: Node) -> bool:
@@ -79,13 +87,25 @@ def _remainder(policy: BindPolicy, spec: PodSpec, node: Node) -> int:
     if policy is BindPolicy.SPREAD_BY_PCPUS:
         cores = node.machine.topology.cores.values()
         return max(0, want - sum(1 for threads in cores if threads & allocatable))
-    return want - (_whole_sums(allocatable, node) & ((2 << want) - 1)).bit_length() + 1
+    sums = _whole_sums(allocatable, node, by_thread=spec.bind is BindPolicy.DEFAULT)
+    return want - (sums & ((2 << want) - 1)).bit_length() + 1
 
 
-def _whole_sums(free: CpuSet, node: Node) -> int:
-    """Return a number whose bit i says that some cores, wholly free, have i threads."""
+def _whole_sums(free: CpuSet, node: Node, *, by_thread: bool = False) -> int:
+    """Return a number whose bit i says that some cores, wholly free, have i threads.
+
+    Args:
+        free: CPUs that may be taken.
+        node: The node.
+        by_thread: Efficiency cores may be taken in part.
+
+    """
     sums = 1
-    for threads in node.machine.topology.cores.values():
-        if threads <= free:
+    topology = node.machine.topology
+    for threads in topology.cores.values():
+        if by_thread and topology.cpu[min(threads)].kind is CoreKind.EFFICIENCY:
+            for _ in threads & free:
+                sums |= sums << 1
+        elif threads <= free:
             sums |= sums << len(threads)
     return sums

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from placer.state.account import Account
 from placer_models.cluster import Node
 from placer_models.goals import CACHES, PACKAGES, Tier
-from placer_models.policy import Strength
+from placer_models.policy import CoreKind, Strength
 from placer_models.problem import Cell, CoreClass, Telling
 
 _HELD = (None, Strength.PREFERRED, Strength.REQUIRED)
@@ -59,13 +59,14 @@ def core_classes(
             cell_of[some.numa_node],
             -len(threads),
             -len(free),
+            some.kind is CoreKind.EFFICIENCY and len(threads) > 1,
             _HELD.index(held.get(key)),
             some.package if by_package else 0,
             cache if by_cache else 0,
         )
         groups[group].append((cache, FreeCore(key, free)))
     result = []
-    for (cell, threads_, free_, rank, package, cache), members in sorted(groups.items()):
+    for (cell, threads_, free_, efficient, rank, package, cache), members in sorted(groups.items()):
         members.sort(key=lambda item: (item[0], item[1].free))
         cores = tuple(core for _, core in members)
         # A core with one free thread takes one more pod, whoever that is.
@@ -80,6 +81,7 @@ def core_classes(
                 package=package if by_package else None,
                 cache=cache if by_cache else None,
                 held=_HELD[rank],
+                efficient=bool(efficient),
             )
             result.append((found, part))
     return tuple(result)

@@ -8,6 +8,7 @@ from placer.state.binding import Unbindable, binding_of, has_cores_for
 from placer.state.boards import device_board
 from placer.state.container_fits import by_container, scopes_conflict
 from placer.state.joint import joint_fit_of
+from placer.state.strategies import fewest_cpu_cells
 from placer_models.alignment import (
     effective_policy,
     fewest_cells,
@@ -81,11 +82,13 @@ def fit_of(spec: PodSpec, node: Node) -> Fit | None:
         fewest_cells=least,
         bind=binding.policy,
         bind_required=binding.required,
+        bind_asked=binding.asked,
         bind_remainder=binding.remainder,
         best_pair_sum=pairs,
         joint=joint_fit_of(spec, node),
         fewest_packages=_fewest_groups(Locality.PACKAGE, spec, node),
         fewest_caches=_fewest_groups(Locality.LLC, spec, node),
+        fewest_cpu_cells=fewest_cpu_cells(spec, node),
     )
 
 

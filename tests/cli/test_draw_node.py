@@ -9,7 +9,7 @@ from placer_cli.draw.node import draw_node
 from placer_cli.draw.residents import residents_of
 from placer_models.cluster import Instance
 from placer_models.placement import Placement
-from placer_models.policy import QosClass
+from placer_models.policy import Locality, NodeBindPolicy, NumaStrategy, QosClass
 
 
 def drawn(instance: Instance, placement: Placement, name: str = "gpu-00", width: int = 80) -> str:
@@ -120,3 +120,21 @@ def test_more_owners_than_letters_have_two_each() -> None:
 
     assert "▪ AAABAC ADAEAFAG" in text
     assert "BH p-59" in words(text)
+
+
+def test_the_headline_says_what_the_node_asks_of_cpus() -> None:
+    """
+    Its policies stand beside its name.
+    """
+    instance, placement = busy()
+    node = replace(
+        instance.nodes[0],
+        cpu_bind=NodeBindPolicy.FULL_PCPUS_ONLY,
+        numa_strategy=NumaStrategy.MOST_ALLOCATED,
+        locality=tuple(Locality),
+    )
+    text = words(drawn(replace(instance, nodes=(node, *instance.nodes[1:])), placement, node.name))
+
+    assert "CPU bind policy FullPCPUsOnly" in text
+    assert "NUMA strategy MostAllocated" in text
+    assert "CPU locality Package, LLC" in text

@@ -8,7 +8,7 @@ import pytest
 from placer_models.cluster import Instance
 from placer_models.instance.schema import API_VERSION
 from placer_models.instance.writer import instance_to_dict, instance_to_yaml
-from placer_models.policy import Locality, NodeBindPolicy
+from placer_models.policy import Locality, NodeBindPolicy, NumaStrategy
 
 HEAD = f"apiVersion: {API_VERSION}\nkind: Instance\n"
 
@@ -176,3 +176,31 @@ def test_a_wrong_locality_is_refused(pod: str, message: str, refusal: Callable[.
     text = nodes("") + f"pods: [{{name: p, requests: {{cpu: 2}}, {pod}}}]\n"
 
     assert message in refusal(text)
+
+
+@pytest.mark.parametrize(
+    ("fields", "strategy"),
+    [
+        ("", None),
+        *((f", numaAllocateStrategy: {word}", word) for word in NumaStrategy),
+        (
+            ", kubelet: {cpuManagerPolicyOptions: {distribute-cpus-across-numa: true}}",
+            NumaStrategy.DISTRIBUTE_EVENLY,
+        ),
+        (
+            ", numaAllocateStrategy: MostAllocated, "
+            "kubelet: {cpuManagerPolicyOptions: {distribute-cpus-across-numa: true}}",
+            NumaStrategy.MOST_ALLOCATED,
+        ),
+    ],
+)
+def test_a_node_says_its_numa_strategy(
+    fields: str, strategy: NumaStrategy | None, read: Callable[..., Instance]
+) -> None:
+    """
+    The kubelet's option holds where the node says nothing; it is written as it is read.
+    """
+    instance = read(nodes(fields))
+
+    assert instance.nodes[0].numa_strategy is strategy
+    assert read(instance_to_yaml(instance, lambda _: True)) == instance

@@ -3,9 +3,14 @@
 import pytest
 
 from exact_checks import MakeWorld, check_worlds
-from spices_node_cpus import locality_instance, node_bind_instance
+from spices_node_cpus import (
+    kinds_instance,
+    locality_instance,
+    node_bind_instance,
+    strategy_instance,
+)
 
-MAKERS = (node_bind_instance, locality_instance)
+MAKERS = (node_bind_instance, locality_instance, strategy_instance, kinds_instance)
 
 GATE_BATCHES, GATE_WORLDS = 4, 25
 SLOW_BATCHES, SLOW_WORLDS = 20, 50

@@ -95,6 +95,10 @@ def _headline(node: Node, canvas: Canvas) -> Text:
         facts.append(f"NUMA policy {node.alignment}")
     if node.cpu_bind is not NodeBindPolicy.NONE:
         facts.append(f"CPU bind policy {node.cpu_bind}")
+    if node.numa_strategy is not None:
+        facts.append(f"NUMA strategy {node.numa_strategy}")
+    if node.locality:
+        facts.append(f"CPU locality {', '.join(node.locality)}")
     pieces = [Text.assemble((node.name, STRONG), f"  {node.machine.title}")]
     pieces += [Text(fact, QUIET) for fact in facts]
     if node.cordoned:

@@ -82,6 +82,8 @@ def _rules(gang: Gang, spec: PodSpec) -> str:
         rules.append(spec.alignment.value)
     if spec.bind is not BindPolicy.DEFAULT:
         rules.append(f"{spec.bind.value} {spec.bind_strength.value}")
+    if spec.locality:
+        rules.append(f"few of {', '.join(spec.locality)}")
     if gang.gather is not None:
         rules.append(f"gathers on one {gang.gather.value}")
     return ", ".join(rules)

@@ -13,6 +13,7 @@ from placer_models.cpsat.localities import caches, packages
 from placer_models.cpsat.mig import usable_instances
 from placer_models.cpsat.opened import nodes_opened
 from placer_models.cpsat.share_seats import opened_in, shared_by
+from placer_models.cpsat.strategy import against_strategy
 from placer_models.cpsat.variables import Decisions, Seat
 from placer_models.device import GPU
 from placer_models.goals import (
@@ -24,6 +25,7 @@ from placer_models.goals import (
     JOINT,
     MEMBER_ABOVE_POINTS,
     MEMBER_OF_MINIMUM_POINTS,
+    NUMA_STRATEGY,
     OPENED,
     PACKAGES,
     PARTITIONS,
@@ -105,7 +107,13 @@ def bind(model: CpModel, problem: Problem, x: Decisions) -> Expression:
             touched = LinearExpr.sum([part.touched for part in seat.cores])
             against = seat.shape.owned_cpus * seat.count - touched
         else:
-            against = LinearExpr.sum([part.threads for part in seat.cores])
+            against = LinearExpr.sum(
+                [
+                    part.threads
+                    for part, c in zip(seat.cores, problem.nodes[seat.node].cores, strict=True)
+                    if seat.fit.bind_asked or not c.efficient
+                ]
+            )
         terms.append(against - seat.fit.bind_remainder * seat.count)
     return LinearExpr.sum(terms)
 
@@ -279,6 +287,7 @@ EXPRESSIONS: Mapping[Tier, Callable[[CpModel, Problem, Decisions], Expression]] 
     POD_PAIR_MINIMUM: pod_pair_minimum,
     POD_PAIR_SUM: pod_pair_sum,
     GANG_PAIR_SUM: gang_pair_sum,
+    NUMA_STRATEGY: against_strategy,
     USABLE: usable,
 }
 """What each tier after the first counts."""

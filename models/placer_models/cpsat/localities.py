@@ -1,4 +1,4 @@
-"""Rules and goals about packages and last-level caches."""
+"""Rules and goals about packages, last-level caches and cells that a pod touches."""
 
 from collections.abc import Iterator
 
@@ -11,7 +11,7 @@ from placer_models.problem import Problem
 
 
 def a_pod_touches_the_groups_it_takes_from(model: CpModel, problem: Problem, x: Decisions) -> None:
-    """Owned CPUs come from packages and caches that the pod counts as touched."""
+    """Owned CPUs come from packages, caches and cells that the pod counts as touched."""
     for seat, span in _spans(x):
         classes = problem.nodes[seat.node].cores
         for group, literal in zip(span.groups, span.touched, strict=True):
@@ -45,4 +45,4 @@ def _beyond(seat: Seat, span: Span) -> Expression:
 
 def _spans(x: Decisions) -> Iterator[tuple[Seat, Span]]:
     for seat in x.seats:
-        yield from ((seat, span) for span in (seat.packages, seat.caches) if span)
+        yield from ((seat, span) for span in (seat.packages, seat.caches, seat.cells) if span)

@@ -69,7 +69,7 @@ def _countable(problem: Problem, index: int) -> bool:
             return False
         by_cell = len(node.cells) > 1 or not shape.held_in_cells
         aligned = fit.alignment is not AlignmentPolicy.NONE and by_cell
-        if fit.fewest_packages is not None or fit.fewest_caches is not None:
+        if (fit.fewest_packages, fit.fewest_caches, fit.fewest_cpu_cells) != (None, None, None):
             return False
         if aligned or not _splits_freely(shape, fit, {core.threads for core in node.cores}):
             return False

@@ -66,6 +66,7 @@ class Seat:
         packages: Which packages the pod touches, where it would like few; None where it
             has no such wish. A seat with this has one pod at most.
         caches: The same for last-level caches.
+        cells: The same for cells, where the node has a NUMA strategy.
         guest: Whom the pod meets; None where it keeps apart from nobody.
 
     """
@@ -88,6 +89,7 @@ class Seat:
     joint: JointSeat | None
     packages: Span | None = None
     caches: Span | None = None
+    cells: Span | None = None
     guest: Guest | None = None
 
     def touched(self, bank: int, twin: int) -> Expression:
@@ -267,6 +269,7 @@ def _seat(model: CpModel, problem: Problem, index: int, unit: Unit, node_index: 
             model, [c.package for c in node.cores], fit.fewest_packages, f"package{name}"
         ),
         caches=span_of(model, [c.cache for c in node.cores], fit.fewest_caches, f"cache{name}"),
+        cells=span_of(model, [c.cell for c in node.cores], fit.fewest_cpu_cells, f"cell{name}"),
         guest=guest_of(model, problem, node, shape, [part.threads for part in cores], name),
         containers=container_seats(model, node, shape, fit, name),
     )

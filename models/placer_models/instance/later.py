@@ -8,9 +8,7 @@ _LATER = {
     "ConstrainedBurst": "use Default, FullPCPUs or SpreadByPCPUs",
     "moveBudget": "running pods keep their place",
     "distribute-cpus-across-cores": "set cpuBindPolicy at the pods",
-    "distribute-cpus-across-numa": "NUMA nodes are chosen by the tiers",
     "strict-cpu-reservation": "reserved CPUs are part of the pools",
-    "numaAllocateStrategy": "NUMA nodes are chosen by the tiers",
     "networkTopology": "members gather on a node or nowhere",
 }
 

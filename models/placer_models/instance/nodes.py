@@ -20,7 +20,7 @@ from placer_models.instance.requests import (
 )
 from placer_models.instance.schema import NodePart
 from placer_models.mig import TABLES, Modes
-from placer_models.policy import AlignmentPolicy, Locality, NodeBindPolicy
+from placer_models.policy import AlignmentPolicy, Locality, NodeBindPolicy, NumaStrategy
 from placer_models.quantity import format_bytes
 from placer_models.topology import ARM
 
@@ -95,6 +95,7 @@ class NodeReader:
                     partitions,
                     part.gpu_partition_policy,
                     locality_of(part),
+                    numa_strategy_of(part),
                     extended,
                     part.offered,
                     modes,
@@ -227,6 +228,14 @@ def locality_of(part: NodePart) -> tuple[Locality, ...]:
         Locality.LLC: options.prefer_align_cpus_by_uncorecache,
     }
     return tuple(wish for wish, asked in told.items() if asked)
+
+
+def numa_strategy_of(part: NodePart) -> NumaStrategy | None:
+    """Return which NUMA nodes CPUs come from: the node's word, else the kubelet's (C11)."""
+    if part.numa_allocate_strategy is not None:
+        return part.numa_allocate_strategy
+    even = part.kubelet.cpu_manager_policy_options.distribute_cpus_across_numa
+    return NumaStrategy.DISTRIBUTE_EVENLY if even else None
 
 
 def missing_device(kind: str, minor: int, have: set[int], machine: str) -> str:

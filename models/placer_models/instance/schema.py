@@ -30,6 +30,7 @@ from placer_models.policy import (
     BindPolicy,
     DeviceScope,
     JointScope,
+    NumaStrategy,
     PartitionPolicy,
     QosClass,
 )
@@ -51,6 +52,7 @@ class CpuManagerOptions(Part):
 
     full_pcpus_only: Switch = False
     align_by_socket: Switch = False
+    distribute_cpus_across_numa: Switch = False
     prefer_align_cpus_by_uncorecache: Switch = False
 
 
@@ -71,6 +73,7 @@ class NodePart(Part):
     reserved_cpus: CpuList = ""
     cpu_bind_policy: NodeBind | None = None
     cpu_locality: Localities | None = None
+    numa_allocate_strategy: NumaStrategy | None = None
     kubelet: KubeletPart = KubeletPart()
     numa_policy: Alignment | None = None
     numa_scope: AlignmentScope | None = None

@@ -113,6 +113,8 @@ def _node(node: Node, machine: str) -> Json:
         written["reservedCpus"] = format_cpu_list(node.reserved_cpus)
     if node.cpu_bind is not NodeBindPolicy.NONE:
         written["cpuBindPolicy"] = node.cpu_bind.value
+    if node.numa_strategy is not None:
+        written["numaAllocateStrategy"] = node.numa_strategy.value
     if node.locality:
         written["cpuLocality"] = [wish.value for wish in node.locality]
     if node.alignment is not AlignmentPolicy.NONE:

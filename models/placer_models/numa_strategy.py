@@ -1,0 +1,44 @@
+"""NUMA allocate strategies as arithmetic: what their points are counted from (C11)."""
+
+from dataclasses import dataclass
+
+from placer_models.policy import NumaStrategy
+
+
+@dataclass(frozen=True, slots=True)
+class CellStrategy:
+    """A NUMA allocate strategy, and what it looks at on a node of several cells.
+
+    Attributes:
+        free: CPUs of each cell that a pod may still own.
+        points: What one step in the first part of the value counts; more than all of the
+            second part ever is.
+        slack: CPUs by which an even share may differ: threads of the widest core.
+
+    """
+
+    strategy: NumaStrategy
+    free: tuple[int, ...]
+    points: int
+    slack: int
+
+    @property
+    def least_free(self) -> int:
+        """The fewest free CPUs of a cell that has any."""
+        return min((count for count in self.free if count), default=0)
+
+    @property
+    def most_free(self) -> int:
+        """The most free CPUs of a cell."""
+        return max(self.free)
+
+
+def pairs(count: int) -> int:
+    """Return how many pairs so many CPUs make."""
+    return count * (count - 1) // 2
+
+
+def least_pairs(cpus: int, parts: int) -> int:
+    """Return the pairs inside parts of the CPUs that are as equal as can be."""
+    size, larger = divmod(cpus, parts)
+    return larger * pairs(size + 1) + (parts - larger) * pairs(size)

@@ -1,0 +1,92 @@
+"""Tier ``numa-strategy``: how far what is taken departs from the strategies of nodes."""
+
+from collections import Counter
+from typing import assert_never
+
+from placer.judge.scene import Cell, Scene, Site, Tenant
+from placer_models.policy import NumaStrategy
+
+Shares = Counter[Cell]
+"""NUMA node -> CPUs."""
+
+
+def against_strategies(scene: Scene) -> int:
+    """Return the sum over the nodes that have a strategy, and NUMA nodes to choose from."""
+    return sum(
+        _on_node(site, site.node.numa_strategy)
+        for site in scene.touched()
+        if site.node.numa_strategy is not None and len(site.inside.cpus_in) > 1
+    )
+
+
+def _on_node(site: Site, strategy: NumaStrategy) -> int:
+    owners = [tenant for tenant in site.new if tenant.owned]
+    shares = [_shares(site, tenant) for tenant in owners]
+    fewest = [_fewest(site, tenant) for tenant in owners]
+    beyond = sum(len(share) - least for share, least in zip(shares, fewest, strict=True))
+    points = len(site.inside.allocatable) ** 2
+    match strategy:
+        case NumaStrategy.MOST_ALLOCATED:
+            return points * beyond + _free_beside(_free_before(site), shares)
+        case NumaStrategy.LEAST_ALLOCATED:
+            own = sum(
+                _pairs_of_parts(share.total(), least)
+                for share, least in zip(shares, fewest, strict=True)
+            )
+            return points * beyond + _crowded(_free_before(site), shares) - own
+        case NumaStrategy.DISTRIBUTE_EVENLY:
+            slack = max(map(len, site.inside.topology.cores.values()))
+            return points * sum(_uneven(share, slack) for share in shares) + beyond
+        case never:
+            assert_never(never)
+
+
+def _shares(site: Site, tenant: Tenant) -> Shares:
+    cpus = site.inside.topology.cpu
+    return Counter(cpus[cpu].numa_node for cpu in tenant.owned if cpu in cpus)
+
+
+def _fewest(site: Site, tenant: Tenant) -> int:
+    """Return how many NUMA nodes of the empty node hold what the pod asks for."""
+    missing = tenant.requests.cpu_milli // 1000
+    sizes = sorted(site.inside.cpus_in.values())
+    count = 0
+    while missing > 0 and sizes:
+        missing -= sizes.pop()
+        count += 1
+    return count
+
+
+def _free_before(site: Site) -> Shares:
+    """Return how many CPUs of each NUMA node running pods leave."""
+    running = frozenset[int]().union(*(t.owned for t in site.tenants if not t.new))
+    cpus = site.inside.topology.cpu
+    return Counter(cpus[cpu].numa_node for cpu in site.inside.allocatable - running)
+
+
+def _free_beside(free: Shares, shares: list[Shares]) -> int:
+    """Count for each new CPU how many more were free beside it than in the fullest NUMA node."""
+    fullest = min(free.values(), default=0)
+    return sum(count * (free[cell] - fullest) for share in shares for cell, count in share.items())
+
+
+def _crowded(free: Shares, shares: list[Shares]) -> int:
+    """Count the pairs that each new CPU makes with another one in use in its NUMA node.
+
+    In use are new ones, and as many as the NUMA node has fewer free than the idlest.
+    """
+    idlest = max(free.values(), default=0)
+    taken = sum(shares, Counter())
+    return sum(
+        count * (count - 1) // 2 + count * (idlest - free[cell]) for cell, count in taken.items()
+    )
+
+
+def _pairs_of_parts(cpus: int, parts: int) -> int:
+    """Return the pairs inside parts that are as equal as can be."""
+    sizes = [cpus // parts + (part < cpus % parts) for part in range(parts)]
+    return sum(size * (size - 1) // 2 for size in sizes)
+
+
+def _uneven(share: Shares, slack: int) -> int:
+    return max(0, max(share.values()) - min(share.values()) - slack)

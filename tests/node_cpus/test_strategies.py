@@ -1,0 +1,141 @@
+"""NUMA allocate strategies: counted by hand, on the edge and just beyond."""
+
+from dataclasses import replace
+
+import pytest
+
+from judge.hand import node, pod, put, world
+from placer.judge.measure import measure
+from placer.search.options import Engine, SolveOptions
+from placer.search.solver import solve
+from placer_models.cluster import Instance, Machine
+from placer_models.goals import NUMA_STRATEGY
+from placer_models.placement import Placed, Placement, PodPlacement
+from placer_models.pod import Pod
+from placer_models.policy import NumaStrategy, QosClass
+from placer_models.topology import Cpu, NumaNode, Topology
+
+MOST, LEAST, EVEN = NumaStrategy
+
+CPUS = tuple(Cpu(i, core=i // 2, package=0, numa_node=i // 8) for i in range(24))
+MACHINE = Machine("three", "", Topology("x86_64", CPUS, tuple(NumaNode(i, 0) for i in range(3))))
+"""NUMA nodes (0-7) (8-15) (16-23), in cores of two threads."""
+
+BEYOND = 24 * 24
+"""Points of a NUMA node beyond the fewest."""
+
+
+def on(
+    strategy: NumaStrategy | None, *pods: Pod, running: str = "", reserved: str = ""
+) -> Instance:
+    """Return a node with the strategy, on which a pod runs."""
+    runs = [(pod("r", 2), put("r", running))] if running else []
+    machine = replace(node(machine=MACHINE, reserved=reserved), numa_strategy=strategy)
+    return world(*pods, nodes=[machine], running=runs)
+
+
+def value(instance: Instance, *places: PodPlacement) -> int | None:
+    """Return the value of the tier; None where the instance has it not."""
+    return dict(measure(instance, Placement(places))).get(NUMA_STRATEGY)
+
+
+@pytest.mark.parametrize(
+    ("strategy", "cpus", "points"),
+    [
+        pytest.param(MOST, "2-5", 0, id="the fullest"),
+        pytest.param(MOST, "8-11", 4 * 2, id="two more are free beside each"),
+        pytest.param(MOST, "4-7", 0, id="the fullest, wherever in it"),
+        pytest.param(MOST, "6-9", BEYOND + 2 * 2, id="a NUMA node more than it needs"),
+        pytest.param(LEAST, "8-11", 0, id="the idlest"),
+        pytest.param(LEAST, "2-5", 4 * 2, id="each beside two that are in use"),
+        pytest.param(LEAST, "6-9", BEYOND + 1 + 1 + 2 * 2 - 6, id="parted, which costs most"),
+        pytest.param(EVEN, "2-5", 0, id="one is enough"),
+        pytest.param(EVEN, "6-9", 1, id="even, but one more than it needs"),
+        pytest.param(EVEN, "7-9,16", 2, id="two more"),
+        pytest.param(EVEN, "4-6,8", 1, id="three and one differ by a core at most"),
+    ],
+)
+def test_points_against_the_strategy(strategy: NumaStrategy, cpus: str, points: int) -> None:
+    """
+    Four CPUs, where a running pod has two of the first NUMA node.
+    """
+    assert value(on(strategy, pod("a", 4), running="0-1"), put("a", cpus)) == points
+
+
+def test_an_even_share_may_differ_by_a_core() -> None:
+    """
+    Ten CPUs are six and four, or five and five; seven and three are one too many apart.
+    """
+    instance = on(EVEN, pod("a", 10))
+
+    assert value(instance, put("a", "0-5,8-11")) == 0
+    assert value(instance, put("a", "0-4,8-12")) == 0
+    assert value(instance, put("a", "0-6,8-10")) == 2 * BEYOND
+    assert value(instance, put("a", "0-3,8-11,16-17")) == 1
+
+
+def test_pods_that_come_together_crowd_each_other() -> None:
+    """
+    Two CPUs of one pod beside two of another make four pairs; a pod's own do not count.
+    """
+    instance = on(LEAST, pod("a", 2), pod("b", 2))
+
+    assert value(instance, put("a", "0-1"), put("b", "8-9")) == 0
+    assert value(instance, put("a", "0-1"), put("b", "2-3")) == 4
+
+
+def test_a_pod_too_large_for_a_numa_node_has_pairs_that_it_cannot_avoid() -> None:
+    """
+    Ten CPUs are five and five: 20 pairs. Eight and two are 29.
+    """
+    instance = on(LEAST, pod("a", 10))
+
+    assert value(instance, put("a", "0-4,8-12")) == 0
+    assert value(instance, put("a", "0-7,8-9")) == 9
+
+
+def test_reserved_cpus_are_not_free() -> None:
+    """
+    The first NUMA node has two free CPUs fewer: fuller, and not the idlest.
+    """
+    assert value(on(MOST, pod("a", 2), reserved="0-1"), put("a", "2-3")) == 0
+    points = 22 * 22
+    assert value(on(LEAST, pod("a", 2), reserved="0-1"), put("a", "2-3")) == 4
+    assert value(on(LEAST, pod("a", 2), reserved="0-1"), put("a", "7-8")) == points + 2 - 1
+
+
+def test_a_strategy_needs_numa_nodes_and_somebody_who_owns_cpus() -> None:
+    """
+    The tier is there where both are in the instance, and counts 0 on one NUMA node.
+    """
+    assert value(on(None, pod("a", 2)), put("a", "0-1")) is None
+    assert value(on(MOST, pod("a", 2, qos=QosClass.LS)), put("a", "0-23")) is None
+    alone = on(MOST, pod("a", 2), pod("b", 2), reserved="8-23")
+    assert value(alone, put("a", "0-1"), put("b", "2-3")) == 0
+
+
+@pytest.mark.parametrize("engine", [Engine.GREEDY, Engine.EXACT])
+@pytest.mark.parametrize(
+    ("strategy", "cpus", "homes"),
+    [
+        pytest.param(MOST, 4, ({0},), id="the fullest"),
+        pytest.param(MOST, 8, ({1}, {2}), id="the fullest is too small"),
+        pytest.param(LEAST, 4, ({1}, {2}), id="the idlest"),
+        pytest.param(EVEN, 4, ({0}, {1}, {2}), id="one is enough"),
+        pytest.param(EVEN, 16, ({1, 2},), id="two that are free"),
+        pytest.param(EVEN, 18, ({0, 1, 2},), id="three thirds"),
+    ],
+)
+def test_a_pod_goes_where_the_strategy_wants_it(
+    strategy: NumaStrategy, cpus: int, homes: tuple[set[int], ...], engine: Engine
+) -> None:
+    """
+    Two CPUs of the first NUMA node are taken.
+    """
+    instance = on(strategy, pod("a", cpus), running="0-1")
+    answer = solve(instance, SolveOptions(engine=engine, workers=1))
+
+    assert isinstance(answer, Placed)
+    used = {MACHINE.topology.cpu[cpu].numa_node for cpu in answer.placement.pods[0].cpuset}
+    assert used in homes
+    assert {t.tier: t.value for t in answer.tiers}[NUMA_STRATEGY] < BEYOND
