@@ -1,0 +1,126 @@
+"""Shares of GPUs: what they cost beside whole ones, exactly and greedily.
+
+Exact: one pod on a node of 8 GPUs on which shares run already; it asks for a whole GPU, and
+for a share of one. Greedy: 200 pods one by one on 1,000 nodes of 8 GPUs with shares on
+some of them; whole GPUs, and shares.
+
+Baseline in the same run: a walk over all devices of all nodes for the fullest that fits.
+
+Run: python benchmarks/shares.py [ROUNDS]
+"""
+
+import random
+import statistics
+import sys
+import time
+from collections.abc import Iterator
+
+from placer.greedy.fleet import Fleet
+from placer.search.options import Engine, SolveOptions
+from placer.search.solver import solve
+from placer.state.account import Account
+from placer.state.batch import accounts_of, build_problem
+from placer_models.cluster import Instance, Machine, Node, RunningPod
+from placer_models.device import Device
+from placer_models.device_share import DeviceShare
+from placer_models.placement import DeviceGrant, PodPlacement
+from placer_models.pod import Container, DeviceRequest, Gang, Pod, PodSpec, Resources
+from placer_models.shares import Slot
+from placer_models.topology import Cpu, NumaNode, Topology
+
+GIB = 2**30
+GPUS = 8
+SHARES = tuple(DeviceShare(percent, memory_percent=percent) for percent in (10, 20, 25, 50))
+MACHINE = Machine(
+    "node",
+    "",
+    Topology(
+        "x86_64",
+        tuple(Cpu(i, i, 0, i // 32) for i in range(64)),
+        (NumaNode(0, 512 * GIB), NumaNode(1, 512 * GIB)),
+    ),
+    tuple(Device("gpu", i, memory_bytes=80 * GIB, numa_node=i // 4) for i in range(GPUS)),
+)
+
+
+def pod(name: str, share: DeviceShare | None) -> Pod:
+    requests = Resources(1000, GIB, devices=(DeviceRequest("gpu", 1, share),))
+    return Pod(name, "default", PodSpec((Container("main", requests),)))
+
+
+def running(node: str, rng: random.Random) -> Iterator[RunningPod]:
+    """Take shares of some of the GPUs of a node."""
+    for minor in range(GPUS):
+        if rng.random() < 0.4:
+            share = rng.choice(SHARES)
+            one = pod(f"{node}-{minor}", share)
+            grant = DeviceGrant("gpu", minor, share=share)
+            place = PodPlacement(
+                one.name,
+                "default",
+                None,
+                node,
+                frozenset(range(64)),
+                memory_bytes=((minor // 4, GIB),),
+                devices=(grant,),
+            )
+            yield RunningPod(one, place)
+
+
+def asking(share: DeviceShare | None, nodes: int, pods: int, seed: int) -> Instance:
+    """Return so many nodes and pods that ask for the share, or for whole GPUs."""
+    rng = random.Random(seed)
+    names = [f"n{i:04}" for i in range(nodes)]
+    waiting = [pod(f"p{i}", share) for i in range(pods)]
+    return Instance(
+        nodes=tuple(Node(name, MACHINE) for name in names),
+        gangs=tuple(Gang(p.name, "default", (p,), 1, lone=True) for p in waiting),
+        running=tuple(one for name in names for one in running(name, rng)),
+    )
+
+
+def walk(accounts: list[Account], share: DeviceShare) -> int:
+    """Return what is left of the fullest device that fits, in 0.01 bytes of its memory."""
+    memory = {(d.type, d.minor): d.memory_bytes for d in MACHINE.devices}
+    return min(
+        left[1]
+        for account in accounts
+        for key, left in account.shared_devices.items()
+        if Slot(*left, memory[key]).takes(share)
+    )
+
+
+def main(rounds: int) -> None:
+    half = DeviceShare(50, memory_percent=50)
+    print("what                                    ms: median    max")
+    for name, share in (("a whole GPU", None), ("half a GPU", half)):
+        times = []
+        for seed in range(rounds):
+            instance = asking(share, nodes=1, pods=1, seed=seed)
+            started = time.perf_counter()
+            solve(instance, SolveOptions(engine=Engine.EXACT, workers=1))
+            times.append(1e3 * (time.perf_counter() - started))
+        print(f"exact, 1 node, {name:24} {statistics.median(times):10.1f} {max(times):6.1f}")
+    for name, share in (("a whole GPU", None), ("half a GPU", half)):
+        instance = asking(share, nodes=1000, pods=200, seed=0)
+        accounts = accounts_of(instance)
+        fleet = Fleet(build_problem(instance, accounts))
+        times = []
+        for index in range(200):
+            started = time.perf_counter()
+            choice = fleet.find(index)
+            assert choice is not None
+            fleet.take(index, choice)
+            times.append(1e3 * (time.perf_counter() - started))
+        first, *later = times
+        print(
+            f"greedy, 1,000 nodes, {name:18} {statistics.median(later):10.2f} {max(later):6.2f}"
+            f"  (first {first:.0f})"
+        )
+    started = time.perf_counter()
+    walk(list(accounts), half)
+    print(f"a walk over 8,000 GPUs                  {1e3 * (time.perf_counter() - started):10.2f}")
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 10)

@@ -1,0 +1,123 @@
+"""Requests for shares in instance files, and shares in placement files."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from placer.judge.breaches import breaches
+from placer.load import in_catalogue, load_instance, load_placement
+from placer.search.options import Engine, SolveOptions
+from placer.search.solver import solve
+from placer_models.cluster import Instance
+from placer_models.device_share import DeviceShare
+from placer_models.instance.placement_file import answer_to_json
+from placer_models.instance.writer import instance_to_yaml
+from placer_models.placement import DeviceGrant, Placed
+from placer_models.pod import DeviceRequest
+
+GIB = 2**30
+BOX = """
+apiVersion: placer/v1
+kind: Instance
+machines:
+  - name: box
+    numaNodes: [{id: 0, memory: 64Gi, cpus: 0-7}]
+    devices: [{type: gpu, count: 3, memory: 16Gi}, {type: rdma, count: 1}]
+nodes: [{name: n, machine: box}]
+"""
+
+
+def request(kind: str, count: int, *share: int | None) -> DeviceRequest:
+    return DeviceRequest(kind, count, DeviceShare(*share) if share else None)
+
+
+@pytest.mark.parametrize(
+    ("written", "words"),
+    [
+        ("requests: {koordinator.sh/gpu: 50}", [request("gpu", 1, 50, None, 50)]),
+        ("requests: {kubernetes.io/gpu: 50}", [request("gpu", 1, 50, None, 50)]),
+        ("requests: {koordinator.sh/gpu: 200}", [request("gpu", 2)]),
+        ("requests: {dcu.com/gpu: 2}", [request("gpu", 2)]),
+        ("requests: {gpu-memory: 10Gi}", [request("gpu", 1, None, 10 * GIB)]),
+        ("requests: {gpu-core: 30, gpu-memory-ratio: 25}", [request("gpu", 1, 30, None, 25)]),
+        (
+            "requests: {gpu.shared: 2, gpu-core: 100, gpu-memory-ratio: 50}",
+            [request("gpu", 2, 50, None, 25)],
+        ),
+        (
+            "requests: {koordinator.sh/rdma: 1, gpu: 1}",
+            [request("gpu", 1), request("rdma", 1, 1)],
+        ),
+        ("limits: {koordinator.sh/gpu: 50}", [request("gpu", 1, 50, None, 50)]),
+        (
+            "requests: {gpu: 1}, shares: [{memory: 10Gi}, {memoryPercent: 5, count: 2}]",
+            [
+                request("gpu", 1),
+                request("gpu", 1, None, 10 * GIB),
+                request("gpu", 2, None, None, 5),
+            ],
+        ),
+        ("shares: [{memory: 1Gi}, {memory: 1Gi}]", [request("gpu", 2, None, GIB)]),
+        ("shares: [{memoryPercent: 100}]", [request("gpu", 1)]),
+        ("shares: [{type: rdma, percent: 5}]", [request("rdma", 1, 5)]),
+    ],
+)
+def test_requests_for_parts_are_read(
+    written: str, words: list[DeviceRequest], read: Callable[..., Instance]
+) -> None:
+    """
+    By the names of Koordinator, in today's spelling and the older one, or as a list.
+    """
+    instance = read(f"{BOX}pods: [{{name: a, {written}}}]")
+
+    assert list(instance.gangs[0].pods[0].spec.requests.devices) == words
+
+
+def test_shares_are_written_as_they_are_read(read: Callable[..., Instance], tmp_path: Path) -> None:
+    """
+    Waiting and running pods, whole devices and different shares of one pod.
+    """
+    instance = read(
+        f"{BOX}pods: [{{name: a, requests: {{gpu: 1}}, shares: [{{memory: 3Gi, percent: 7}}]}}]\n"
+        "running:\n"
+        "  - {name: b, node: n, requests: {cpu: 1, gpu: 1},"
+        " shares: [{memory: 1Gi}, {memory: 2Gi}], devices: {gpu: [1, 2, 0]}}\n"
+    )
+    held = instance.running[0].placement.devices
+    path = tmp_path / "again.yaml"
+    path.write_text(instance_to_yaml(instance, in_catalogue))
+
+    assert held == (
+        DeviceGrant("gpu", 0, share=DeviceShare(memory_bytes=2 * GIB)),
+        DeviceGrant("gpu", 1),
+        DeviceGrant("gpu", 2, share=DeviceShare(memory_bytes=GIB)),
+    )
+    assert load_instance([path]) == instance
+
+
+def test_an_answer_with_shares_is_verified_from_its_file(
+    read: Callable[..., Instance], tmp_path: Path
+) -> None:
+    """
+    Memory is written in bytes and percent; a share made larger in the file is a breach.
+    """
+    instance = read(f"{BOX}pods: [{{name: a, requests: {{koordinator.sh/gpu: 33}}}}]")
+    answer = solve(instance, SolveOptions(engine=Engine.EXACT, workers=1))
+    assert isinstance(answer, Placed)
+    tree = answer_to_json(answer, instance, {})
+    path = tmp_path / "p.json"
+    path.write_text(json.dumps(tree))
+    placement = load_placement(path)
+
+    (grant,) = placement.pods[0].devices
+    assert grant.share == DeviceShare(33, 33 * 16 * GIB // 100, 33)
+    assert breaches(instance, placement) == ()
+    assert '"koordinator.sh/gpu-core": 33' in path.read_text()
+
+    larger = json.dumps(tree).replace(
+        '"koordinator.sh/gpu-core": 33', '"koordinator.sh/gpu-core": 34'
+    )
+    path.write_text(larger)
+    assert {b.rule for b in breaches(instance, load_placement(path))} == {"device-share"}
