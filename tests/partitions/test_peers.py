@@ -6,8 +6,12 @@ is asked for and the GPUs that come out. Their machine has 8 GPUs on two NUMA no
 behind a switch of its own, as our H100 machine. Their NICs are left out.
 """
 
+import json
+import os
 from collections import Counter
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -23,6 +27,7 @@ from placer_models.pod import Container, DeviceRequest, Pod, PodSpec, Resources
 from placer_models.policy import PartitionPolicy, QosClass
 from tiny_pods import lone
 
+LABEL = "node.koordinator.sh/gpu-partition-policy"
 HONOR, PREFER = PartitionPolicy.HONOR, PartitionPolicy.PREFER
 
 
@@ -64,10 +69,22 @@ def at(name: str, node: Node, gpus: tuple[int, ...]) -> PodPlacement:
     )
 
 
-def outcomes(engine: Engine) -> Counter[str]:
+def from_peer(case: Mapping[str, Any]) -> Row:
+    """Return a case of the peer's table as a row."""
+    gpus = case["expect"]["allocations"]["gpu"]
+    return Row(
+        name=case["name"],
+        size=int(case["pod"]["requests"]["nvidia.com/gpu"]),
+        policy=PartitionPolicy(case["node_labels"][LABEL]),
+        held=tuple(gpu["minor"] for gpu in case["assigned"].get("gpu", ())),
+        expected=tuple(gpu["minor"] for gpu in gpus),
+    )
+
+
+def outcomes(rows: Iterable[Row], engine: Engine) -> Counter[str]:
     """Return how many rows come out equal, better or worse by our tiers."""
     found: Counter[str] = Counter()
-    for row in ROWS:
+    for row in rows:
         node = Node("n", load_machine("hgx-h100"), partition_policy=row.policy)
         running = tuple(
             RunningPod(pod(f"held-{gpu}", 1), at(f"held-{gpu}", node, (gpu,))) for gpu in row.held
@@ -93,6 +110,23 @@ def test_no_row_of_koordinator_comes_out_worse(engine: Engine) -> None:
     """
     All five are equal, by every tier.
     """
-    found = outcomes(engine)
+    assert outcomes(ROWS, engine) == Counter(equal=len(ROWS))
 
-    assert found == Counter(equal=len(ROWS))
+
+def test_no_row_of_the_peers_own_table_is_answered_worse() -> None:
+    """
+    The same over a whole table of the peer, where there is one beside the project.
+    """
+    root = Path(os.environ.get("PLACER_SHARED", Path(__file__).parents[3] / "shared"))
+    path = root / "cases" / "koordinator_device_allocator.json"
+    if not path.exists():
+        pytest.skip(
+            f"{path} is not there: set PLACER_SHARED to a folder with cases/ of tables "
+            "extracted from the tests that this module names"
+        )
+    cases = json.loads(path.read_text("utf-8"))["cases"]
+    rows = [from_peer(c) for c in cases if LABEL in c["node_labels"] and not c["expect"]["error"]]
+    found = outcomes(rows, Engine.EXACT)
+
+    assert rows
+    assert not found["worse"], found
