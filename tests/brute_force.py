@@ -93,7 +93,7 @@ def _assignments(instance: Instance) -> list[tuple[tuple[Stay, ...], Vector]]:
             if rank < elsewhere
         )
         skeleton = Placement(tuple(stay.place({}, stay.cpus) for stay in stays))
-        if not broken(instance, skeleton, ("cordon", "node-selector", *BETWEEN_NODES)):
+        if not broken(instance, skeleton, ("cordon", "node-selector", "domain", *BETWEEN_NODES)):
             found.append((stays, _placed_tiers(measure(instance, skeleton))))
 
     def compare(a: tuple[object, Vector], b: tuple[object, Vector]) -> int:

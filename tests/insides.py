@@ -34,7 +34,7 @@ Mask = frozenset[int]
 Minding = Mapping[int, tuple[str, str]]
 """CPU -> the pod with an exclusive policy that owns it."""
 
-BETWEEN_NODES = ("gang-minimum", "gang-group", "gather")
+BETWEEN_NODES = ("gang-minimum", "gang-group", "gather", "spread", "multiples", "affinity")
 """The rules that look at more than one node."""
 
 INSIDE = tuple(name for name in RULES if name not in BETWEEN_NODES)

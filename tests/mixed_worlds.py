@@ -4,10 +4,12 @@ from collections.abc import Callable
 from random import Random
 
 from placer_models.cluster import Instance
+from spices_affinity import with_affinity
 from spices_exclusivity import spice_apart
 from spices_extended import with_extended
 from spices_joint import spice_joint
 from spices_mig import mig_spice
+from spices_network import with_levels
 from spices_node_cpus import spice_kinds, spice_localities, spice_node_binds, spice_strategies
 from spices_numa import numa_spice
 from spices_opened import with_offers
@@ -19,6 +21,8 @@ Spice = Callable[[Random, Instance], Instance]
 """Dresses an instance with the words of one family of rules; may change anything."""
 
 SPICES: tuple[Spice, ...] = (
+    with_levels,
+    with_affinity,
     spice_node_binds,
     spice_localities,
     spice_strategies,

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from placer_models.cpuset import CpuSet
 from placer_models.device import GPU, Device, LinkMatrix, PartitionTable
 from placer_models.mig import Modes, gpu_of, is_instance, with_instances
+from placer_models.network import NODE_LEVEL
 from placer_models.placement import PodPlacement
 from placer_models.pod import Gang, GangGroup, Pod
 from placer_models.policy import (
@@ -49,6 +50,8 @@ class Node:
 
     Attributes:
         labels: Ascending by key.
+        domains: (level, domain) of the network, ascending by level; `NODE_LEVEL` is not
+            among them (G4).
         reserved_cpus: CPUs kept for the system: never given to a pod by id, and
             no part of the capacity that requests are counted against.
         alignment: The node's NUMA alignment policy (C12).
@@ -88,6 +91,7 @@ class Node:
     offered: bool = False
     mig: Modes = ()
     scope: AlignmentScope | None = None
+    domains: tuple[tuple[str, str], ...] = ()
 
     @property
     def devices(self) -> tuple[Device, ...]:
@@ -134,6 +138,12 @@ class Node:
         for (numa, size), count in self.pages_in().items():
             left[numa] -= size * count
         return left
+
+    def domain(self, level: str) -> str | None:
+        """Return the node's domain at a level of the network; None: it belongs to none."""
+        if level == NODE_LEVEL:
+            return self.name
+        return next((domain for name, domain in self.domains if name == level), None)
 
 
 @dataclass(frozen=True, slots=True)

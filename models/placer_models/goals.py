@@ -68,8 +68,9 @@ BIND = Tier("bind", "CPUs against the policy", Sense.MINIMISE)
 """Over pods that own CPUs with a preferred bind policy: CPUs on cores taken against it,
 beyond the remainder that the empty node cannot avoid."""
 
-GATHERING = Tier("gathering", "domains beyond the fewest", Sense.MINIMISE)
-"""Over gangs that would like to gather or to spread: how far they fall short (G4)."""
+GATHERING = Tier("gathering", "domains and members too many", Sense.MINIMISE)
+"""Over gangs that would like to gather or to spread: domains of the level beyond one, and
+members of a domain beyond the most. A node without a domain is one of its own (G4)."""
 
 PACKAGES = Tier("packages", "packages beyond the fewest", Sense.MINIMISE)
 """Over pods that would like to stay within packages: packages beyond the fewest."""

@@ -4,7 +4,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
+from placer_models.affinity import AffinityTerm
 from placer_models.device_share import DeviceShare
+from placer_models.network import LevelRule
 from placer_models.policy import (
     AlignmentPolicy,
     AlignmentScope,
@@ -117,6 +119,8 @@ class PodSpec:
         locality: What the pod's own CPUs would like to stay within, in the order of the
             enumeration; nothing counts as not set: the node's holds.
         scope: What the policy aligns together; None: as the node says.
+        labels: Its own, which affinities of others look at; ascending by key.
+        affinity: Pods with which it wants to be, or not (C18).
         node_selector: Labels, each of which the node must have; ascending by key.
         joint: Devices that the pod wants side by side.
         scopes: (Device type, scope within which all its devices must be), ascending.
@@ -131,6 +135,8 @@ class PodSpec:
     alignment: AlignmentPolicy = AlignmentPolicy.NONE
     node_selector: tuple[tuple[str, str], ...] = ()
     joint: JointAllocation | None = None
+    labels: tuple[tuple[str, str], ...] = ()
+    affinity: tuple[AffinityTerm, ...] = ()
     scopes: tuple[tuple[str, DeviceScope], ...] = ()
     locality: tuple[Locality, ...] = ()
     exclusive: ExclusivePolicy = ExclusivePolicy.NONE
@@ -190,6 +196,7 @@ class Gang:
         weight: How much the gang counts inside its priority level.
         gather: Where the members must come together; None: anywhere.
         lone: The gang stands for one pod that belongs to no gang.
+        levels: What it asks of levels of the network.
 
     """
 
@@ -201,6 +208,7 @@ class Gang:
     weight: int = 1
     gather: GatherLevel | None = None
     lone: bool = False
+    levels: tuple[LevelRule, ...] = ()
 
     @property
     def key(self) -> tuple[str, str]:

@@ -9,6 +9,7 @@ from enum import IntEnum
 
 from placer_models.container_fit import ContainerFit
 from placer_models.goals import Tier, before_links, tiers_for
+from placer_models.joint_fit import JointFit
 from placer_models.links import Board
 from placer_models.numa_strategy import CellStrategy
 from placer_models.policy import (
@@ -19,6 +20,7 @@ from placer_models.policy import (
     Strength,
 )
 from placer_models.shares import ShareNeed, ShareTake, Slot
+from placer_models.tasks import NO_AFFINITIES, Affinities, GangTask
 
 
 class Telling(IntEnum):
@@ -243,24 +245,6 @@ class Shape:
 
 
 @dataclass(frozen=True, slots=True)
-class JointFit:
-    """Devices that a pod wants side by side, on a kind of node (D9).
-
-    Attributes:
-        types: (type, count), two or more.
-        groups: For each of the types, the group of each twin class of its bank; None
-            where it is not known.
-        beside: Pairs of types by index, where that is required: each group that gives
-            a device of the first gives one of the second, and no device is in no group.
-
-    """
-
-    types: tuple[tuple[str, int], ...]
-    groups: tuple[tuple[int | None, ...], ...]
-    beside: tuple[tuple[int, int], ...]
-
-
-@dataclass(frozen=True, slots=True)
 class Fit:
     """What a shape means on a kind of node; there is none where it can never run.
 
@@ -300,26 +284,6 @@ class Fit:
 
 
 @dataclass(frozen=True, slots=True)
-class GangTask:
-    """One gang: its pods by index, and what it is worth.
-
-    Attributes:
-        pods: Indices into the Problem's pods, consecutive.
-        level: Index of its priority in the Problem's priorities.
-        group: Index of its gang group; None if it is in none.
-        gathered: All placed members must be on one node.
-
-    """
-
-    pods: tuple[int, ...]
-    minimum: int
-    weight: int
-    level: int
-    group: int | None
-    gathered: bool
-
-
-@dataclass(frozen=True, slots=True)
 class Problem:
     """A batch of gangs and the nodes that could host them.
 
@@ -331,6 +295,9 @@ class Problem:
         fits: fits[shape][kind]; None where pods of the shape never run on the kind.
         priorities: Distinct priorities, highest first.
         memory_unit_bytes: Bytes of one memory unit; divides every amount exactly.
+        affinity: What shapes ask of other pods on their node.
+        domains: For each level that a gang asks for, the domain of every node, as a
+            number; a node without a domain is one of its own.
         asked: Tiers beyond those that every instance has.
         page_sizes: Sizes in bytes of the hugepages that pods ask for, ascending.
         most_extended: The most that any node has left of each extended resource.
@@ -345,6 +312,8 @@ class Problem:
     fits: tuple[tuple[Fit | None, ...], ...]
     priorities: tuple[int, ...]
     memory_unit_bytes: int
+    domains: tuple[tuple[int, ...], ...] = ()
+    affinity: Affinities = NO_AFFINITIES
     asked: tuple[Tier, ...] = ()
     page_sizes: tuple[int, ...] = ()
     most_extended: tuple[int, ...] = ()

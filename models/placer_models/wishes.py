@@ -5,7 +5,9 @@ from collections.abc import Iterable, Iterator
 from placer_models.cluster import Instance
 from placer_models.device import GPU
 from placer_models.goals import (
+    AFFINITY,
     CACHES,
+    GATHERING,
     JOINT,
     NUMA_STRATEGY,
     OPENED,
@@ -34,6 +36,10 @@ def asked_tiers(instance: Instance) -> tuple[Tier, ...]:
         asked.append(JOINT)
     if _prefers_partitions(instance, specs):
         asked.append(PARTITIONS)
+    if any(not term.required for spec in specs for term in spec.affinity):
+        asked.append(AFFINITY)
+    if any(not rule.required for gang in instance.gangs for rule in gang.levels):
+        asked.append(GATHERING)
     return tuple(asked)
 
 

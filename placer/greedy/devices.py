@@ -9,6 +9,7 @@ from placer.greedy.residual import Bank, Residual
 from placer.greedy.slots import fitting_counts, pick_parts
 from placer_models.device import GPU
 from placer_models.goals import GPU_POINTS
+from placer_models.joint_fit import JointFit
 from placer_models.links import (
     Selection,
     best_permitted,
@@ -18,7 +19,7 @@ from placer_models.links import (
     rooms,
     usable_points,
 )
-from placer_models.problem import JointFit, Shape
+from placer_models.problem import Shape
 from placer_models.shares import ShareTake
 
 

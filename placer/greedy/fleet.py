@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from placer.greedy.apart import choose_apart
 from placer.greedy.columns import column_count, device_types, least_row, row_of, spare_of
+from placer.greedy.company import Company
 from placer.greedy.ranking import Bid, Ranking
 from placer.greedy.residual import Inside, Residual, layouts_of, residual_of
 from placer.greedy.taking import after
@@ -19,6 +20,10 @@ class Fleet:
     Nodes with equal residuals share a state, a small number; what a state offers to a
     shape is computed once. Taking a place changes one node, and a ranking looks again
     only at nodes that changed since it was last asked.
+
+    Attributes:
+        company: Who is beside whom; None where no affinity asks.
+
     """
 
     def __init__(self, problem: Problem) -> None:
@@ -33,6 +38,8 @@ class Fleet:
         extended = len(problem.nodes[0].extended) if problem.nodes else 0
         self._table = self._table.reshape(len(rows), column_count(self._types, extended))
         self._kind: NDArray[np.intp] = np.array([n.kind for n in problem.nodes], dtype=np.intp)
+        self.company = Company(problem) if problem.affinity.barred else None
+        self._domains = [np.array(level, dtype=np.intp) for level in problem.domains]
         self._known: dict[Residual, int] = {}
         self._residuals: list[Residual] = []
         self._rows: list[tuple[int, ...]] = []
@@ -72,10 +79,24 @@ class Fleet:
             self._rows.append(row_of(residual, self._types))
         return state
 
-    def find(self, pod: int) -> Choice | None:
-        """Return the best place for the pod; None: there is none. Nothing is taken."""
+    def find(self, pod: int, allowed: NDArray[np.bool_] | None = None) -> Choice | None:
+        """Return the best place for the pod; None: there is none. Nothing is taken.
+
+        Args:
+            pod: Its index.
+            allowed: The nodes that may be taken; None: all.
+
+        """
         shape = self.problem.pods[pod]
-        node = self._ranking(shape).best()
+        ranking = self._ranking(shape)
+        if self.company is None:
+            node = ranking.best(allowed)
+        else:
+            mask = self.company.allowed(shape)
+            mask = mask if allowed is None else mask & allowed
+            lost = self.company.wishes_lost(shape)
+            bests = (ranking.best(mask & (lost == least)) for least in np.unique(lost[mask]))
+            node = next((best for best in bests if best is not None), None)
         if node is None:
             return None
         bid = self.bid(shape, self._states[node])
@@ -115,7 +136,13 @@ class Fleet:
         )
         self._journal.append((pod, self._states[node]))
         self._choices[pod] = choice
+        if self.company is not None:
+            self.company.add(self.problem.pods[pod], node, 1)
         self._set(node, self.leaves(self.problem.pods[pod], self._states[node], inside))
+
+    def domains(self, level: int) -> NDArray[np.intp]:
+        """Return the domain of every node at a level of the network."""
+        return self._domains[level]
 
     def mark(self) -> int:
         """Return a point to which ``undo`` can come back."""
@@ -125,7 +152,10 @@ class Fleet:
         """Take back all that was placed since the mark; exact."""
         while len(self._journal) > mark:
             pod, state = self._journal.pop()
-            self._set(self._choices.pop(pod).node, state)
+            node = self._choices.pop(pod).node
+            if self.company is not None:
+                self.company.add(self.problem.pods[pod], node, -1)
+            self._set(node, state)
 
     def since(self, mark: int) -> list[tuple[int, Choice]]:
         """Return what was placed since the mark, in that order."""

@@ -7,6 +7,7 @@ from itertools import chain, product
 from placer.greedy.masks import masks
 from placer_models.alignment import fewest_cells
 from placer_models.device import GPU
+from placer_models.joint_fit import JointFit
 from placer_models.links import (
     Board,
     best_permitted,
@@ -16,7 +17,6 @@ from placer_models.links import (
     rooms,
 )
 from placer_models.policy import DeviceScope
-from placer_models.problem import JointFit
 
 MOST_LOOKED_AT = 2_000
 """Sets of the leading type that are looked through for one pod."""

@@ -5,7 +5,8 @@ from collections.abc import Callable, Iterable
 from placer_models.device import GPU
 from placer_models.goals import MEMBER_OF_MINIMUM_POINTS
 from placer_models.mig import is_instance, slices_of
-from placer_models.problem import GangTask, Problem
+from placer_models.problem import Problem
+from placer_models.tasks import GangTask
 
 Key = tuple[int, ...]
 """Gangs of smaller keys come first."""

@@ -6,9 +6,12 @@ from dataclasses import dataclass
 
 from placer.greedy.fleet import Fleet
 from placer.greedy.gather import gather
+from placer.greedy.levels import allowed, place_at_levels
 from placer.greedy.order import Order, hardest_first, largest_first, most_value_first
 from placer_models.goals import MEMBER_ABOVE_POINTS, MEMBER_OF_MINIMUM_POINTS
-from placer_models.problem import Choice, Choices, GangTask, Problem
+from placer_models.network import Grouping
+from placer_models.problem import Choice, Choices, Problem
+from placer_models.tasks import GangTask
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +50,11 @@ def place_greedily(
     units = units_of(problem)
     for level in range(len(problem.priorities)):
         _fill_level(fleet, level, units[level], order, stop)
+    if fleet.company is not None:
+        # Those that need company may find it by now.
+        for level in range(len(problem.priorities)):
+            late = [unit for unit in units[level] if not _is_placed(fleet, unit)]
+            _run(fleet, level, _Attempt(_sorted(late, problem, order), minima_first=False), stop)
     return fleet.choices
 
 
@@ -150,7 +158,7 @@ def _run(fleet: Fleet, level: int, attempt: _Attempt, stop: Callable[[], bool]) 
     for unit in attempt.units:
         if stop():
             return
-        placed = _place_minima(fleet, unit, alone=attempt.minima_first)
+        placed = _place_minima(fleet, unit, stop, alone=attempt.minima_first)
         if placed and not attempt.minima_first:
             for index in unit.gangs:
                 if gangs[index].level == level:
@@ -162,12 +170,12 @@ def _run(fleet: Fleet, level: int, attempt: _Attempt, stop: Callable[[], bool]) 
         _place_rest(fleet, gang)
 
 
-def _place_minima(fleet: Fleet, unit: Unit, *, alone: bool) -> bool:
+def _place_minima(fleet: Fleet, unit: Unit, stop: Callable[[], bool], *, alone: bool) -> bool:
     """Place the minimum of each gang of the unit; nothing stays placed if one fails."""
     gangs = [fleet.problem.gangs[index] for index in unit.gangs]
     mark = fleet.mark()
     for ordered in (gangs, gangs[::-1]):
-        if all(_place_minimum(fleet, g, alone=alone or len(gangs) > 1) for g in ordered):
+        if all(_place_minimum(fleet, g, stop, alone=alone or len(gangs) > 1) for g in ordered):
             return True
         fleet.undo(mark)
         if len(gangs) == 1:
@@ -175,15 +183,20 @@ def _place_minima(fleet: Fleet, unit: Unit, *, alone: bool) -> bool:
     return False
 
 
-def _place_minimum(fleet: Fleet, gang: GangTask, *, alone: bool) -> bool:
+def _place_minimum(fleet: Fleet, gang: GangTask, stop: Callable[[], bool], *, alone: bool) -> bool:
     """Place as many members as the gang needs; return whether that worked.
 
     Args:
         fleet: Members that were placed stay placed, also where they are too few.
         gang: None of it is placed yet.
+        stop: Asked now and then whether the time is over.
         alone: The members above the minimum are not to be placed along with it.
 
     """
+    if gang.levels or (gang.gathered and fleet.company is not None):
+        counted = any(task.grouping is Grouping.MULTIPLES for task in gang.levels)
+        most = gang.minimum if alone and not counted else len(gang.pods)
+        return place_at_levels(fleet, gang, most, stop)
     if gang.gathered:
         found = gather(fleet, gang.pods, gang.minimum)
         for pod, choice in found[: gang.minimum] if alone else found:
@@ -220,6 +233,9 @@ def _place_rest(fleet: Fleet, gang: GangTask) -> None:
         return
     missing = [pod for pod in gang.pods if fleet.place_of(pod) is None]
     waiting = hardest_first(fleet.problem, missing)
+    if gang.levels or (gang.gathered and fleet.company is not None):
+        _place_rest_at_levels(fleet, gang, waiting)
+        return
     if not gang.gathered:
         _place_members(fleet, waiting, len(waiting))
         return
@@ -228,6 +244,16 @@ def _place_rest(fleet: Fleet, gang: GangTask) -> None:
         bid = fleet.bid(fleet.problem.pods[pod], fleet.state(node))
         if bid is not None:
             fleet.take(pod, bid.inside.on(node))
+
+
+def _place_rest_at_levels(fleet: Fleet, gang: GangTask, waiting: Sequence[int]) -> None:
+    """Place members where what the gang asks of levels allows one more."""
+    if any(task.grouping is Grouping.MULTIPLES for task in gang.levels):
+        return  # They come together with the minimum, or not at all.
+    for pod in waiting:
+        choice = fleet.find(pod, allowed(fleet, gang))
+        if choice is not None:
+            fleet.take(pod, choice)
 
 
 def _value(fleet: Fleet, level: int) -> tuple[int, ...]:

@@ -46,9 +46,14 @@ class Ranking:
         if bid is not None:
             self._costs[:, node] = (*bid.price, bid.spare)
 
-    def best(self) -> int | None:
-        """Return the cheapest node, the first of equals; None: no node has a place."""
-        nodes = np.flatnonzero(self._fits)
+    def best(self, allowed: NDArray[np.bool_] | None = None) -> int | None:
+        """Return the cheapest node, the first of equals; None: no node has a place.
+
+        Args:
+            allowed: The nodes that may be taken; None: all.
+
+        """
+        nodes = np.flatnonzero(self._fits if allowed is None else self._fits & allowed)
         if not nodes.size:
             return None
         for costs in self._costs:

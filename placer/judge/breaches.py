@@ -6,6 +6,7 @@ The page docs/rules.md says the same rules in words, by the same names.
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from placer.judge.affinity import affinity, anti_affinity
 from placer.judge.aligned import alignment
 from placer.judge.container_parts import container_parts
 from placer.judge.cpus import cpu_allocatable, cpu_bind, cpu_count, cpu_exclusive
@@ -16,6 +17,7 @@ from placer.judge.finding import Rule
 from placer.judge.gangs import gang_group, gang_minimum, gather
 from placer.judge.hugepages import hugepages
 from placer.judge.joint import joint
+from placer.judge.levels import domain, multiples, spread
 from placer.judge.memory import memory
 from placer.judge.mig import mig
 from placer.judge.node_cpus import arm_cpu_policy, node_cpu_bind
@@ -31,6 +33,8 @@ RULES: Mapping[str, Rule] = {
     "known": known,
     "cordon": cordon,
     "node-selector": node_selector,
+    "affinity": affinity,
+    "anti-affinity": anti_affinity,
     "cpu-count": cpu_count,
     "cpu-allocatable": cpu_allocatable,
     "cpu-exclusive": cpu_exclusive,
@@ -58,7 +62,10 @@ RULES: Mapping[str, Rule] = {
     "container-parts": container_parts,
     "gang-minimum": gang_minimum,
     "gang-group": gang_group,
+    "domain": domain,
     "gather": gather,
+    "spread": spread,
+    "multiples": multiples,
 }
 
 

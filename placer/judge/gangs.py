@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from placer.judge.finding import Finding, title_of
+from placer.judge.levels import gather_at_level
 from placer.judge.scene import Scene
 from placer_models.policy import GatherLevel
 
@@ -34,7 +35,7 @@ def gang_group(scene: Scene) -> Iterator[Finding]:
 
 
 def gather(scene: Scene) -> Iterator[Finding]:
-    """The placed members of a gang that gathers on a node are on one node."""
+    """The placed members of a gang that gathers are on one node, or in one domain."""
     for gang in scene.instance.gangs:
         nodes = sorted(set(scene.members.get(gang.key, {}).values()))
         if gang.gather is GatherLevel.NODE and len(nodes) > 1:
@@ -43,3 +44,4 @@ def gather(scene: Scene) -> Iterator[Finding]:
                 title,
                 f"gang {title!r} gathers on one node, but is placed on {', '.join(nodes)}",
             )
+    yield from gather_at_level(scene)

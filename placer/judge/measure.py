@@ -2,9 +2,11 @@
 
 from collections.abc import Callable, Mapping, Sequence
 
+from placer.judge.affinity import wishes_not_met
 from placer.judge.align_tier import cells_beyond_fewest
 from placer.judge.apart import shared_cores, shared_numa_nodes
 from placer.judge.bind_tier import cpus_against_policy
+from placer.judge.gathering_tier import gathering_short
 from placer.judge.joint import groups_without_every_type
 from placer.judge.link_tiers import gang_sum_shortfall, pod_minimum_shortfall, pod_sum_shortfall
 from placer.judge.locality_tiers import caches_beyond_fewest, packages_beyond_fewest
@@ -15,10 +17,12 @@ from placer.judge.strategy_tier import against_strategies
 from placer.judge.usable_tier import usable_points_left
 from placer_models.cluster import Instance
 from placer_models.goals import (
+    AFFINITY,
     ALIGNMENT,
     BIND,
     CACHES,
     GANG_PAIR_SUM,
+    GATHERING,
     JOINT,
     MEMBER_ABOVE_POINTS,
     MEMBER_OF_MINIMUM_POINTS,
@@ -42,6 +46,8 @@ Vector = tuple[tuple[Tier, int], ...]
 """A value for each tier, most important first."""
 
 MEASURES: Mapping[Tier, Callable[[Scene], int]] = {
+    AFFINITY: wishes_not_met,
+    GATHERING: gathering_short,
     SHARED_CORES: shared_cores,
     SHARED_NUMA_NODES: shared_numa_nodes,
     OPENED: nodes_opened,

@@ -11,6 +11,7 @@ from placer.scheduling.errors import (
 )
 from placer.scheduling.words import Batch, Key, titles
 from placer_models.cluster import Node, RunningPod
+from placer_models.network import Grouping
 from placer_models.pod import DeviceRequest, Gang, Pod, pods_of
 from placer_models.policy import ExclusivePolicy
 
@@ -88,6 +89,14 @@ def _check_gang(gang: Gang) -> None:
         )
     if gang.weight < 1:
         raise BadWordsError(f"gang {title!r} has the weight {gang.weight}; weights are 1 or more")
+    for rule in gang.levels:
+        if rule.count < 1:
+            raise BadWordsError(
+                f"gang {title!r} asks for {rule.grouping} {rule.count} at the level "
+                f"{rule.level!r}; counts are 1 or more"
+            )
+        if rule.grouping is Grouping.MULTIPLES and not rule.required:
+            raise BadWordsError(f"gang {title!r} would like multiples; they are required or not")
     if gang.lone and [pod.key for pod in gang.pods] != [gang.key]:
         raise BadWordsError(
             f"lone gang {title!r} holds pods {titles(tuple(pod.key for pod in gang.pods))}; "

@@ -7,6 +7,7 @@ from placer.scheduling.words import Batch, Decision, Refusal
 from placer.search.cp import SolverError
 from placer.search.options import SolveOptions
 from placer.search.solver import solve
+from placer.state.affinity import lonely_terms
 from placer_models.cluster import Instance, RunningPod
 from placer_models.pod import pods_of
 
@@ -53,7 +54,12 @@ def _is_as_seen(books: Books, node: str, version: int) -> bool:
 
 
 def _touched(books: Books, decision: Decision) -> Instance:
-    """Return the batch and the nodes that a decision gives to it."""
+    """Return the batch and the nodes that a decision gives to it.
+
+    All nodes where a pod may be the first of its kind: others of it may be anywhere.
+    """
+    if any(True for pod in pods_of(decision.batch.gangs) for _ in lonely_terms(pod.spec)):
+        return books.asking(decision.batch)
     names = sorted({place.node for place in decision.placement.pods})
     touched = [books.book[name] for name in names]
     return Instance(

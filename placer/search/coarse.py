@@ -10,12 +10,12 @@ from collections import defaultdict
 from dataclasses import replace
 
 from placer_models.device import GPU
+from placer_models.joint_fit import JointFit
 from placer_models.links import Board, selection_count, selections
 from placer_models.problem import (
     Choices,
     DeviceBank,
     Fit,
-    JointFit,
     NodeState,
     Problem,
 )

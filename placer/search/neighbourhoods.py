@@ -1,28 +1,31 @@
 """Improve a placement a few nodes at a time, each part solved exactly.
 
 A neighbourhood is an instance of its own: some nodes, all pods that are on them, and some
-gangs that wait. Members of gangs that reach beyond those nodes may move, but not go.
+gangs that wait. Members of gangs that reach beyond those nodes may move, but not go; where
+their gang asks for levels of the network they stay, as running pods of the part.
 """
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, field, replace
 
 from placer.judge.measure import Vector, better, measure
 from placer.realise.pools import with_pools
 from placer.realise.realiser import Unrealisable, realise
+from placer.search.beyond import closed, lonely_nodes, witnesses_of
 from placer.search.budget import Budget
 from placer.search.coarse import refine, without_links
 from placer.search.exact import limits_of, search_exactly
 from placer.search.tiers import Progress, silent
+from placer.state.affinity import has_affinity
 from placer.state.batch import accounts_of, build_problem
 from placer.state.fits import admits
 from placer.state.recount import recount
-from placer_models.cluster import Instance, Node
+from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.cpsat.limits import modelled_tiers
 from placer_models.goals import Tier, before_links, placed_tier
 from placer_models.placement import Placement
-from placer_models.pod import Gang, PodSpec, Resources
+from placer_models.pod import Gang, Pod, PodSpec, Resources
 
 FEWEST_NODES = 3
 MOST_NODES = 12
@@ -39,6 +42,10 @@ ROUNDS_TO_REPAIR = 4
 
 SLICE_S = 2.0
 """Seconds (of time or of work) that one neighbourhood may take."""
+
+
+Key = tuple[str, str]
+"""Namespace and name."""
 
 
 @dataclass(slots=True)
@@ -65,10 +72,12 @@ class Neighbourhoods:
     tried: int = 0
     _gang_of: dict[tuple[str, str], Gang] = field(init=False)
     _spec_of: dict[tuple[str, str], PodSpec] = field(init=False)
+    _affine: bool = field(init=False)
 
     def __post_init__(self) -> None:
         self._gang_of = {pod.key: gang for gang in self.instance.gangs for pod in gang.pods}
         self._spec_of = {pod.key: pod.spec for gang in self.instance.gangs for pod in gang.pods}
+        self._affine = has_affinity(self.instance)
 
     def run(self, progress: Progress) -> None:
         """Search until the budget is gone, nothing is left to gain or nothing helps."""
@@ -173,7 +182,7 @@ class Neighbourhoods:
 
     def _try(self, nodes: set[str], waiting: list[Gang]) -> bool:
         """Solve the neighbourhood; keep what it finds if that is better."""
-        part, start = self._part(nodes, waiting)
+        part, start = self._part(nodes | self._lonely_nodes(), waiting)
         if not part.gangs:
             return False
         before = measure(part, start)
@@ -257,6 +266,9 @@ class Neighbourhoods:
         away = {place.key for place in self.placement.pods} - inside
         touched = {self._gang_of[key].key for key in inside}
         reaching = {self._gang_of[key].key for key in away}
+        stay = {place.key for place in here if self._stays(place.key, reaching)}
+        here = [place for place in here if place.key not in stay]
+        touched -= {self._gang_of[key].key for key in stay}
         free = (touched - reaching) | {gang.key for gang in waiting}
         groups = []
         for group in self.instance.groups:
@@ -272,12 +284,42 @@ class Neighbourhoods:
                 gangs.append(gang)
             elif gang.key in touched:
                 gangs.append(_held(gang, inside, top))
+        witnesses = witnesses_of(self._everyone(), nodes, gangs)
         return Instance(
-            nodes=tuple(node for node in self.instance.nodes if node.name in nodes),
+            nodes=(
+                *(node for node in self.instance.nodes if node.name in nodes),
+                *closed(self.instance.nodes, witnesses),
+            ),
             gangs=tuple(gangs),
             groups=tuple(groups),
-            running=tuple(r for r in self.instance.running if r.placement.node in nodes),
+            running=(
+                *(r for r in self.instance.running if r.placement.node in nodes),
+                *(
+                    RunningPod(Pod(place.name, place.namespace, self._spec_of[place.key]), place)
+                    for place in self.placement.pods
+                    if place.key in stay
+                ),
+                *witnesses,
+            ),
         ), Placement(tuple(here))
+
+    def _everyone(self) -> list[RunningPod]:
+        """Return every pod that has a place, running ones first."""
+        placed = (
+            RunningPod(Pod(place.name, place.namespace, self._spec_of[place.key]), place)
+            for place in self.placement.pods
+        )
+        return [*self.instance.running, *placed] if self._affine else []
+
+    def _lonely_nodes(self) -> set[str]:
+        """Return the nodes that belong to every part."""
+        everyone = self._everyone()
+        return lonely_nodes(everyone[len(self.instance.running) :], everyone)
+
+    def _stays(self, pod: Key, reaching: Set[Key]) -> bool:
+        """Return whether the part cannot see what a move of the pod would mean for its gang."""
+        gang = self._gang_of[pod]
+        return bool(gang.levels) and gang.key in reaching
 
 
 def _held(gang: Gang, inside: set[tuple[str, str]], priority: int) -> Gang:

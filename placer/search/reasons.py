@@ -14,12 +14,14 @@ from placer.state.binding import Unbindable, binding_of, has_cores_for
 from placer.state.container_fits import by_container, scopes_conflict
 from placer.state.fits import admits
 from placer.state.joint import stand_together
+from placer.state.network import has_levels, required_levels
 from placer_models.alignment import effective_policy
 from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.device import GPU
 from placer_models.device_share import DeviceShare, room
 from placer_models.links import board_of, counts_of, rooms
 from placer_models.mig import is_instance
+from placer_models.network import Grouping, LevelRule
 from placer_models.placement import Placement, Unplaced
 from placer_models.pod import Gang, Pod, PodSpec, pods_of
 from placer_models.policy import AlignmentPolicy, BindPolicy, QosClass
@@ -67,9 +69,15 @@ def why_unplaced(
                 known[shape] = (
                     "time: it ran out before the reason was looked into"
                     if stop()
-                    else _verdict(instance, problem, _Ask(pod.spec, shape), states)
+                    else _verdict(
+                        instance, problem, _Ask(pod.spec, shape, required_levels(gang)), states
+                    )
                 )
-            reasons = (known[shape], *_gang_reasons(instance, gang, len(missing)))
+            reasons = (
+                known[shape],
+                *_company_reasons(pod.spec),
+                *_gang_reasons(instance, gang, len(missing)),
+            )
             left_out.append(
                 Unplaced(pod.name, pod.namespace, None if gang.lone else gang.name, reasons)
             )
@@ -79,9 +87,10 @@ def why_unplaced(
 class _Ask:
     """What pods of one spec ask for, worked out once."""
 
-    def __init__(self, spec: PodSpec, shape: int) -> None:
+    def __init__(self, spec: PodSpec, shape: int, levels: tuple[str, ...]) -> None:
         self.spec = spec
         self.shape = shape
+        self.levels = levels
         self.requests = spec.requests
 
 
@@ -96,9 +105,22 @@ def _after(instance: Instance, placement: Placement) -> list[Account]:
     return [account_of(node, on_node[node.name]) for node in instance.nodes]
 
 
+def _company_reasons(spec: PodSpec) -> Iterable[str]:
+    """Name the rules about pods beside the pod; amounts say nothing of them."""
+    for term in spec.affinity:
+        if term.required:
+            labels = ",".join(f"{key}={value}" for key, value in term.labels)
+            yield (
+                f"anti-affinity: no pod with {labels} may be on its {term.level}"
+                if term.apart
+                else f"affinity: a pod with {labels} has to be on its {term.level}"
+            )
+
+
 def _gang_reasons(instance: Instance, gang: Gang, missing: int) -> Iterable[str]:
     if gang.lone:
         return
+    yield from map(_said, (rule for rule in gang.levels if rule.required))
     running = len(gang.pods) - missing
     if running == 0:
         yield f"gang {gang.name} runs with its minimum of {gang.minimum} or not at all"
@@ -110,6 +132,17 @@ def _gang_reasons(instance: Instance, gang: Gang, missing: int) -> Iterable[str]
         yield f"gang {gang.name} runs with {running} of {len(gang.pods)}, minimum {gang.minimum}"
 
 
+def _said(rule: LevelRule) -> str:
+    """Name a rule that holds for the members of a gang together."""
+    match rule.grouping:
+        case Grouping.GATHER:
+            return f"gather: all members that run are in one {rule.level}"
+        case Grouping.SPREAD:
+            return f"spread: at most {rule.count} members in one {rule.level}"
+        case Grouping.MULTIPLES:
+            return f"multiples: the members in a {rule.level} are a multiple of {rule.count}"
+
+
 def _verdict(
     instance: Instance, problem: Problem, ask: _Ask, states: tuple[Sequence[Account], ...]
 ) -> str:
@@ -117,9 +150,11 @@ def _verdict(
     words = ("never fits", "not now: running pods leave no room", "outvoted")
     for word, accounts in zip(words, states, strict=True):
         blockers: Counter[Blocker] = Counter()
-        for node, state, account in zip(instance.nodes, problem.nodes, accounts, strict=True):
-            fits = problem.fits[ask.shape][state.kind] is not None
+        for index, (node, account) in enumerate(zip(instance.nodes, accounts, strict=True)):
+            fits = problem.fits[ask.shape][problem.nodes[index].kind] is not None
             blocker = _blocker(node, ask, account, fits)
+            if word != words[0] and problem.affinity.bars(ask.shape, index):
+                blocker = "anti-affinity of this pod or of one that runs there"
             if blocker is None:
                 break
             blockers[blocker] += 1
@@ -159,6 +194,9 @@ def _node_rules(node: Node, ask: _Ask, _: Account) -> Blocker | None:
     binding = binding_of(spec, node)
     if isinstance(binding, Unbindable):
         return binding.reason
+    if not has_levels(node, ask.levels):
+        missing = [level for level in ask.levels if node.domain(level) is None]
+        return f"domain: belongs to no {' and no '.join(missing)}"
     if effective_policy(spec.alignment, node.alignment) is None:
         return f"alignment: pod asks {spec.alignment.value}, node has {node.alignment.value}"
     if scopes_conflict(spec, node):

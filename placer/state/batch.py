@@ -4,20 +4,29 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from math import gcd
+from typing import NamedTuple
 
 from placer.state.account import Account, account_of
+from placer.state.affinity import affinities_of, has_affinity
 from placer.state.apart import telling_of
 from placer.state.boards import cuts_of, device_board
 from placer.state.container_fits import by_container, containers_fit
 from placer.state.core_classes import core_classes
 from placer.state.extended import Units, extended_units, in_units
 from placer.state.fits import best_pair_minimum_of, fit_of
+from placer.state.network import (
+    asked_levels,
+    domains_of,
+    has_levels,
+    level_tasks,
+    required_levels,
+)
 from placer.state.slots import slots_of
 from placer.state.strategies import cell_strategy_of
 from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.goals import NUMA_STRATEGY, Tier
 from placer_models.links import counts_of
-from placer_models.pod import PodSpec, pods_of
+from placer_models.pod import PodSpec
 from placer_models.policy import (
     AlignmentScope,
     BindPolicy,
@@ -30,13 +39,13 @@ from placer_models.problem import (
     Cell,
     DeviceBank,
     Fit,
-    GangTask,
     NodeState,
     Problem,
     Shape,
     Telling,
 )
 from placer_models.shares import ShareNeed, Slot
+from placer_models.tasks import NO_AFFINITIES, GangTask
 from placer_models.wishes import asked_tiers
 
 
@@ -53,12 +62,22 @@ def build_problem(
 ) -> Problem:
     """Write the instance as a Problem; accounts as `accounts_of` returns them."""
     accounts = accounts_of(instance) if accounts is None else accounts
-    specs: dict[PodSpec, int] = {}
-    pods = tuple(specs.setdefault(pod.spec, len(specs)) for pod in pods_of(instance.gangs))
+    asks: dict[_Ask, int] = {}
+    beside = has_affinity(instance)
+    pods = tuple(
+        asks.setdefault(_Ask(pod.spec, levels, pod.namespace if beside else ""), len(asks))
+        for gang in instance.gangs
+        for levels in (required_levels(gang),)
+        for pod in gang.pods
+    )
+    specs = [ask.spec for ask in asks]
+    needed = frozenset(level for ask in asks for level in ask.levels)
+    levels = asked_levels(instance)
+    sides = [(ask.spec, ask.namespace) for ask in asks]
     kinds: dict[Node, int] = {}
     selected = frozenset(key for spec in specs for key, _ in spec.node_selector)
     wanted = frozenset(name for spec in specs for name, _ in spec.requests.extended)
-    bare = [_kind(node, selected, wanted) for node in instance.nodes]
+    bare = [_kind(node, selected, wanted, needed) for node in instance.nodes]
     kind_of = [kinds.setdefault(node, len(kinds)) for node in bare]
     asked = asked_tiers(instance)
     unit = _memory_unit(specs, accounts, _by_parts(instance, specs))
@@ -82,8 +101,16 @@ def build_problem(
         ),
         shapes=shapes,
         pods=pods,
-        gangs=_gangs(instance, priorities),
-        fits=tuple(tuple(_fit(spec, kind, unit, sizes) for kind in kinds) for spec in specs),
+        gangs=_gangs(instance, priorities, levels),
+        domains=tuple(domains_of(instance, level) for level in levels),
+        affinity=affinities_of(instance, sides) if beside else NO_AFFINITIES,
+        fits=tuple(
+            tuple(
+                _fit(ask.spec, kind, unit, sizes) if has_levels(kind, ask.levels) else None
+                for kind in kinds
+            )
+            for ask in asks
+        ),
         priorities=priorities,
         memory_unit_bytes=unit,
         page_sizes=sizes,
@@ -122,15 +149,33 @@ def cells_of(
     return tuple(cells)
 
 
-def _kind(node: Node, selected: frozenset[str], wanted: frozenset[str]) -> Node:
+class _Ask(NamedTuple):
+    """What makes pods interchangeable.
+
+    Attributes:
+        levels: Levels of the network that a node must have.
+        namespace: Empty where no affinity looks at it.
+
+    """
+
+    spec: PodSpec
+    levels: tuple[str, ...]
+    namespace: str
+
+
+def _kind(
+    node: Node, selected: frozenset[str], wanted: frozenset[str], levels: frozenset[str]
+) -> Node:
     """Return the node without its name: nodes of one kind are equal when empty.
 
     Labels that no pod selects by tell nothing apart; most nodes have one of their own.
     Nor do extended resources that no pod asks for, and who is offered is said by its state.
+    Of the network it counts only which levels the node has.
     """
     labels = tuple(label for label in node.labels if label[0] in selected)
     extended = tuple(item for item in node.extended if item[0] in wanted)
-    return replace(node, name="", labels=labels, extended=extended, offered=False)
+    domains = tuple((level, "") for level, _ in node.domains if level in levels)
+    return replace(node, name="", labels=labels, extended=extended, offered=False, domains=domains)
 
 
 def _boards(node: Node) -> tuple[DeviceBank, ...]:
@@ -241,7 +286,9 @@ def _scopes(spec: PodSpec) -> tuple[tuple[str, DeviceScope], ...]:
     )
 
 
-def _gangs(instance: Instance, priorities: tuple[int, ...]) -> tuple[GangTask, ...]:
+def _gangs(
+    instance: Instance, priorities: tuple[int, ...], levels: tuple[str, ...]
+) -> tuple[GangTask, ...]:
     group_of = {key: i for i, group in enumerate(instance.groups) for key in group.gangs}
     tasks = []
     first = 0
@@ -254,6 +301,7 @@ def _gangs(instance: Instance, priorities: tuple[int, ...]) -> tuple[GangTask, .
                 level=priorities.index(gang.priority),
                 group=group_of.get(gang.key),
                 gathered=gang.gather is GatherLevel.NODE,
+                levels=level_tasks(gang, levels),
             )
         )
         first += len(gang.pods)

@@ -6,9 +6,9 @@ from placer.state.boards import device_board, healthy
 from placer_models.alignment import Amounts, fewest_cells
 from placer_models.cluster import Node
 from placer_models.device import Device
+from placer_models.joint_fit import JointFit
 from placer_models.pod import JointAllocation, PodSpec
 from placer_models.policy import JointScope, Strength
-from placer_models.problem import JointFit
 
 Group = str | int | None
 """A PCIe switch, a PCIe root or a NUMA node; None where a device's is not known."""

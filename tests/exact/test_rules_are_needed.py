@@ -9,6 +9,7 @@ from exact.test_opened import offered_world
 from exact_checks import MakeWorld
 from needed_rules import is_needed
 from placer_models.cluster import Instance, Machine, Node
+from placer_models.cpsat.affinity import pods_come_together, pods_keep_apart
 from placer_models.cpsat.batch import RULES, Rule
 from placer_models.cpsat.containers import (
     a_container_has_what_it_asks_for,
@@ -35,6 +36,11 @@ from placer_models.cpsat.joint import (
 )
 from placer_models.cpsat.localities import a_pod_touches_the_groups_it_takes_from
 from placer_models.cpsat.mig import instances_of_a_gpu_do_not_overlap
+from placer_models.cpsat.network import (
+    a_gang_gathers_where_it_must,
+    a_gang_spreads_where_it_must,
+    members_of_a_domain_come_in_multiples,
+)
 from placer_models.cpsat.opened import a_node_is_opened_before_it_is_used
 from placer_models.cpsat.pairs import (
     only_wishes_share_pairs,
@@ -52,9 +58,11 @@ from placer_models.cpsat.shares import (
 from placer_models.pod import Container, Gang, Pod, PodSpec, Resources
 from placer_models.policy import QosClass
 from placer_models.topology import Cpu, NumaNode, Topology
+from spices_affinity import affinity_instance
 from spices_exclusivity import apart_instance
 from spices_joint import joint_instance
 from spices_mig import mig_instance
+from spices_network import network_instance
 from spices_node_cpus import locality_instance
 from spices_numa import container_instance, paged_instance
 from spices_partitions import partitioned
@@ -101,6 +109,11 @@ def lone(name: str, cpus: int, qos: QosClass = QosClass.LSR) -> Gang:
 
 
 WORLDS: dict[Rule, MakeWorld] = {
+    pods_keep_apart: affinity_instance,
+    pods_come_together: affinity_instance,
+    a_gang_gathers_where_it_must: network_instance,
+    a_gang_spreads_where_it_must: network_instance,
+    members_of_a_domain_come_in_multiples: network_instance,
     a_pod_touches_the_groups_it_takes_from: locality_instance,
     a_pod_uses_the_groups_it_takes_from: joint_instance,
     devices_stand_side_by_side: joint_instance,

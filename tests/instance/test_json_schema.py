@@ -33,8 +33,8 @@ def test_the_schema_names_every_field(schema: dict[str, Any]) -> None:
     Editors complete and check by it.
     """
     assert set(schema["properties"]) == {
-        "apiVersion", "kind", "metadata", "machines", "nodes", "pods", "gangs", "gangGroups",
-        "running",
+        "apiVersion", "kind", "metadata", "machines", "networkTopology", "nodes", "pods", "gangs",
+        "gangGroups", "running",
     }  # fmt: skip
     assert schema["additionalProperties"] is False
     assert schema["$defs"]["NodePart"]["required"] == ["name", "machine"]

@@ -18,9 +18,11 @@ from placer_models.instance.documents import documents_of
 from placer_models.instance.machine_writer import machine_to_dict
 from placer_models.instance.writer import instance_to_dict, instance_to_yaml
 from placer_models.machines.catalogue import load_machine, machine_names
+from placer_models.network import NODE_LEVEL, Grouping
 from placer_models.pod import Gang, Pod
-from placer_models.policy import BindPolicy, Strength
+from placer_models.policy import BindPolicy, GatherLevel, Strength
 from placer_models.topology import Topology
+from spices_network import network_instance
 from spices_numa import container_spice, paged_instance
 from worlds import tiny_instances
 
@@ -121,6 +123,40 @@ def test_a_random_instance_with_words_of_numa_is_read_back_as_it_was(
     once = read_back(instance_to_yaml(world, in_catalogue), tmp_path_factory.mktemp("paged"))
 
     assert canonical(once) == canonical(world)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_levels_of_the_network_are_read_back_as_they_were(seed: int, tmp_path: Path) -> None:
+    """
+    Domains of nodes, and all that gangs ask of levels.
+    """
+    world = canonical(_in_order(network_instance(seed)))
+    known = {NODE_LEVEL, *(level for node in world.nodes for level, _ in node.domains)}
+    asked = {rule.level for gang in world.gangs for rule in gang.levels}
+    if not asked <= known:
+        pytest.skip("a level that no node has is refused")
+
+    once = read_back(instance_to_yaml(world, in_catalogue), tmp_path)
+
+    assert canonical(once) == world
+
+
+def _in_order(instance: Instance) -> Instance:
+    """Return the instance with what gangs ask in the order of files."""
+    order = [
+        (grouping, strength)
+        for grouping in Grouping
+        for strength in (Strength.REQUIRED, Strength.PREFERRED)
+    ]
+    gangs = []
+    for gang in instance.gangs:
+        on_node = [r for r in gang.levels if (r.level, r.grouping) == (NODE_LEVEL, "gather")]
+        one_node = gang.gather is not None or any(r.required for r in on_node)
+        gathers = GatherLevel.NODE if one_node else None
+        kept = [r for r in gang.levels if not (one_node and r in on_node)]
+        rules = sorted(kept, key=lambda r: order.index((r.grouping, r.strength)))
+        gangs.append(replace(gang, gather=gathers, levels=tuple(rules)))
+    return replace(instance, gangs=tuple(gangs))
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)

@@ -1,5 +1,6 @@
 """The edges of all rules."""
 
+from judge.cases_affinity import AFFINITY_CASES
 from judge.cases_apart import APART_CASES
 from judge.cases_containers import CONTAINER_PART_CASES
 from judge.cases_cpus import CONTAINER_CASES, OWNED_CASES, POOL_CASES
@@ -7,6 +8,7 @@ from judge.cases_extended import EXTENDED_CASES
 from judge.cases_hugepages import HUGEPAGES_CASES
 from judge.cases_joint import JOINT_CASES
 from judge.cases_mig import MIG_CASES
+from judge.cases_network import NETWORK_CASES
 from judge.cases_node_cpus import NODE_CPU_CASES
 from judge.cases_partitions import PARTITION_CASES
 from judge.cases_pods import GANG_CASES, POD_CASES
@@ -14,6 +16,7 @@ from judge.cases_shares import SHARE_CASES
 from judge.cases_things import ALIGNMENT_CASES, DEVICE_CASES, MEMORY_CASES
 
 CASES = (
+    *AFFINITY_CASES,
     *POD_CASES,
     *OWNED_CASES,
     *NODE_CPU_CASES,
@@ -31,4 +34,5 @@ CASES = (
     *ALIGNMENT_CASES,
     *CONTAINER_PART_CASES,
     *GANG_CASES,
+    *NETWORK_CASES,
 )

@@ -13,9 +13,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
+from placer_models.affinity import AffinityTerm
 from placer_models.cluster import Instance, Machine, Node, RunningPod
 from placer_models.cpuset import parse_cpu_list
 from placer_models.device import Device, LinkMatrix
+from placer_models.network import LevelRule
 from placer_models.placement import ContainerPlacement, DeviceGrant, Placement, PodPlacement
 from placer_models.pod import (
     Container,
@@ -90,6 +92,7 @@ def node(
     cordoned: bool = False,
     cpu_bind: NodeBindPolicy = NodeBindPolicy.NONE,
     hugepages: Sequence[tuple[int, int, int]] = (),
+    domains: Mapping[str, str] | None = None,
 ) -> Node:
     return Node(
         name=name,
@@ -101,6 +104,7 @@ def node(
         cordoned=cordoned,
         cpu_bind=cpu_bind,
         hugepages=tuple(hugepages),
+        domains=tuple(sorted((domains or {}).items())),
     )
 
 
@@ -143,6 +147,8 @@ def pod(
     required: bool = False,
     alignment: AlignmentPolicy = AlignmentPolicy.NONE,
     selector: Mapping[str, str] | None = None,
+    labels: Mapping[str, str] | None = None,
+    affinity: Sequence[AffinityTerm] = (),
 ) -> Pod:
     """Return a pod whose container ``app`` asks for all that is given here."""
     return Pod(
@@ -155,6 +161,8 @@ def pod(
             bind_strength=Strength.REQUIRED if required else Strength.PREFERRED,
             alignment=alignment,
             node_selector=tuple(sorted((selector or {}).items())),
+            labels=tuple(sorted((labels or {}).items())),
+            affinity=tuple(affinity),
         ),
     )
 
@@ -166,9 +174,12 @@ def gang(
     gather: bool = False,
     priority: int = 0,
     weight: int = 1,
+    levels: Sequence[LevelRule] = (),
 ) -> Gang:
     level = GatherLevel.NODE if gather else None
-    return Gang(name, "default", pods, minimum, priority, weight, gather=level)
+    return Gang(
+        name, "default", pods, minimum, priority, weight, gather=level, levels=tuple(levels)
+    )
 
 
 def put(

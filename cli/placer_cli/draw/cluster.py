@@ -94,9 +94,14 @@ def _nodes(
     for _, same in groupby(lines, key=lambda line: [cell.markup for cell in line[1]]):
         names, cells = zip(*same, strict=True)
         rows.append([Text(fold_names(names)), *cells[0]])
-    head = ("node", "machine", "CPU", "memory", "GPU", "other", "pods", "")
+    head = ("node", "in", "machine", "CPU", "memory", "GPU", "other", "pods", "")
     return table(
-        head, rows, width, numbers=("pods",), wrap={"node": 12}, spare=("machine", "other", "pods")
+        head,
+        rows,
+        width,
+        numbers=("pods",),
+        wrap={"node": 12},
+        spare=("machine", "other", "pods", "in"),
     )
 
 
@@ -136,6 +141,7 @@ def _cells(
     one_machine: bool,
 ) -> tuple[Text, ...]:
     return (
+        Text(", ".join(f"{level} {domain}" for level, domain in node.domains)),
         Text("" if one_machine else node.machine.name, QUIET),
         _cpu(node, tenants, bars),
         _memory(node, tenants, bars),

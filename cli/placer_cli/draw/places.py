@@ -16,10 +16,11 @@ from placer_cli.draw.waiting import asked
 from placer_cli.draw.words import fold_names, stem, title_of
 from placer_models.cluster import Instance, Node
 from placer_models.device import GPU
+from placer_models.network import NODE_LEVEL
 from placer_models.placement import Unplaced
-from placer_models.pod import pods_of
+from placer_models.pod import Gang, pods_of
 
-HEAD = ("pod", "node", "QoS", "CPUs", "memory", "GPU", "links", "other")
+HEAD = ("pod", "node", "in", "QoS", "CPUs", "memory", "GPU", "links", "other")
 
 MOST_ROWS = 60
 """A longer table of pods is folded: pods of one spec on one node share a row."""
@@ -31,12 +32,13 @@ def draw_places(
     """Return a table of the newly placed pods, in the order in which they waited."""
     order = {pod.key: i for i, pod in enumerate(pods_of(instance.gangs))}
     nodes = {node.name: node for node in instance.nodes}
+    levels = {gang.key: _levels_of(gang) for gang in instance.gangs}
     placed = sorted(
         (r for tenants in residents.values() for r in tenants if not r.running),
         key=lambda r: order[r.pod.key],
     )
     if len(placed) <= MOST_ROWS:
-        return _one_by_one(placed, nodes, canvas)
+        return _one_by_one(placed, nodes, levels, canvas)
     by_node = _fold(placed, lambda r: (_kind(r), r.place.node))
     if len(by_node) <= MOST_ROWS:
         return _folded(by_node, canvas)
@@ -56,7 +58,10 @@ def draw_unplaced(unplaced: Sequence[Unplaced], canvas: Canvas) -> RenderableTyp
 
 
 def _one_by_one(
-    placed: Sequence[Resident], nodes: Mapping[str, Node], canvas: Canvas
+    placed: Sequence[Resident],
+    nodes: Mapping[str, Node],
+    levels: Mapping[tuple[str, str], Sequence[str]],
+    canvas: Canvas,
 ) -> RenderableType:
     """Return a row for each pod, or for a few alike; a gang's members stand below its name."""
     rows = []
@@ -64,23 +69,35 @@ def _one_by_one(
         if gang[0] is not None:
             rows.append([Text(title_of(*gang), STRONG), *[Text()] * (len(HEAD) - 1)])
         indent = "" if gang[0] is None else "  "
-        described = [(resident, _where(resident, nodes, canvas)) for resident in members]
+        asked_levels = levels.get((gang[1], gang[0] or ""), ())
+        described = [
+            (resident, _where(resident, nodes, asked_levels, canvas)) for resident in members
+        ]
         # Pods of one pool often differ by nothing but their name.
         for (_, where), alike in groupby(described, key=lambda d: (_kind(d[0]), d[1])):
             names = fold_names([r.place.name if indent else r.pod.title for r, _ in alike])
             rows.append([Text(word) for word in (indent + names, *where)])
-    return table(HEAD, rows, canvas.width, wrap=PLACE_WRAPS, spare=("QoS", "other", "links"))
+    return table(HEAD, rows, canvas.width, wrap=PLACE_WRAPS, spare=("QoS", "other", "links", "in"))
 
 
-def _where(resident: Resident, nodes: Mapping[str, Node], canvas: Canvas) -> tuple[str, ...]:
+def _levels_of(gang: Gang) -> tuple[str, ...]:
+    """Return the levels of the network that a gang asks for, besides nodes."""
+    return tuple(dict.fromkeys(r.level for r in gang.levels if r.level != NODE_LEVEL))
+
+
+def _where(
+    resident: Resident, nodes: Mapping[str, Node], levels: Sequence[str], canvas: Canvas
+) -> tuple[str, ...]:
     place = resident.place
+    node = nodes[place.node]
     return (
         place.node,
+        ", ".join(f"{level} {node.domain(level) or '-'}" for level in levels),
         resident.pod.spec.qos.value,
         cpus_of(resident),
         memory_of(place),
         devices_of(place, GPU),
-        links_of(nodes[place.node], place, canvas),
+        links_of(node, place, canvas),
         others_of(place),
     )
 

@@ -11,6 +11,7 @@ from placer_cli.draw.shares import share
 from placer_cli.draw.tables import table
 from placer_cli.draw.words import cpus, fold_names, memory, stem
 from placer_models.cluster import Instance
+from placer_models.network import Grouping, LevelRule
 from placer_models.pod import Gang, Pod, PodSpec
 from placer_models.policy import AlignmentPolicy, BindPolicy
 
@@ -86,4 +87,17 @@ def _rules(gang: Gang, spec: PodSpec) -> str:
         rules.append(f"few of {', '.join(spec.locality)}")
     if gang.gather is not None:
         rules.append(f"gathers on one {gang.gather.value}")
+    rules += [_asks(rule) for rule in gang.levels]
     return ", ".join(rules)
+
+
+def _asks(rule: LevelRule) -> str:
+    """Say what a gang asks of a level of the network."""
+    would = "" if rule.required else "if possible "
+    match rule.grouping:
+        case Grouping.GATHER:
+            return f"{would}in one {rule.level}"
+        case Grouping.SPREAD:
+            return f"{would}at most {rule.count} in a {rule.level}"
+        case Grouping.MULTIPLES:
+            return f"multiples of {rule.count} in a {rule.level}"

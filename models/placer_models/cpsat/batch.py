@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from ortools.sat.python.cp_model import CpModel
 
+from placer_models.cpsat.affinity import pods_come_together, pods_keep_apart
 from placer_models.cpsat.containers import (
     a_container_has_what_it_asks_for,
     a_container_keeps_to_its_cells,
@@ -59,6 +60,11 @@ from placer_models.cpsat.localities import (
     a_pod_touches_the_groups_it_takes_from,
 )
 from placer_models.cpsat.mig import instances_of_a_gpu_do_not_overlap
+from placer_models.cpsat.network import (
+    a_gang_gathers_where_it_must,
+    a_gang_spreads_where_it_must,
+    members_of_a_domain_come_in_multiples,
+)
 from placer_models.cpsat.numa import (
     a_pod_has_the_memory_it_asks_for,
     a_pod_keeps_to_its_cells,
@@ -95,6 +101,11 @@ RULES: tuple[Rule, ...] = (
     a_gang_reaches_its_minimum_or_stays_out,
     a_group_of_gangs_runs_whole_or_not,
     a_gathered_gang_is_on_one_node,
+    a_gang_gathers_where_it_must,
+    a_gang_spreads_where_it_must,
+    members_of_a_domain_come_in_multiples,
+    pods_keep_apart,
+    pods_come_together,
     a_pod_owns_the_cpus_it_asks_for,
     counted_pods_share_whole_cores,
     cores_fit,

@@ -5,22 +5,26 @@ from itertools import islice, product
 
 from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
+from placer_models.cpsat.affinity import affinity
 from placer_models.cpsat.envelope import below_envelope
 from placer_models.cpsat.exclusivity import shared_cores, shared_numa_nodes
 from placer_models.cpsat.expression import Expression
 from placer_models.cpsat.joint import groups_apart
 from placer_models.cpsat.localities import caches, packages
 from placer_models.cpsat.mig import usable_instances
+from placer_models.cpsat.network import gathering
 from placer_models.cpsat.opened import nodes_opened
 from placer_models.cpsat.share_seats import opened_in, shared_by
 from placer_models.cpsat.strategy import against_strategy
 from placer_models.cpsat.variables import Decisions, Seat
 from placer_models.device import GPU
 from placer_models.goals import (
+    AFFINITY,
     ALIGNMENT,
     BIND,
     CACHES,
     GANG_PAIR_SUM,
+    GATHERING,
     GPU_POINTS,
     JOINT,
     MEMBER_ABOVE_POINTS,
@@ -39,7 +43,8 @@ from placer_models.goals import (
 )
 from placer_models.links import best_pair_sum, is_partition, pair_sum, usable_points
 from placer_models.policy import AlignmentPolicy, BindPolicy
-from placer_models.problem import DeviceBank, GangTask, Problem
+from placer_models.problem import DeviceBank, Problem
+from placer_models.tasks import GangTask
 
 
 def tier_expressions(
@@ -275,6 +280,8 @@ def _most_by_left(rows: dict[tuple[int, ...], int], bank: DeviceBank) -> dict[in
 
 
 EXPRESSIONS: Mapping[Tier, Callable[[CpModel, Problem, Decisions], Expression]] = {
+    AFFINITY: affinity,
+    GATHERING: gathering,
     SHARED_CORES: shared_cores,
     SHARED_NUMA_NODES: shared_numa_nodes,
     OPENED: nodes_opened,

@@ -36,7 +36,8 @@ def units_of(problem: Problem) -> tuple[Unit, ...]:
     alike: defaultdict[tuple[int | None, int, int, int], list[int]] = defaultdict(list)
     for index, gang in enumerate(problem.gangs):
         # Equal lone pods are as interchangeable as equal members of one gang.
-        lone = len(gang.pods) == 1 and gang.group is None and not gang.gathered
+        alone = len(gang.pods) == 1 and gang.group is None
+        lone = alone and not gang.gathered and not gang.levels
         owner = None if lone else index
         for pod in gang.pods:
             alike[owner, problem.pods[pod], gang.level, gang.weight].append(pod)

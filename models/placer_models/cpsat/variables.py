@@ -181,7 +181,7 @@ def _room(problem: Problem, unit: Unit, index: int) -> int:
     """Return how many pods of the unit the node could host, each resource by itself."""
     node, shape = problem.nodes[index], problem.shapes[unit.shape]
     fit = problem.fits[unit.shape][node.kind]
-    if fit is None:
+    if fit is None or problem.affinity.bars(unit.shape, index):
         return 0
     most = len(unit.pods)
     if shape.owned_cpus:

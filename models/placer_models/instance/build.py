@@ -8,6 +8,7 @@ from placer_models.instance.errors import InputError, shown, suggestion
 from placer_models.instance.faults import Faults, Place
 from placer_models.instance.machine_parts import MachineError
 from placer_models.instance.machine_schema import MachineFile, to_machine
+from placer_models.instance.network import LevelReader
 from placer_models.instance.nodes import MachineFinder, NodeReader
 from placer_models.instance.pods import GangReader, PodReader
 from placer_models.instance.requests import RequestReader
@@ -151,7 +152,11 @@ def _build(
     find_machine: MachineFinder,
     faults: Faults,
 ) -> Instance:
-    node_reader = NodeReader(machines, find_machine, faults)
+    levels = LevelReader(faults)
+    for file, place in files:
+        for i, level in enumerate(file.network_topology):
+            levels.add(level, place.at("networkTopology", i))
+    node_reader = NodeReader(machines, find_machine, levels, faults)
     nodes = tuple(
         node
         for file, place in files
@@ -162,6 +167,7 @@ def _build(
         written = [place.at("nodes") for _, place in files if place.at("nodes").exists]
         what = "is empty; give one or more" if written else "is missing; give one node or more"
         faults.add([*written, files[0][1].at("nodes")][0], what)
+    levels.check(nodes)
     # Without its nodes, whatever names them would be blamed for their faults.
     faults.raise_first()
     types = {d.type for node in nodes for d in node.devices}
@@ -178,7 +184,7 @@ def _build(
         faults,
         on_arm_alone=all(n.machine.topology.architecture == ARM for n in nodes),
     )
-    waiting = GangReader(pods, faults)
+    waiting = GangReader(pods, levels.known, faults)
     gangs: list[Gang] = []
     for file, place in files:
         for i, pod in enumerate(file.pods):

@@ -8,11 +8,9 @@ from pydantic.alias_generators import to_camel
 
 from placer_models.cpuset import MAX_CPU_ID, parse_cpu_list
 from placer_models.instance.errors import shown
-from placer_models.instance.later import later_gather
 from placer_models.policy import (
     AlignmentPolicy,
     ExclusivePolicy,
-    GatherLevel,
     Locality,
     NodeBindPolicy,
 )
@@ -73,12 +71,10 @@ def _alignment(value: object) -> object:
     return _KUBELET_POLICIES.get(value, value) if isinstance(value, str) else value
 
 
-def _gather(value: object) -> object:
-    words = [*value.keys(), *value.values()] if isinstance(value, dict) else [value]
-    for reason in (later_gather(word) for word in words if isinstance(word, str)):
-        if reason:
-            raise ValueError(reason)
-    return value
+def _one_or_more(value: object) -> object:
+    if isinstance(value, str):
+        return (value,)
+    return tuple(value) if isinstance(value, list) else value
 
 
 Name = Annotated[str, AfterValidator(check_name)]
@@ -166,4 +162,10 @@ Exclusive = Annotated[
 ]
 """``Default`` is Koordinator's word for what its scheduler is set to; ours is ``None``."""
 
-Gather = Annotated[GatherLevel, BeforeValidator(_gather)]
+Level = Annotated[str, AfterValidator(check_name)]
+"""The name of a level of the network, such as ``rack``."""
+
+Levels = Annotated[
+    tuple[Level, ...], BeforeValidator(_one_or_more, json_schema_input_type=Level | list[Level])
+]
+"""One level, or several."""

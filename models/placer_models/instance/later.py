@@ -3,16 +3,11 @@
 import re
 
 _LATER = {
-    "affinity": "pods cannot yet ask to be near others",
-    "antiAffinity": "pods cannot yet ask to be apart from others",
     "ConstrainedBurst": "use Default, FullPCPUs or SpreadByPCPUs",
     "moveBudget": "running pods keep their place",
     "distribute-cpus-across-cores": "set cpuBindPolicy at the pods",
     "strict-cpu-reservation": "reserved CPUs are part of the pools",
-    "networkTopology": "members gather on a node or nowhere",
 }
-
-_GATHER_LEVELS = ("nvlinkDomain", "nvlink-domain", "rack", "block", "spine", "zone", "switch")
 
 _RESOURCE = re.compile(
     r"""(?P<npu>huawei\.com/npu-(?:core|cpu|dvpp))
@@ -34,18 +29,16 @@ def later_word(word: str) -> str | None:
     return None
 
 
-def later_gather(level: str) -> str | None:
-    """Return why a known way to gather is refused; None: it is not a known one."""
-    if level == "preferred":
-        return "'preferred' is not supported yet: gathering is required, or not asked for"
-    if level in _GATHER_LEVELS:
-        return f"gathering on a '{level}' is not supported yet: use node, or leave it out"
-    return None
-
-
 def later_resource(name: str) -> str | None:
     """Return why a known resource is refused; None: it is not such a name."""
     match = _RESOURCE.fullmatch(name)
     if match is None or match.lastgroup is None:
         return None
     return f"'{name}' is not supported yet: {_RESOURCE_REASONS[match.lastgroup]}"
+
+
+def later_level(level: str) -> str | None:
+    """Return why a known level of affinity is refused; None: it is not such a level."""
+    if level in ("numa", "core"):
+        return f"'{level}' is not supported yet: pods are together or apart on their node"
+    return None

@@ -12,6 +12,7 @@ from placer_models.instance.fields import check_name
 from placer_models.instance.hosts import MAX_HOSTS, expand_hosts
 from placer_models.instance.hugepages import pages_by_numa_node
 from placer_models.instance.machine_partitions import read_partitions
+from placer_models.instance.network import LevelReader
 from placer_models.instance.pods import Names
 from placer_models.instance.requests import (
     check_extended,
@@ -33,8 +34,15 @@ Raises ValueError with the nearest known names, InputError for a file."""
 class NodeReader:
     """Reads nodes; knows the machines that the files define."""
 
-    def __init__(self, machines: dict[str, Machine], find: MachineFinder, faults: Faults) -> None:
+    def __init__(
+        self,
+        machines: dict[str, Machine],
+        find: MachineFinder,
+        levels: LevelReader,
+        faults: Faults,
+    ) -> None:
         self._machines = machines
+        self._levels = levels
         self._find = find
         self._faults = faults
         self._names = Names("node", faults)
@@ -56,6 +64,7 @@ class NodeReader:
             return ()
         if machine is None:
             return ()
+        domains = self._levels.domains(part, place)
         labels = tuple(sorted(part.labels.items()))
         reserved = parse_cpu_list(part.reserved_cpus)
         unknown = reserved - machine.topology.cpu.keys()
@@ -100,6 +109,7 @@ class NodeReader:
                     part.offered,
                     modes,
                     part.numa_scope,
+                    domains=domains,
                 )
             )
         return tuple(nodes)

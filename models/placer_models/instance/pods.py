@@ -1,11 +1,13 @@
 """Turns what files say about pods and gangs into the words."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
+from placer_models.instance.affinity import affinity_terms
 from placer_models.instance.errors import counted, shown
 from placer_models.instance.faults import Faults, Place
 from placer_models.instance.fields import check_name
 from placer_models.instance.joint import read_joint
+from placer_models.instance.network import gather_of, level_rules
 from placer_models.instance.requests import RequestReader, device_type_of
 from placer_models.instance.schema import GangGroupPart, GangPart, MemberPart, PodPart, SpecPart
 from placer_models.instance.shares import check_containers
@@ -116,6 +118,8 @@ class PodReader:
             bind_strength=strength,
             alignment=part.numa_policy or AlignmentPolicy.NONE,
             node_selector=tuple(sorted(part.node_selector.items())),
+            labels=tuple(sorted(part.labels.items())),
+            affinity=affinity_terms(part),
             joint=read_joint(
                 part.joint_allocate,
                 {d.type for container in containers for d in container.requests.devices},
@@ -259,8 +263,9 @@ class PodReader:
 class GangReader:
     """Reads what waits: lone pods, gangs and gang groups."""
 
-    def __init__(self, pods: PodReader, faults: Faults) -> None:
+    def __init__(self, pods: PodReader, levels: Collection[str], faults: Faults) -> None:
         self._pods = pods
+        self._levels = levels
         self._faults = faults
         self._names = Names("gang", faults)
         self._gangs: dict[Key, Gang] = {}
@@ -291,7 +296,14 @@ class GangReader:
                 f"got {minimum}; expected at most its {counted(len(pods), 'member')}",
             )
         gang = Gang(
-            part.name, part.namespace, pods, minimum, part.priority, part.weight, part.gather
+            part.name,
+            part.namespace,
+            pods,
+            minimum,
+            part.priority,
+            part.weight,
+            gather_of(part),
+            levels=level_rules(part, self._levels, place, self._faults),
         )
         if self._names.take(gang.key, place):
             self._gangs[gang.key] = gang

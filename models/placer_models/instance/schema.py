@@ -4,6 +4,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, ConfigDict, Field, model_validator
 
+from placer_models.affinity import AffinityLevel
 from placer_models.device import GPU
 from placer_models.instance.fields import (
     Alignment,
@@ -12,7 +13,8 @@ from placer_models.instance.fields import (
     Count,
     CpuList,
     Exclusive,
-    Gather,
+    Level,
+    Levels,
     Localities,
     Minor,
     Name,
@@ -23,6 +25,7 @@ from placer_models.instance.fields import (
     Priority,
     Switch,
 )
+from placer_models.instance.later import later_level
 from placer_models.instance.machine_schema import MachineFile
 from placer_models.pod import ContainerRole
 from placer_models.policy import (
@@ -70,6 +73,7 @@ class NodePart(Part):
         description="A machine of the catalogue or of `machines`, or the path of a machine file."
     )
     labels: dict[str, str] = Field(default_factory=dict)
+    domains: dict[Level, Name] = Field(default_factory=dict)
     reserved_cpus: CpuList = ""
     cpu_bind_policy: NodeBind | None = None
     cpu_locality: Localities | None = None
@@ -180,6 +184,49 @@ ExclusiveWish = Annotated[
 """As for the bind policy: ``PCPULevel`` alone is a wish."""
 
 
+def _affinity_level(value: object) -> object:
+    if isinstance(value, str) and (later := later_level(value)):
+        raise ValueError(later)
+    return value
+
+
+class AffinityTermPart(Part):
+    """Pods that have these labels, and what it is to be together."""
+
+    match_labels: dict[str, str] = Field(min_length=1)
+    level: Annotated[AffinityLevel, BeforeValidator(_affinity_level)] = AffinityLevel.NODE
+
+
+def _one_term_or_more(value: object) -> object:
+    if isinstance(value, dict):
+        return (value,)
+    return tuple(value) if isinstance(value, list) else value
+
+
+Terms = Annotated[
+    tuple[AffinityTermPart, ...],
+    BeforeValidator(
+        _one_term_or_more, json_schema_input_type=AffinityTermPart | list[AffinityTermPart]
+    ),
+]
+"""One term, or several."""
+
+
+class AffinityPart(Part):
+    """Pods to be with, or apart from, as a demand or a wish."""
+
+    model_config = ConfigDict(json_schema_extra={"minProperties": 1})
+
+    required: Terms = ()
+    preferred: Terms = ()
+
+    @model_validator(mode="after")
+    def _one_is_given(self) -> Self:
+        if not self.required and not self.preferred:
+            raise ValueError("expected terms, such as 'required: {matchLabels: {app: web}}'")
+        return self
+
+
 class SpecPart(Part):
     """What every pod may say: members of gangs, lone pods and running ones."""
 
@@ -195,6 +242,9 @@ class SpecPart(Part):
     numa_policy: Alignment | None = None
     numa_scope: AlignmentScope | None = None
     node_selector: dict[str, str] = Field(default_factory=dict)
+    labels: dict[str, str] = Field(default_factory=dict)
+    affinity: AffinityPart | None = None
+    anti_affinity: AffinityPart | None = None
     joint_allocate: JointPart | None = None
     required_topology_scope: dict[str, DeviceScope] = Field(default_factory=dict)
 
@@ -213,6 +263,51 @@ class PodPart(MemberPart):
     weight: Count = 1
 
 
+class LevelPart(Part):
+    """A level of the network, and the label that names a node's domain there."""
+
+    level: Level
+    label: str
+
+
+class GatherPart(Part):
+    """Levels at which a gang is in one domain, or would like to be."""
+
+    model_config = ConfigDict(json_schema_extra={"minProperties": 1})
+
+    required: Levels = ()
+    preferred: Levels = ()
+
+    @model_validator(mode="after")
+    def _one_is_given(self) -> Self:
+        if not self.required and not self.preferred:
+            raise ValueError("expected levels with their strength, such as 'preferred: rack'")
+        return self
+
+
+def _gather(value: object) -> object:
+    return {"required": value} if isinstance(value, str) else value
+
+
+Gather = Annotated[GatherPart, BeforeValidator(_gather, json_schema_input_type=Level | GatherPart)]
+"""``node`` alone is a demand; ``{preferred: rack}`` is a wish."""
+
+
+class SpreadPart(Part):
+    """Levels of which no domain has more members than the number given."""
+
+    model_config = ConfigDict(json_schema_extra={"minProperties": 1})
+
+    required: dict[Level, Count] = Field(default_factory=dict)
+    preferred: dict[Level, Count] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _one_is_given(self) -> Self:
+        if not self.required and not self.preferred:
+            raise ValueError("expected levels with their most, such as 'required: {rack: 2}'")
+        return self
+
+
 class GangPart(Part):
     """Pods that run together or not at all."""
 
@@ -222,6 +317,8 @@ class GangPart(Part):
     priority: Priority = 0
     weight: Count = 1
     gather: Gather | None = None
+    spread: SpreadPart | None = None
+    multiples: dict[Level, Count] = Field(default_factory=dict)
     pods: tuple[MemberPart, ...] = Field(min_length=1)
 
 
@@ -251,6 +348,7 @@ class InstanceFile(Part):
     kind: Literal["Instance"]
     metadata: MetadataPart = MetadataPart()
     machines: tuple[MachineFile, ...] = ()
+    network_topology: tuple[LevelPart, ...] = ()
     nodes: tuple[NodePart, ...] = ()
     pods: tuple[PodPart, ...] = ()
     gangs: tuple[GangPart, ...] = ()

@@ -28,10 +28,14 @@ from placer_models.instance.tree import (
 Model = TypeVar("Model", bound=BaseModel)
 
 _OTHER_SPELLINGS = {
+    "gatherStrategy": "gather: {required: ...} or gather: {preferred: ...}",
     "minMember": "minimum",
     "minAvailable": "minimum",
     "nodeCpuBindPolicy": "cpuBindPolicy",
     "nodeName": "node",
+    "podAffinity": "affinity: {required: {matchLabels: ...}}",
+    "podAntiAffinity": "antiAffinity: {required: {matchLabels: ...}}",
+    "podCountMultiple": "multiples: {LEVEL: ...}",
     "numaTopologyPolicy": "numaPolicy",
     "preferredCPUBindPolicy": "cpuBindPolicy: {preferred: ...}",
     "preferredCPUExclusivePolicy": "cpuExclusivePolicy: {preferred: ...}",

@@ -7,12 +7,14 @@ import yaml
 
 from placer_models.cluster import Instance, Machine, Node, RunningPod
 from placer_models.cpuset import format_cpu_list
+from placer_models.instance.affinity import write_affinity
 from placer_models.instance.joint import joint_to_dict
 from placer_models.instance.machine_partitions import write_partitions
 from placer_models.instance.machine_writer import Json, machine_to_dict
 from placer_models.instance.pods import ONLY_CONTAINER
 from placer_models.instance.schema import API_VERSION
 from placer_models.instance.shares import in_order, share_to_dict
+from placer_models.network import NODE_LEVEL, Grouping
 from placer_models.placement import DeviceGrant
 from placer_models.pod import Container, ContainerRole, Gang, Pod, PodSpec, Resources
 from placer_models.policy import (
@@ -109,6 +111,8 @@ def _node(node: Node, machine: str) -> Json:
     written: Json = {"name": node.name, "machine": machine}
     if node.labels:
         written["labels"] = dict(node.labels)
+    if node.domains:
+        written["domains"] = dict(node.domains)
     if node.reserved_cpus:
         written["reservedCpus"] = format_cpu_list(node.reserved_cpus)
     if node.cpu_bind is not NodeBindPolicy.NONE:
@@ -155,9 +159,33 @@ def _gang(gang: Gang) -> Json:
         **_namespace(gang.namespace),
         "minimum": gang.minimum,
         **_rank(gang),
-        **({"gather": gang.gather.value} if gang.gather else {}),
+        **_levels(gang),
         "pods": [_pod(pod) for pod in gang.pods],
     }
+
+
+def _levels(gang: Gang) -> Json:
+    """Write what the gang asks of levels of the network."""
+    must: list[object] = [gang.gather.value] if gang.gather else []
+    gather: dict[str, list[object]] = {"required": must} if must else {}
+    spread: dict[str, Json] = {}
+    multiples: Json = {}
+    for rule in gang.levels:
+        match rule.grouping:
+            case Grouping.GATHER:
+                gather.setdefault(rule.strength.value, []).append(rule.level)
+            case Grouping.SPREAD:
+                spread.setdefault(rule.strength.value, {})[rule.level] = rule.count
+            case Grouping.MULTIPLES:
+                multiples[rule.level] = rule.count
+    written: Json = {}
+    if gather == {"required": ["node"]}:
+        written["gather"] = NODE_LEVEL
+    elif gather:
+        written["gather"] = gather
+    written.update({"spread": spread} if spread else {})
+    written.update({"multiples": multiples} if multiples else {})
+    return written
 
 
 def _rank(gang: Gang) -> Json:
@@ -204,6 +232,9 @@ def _pod(pod: Pod) -> Json:
         written["numaScope"] = spec.scope.value
     if spec.node_selector:
         written["nodeSelector"] = dict(spec.node_selector)
+    if spec.labels:
+        written["labels"] = dict(spec.labels)
+    written.update(write_affinity(spec))
     if spec.joint is not None:
         written["jointAllocate"] = joint_to_dict(spec.joint)
     if spec.scopes:

@@ -1,0 +1,110 @@
+"""Turns what files say about levels of the network into the words."""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import pairwise
+
+from placer_models.cluster import Node
+from placer_models.instance.errors import shown
+from placer_models.instance.faults import Faults, Place
+from placer_models.instance.schema import GangPart, LevelPart, NodePart
+from placer_models.network import NODE_LEVEL, Grouping, LevelRule
+from placer_models.policy import GatherLevel, Strength
+
+
+class LevelReader:
+    """Reads the levels of the network, narrow to wide, and the domains of nodes."""
+
+    def __init__(self, faults: Faults) -> None:
+        self._faults = faults
+        self._levels: dict[str, tuple[str, Place]] = {}
+        self._direct: set[str] = set()
+
+    @property
+    def known(self) -> Collection[str]:
+        """The names of all levels that nodes may belong to a domain of."""
+        return {NODE_LEVEL, *self._levels, *self._direct}
+
+    def add(self, part: LevelPart, place: Place) -> None:
+        """Read one level and the label that names a node's domain."""
+        if part.level == NODE_LEVEL:
+            self._faults.add(place.at("level"), "every node has the level 'node'; leave it out")
+        elif part.level in self._levels:
+            first = self._levels[part.level][1]
+            self._faults.add(
+                place.at("level"), f"{shown(part.level)} is already given at {first.where}"
+            )
+        else:
+            self._levels[part.level] = (part.label, place)
+
+    def domains(self, part: NodePart, place: Place) -> tuple[tuple[str, str], ...]:
+        """Return the node's domains: those it is given, and those that its labels name."""
+        if NODE_LEVEL in part.domains:
+            self._faults.add(
+                place.at("domains", NODE_LEVEL),
+                "every node is a domain of its own at the level 'node'; delete the line",
+            )
+        self._direct |= part.domains.keys()
+        by_label = {
+            level: part.labels[label]
+            for level, (label, _) in self._levels.items()
+            if part.labels.get(label)
+        }
+        return tuple(sorted({**by_label, **part.domains}.items()))
+
+    def check(self, nodes: Sequence[Node]) -> None:
+        """A domain of a level lies in one domain of the next wider level."""
+        levels = list(self._levels)
+        for narrow, wide in pairwise(levels):
+            within: dict[str, str] = {}
+            for node in nodes:
+                inner, outer = node.domain(narrow), node.domain(wide)
+                if inner is None or outer is None:
+                    continue
+                if within.setdefault(inner, outer) != outer:
+                    self._faults.add(
+                        self._levels[narrow][1],
+                        f"{narrow} {shown(inner)} has nodes in {wide} {shown(within[inner])} and "
+                        f"in {wide} {shown(outer)} ({node.name}); list narrow levels first, and "
+                        f"give each {narrow} a name of its own",
+                    )
+                    break
+
+
+def gather_of(part: GangPart) -> GatherLevel | None:
+    """Return whether the gang must be on one node."""
+    return GatherLevel.NODE if part.gather and NODE_LEVEL in part.gather.required else None
+
+
+def level_rules(
+    part: GangPart, known: Collection[str], place: Place, faults: Faults
+) -> tuple[LevelRule, ...]:
+    """Return what a gang asks of levels; that it must be on one node is said elsewhere."""
+    seen: dict[tuple[Grouping, str], Strength] = {}
+    rules = []
+    for rule, at in _written(part, place):
+        if rule.level not in known:
+            message = f"no node belongs to a {shown(rule.level)}"
+            if len(known) == 1:
+                message += "; give levels by 'networkTopology', or by 'domains' at the nodes"
+            faults.add(at, message, name=rule.level, known=known)
+        elif (rule.grouping, rule.level) in seen and rule.grouping is Grouping.GATHER:
+            faults.add(at, f"{shown(rule.level)} is asked for twice; keep one of them")
+        elif rule.level != NODE_LEVEL or rule.grouping is not Grouping.GATHER or not rule.required:
+            rules.append(rule)
+        seen[rule.grouping, rule.level] = rule.strength
+    return tuple(rules)
+
+
+def _written(part: GangPart, place: Place) -> Iterator[tuple[LevelRule, Place]]:
+    """Yield the rules in the order in which files are written."""
+    for strength in (Strength.REQUIRED, Strength.PREFERRED):
+        levels = getattr(part.gather, strength.value) if part.gather else ()
+        for level in levels:
+            yield LevelRule(level, Grouping.GATHER, strength), place.at("gather")
+    for strength in (Strength.REQUIRED, Strength.PREFERRED):
+        counts: Mapping[str, int] = getattr(part.spread, strength.value) if part.spread else {}
+        for level, count in counts.items():
+            at = place.at("spread", strength.value, level)
+            yield LevelRule(level, Grouping.SPREAD, strength, count), at
+    for level, count in part.multiples.items():
+        yield LevelRule(level, Grouping.MULTIPLES, count=count), place.at("multiples", level)

@@ -1,0 +1,47 @@
+"""Levels of the network between nodes, and what a gang may ask of them (G4).
+
+A level is a kind of domain: rack, block, zone. At a level a node belongs to one domain or
+to none. Every node is a domain of its own at the level ``node``.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from placer_models.policy import Strength
+
+NODE_LEVEL = "node"
+"""The narrowest level, which every node has."""
+
+
+class Grouping(StrEnum):
+    """What a gang asks of the domains of a level."""
+
+    GATHER = "gather"
+    """All members in one domain."""
+
+    SPREAD = "spread"
+    """Few members in any one domain, so that its failure takes few of them."""
+
+    MULTIPLES = "multiples"
+    """As many members in each domain as some number goes into; always required."""
+
+
+@dataclass(frozen=True, slots=True)
+class LevelRule:
+    """What a gang asks of one level.
+
+    Attributes:
+        count: SPREAD: most members in a domain. MULTIPLES: what the members of each domain
+            are a multiple of. GATHER: 1.
+
+    """
+
+    level: str
+    grouping: Grouping
+    strength: Strength = Strength.REQUIRED
+    count: int = 1
+
+    @property
+    def required(self) -> bool:
+        """Whether it may not be broken; it then keeps off nodes without such a domain."""
+        return self.strength is Strength.REQUIRED

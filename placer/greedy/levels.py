@@ -1,0 +1,270 @@
+"""Places for a gang that asks for levels of the network.
+
+Regions are tried in which the gang could be: first those that keep all its wishes, then
+those that keep fewer. Inside a region domains are filled one after the other, the tightest
+that holds all that is left first, else the roomiest. So few domains are used.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from placer.greedy.chooser import Price
+from placer.greedy.fleet import Fleet
+from placer.greedy.order import hardest_first
+from placer_models.network import Grouping
+from placer_models.problem import Choice
+from placer_models.tasks import GangTask, LevelTask
+
+MOST_REGIONS = 4
+"""Regions that are tried for one gang with one set of its wishes."""
+
+DEARER = Price._fields.index("bind") + 1
+"""How many parts of a price come before tier ``gathering``."""
+
+NO_PRICE = Price(*(0 for _ in Price._fields))
+
+Nodes = NDArray[np.intp]
+
+Places = list[tuple[int, Choice]]
+
+
+def place_at_levels(fleet: Fleet, gang: GangTask, most: int, stop: Callable[[], bool]) -> bool:
+    """Place members of a gang, none of which is placed yet.
+
+    Returns:
+        Whether the gang has its minimum; else nothing stays placed.
+
+    """
+    filling = _Filling(fleet, gang, most)
+    mark = fleet.mark()
+    best: tuple[tuple[int, ...], Places] | None = None
+    for regions in filling.stages():
+        for nodes in regions:
+            filling.fill(nodes)
+            found = (filling.value(mark), fleet.since(mark))
+            fleet.undo(mark)
+            if best is None or found[0] > best[0]:
+                best = found
+            if stop():
+                break
+        if stop() or (best is not None and filling.cannot_gain(best[0])):
+            break
+    if best is None or len(best[1]) < gang.minimum:
+        return False
+    for pod, choice in best[1]:
+        fleet.take(pod, choice)
+    if fleet.company is not None and not fleet.company.holds():
+        fleet.undo(mark)  # What was taken back had been somebody's company.
+        return False
+    return True
+
+
+def allowed(fleet: Fleet, gang: GangTask) -> NDArray[np.bool_]:
+    """Return which nodes may take one member more; those it has count."""
+    nodes = _nodes_of(fleet, gang)
+    mask = np.ones(len(fleet.problem.nodes), dtype=np.bool_)
+    if gang.gathered and nodes:
+        mask &= np.arange(len(mask)) == nodes[0]
+    for task in gang.levels:
+        if task.required:
+            mask &= _open(fleet, task, nodes)
+    return mask
+
+
+def _open(fleet: Fleet, task: LevelTask, nodes: Sequence[int]) -> NDArray[np.bool_]:
+    """Return the nodes where one member more keeps what the gang asks of a level."""
+    domains = fleet.domains(task.level)
+    taken = domains[list(nodes)]
+    match task.grouping:
+        case Grouping.GATHER:
+            return domains == taken[0] if len(taken) else np.ones(len(domains), dtype=np.bool_)
+        case Grouping.SPREAD:
+            counts = np.bincount(taken, minlength=int(domains.max(initial=0)) + 1)
+            return counts[domains] < task.count
+        case Grouping.MULTIPLES:
+            # What is left over is taken back when a domain is full.
+            return np.ones(len(domains), dtype=np.bool_)
+
+
+def _nodes_of(fleet: Fleet, gang: GangTask) -> list[int]:
+    """Return the node of each member that has a place."""
+    return [place.node for pod in gang.pods if (place := fleet.place_of(pod))]
+
+
+@dataclass(slots=True)
+class _Filling:
+    """Fills regions with the members of one gang; the fleet holds what it does."""
+
+    fleet: Fleet
+    gang: GangTask
+    most: int
+    pods: list[int] = field(init=False)
+    rooms: dict[int, int] = field(default_factory=dict)
+    prices: dict[int, Price] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.pods = hardest_first(self.fleet.problem, self.gang.pods)
+
+    def stages(self) -> Iterator[list[Nodes]]:
+        """Yield the regions to try: with all wishes to gather kept, then with fewer."""
+        problem = self.fleet.problem
+        shapes = {problem.pods[pod] for pod in self.gang.pods}
+        nodes: Nodes = np.array(self.fleet.hosts(shapes), dtype=np.intp)
+        if self.fleet.company is not None:
+            open_to = [self.fleet.company.allowed(shape)[nodes] for shape in sorted(shapes)]
+            nodes = nodes[np.logical_or.reduce(open_to)]
+        must: list[Sequence[int]] = [range(len(problem.nodes))] if self.gang.gathered else []
+        wish: list[Sequence[int]] = []
+        for task in self.gang.levels:
+            if task.grouping is Grouping.GATHER:
+                (must if task.required else wish).append(problem.domains[task.level])
+        wish.sort(key=lambda domains: len(set(domains)))
+        for kept in range(len(wish), -1, -1):
+            yield self._roomiest(_split(nodes, [*must, *wish[:kept]]))
+
+    def fill(self, nodes: Nodes) -> None:
+        """Place members on the nodes, as many as can be."""
+        problem = self.fleet.problem
+        tasks = [
+            task
+            for task in self.gang.levels
+            if task.grouping is Grouping.MULTIPLES
+            or (task.grouping is Grouping.GATHER and not task.required)
+        ]
+        tasks.sort(key=lambda task: len(set(problem.domains[task.level])))
+        self._fill(nodes, tasks, self.fleet.mark())
+
+    def value(self, mark: int) -> tuple[int, ...]:
+        """Return the worth of what was placed since the mark; more is better."""
+        placed = self.fleet.since(mark)
+        prices = [NO_PRICE, *(self.prices[pod] for pod, _ in placed)]
+        total = tuple(-sum(column) for column in zip(*prices, strict=True))
+        short = self._short([choice.node for _, choice in placed])
+        return (len(placed), *total[:DEARER], -short, *total[DEARER:])
+
+    def cannot_gain(self, value: tuple[int, ...]) -> bool:
+        """Return whether fewer wishes kept are of no use: all is placed, at no price before."""
+        placed, *dearer = value[: 1 + DEARER]
+        return placed >= self.most and not any(dearer)
+
+    def _roomiest(self, regions: Sequence[Nodes]) -> list[Nodes]:
+        """Return the regions worth trying: the tightest that hold all, else the roomiest."""
+        rooms = [(self._room(nodes), index) for index, nodes in enumerate(regions)]
+        enough = sorted(pair for pair in rooms if pair[0] >= self.most)
+        fewer = sorted((-room, index) for room, index in rooms if 0 < room < self.most)
+        chosen = [index for _, index in (*enough, *fewer)]
+        return [regions[index] for index in chosen[:MOST_REGIONS]]
+
+    def _room(self, nodes: Iterable[int]) -> int:
+        """Return how many members the nodes hold, each node by itself."""
+        return sum(self._room_in(self.fleet.state(int(node))) for node in nodes)
+
+    def _room_in(self, state: int) -> int:
+        if state not in self.rooms:
+            room, hopeless, left = 0, set[int](), state
+            for pod in self.pods:
+                shape = self.fleet.problem.pods[pod]
+                bid = None if shape in hopeless else self.fleet.bid(shape, left)
+                if bid is None:
+                    hopeless.add(shape)
+                else:
+                    room, left = room + 1, bid.state
+            self.rooms[state] = room
+        return self.rooms[state]
+
+    def _missing(self) -> list[int]:
+        """Return the members without a place."""
+        return [pod for pod in self.pods if self.fleet.place_of(pod) is None]
+
+    def _fill(self, nodes: Nodes, tasks: Sequence[LevelTask], mark: int) -> None:
+        """Fill domain by domain, those of the widest level first."""
+        if not tasks:
+            self._place(nodes)
+            return
+        parts = _split(nodes, [self.fleet.problem.domains[tasks[0].level]])
+        while parts:
+            left = self.most - len(_nodes_of(self.fleet, self.gang))
+            if left <= 0:
+                return
+            rooms = [self._room(part) for part in parts]
+            tightest = min(
+                range(len(parts)), key=lambda i: (rooms[i] < left, abs(rooms[i] - left), i)
+            )
+            self._fill(parts.pop(tightest), tasks[1:], mark)
+            self._trim(tasks, mark)
+
+    def _place(self, nodes: Nodes) -> None:
+        here = np.zeros(len(self.fleet.problem.nodes), dtype=np.bool_)
+        here[nodes] = True
+        hopeless: set[int] = set()
+        for pod in self._missing():
+            shape = self.fleet.problem.pods[pod]
+            if shape in hopeless:
+                continue
+            if len(_nodes_of(self.fleet, self.gang)) >= self.most:
+                return
+            choice = self._find(pod, here & allowed(self.fleet, self.gang))
+            if choice is None:
+                hopeless.add(shape)
+                continue
+            bid = self.fleet.bid(shape, self.fleet.state(choice.node))
+            assert bid is not None, "the choice is this bid"
+            self.prices[pod] = bid.price
+            self.fleet.take(pod, choice)
+
+    def _find(self, pod: int, mask: NDArray[np.bool_]) -> Choice | None:
+        """Return the best place; where members should be few, if there is one."""
+        wished = mask
+        nodes = _nodes_of(self.fleet, self.gang)
+        for task in self.gang.levels:
+            if task.grouping is Grouping.SPREAD and not task.required:
+                wished = wished & _open(self.fleet, task, nodes)
+        found = self.fleet.find(pod, wished)
+        return found if found is not None or wished is mask else self.fleet.find(pod, mask)
+
+    def _trim(self, tasks: Sequence[LevelTask], mark: int) -> None:
+        """Take back what is left over of the multiples in each domain, the last ones first."""
+        tasks = [task for task in tasks if task.grouping is Grouping.MULTIPLES]
+        kept = placed = self.fleet.since(mark)
+        before = None
+        while before != len(kept):
+            before = len(kept)
+            for task in tasks:
+                kept = _whole_multiples(kept, self.fleet.domains(task.level), task.count)
+        if len(kept) < len(placed):
+            self.fleet.undo(mark)
+            for pod, choice in kept:
+                self.fleet.take(pod, choice)
+
+    def _short(self, nodes: Sequence[int]) -> int:
+        """Return the gang's part of tier ``gathering``."""
+        short = 0
+        for task in self.gang.levels:
+            if task.required or not nodes:
+                continue
+            counts = np.bincount(self.fleet.domains(task.level)[list(nodes)])
+            if task.grouping is Grouping.GATHER:
+                short += int((counts > 0).sum()) - 1
+            else:
+                short += int(np.maximum(counts - task.count, 0).sum())
+        return short
+
+
+def _whole_multiples(placed: Places, domains: Nodes, count: int) -> Places:
+    members: defaultdict[int, Places] = defaultdict(list)
+    for pod, choice in placed:
+        members[int(domains[choice.node])].append((pod, choice))
+    kept = {pod for here in members.values() for pod, _ in here[: len(here) - len(here) % count]}
+    return [(pod, choice) for pod, choice in placed if pod in kept]
+
+
+def _split(nodes: Nodes, levels: Sequence[Sequence[int]]) -> list[Nodes]:
+    """Return the nodes by their domains at the levels, in the order of their first nodes."""
+    parts: defaultdict[tuple[int, ...], list[int]] = defaultdict(list)
+    for node in nodes:
+        parts[tuple(domains[node] for domains in levels)].append(int(node))
+    return [np.array(part, dtype=np.intp) for part in parts.values()]

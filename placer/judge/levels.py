@@ -1,0 +1,79 @@
+"""Rules about the levels of the network that gangs ask for."""
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from placer.judge.finding import Finding, title_of
+from placer.judge.scene import Scene
+from placer_models.network import Grouping, LevelRule
+from placer_models.pod import Gang
+
+
+def domain(scene: Scene) -> Iterator[Finding]:
+    """A gang that requires anything of a level is on nodes that belong to a domain of it."""
+    for gang in scene.instance.gangs:
+        levels = dict.fromkeys(rule.level for rule in gang.levels if rule.required)
+        for key, name in scene.members.get(gang.key, {}).items():
+            for level in levels:
+                if scene.sites[name].node.domain(level) is None:
+                    title = title_of(*key)
+                    yield Finding(
+                        title,
+                        f"pod {title!r} is placed on node {name!r}, which belongs to no {level}; "
+                        f"its gang {title_of(*gang.key)!r} asks for one",
+                    )
+
+
+def gather_at_level(scene: Scene) -> Iterator[Finding]:
+    """The placed members of a gang are in one domain of each level where it gathers."""
+    for gang, rule, members in _required(scene, Grouping.GATHER):
+        if len(members) > 1:
+            title = title_of(*gang.key)
+            yield Finding(
+                title,
+                f"gang {title!r} gathers in one {rule.level}, but is placed in "
+                f"{', '.join(sorted(members))}",
+            )
+
+
+def spread(scene: Scene) -> Iterator[Finding]:
+    """No domain has more placed members of a gang than its spreading allows."""
+    for gang, rule, members in _required(scene, Grouping.SPREAD):
+        for name, count in sorted(members.items()):
+            if count > rule.count:
+                title = title_of(*gang.key)
+                yield Finding(
+                    title,
+                    f"gang {title!r} has {count} members in {rule.level} {name}; "
+                    f"it spreads, with at most {rule.count} in one",
+                )
+
+
+def multiples(scene: Scene) -> Iterator[Finding]:
+    """The placed members of a gang in each domain are a multiple of what it asks for."""
+    for gang, rule, members in _required(scene, Grouping.MULTIPLES):
+        for name, count in sorted(members.items()):
+            if count % rule.count:
+                title = title_of(*gang.key)
+                yield Finding(
+                    title,
+                    f"gang {title!r} has {count} members in {rule.level} {name}; "
+                    f"expected a multiple of {rule.count}",
+                )
+
+
+def _required(scene: Scene, grouping: Grouping) -> Iterator[tuple[Gang, LevelRule, dict[str, int]]]:
+    """Yield each requirement of the grouping with the placed members of each domain.
+
+    Members on nodes without a domain are left out: they break the rule ``domain``.
+    """
+    for gang in scene.instance.gangs:
+        for rule in gang.levels:
+            if rule.grouping is not grouping or not rule.required:
+                continue
+            members: defaultdict[str, int] = defaultdict(int)
+            for name in scene.members.get(gang.key, {}).values():
+                place = scene.sites[name].node.domain(rule.level)
+                if place is not None:
+                    members[place] += 1
+            yield gang, rule, members

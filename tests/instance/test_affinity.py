@@ -1,0 +1,110 @@
+"""Affinity between pods in files: what it says, and what is refused."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from instance.held_to_schema import problems
+from placer.load import in_catalogue, load_instance
+from placer_models.affinity import AffinityTerm
+from placer_models.cluster import Instance
+from placer_models.instance.schema import json_schema
+from placer_models.instance.writer import instance_to_yaml
+from placer_models.policy import Strength
+
+HEAD = "apiVersion: placer/v1\nkind: Instance\nnodes: [{name: n, machine: dgx-a100}]\n"
+PREFERRED = Strength.PREFERRED
+
+
+def pod(words: str) -> str:
+    return f"{HEAD}pods: [{{name: p, {words}}}]\n"
+
+
+def term(
+    apart: bool = False, strength: Strength = Strength.REQUIRED, **labels: str
+) -> AffinityTerm:
+    return AffinityTerm(tuple(sorted(labels.items())), apart, strength)
+
+
+@pytest.mark.parametrize(
+    ("words", "terms"),
+    [
+        ("affinity: {required: {matchLabels: {app: db}}}", [term(app="db")]),
+        (
+            "affinity: {preferred: {matchLabels: {b: x, a: 1}}}",
+            [term(strength=PREFERRED, a="1", b="x")],
+        ),
+        (
+            "antiAffinity: {required: [{matchLabels: {app: db}}, "
+            "{matchLabels: {app: web}, level: node}]}",
+            [term(True, app="db"), term(True, app="web")],
+        ),
+        (
+            "antiAffinity: {preferred: {matchLabels: {app: db}}}, "
+            "affinity: {preferred: {matchLabels: {app: a}}, required: {matchLabels: {app: b}}}",
+            [term(app="b"), term(strength=PREFERRED, app="a"), term(True, PREFERRED, app="db")],
+        ),
+    ],
+)
+def test_a_pod_asks_for_others(
+    words: str, terms: list[AffinityTerm], read: Callable[..., Instance], tmp_path: Path
+) -> None:
+    """
+    One term or a list, and what is written is read back.
+    """
+    found = read(pod(f"labels: {{app: web}}, {words}"))
+    path = tmp_path / "b.yaml"
+    path.write_text(instance_to_yaml(found, in_catalogue), encoding="utf-8")
+
+    assert list(found.gangs[0].pods[0].spec.affinity) == terms
+    assert found.gangs[0].pods[0].spec.labels == (("app", "web"),)
+    assert load_instance([path]) == found
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("affinity: {}", "expected terms, such as 'required: {matchLabels: {app: web}}'"),
+        ("affinity: {matchLabels: {app: db}}", "pods[0].affinity.matchLabels: is not a field"),
+        ("affinity: {required: {}}", "required.matchLabels: is missing; add it"),
+        ("affinity: {required: {matchLabels: {}}}", "matchLabels: is empty; give one or more"),
+        (
+            "affinity: {required: {matchLabels: {app: db}, level: numa}}",
+            "'numa' is not supported yet: pods are together or apart on their node",
+        ),
+        (
+            "affinity: {required: {matchLabels: {app: db}, level: rack}}",
+            "level: got 'rack'; expected 'node'",
+        ),
+        ("podAffinity: {}", "write 'affinity: {required: {matchLabels: ...}}'"),
+    ],
+)
+def test_what_affinity_cannot_mean_is_refused(
+    words: str, message: str, refusal: Callable[..., str]
+) -> None:
+    """
+    Every term has labels; levels inside a node come later.
+    """
+    assert message in refusal(pod(words))
+
+
+@pytest.mark.parametrize(
+    ("value", "right"),
+    [
+        ({"affinity": {"required": {"matchLabels": {"app": "db"}}}}, True),
+        ({"antiAffinity": {"preferred": [{"matchLabels": {"app": "db"}, "level": "node"}]}}, True),
+        ({"affinity": {}}, False),
+        ({"affinity": {"required": {"matchLabels": {}}}}, False),
+        ({"affinity": {"required": {"level": "node"}}}, False),
+    ],
+)
+def test_editors_know_the_words_too(value: dict[str, Any], right: bool) -> None:
+    """
+    The JSON Schema takes and refuses the same shapes.
+    """
+    schema = json_schema()
+    defs: Any = schema["$defs"]
+
+    assert (problems({"name": "p", **value}, defs["PodPart"], defs) == []) is right

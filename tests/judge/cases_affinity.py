@@ -1,0 +1,99 @@
+"""The edges of the rules about pods that want to be together or apart."""
+
+from dataclasses import replace
+
+from judge.hand import ALL_CPUS, Case, node, placed, pod, put, world
+from placer_models.affinity import AffinityTerm
+from placer_models.placement import PodPlacement
+from placer_models.pod import Pod
+from placer_models.policy import QosClass
+
+NODES = (node("n"), node("m"))
+WITH_DB = AffinityTerm((("app", "db"),))
+NOT_WITH_DB = AffinityTerm((("app", "db"),), apart=True)
+
+
+def app(name: str, kind: str, *terms: AffinityTerm) -> Pod:
+    """Return a pod that asks for no amounts."""
+    return pod(name, qos=QosClass.LS, labels={"app": kind, "tier": "x"}, affinity=terms)
+
+
+def on(name: str, where: str) -> PodPlacement:
+    return put(name, ALL_CPUS, on=where)
+
+
+DB, OTHER_DB = app("db", "db"), app("other", "db")
+STRANGER = replace(DB, name="db", namespace="team")
+WEB = app("web", "web", WITH_DB)
+SHY = app("shy", "web", NOT_WITH_DB)
+FIRST, SECOND = app("first", "db", WITH_DB), app("second", "db", WITH_DB)
+ALOOF = app("aloof", "db", NOT_WITH_DB)
+
+AFFINITY_CASES = (
+    Case(
+        "affinity",
+        "a pod that is meant is on the node",
+        world(WEB, DB, nodes=NODES),
+        good=placed(on("web", "n"), on("db", "n")),
+        bad=placed(on("web", "n"), on("db", "m")),
+    ),
+    Case(
+        "affinity",
+        "it may be one that runs",
+        world(WEB, nodes=NODES, running=[(DB, on("db", "m"))]),
+        good=placed(on("web", "m")),
+        bad=placed(on("web", "n")),
+    ),
+    Case(
+        "affinity",
+        "pods of other namespaces are not meant",
+        world(WEB, DB, nodes=NODES),
+        good=placed(on("web", "n"), on("db", "n")),
+        bad=placed(on("web", "n")),
+        bad_world=world(
+            WEB, nodes=NODES, running=[(STRANGER, replace(on("db", "n"), namespace="team"))]
+        ),
+    ),
+    Case(
+        "affinity",
+        "the first of its kind needs nobody, while there is nobody else",
+        world(FIRST, OTHER_DB, nodes=NODES),
+        good=placed(on("first", "n")),
+        bad=placed(on("first", "n"), on("other", "m")),
+    ),
+    Case(
+        "affinity",
+        "two of a kind are together, wherever that is",
+        world(FIRST, SECOND, nodes=NODES),
+        good=placed(on("first", "m"), on("second", "m")),
+        bad=placed(on("first", "n"), on("second", "m")),
+    ),
+    Case(
+        "anti-affinity",
+        "no pod that is meant is on the node",
+        world(SHY, DB, nodes=NODES),
+        good=placed(on("shy", "n"), on("db", "m")),
+        bad=placed(on("shy", "n"), on("db", "n")),
+    ),
+    Case(
+        "anti-affinity",
+        "nor one that runs",
+        world(SHY, nodes=NODES, running=[(DB, on("db", "m"))]),
+        good=placed(on("shy", "n")),
+        bad=placed(on("shy", "m")),
+    ),
+    Case(
+        "anti-affinity",
+        "a running pod's binds who comes to it",
+        world(DB, nodes=NODES, running=[(SHY, on("shy", "m"))]),
+        good=placed(on("db", "n")),
+        bad=placed(on("db", "m")),
+    ),
+    Case(
+        "anti-affinity",
+        "a pod that means its like is apart from it, not from itself",
+        world(ALOOF, OTHER_DB, nodes=NODES),
+        good=placed(on("aloof", "n"), on("other", "m")),
+        bad=placed(on("aloof", "n"), on("other", "n")),
+    ),
+)

@@ -1,0 +1,46 @@
+"""The tier of gathering, by hand."""
+
+import pytest
+
+from judge.cases_network import asking, on
+from placer.judge.breaches import breaches
+from placer.judge.measure import measure
+from placer_models.goals import GATHERING
+from placer_models.network import Grouping, LevelRule
+from placer_models.policy import Strength
+
+GATHER, SPREAD, WISH = Grouping.GATHER, Grouping.SPREAD, Strength.PREFERRED
+
+
+@pytest.mark.parametrize(
+    ("rule", "names", "short"),
+    [
+        (LevelRule("rack", GATHER, WISH), "", 0),
+        (LevelRule("rack", GATHER, WISH), "abab", 0),
+        (LevelRule("rack", GATHER, WISH), "abc", 1),
+        (LevelRule("rack", GATHER, WISH), "abcd", 2),  # d is in no rack: one of its own
+        (LevelRule("node", GATHER, WISH), "abcd", 3),
+        (LevelRule("rack", SPREAD, WISH, 2), "abcc", 0),
+        (LevelRule("rack", SPREAD, WISH, 1), "abcc", 2),
+        (LevelRule("rack", SPREAD, WISH, 1), "addd", 2),
+    ],
+)
+def test_what_a_wish_falls_short(rule: LevelRule, names: str, short: int) -> None:
+    """
+    Domains beyond one, or members of a domain beyond the most; no wish is a reason to refuse.
+    """
+    instance, placement = asking(rule), on(*names)
+
+    assert breaches(instance, placement) == ()
+    assert dict(measure(instance, placement))[GATHERING] == short
+
+
+def test_wishes_add_up_and_demands_have_no_tier() -> None:
+    """
+    Two wishes of one gang are two terms; a gang with demands alone has no such tier.
+    """
+    both = asking(LevelRule("rack", GATHER, WISH), LevelRule("node", GATHER, WISH))
+    demand = asking(LevelRule("rack", GATHER))
+
+    assert dict(measure(both, on("a", "b", "c")))[GATHERING] == 1 + 2
+    assert GATHERING not in dict(measure(demand, on("a", "b")))

@@ -1,0 +1,136 @@
+"""Pods that care who is beside them, where a search goes part by part, and one by one."""
+
+from dataclasses import replace
+
+import pytest
+
+from judge.cases_affinity import ALOOF, DB, FIRST, NODES, OTHER_DB, SECOND, SHY, WEB, app, on
+from judge.hand import node, world
+from placer.judge.breaches import breaches
+from placer.judge.measure import better, measure
+from placer.scheduler import Scheduler
+from placer.scheduling.words import Batch, Decision, Refusal, lone_gang
+from placer.search import joint, neighbourhoods
+from placer.search.beyond import lonely_nodes, witnesses_of
+from placer.search.options import Engine, SolveOptions
+from placer.search.solver import solve
+from placer_models.affinity import AffinityTerm
+from placer_models.cluster import Instance, RunningPod
+from placer_models.placement import GaveUp, Infeasible, Placement
+from placer_models.pod import Pod
+from spices_affinity import affinity_instance
+
+
+def answer(instance: Instance, engine: Engine) -> Placement:
+    found = solve(instance, SolveOptions(engine=engine, workers=1, seed=1, work_limit=20))
+    return Placement() if isinstance(found, Infeasible | GaveUp) else found.placement
+
+
+def test_parts_keep_affinity_and_never_lose(monkeypatch: pytest.MonkeyPatch) -> None:
+    """
+    Two nodes at a time: who is beyond them keeps others from being the first of a kind.
+    """
+    for name in ("FEW_SEATS", "MOST_LINKED_SEATS", "MOST_SEATS"):
+        monkeypatch.setattr(joint, name, 0)
+    monkeypatch.setattr(neighbourhoods, "FEWEST_NODES", 2)
+    monkeypatch.setattr(neighbourhoods, "MOST_NODES", 2)
+    for seed in range(80):
+        instance = affinity_instance(seed)
+        found = answer(instance, Engine.AUTO)
+        greedy = answer(instance, Engine.GREEDY)
+
+        assert breaches(instance, found) == ()
+        assert not better(measure(instance, greedy), measure(instance, found))
+
+
+def test_a_part_knows_what_is_beyond_it() -> None:
+    """
+    A lonely first belongs to every part; a pod of its kind elsewhere comes as a witness.
+    """
+    first = RunningPod(FIRST, on("first", "n"))
+    other = RunningPod(DB, on("db", "m"))
+    gangs = [lone_gang(SECOND)]
+
+    assert lonely_nodes([first], [first]) == {"n"}
+    assert lonely_nodes([first], [first, RunningPod(DB, on("db", "n"))]) == set()
+    assert lonely_nodes([other], [first, other]) == set()
+    assert [w.pod.key for w in witnesses_of([other], {"n"}, gangs)] == [DB.key]
+    assert witnesses_of([other], {"m"}, gangs) == []
+    assert witnesses_of([other], {"n"}, [lone_gang(WEB)]) == []
+
+
+@pytest.mark.parametrize("engine", [Engine.GREEDY, Engine.EXACT])
+@pytest.mark.parametrize(
+    ("pods", "placed"),
+    [
+        ((WEB,), 0),
+        ((WEB, DB), 2),
+        ((FIRST,), 1),
+        ((FIRST, SECOND, OTHER_DB), 3),
+        ((SHY, DB), 2),
+        ((ALOOF, OTHER_DB, DB), 3),
+        ((ALOOF, replace(ALOOF, name="also"), replace(ALOOF, name="third")), 2),
+    ],
+)
+def test_both_engines_place_who_can_be_together(
+    engine: Engine, pods: tuple[Pod, ...], placed: int
+) -> None:
+    """
+    Two nodes: who needs company comes after it, and who keeps apart has a node for itself.
+    """
+    instance = world(*pods, nodes=NODES)
+    found = answer(instance, engine)
+
+    assert breaches(instance, found) == ()
+    assert len(found.pods) == placed
+
+
+def test_only_the_exact_search_places_two_that_need_each_other() -> None:
+    """
+    Neither can come first, so the fast path has no place for them.
+    """
+    left = app("left", "left", AffinityTerm((("app", "right"),)))
+    right = app("right", "right", AffinityTerm((("app", "left"),)))
+    instance = world(left, right, nodes=NODES)
+
+    assert len(answer(instance, Engine.EXACT).pods) == 2
+    assert answer(instance, Engine.GREEDY).pods == ()
+
+
+def placing(scheduler: Scheduler, pod: Pod, *, dry_run: bool = False) -> Decision:
+    options = SolveOptions(workers=1, seed=1)
+    return scheduler.place(Batch((lone_gang(pod),)), 30, dry_run, options)
+
+
+def test_a_scheduler_keeps_affinity_from_batch_to_batch() -> None:
+    """
+    Later pods find their company, and keep away from it and from who keeps away.
+    """
+    scheduler = Scheduler(NODES)
+    db = placing(scheduler, DB).placement.pods[0]
+
+    assert placing(scheduler, WEB).placement.pods[0].node == db.node
+    assert placing(scheduler, SHY).placement.pods[0].node != db.node
+    assert placing(scheduler, OTHER_DB).placement.pods[0].node == db.node
+    assert placing(scheduler, ALOOF).placement.pods == ()
+    assert scheduler.misfits() == ()
+
+
+def test_a_first_of_its_kind_is_refused_once_there_is_another() -> None:
+    """
+    Its node is as it was, but it would no longer be alone in the cluster.
+    """
+    names = ("n", "m")
+    scheduler = Scheduler(node(name, labels={"host": name}) for name in names)
+    first, other = (
+        replace(pod, spec=replace(pod.spec, node_selector=(("host", name),)))
+        for pod, name in zip((FIRST, DB), names, strict=True)
+    )
+    decision = placing(scheduler, first, dry_run=True)
+    assert len(decision.placement.pods) == len(placing(scheduler, other).placement.pods) == 1
+
+    refusal = scheduler.confirm(decision)
+
+    assert isinstance(refusal, Refusal)
+    assert refusal.stale == ()
+    assert [breach.rule for breach in refusal.breaches] == ["affinity"]
