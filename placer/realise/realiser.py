@@ -163,7 +163,7 @@ def _on_node(
                 if split[at][i] and cell.numa_node is not None
             ),
             devices=grants,
-            env=_environment(grants, account),
+            env=environment(grants, account),
         )
     return placed
 
@@ -228,7 +228,7 @@ def _pools(
     }
 
 
-def _environment(grants: Sequence[DeviceGrant], account: Account) -> tuple[tuple[str, str], ...]:
+def environment(grants: Sequence[DeviceGrant], account: Account) -> tuple[tuple[str, str], ...]:
     """Name the GPUs by id where every id is known, else by minor."""
     gpus = [grant for grant in grants if grant.type == GPU]
     if not gpus:

@@ -7,6 +7,7 @@ from placer.search.budget import Budget
 from placer.search.exact import limits_of
 from placer.search.joint import Bounds, JointSearch
 from placer.search.judged import Judged, realised
+from placer.search.nearest import with_nearer_devices
 from placer.search.options import Engine, SolveOptions
 from placer.search.reasons import why_unplaced
 from placer.search.tiers import Progress, silent
@@ -66,7 +67,8 @@ def solve(
     )
     if options.engine is not Engine.GREEDY:
         search.run(whole=options.engine is Engine.EXACT)
-    return _answer(instance, accounts, problem, search.best, search.bounds, budget)
+    best = with_nearer_devices(instance, accounts, problem, search.best)
+    return _answer(instance, accounts, problem, best, search.bounds, budget)
 
 
 def _answer(

@@ -208,6 +208,27 @@ def pair_sum(board: Board, counts: Sequence[int]) -> int:
     )
 
 
+def distance(board: Board, counts: Sequence[int]) -> int:
+    """Return how far apart the devices are, added up over all pairs.
+
+    A pair counts 0 below one PCIe switch, 1 on one NUMA node, 2 in one package, else 3.
+    """
+    used = [i for i, count in enumerate(counts) if count]
+    return sum(
+        _apart(board, a, b) * (counts[a] * counts[b] if a != b else pairs(counts[a]))
+        for position, a in enumerate(used)
+        for b in used[position:]
+    )
+
+
+def _apart(board: Board, a: int, b: int) -> int:
+    """Return how far apart devices of two classes are; what is unknown is nowhere."""
+    for steps, places in enumerate((board.switches, board.numa_nodes, board.packages)):
+        if places[a] is not None and places[a] == places[b]:
+            return steps
+    return 3
+
+
 def pairs(count: int) -> int:
     """Return the number of pairs among so many devices."""
     return count * (count - 1) // 2

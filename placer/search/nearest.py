@@ -1,0 +1,148 @@
+"""Of sets of devices that are equal in every tier, nearer ones (D7).
+
+How near the devices of a pod are to each other decides no tier. So a finished placement is
+looked at once more: a pod with several devices of a type takes others of its node instead,
+if they are nearer and nothing that is measured gets worse.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import lru_cache
+
+from placer.realise.realiser import environment
+from placer.search.judged import Judged, judged
+from placer.state.account import Account
+from placer_models.cluster import Instance
+from placer_models.device import GPU
+from placer_models.links import (
+    counts_of,
+    distance,
+    minors_of,
+    pair_minimum,
+    pair_sum,
+    selection_count,
+    selections,
+    usable_points,
+)
+from placer_models.placement import DeviceGrant, Placement, PodPlacement
+from placer_models.pod import pods_of
+from placer_models.policy import AlignmentPolicy
+from placer_models.problem import DeviceBank, Problem
+
+MOST_LOOKED_AT = 1_000
+"""Sets of devices that are looked through for one pod; where there are more, it keeps its own."""
+
+Counts = tuple[int, ...]
+"""One a twin class."""
+
+
+def with_nearer_devices(
+    instance: Instance, accounts: Sequence[Account], problem: Problem, best: Judged
+) -> Judged:
+    """Return the placement with devices nearer to each other; or as it is.
+
+    Pods whose devices are held together by a rule are left alone: side by side with
+    others, within a scope, out of a partition table.
+    """
+    moved = _moved(instance, accounts, problem, best.placement)
+    if not moved:
+        return best
+    places = tuple(moved.get(place.key, place) for place in best.placement.pods)
+    found = judged(instance, Placement(places))
+    return best if best.better_than(found) else found
+
+
+def _moved(
+    instance: Instance, accounts: Sequence[Account], problem: Problem, placement: Placement
+) -> dict[tuple[str, str], PodPlacement]:
+    """Return new places of the pods that could have nearer devices."""
+    node_of = {node.name: index for index, node in enumerate(instance.nodes)}
+    index_of = {pod.key: index for index, pod in enumerate(pods_of(instance.gangs))}
+    free = [set(account.free_devices) for account in accounts]
+    for place in placement.pods:
+        free[node_of[place.node]] -= {(d.type, d.minor) for d in place.devices}
+    moved = {}
+    for place in placement.pods:
+        at, index = node_of[place.node], index_of[place.key]
+        fit, shape = problem.fit(index, at), problem.shape_of(index)
+        if fit is None or fit.joint is not None or shape.scopes:
+            continue
+        bound = fit.alignment is not AlignmentPolicy.NONE
+        devices = place.devices
+        for bank in problem.nodes[at].banks:
+            mine = set(place.minors(bank.type))
+            if len(mine) < 2 or (bank.type, len(mine)) not in shape.devices:
+                continue
+            left = {minor for kind, minor in free[at] if kind == bank.type}
+            counts = nearer(
+                bank, counts_of(bank.board, mine), counts_of(bank.board, left), bound=bound
+            )
+            if counts is not None:
+                taken = minors_of(bank.board, counts, left | mine)
+                free[at] |= {(bank.type, minor) for minor in mine}
+                free[at] -= {(bank.type, minor) for minor in taken}
+                devices = _exchanged(devices, bank.type, taken, accounts[at])
+        if devices != place.devices:
+            env = environment(devices, accounts[at])
+            moved[place.key] = replace(place, devices=devices, env=env)
+    return moved
+
+
+def _exchanged(
+    devices: tuple[DeviceGrant, ...], kind: str, minors: Sequence[int], account: Account
+) -> tuple[DeviceGrant, ...]:
+    ids = {d.minor: d.id for d in account.devices if d.type == kind}
+    others = [grant for grant in devices if grant.type != kind]
+    mine = [DeviceGrant(kind, minor, ids[minor]) for minor in minors]
+    return tuple(sorted([*others, *mine], key=lambda grant: (grant.type, grant.minor)))
+
+
+@lru_cache(maxsize=4096)
+def nearer(bank: DeviceBank, mine: Counts, left: Counts, *, bound: bool) -> Counts | None:
+    """Return the nearest set that is as good as a pod's own in all else; None: there is none.
+
+    Args:
+        bank: The devices of a type.
+        mine: What the pod has.
+        left: What is free besides.
+        bound: The pod has to stay on its NUMA nodes.
+
+    """
+    board, size = bank.board, sum(mine)
+    now = distance(board, mine)
+    room = tuple(map(sum, zip(mine, left, strict=True)))
+    if (
+        size < 2
+        or not now
+        or board.partitions is not None
+        or selection_count(board, size, room) > MOST_LOOKED_AT
+    ):
+        return None
+    links = pair_minimum(board, mine), pair_sum(board, mine)
+    best: tuple[int, Counts] | None = None
+    for found in selections(board, size, room):
+        away = distance(board, found.counts)
+        if away >= now or (found.pair_minimum, found.pair_sum) != links:
+            continue
+        if bound and _by_cell(bank, found.counts) != _by_cell(bank, mine):
+            continue
+        if (best is None or away < best[0]) and _usable(bank, room, found.counts) >= _usable(
+            bank, room, mine
+        ):
+            best = away, found.counts
+    return best and best[1]
+
+
+def _by_cell(bank: DeviceBank, counts: Counts) -> dict[int | None, int]:
+    held: dict[int | None, int] = {}
+    for cell, count in zip(bank.cells, counts, strict=True):
+        if count:
+            held[cell] = held.get(cell, 0) + count
+    return held
+
+
+def _usable(bank: DeviceBank, room: Counts, taken: Counts) -> int:
+    """Return the usable points that are left of what is free."""
+    if bank.type != GPU:
+        return 0
+    return usable_points(bank.board, tuple(a - b for a, b in zip(room, taken, strict=True)))
