@@ -40,7 +40,15 @@ BETWEEN_NODES = ("gang-minimum", "gang-group", "gather", "spread", "multiples", 
 INSIDE = tuple(name for name in RULES if name not in BETWEEN_NODES)
 """The rules of each node alone."""
 
-WITH_OTHERS = ("memory", "hugepages", "shared-pool", "be-pool", "containers", "container-parts")
+WITH_OTHERS = (
+    "device-functions",
+    "memory",
+    "hugepages",
+    "shared-pool",
+    "be-pool",
+    "containers",
+    "container-parts",
+)
 """The rules inside a node that a pod alone, without memory and pool, says nothing about."""
 
 ALONE = tuple(name for name in INSIDE if name not in WITH_OTHERS)

@@ -3,10 +3,11 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import pairwise, product
 
 from placer_models.cluster import Instance, Node
 from placer_models.cpuset import CpuSet
+from placer_models.device import selects
 from placer_models.placement import ContainerPlacement, DeviceGrant, PodPlacement
 from placer_models.pod import ContainerRole, Gang, Pod
 from pools import pools
@@ -128,10 +129,48 @@ def pour_all(
     return [fixed.get(i, own) for i, own in enumerate(held)]
 
 
+def with_functions(instance: Instance, stays: Sequence[Stay]) -> Sequence[Stay]:
+    """Give each share that comes with a virtual function one; every way is tried.
+
+    As they are if there is none: then the judge finds what is missing.
+    """
+    held = {
+        (runner.placement.node, grant.type, grant.minor, function)
+        for runner in instance.running
+        for grant in runner.placement.devices
+        for function in grant.vfs
+    }
+    wanting = [
+        (at, i, grant, dict(stay.pod.spec.functions)[grant.type])
+        for at, stay in enumerate(stays)
+        for i, grant in enumerate(stay.grants)
+        if grant.share and grant.type in dict(stay.pod.spec.functions)
+    ]
+    options = []
+    for at, _, grant, wish in wanting:
+        machine = stays[at].node.machine
+        device = next(d for d in machine.devices if (d.type, d.minor) == (grant.type, grant.minor))
+        keys = [
+            (stays[at].node.name, d.type, d.minor, f.minor)
+            for d in [device]
+            for f in d.virtual_functions
+            if selects(wish, f.labels)
+        ]
+        options.append([key for key in keys if key not in held])
+    for chosen in product(*options):
+        if len(set(chosen)) == len(chosen):
+            given = [list(stay.grants) for stay in stays]
+            for (at, i, grant, _), (*_, function) in zip(wanting, chosen, strict=True):
+                given[at][i] = replace(grant, vfs=(function,))
+            return [replace(s, grants=tuple(g)) for s, g in zip(stays, given, strict=True)]
+    return stays
+
+
 def settled(
     instance: Instance, stays: Sequence[Stay], memory: Sequence[Held]
 ) -> tuple[PodPlacement, ...]:
     """Return the placements of the pods: LS and BE pods get the pools that are left."""
+    stays = with_functions(instance, stays)
     tenants = [(runner.pod, runner.placement) for runner in instance.running]
     tenants += [(stay.pod, stay.place({}, stay.cpus)) for stay in stays]
     pools_of = {node.name: pools(node, tenants) for node in instance.nodes}

@@ -7,6 +7,7 @@ from placer_models.cluster import Instance
 from spices_affinity import with_affinity
 from spices_exclusivity import spice_apart
 from spices_extended import with_extended
+from spices_functions import spice_functions
 from spices_joint import spice_joint
 from spices_mig import mig_spice
 from spices_network import with_levels
@@ -35,6 +36,7 @@ SPICES: tuple[Spice, ...] = (
     spice_apart,
     with_offers,
     mig_spice,
+    spice_functions,
 )
 """One a family."""
 

@@ -10,12 +10,26 @@ PartitionTable = tuple[tuple[int, ...], ...]
 """Sets of GPUs that may be given to one pod; each ascending by minor, no set twice (D10)."""
 
 
+Labels = tuple[tuple[str, str], ...]
+"""Ascending by key."""
+
+FunctionSelector = tuple[tuple[str, tuple[str, ...]], ...]
+"""(Label, values of which it has one), ascending by label; empty: any virtual function."""
+
+
 @dataclass(frozen=True, slots=True)
 class VirtualFunction:
     """One virtual function of a device (D1)."""
 
     minor: int
     bus_id: str
+    labels: Labels = ()
+
+
+def selects(selector: FunctionSelector, labels: Labels) -> bool:
+    """Return whether a virtual function with these labels is one that is wanted (D9)."""
+    has = dict(labels)
+    return all(has.get(key) in values for key, values in selector)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,8 @@ class DeviceGrant:
 
     Attributes:
         share: The part; None: all of it.
+        vfs: Minors of its virtual functions that the pod holds besides, ascending; who
+            holds all of the device holds them all and names none.
 
     """
 
@@ -20,6 +22,7 @@ class DeviceGrant:
     minor: int
     id: str = ""
     share: DeviceShare | None = None
+    vfs: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from placer_models.affinity import AffinityTerm
+from placer_models.device import FunctionSelector
 from placer_models.device_share import DeviceShare
 from placer_models.network import LevelRule
 from placer_models.policy import (
@@ -125,6 +126,8 @@ class PodSpec:
         joint: Devices that the pod wants side by side.
         scopes: (Device type, scope within which all its devices must be), ascending.
         exclusive: From whom the pod keeps apart; for pods that own CPUs.
+        functions: (Device type, selector), ascending: each of its shares of devices of the
+            type comes with a virtual function of the device, of its own (D9).
 
     """
 
@@ -142,6 +145,7 @@ class PodSpec:
     exclusive: ExclusivePolicy = ExclusivePolicy.NONE
     exclusive_strength: Strength = Strength.PREFERRED
     scope: AlignmentScope | None = None
+    functions: tuple[tuple[str, FunctionSelector], ...] = ()
 
     @property
     def bind_required(self) -> bool:

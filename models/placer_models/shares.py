@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from placer_models.device import FunctionSelector, Labels, selects
 from placer_models.device_share import DeviceShare, taken
 
 
@@ -14,36 +15,63 @@ class Slot:
         percent: What is left of it.
         memory: What is left of its memory, in 0.01 bytes.
         total_bytes: Its memory; 0 if unknown or none.
+        functions: (Labels, how many of its virtual functions with them are free),
+            ascending; empty where nobody in the batch asks for one.
 
     """
 
     percent: int
     memory: int
     total_bytes: int
+    functions: tuple[tuple[Labels, int], ...] = ()
 
-    def takes(self, share: DeviceShare) -> tuple[int, int] | None:
-        """Return percent and memory that the share takes here; None: it does not fit."""
+    def takes(
+        self, share: DeviceShare, function: FunctionSelector | None = None
+    ) -> tuple[int, int] | None:
+        """Return percent and memory that the share takes here; None: it does not fit.
+
+        Args:
+            share: What is taken.
+            function: Which virtual function comes with it; None: none does.
+
+        """
+        if function is not None and not self.functions_for(function):
+            return None
         amounts = taken(share, self.total_bytes)
         if amounts is None or amounts[0] > self.percent or amounts[1] > self.memory:
             return None
         return amounts
 
-    def room_for(self, share: DeviceShare, most: int) -> int:
+    def functions_for(self, function: FunctionSelector) -> int:
+        """Return how many free virtual functions are such as are wanted."""
+        return sum(count for labels, count in self.functions if selects(function, labels))
+
+    def room_for(
+        self, share: DeviceShare, most: int, function: FunctionSelector | None = None
+    ) -> int:
         """Return how many such shares it could take, at most so many."""
-        amounts = self.takes(share)
+        amounts = self.takes(share, function)
         if amounts is None:
             return 0
+        if function is not None:
+            most = min(most, self.functions_for(function))
         limits = zip((self.percent, self.memory), amounts, strict=True)
         return min((most, *(have // want for have, want in limits if want)))
 
 
 @dataclass(frozen=True, slots=True)
 class ShareNeed:
-    """The same share of each of so many devices of one type."""
+    """The same share of each of so many devices of one type.
+
+    Attributes:
+        function: Which virtual function of the device comes with each; None: none does.
+
+    """
 
     type: str
     count: int
     share: DeviceShare
+    function: FunctionSelector | None = None
 
 
 class ShareTake(NamedTuple):

@@ -5,11 +5,11 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from placer.greedy.residual import Bank, Residual, Slots
-from placer_models.device import GPU
+from placer_models.device import GPU, FunctionSelector, Labels, selects
 from placer_models.links import best_permitted, rooms, tells_apart, usable_points
 from placer_models.policy import DeviceScope
 from placer_models.problem import Shape
-from placer_models.shares import ShareNeed, ShareTake
+from placer_models.shares import ShareNeed, ShareTake, Slot
 
 Wish = tuple[int, ShareNeed | None]
 """Index of a need of the shape and the need; None for a whole device."""
@@ -134,7 +134,7 @@ def fitting_counts(
 def slots_fitting(residual: Residual, need: ShareNeed, cell: int | None) -> int:
     """Return how many devices of a cell could give a share, each by itself."""
     return sum(
-        sum(left.slot.takes(need.share) is not None for left in members)
+        sum(left.slot.takes(need.share, need.function) is not None for left in members)
         for bank, slots in zip(residual.layout.banks, residual.slots, strict=True)
         if bank.type == need.type
         for home, members in zip(bank.cells, slots, strict=False)
@@ -152,16 +152,27 @@ def after_shares(
     slots = [[list(members) for members in of_bank] for of_bank in residual.slots]
     for bank, twin, at, need in takes:
         left = slots[bank][twin][at]
-        amounts = left.slot.takes(shape.shares[need].share)
+        wanted = shape.shares[need]
+        amounts = left.slot.takes(wanted.share, wanted.function)
         assert amounts is not None, "a share was given that does not fit"
         slot = replace(
             left.slot,
             percent=left.slot.percent - amounts[0],
             memory=left.slot.memory - amounts[1],
+            functions=_after_function(left.slot, wanted.function),
         )
         opened[bank][twin] += not left.shared
         slots[bank][twin][at] = left._replace(slot=slot, shared=True)
     return tuple(tuple(map(tuple, of_bank)) for of_bank in slots), opened
+
+
+def _after_function(slot: Slot, wanted: FunctionSelector | None) -> tuple[tuple[Labels, int], ...]:
+    """Return the virtual functions that are left: of the kind that most are free of, one less."""
+    if wanted is None:
+        return slot.functions
+    fitting = [(count, labels) for labels, count in slot.functions if selects(wanted, labels)]
+    _, given = max(fitting)
+    return tuple((labels, count - (labels == given)) for labels, count in slot.functions)
 
 
 def _hardness(asked: tuple[int, ShareNeed]) -> tuple[int, ...]:
@@ -193,7 +204,7 @@ def _candidates(
             if need is None:
                 if not left.shared:
                     yield Candidate(True, lost, (0, 0), twin, at)
-            elif (amounts := slot.takes(need.share)) is not None:
+            elif (amounts := slot.takes(need.share, need.function)) is not None:
                 rest = slot.percent - amounts[0], slot.memory - amounts[1]
                 yield Candidate(not left.shared, 0 if left.shared else lost, rest, twin, at)
 

@@ -14,6 +14,7 @@ from placer.judge.devices import device_count, device_exclusive, device_health, 
 from placer.judge.exclusive import exclusive_cores, exclusive_numa_nodes
 from placer.judge.extended import extended
 from placer.judge.finding import Rule
+from placer.judge.functions import device_functions
 from placer.judge.gangs import gang_group, gang_minimum, gather
 from placer.judge.hugepages import hugepages
 from placer.judge.joint import joint
@@ -54,6 +55,7 @@ RULES: Mapping[str, Rule] = {
     "device-exclusive": device_exclusive,
     "device-count": device_count,
     "device-share": device_share,
+    "device-functions": device_functions,
     "joint": joint,
     "partition": partition,
     "device-scope": device_scope,

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from placer.realise.functions import given_functions
 from placer.state.account import Account
 from placer.state.slots import slots_of
 from placer_models.links import counts_of, minors_of
@@ -46,4 +47,11 @@ def grants_of(
             minors = minors_of(bank.board, counts, free)
             free.difference_update(minors)
             grants += [DeviceGrant(bank.type, m, ids[bank.type, m]) for m in minors]
-    return [tuple(sorted(grants, key=lambda g: (g.type, g.minor))) for grants in granted]
+    wishes = [
+        {need.type: need.function for need in shape.shares if need.function is not None}
+        for _, shape, _ in pods
+    ]
+    found = given_functions(account, wishes, granted)
+    if isinstance(found, str):
+        return found
+    return [tuple(sorted(grants, key=lambda g: (g.type, g.minor))) for grants in found]

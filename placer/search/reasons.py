@@ -15,9 +15,10 @@ from placer.state.container_fits import by_container, scopes_conflict
 from placer.state.fits import admits
 from placer.state.joint import stand_together
 from placer.state.network import has_levels, required_levels
+from placer.state.slots import free_functions
 from placer_models.alignment import effective_policy
 from placer_models.cluster import Instance, Node, RunningPod
-from placer_models.device import GPU
+from placer_models.device import GPU, FunctionSelector
 from placer_models.device_share import DeviceShare, room
 from placer_models.links import board_of, counts_of, rooms
 from placer_models.mig import is_instance
@@ -277,6 +278,11 @@ def _devices(node: Node, ask: _Ask, account: Account) -> Blocker | None:
         for request in asked:
             if request.share and request.count > _could_share(request.share, kind, account):
                 return f"device-share asks {_share_text(request.share)} of {request.count} {kind}"
+            function = dict(ask.spec.functions).get(kind)
+            if request.share and request.count > _could_share(
+                request.share, kind, account, function
+            ):
+                return f"device-functions asks a virtual function of {request.count} {kind}"
         if sum(request.count for request in asked) > _with_room(kind, account):
             return f"device-count asks {sum(request.count for request in asked)} {kind}"
     return None
@@ -321,7 +327,9 @@ def _with_room(kind: str, account: Account) -> int:
     return sum(k == kind for k, _ in (*account.free_devices, *account.shared_devices))
 
 
-def _could_share(share: DeviceShare, kind: str, account: Account) -> int:
+def _could_share(
+    share: DeviceShare, kind: str, account: Account, function: FunctionSelector | None = None
+) -> int:
     """Return how many devices of the type could give the share, each by itself."""
     count = 0
     for device in account.devices:
@@ -330,7 +338,8 @@ def _could_share(share: DeviceShare, kind: str, account: Account) -> int:
         if left is None and key in account.free_devices:
             left = room(device.memory_bytes)
         if device.type == kind and left is not None:
-            count += Slot(*left, device.memory_bytes).takes(share) is not None
+            slot = Slot(*left, device.memory_bytes, free_functions(account, device))
+            count += slot.takes(share, function) is not None
     return count
 
 

@@ -33,6 +33,7 @@ class Account:
         cores_held: Cores that running pods keep from others of the policy PCPULevel.
         numa_nodes_held: NUMA nodes that they keep from others of NUMANodeLevel.
         offered: The node is offered, and nothing runs there that has opened it.
+        held_functions: (type, minor, minor of a virtual function) of those that pods hold.
 
     """
 
@@ -52,6 +53,7 @@ class Account:
     cores_held: Held
     numa_nodes_held: Held
     offered: bool
+    held_functions: frozenset[tuple[str, int, int]]
 
 
 def account_of(node: Node, running: Iterable[RunningPod]) -> Account:
@@ -92,6 +94,9 @@ def account_of(node: Node, running: Iterable[RunningPod]) -> Account:
         cores_held=cores_held(node, pods),
         numa_nodes_held=numa_nodes_held(node, pods),
         offered=node.offered and not pods,
+        held_functions=frozenset(
+            (d.type, d.minor, vf) for pod in pods for d in pod.placement.devices for vf in d.vfs
+        ),
     )
 
 

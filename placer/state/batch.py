@@ -1,7 +1,7 @@
 """The Problem of a batch: an instance in integers."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from math import gcd
 from typing import NamedTuple
@@ -82,7 +82,7 @@ def build_problem(
     asked = asked_tiers(instance)
     unit = _memory_unit(specs, accounts, _by_parts(instance, specs))
     sizes = tuple(sorted({h.page_bytes for spec in specs for h in spec.requests.hugepages}))
-    shared = frozenset(d.type for spec in specs for d in spec.requests.devices if d.share)
+    shared = _shared(specs)
     units = extended_units(specs, accounts)
     boards = {kind: _boards(kind) for kind in kinds}
     shapes = tuple(_shape(spec, kinds, unit, sizes, units) for spec in specs)
@@ -205,7 +205,7 @@ def _node_state(
     page_sizes: Sequence[int],
     units: Units,
     asked: tuple[Tier, ...],
-    shared: frozenset[str],
+    shared: Mapping[str, bool],
     telling: Telling,
 ) -> NodeState:
     cells = cells_of(node, account, unit, page_sizes)
@@ -220,7 +220,7 @@ def _node_state(
                 bank.board,
                 counts_of(bank.board, [m for t, m in account.free_devices if t == bank.type]),
                 bank.cells,
-                _slots(bank, account) if bank.type in shared else (),
+                _slots(bank, account, functions=shared[bank.type]) if bank.type in shared else (),
                 bank.cuts,
             )
             for bank in banks
@@ -243,8 +243,14 @@ def _node_state(
     )
 
 
-def _slots(bank: DeviceBank, account: Account) -> tuple[tuple[Slot, ...], ...]:
-    found = slots_of(account, bank.type, bank.board)
+def _shared(specs: Iterable[PodSpec]) -> dict[str, bool]:
+    """Return the types of which shares are asked for, and whether virtual functions are too."""
+    found = {d.type: False for spec in specs for d in spec.requests.devices if d.share}
+    return found | {kind: True for spec in specs for kind, _ in spec.functions if kind in found}
+
+
+def _slots(bank: DeviceBank, account: Account, *, functions: bool) -> tuple[tuple[Slot, ...], ...]:
+    found = slots_of(account, bank.type, bank.board, functions=functions)
     return tuple(tuple(slot for _, slot in members) for members in found)
 
 
@@ -269,7 +275,9 @@ def _shape(
         pages=tuple(requests.pages_of(size) for size in page_sizes),
         scopes=_scopes(spec),
         shares=tuple(
-            ShareNeed(d.type, d.count, d.share) for d in requests.devices if d.count and d.share
+            ShareNeed(d.type, d.count, d.share, dict(spec.functions).get(d.type))
+            for d in requests.devices
+            if d.count and d.share
         ),
         extended=in_units(dict(requests.extended), units),
         apart=spec.exclusive if minds else ExclusivePolicy.NONE,

@@ -25,6 +25,7 @@ from placer_models.cpsat.exclusivity import (
     who_shares_a_numa_node_falls_back,
 )
 from placer_models.cpsat.extended import extended_resources_fit
+from placer_models.cpsat.functions import virtual_functions_fit_their_device
 from placer_models.cpsat.hugepages import (
     a_pod_has_the_hugepages_it_asks_for,
     a_pod_uses_the_cells_of_its_hugepages,
@@ -60,6 +61,7 @@ from placer_models.policy import QosClass
 from placer_models.topology import Cpu, NumaNode, Topology
 from spices_affinity import affinity_instance
 from spices_exclusivity import apart_instance
+from spices_functions import function_instance
 from spices_joint import joint_instance
 from spices_mig import mig_instance
 from spices_network import network_instance
@@ -116,6 +118,7 @@ WORLDS: dict[Rule, MakeWorld] = {
     members_of_a_domain_come_in_multiples: network_instance,
     a_pod_touches_the_groups_it_takes_from: locality_instance,
     a_pod_uses_the_groups_it_takes_from: joint_instance,
+    virtual_functions_fit_their_device: function_instance,
     devices_stand_side_by_side: joint_instance,
     a_pod_has_the_shares_it_asks_for: sharing_instance,
     shares_of_a_pod_are_on_different_devices: sharing_instance,

@@ -74,6 +74,8 @@ TAKEN_PODS = [
     "name: p, requests: {gpu: 1, rdma: 1}, jointAllocate: {deviceTypes: [gpu, rdma]}",
     "name: p, requests: {gpu: 1, rdma: 1}, jointAllocate: {deviceTypes: [gpu, rdma], "
     "requiredScope: SamePCIe}",
+    "name: p, requests: {koordinator.sh/rdma: 1}, vfSelector: {rdma: {type: [a, b], kind: c}}",
+    "name: p, requests: {koordinator.sh/rdma: 1}, vfSelector: {rdma: {}}",
 ]
 REFUSED_NODES = [
     "name:",
@@ -104,6 +106,7 @@ REFUSED_PODS = [
     "name: p, numaPolicy:",
     "name: p, nodeSelector: {zone: }",
     "name: p, requests: {gpu: 1}, jointAllocate: {deviceTypes: [gpu]}",
+    "name: p, requests: {koordinator.sh/rdma: 1}, vfSelector: {rdma: {type: []}}",
     "name: p, requests: {gpu: 1, rdma: 1}, jointAllocate: {deviceTypes: [gpu, rdma], "
     "requiredScope: SamePCIe, preferredScope: SamePCIe}",
     "name: p, requests: {gpu: 1, rdma: 1}, jointAllocate: {requiredScope: SamePCIe}",

@@ -50,8 +50,15 @@ PODS = st.builds(
     hugepages=st.dictionaries(
         st.tuples(NUMA, st.sampled_from([2**21, 2**30])), st.integers(1, 2**30), max_size=4
     ).map(lambda found: tuple(sorted((*key, count) for key, count in found.items()))),
-    devices=st.dictionaries(st.tuples(WORDS, st.integers(0, 99)), WORDS, max_size=4).map(
-        lambda found: tuple(DeviceGrant(*key, id_) for key, id_ in sorted(found.items()))
+    devices=st.dictionaries(
+        st.tuples(WORDS, st.integers(0, 99)),
+        st.tuples(WORDS, st.frozensets(st.integers(0, 9), max_size=2)),
+        max_size=4,
+    ).map(
+        lambda found: tuple(
+            DeviceGrant(*key, id_, vfs=tuple(sorted(vfs)))
+            for key, (id_, vfs) in sorted(found.items())
+        )
     ),
     env=ascending(st.dictionaries(WORDS, st.text(), max_size=3)),
 )

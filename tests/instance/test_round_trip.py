@@ -22,6 +22,7 @@ from placer_models.network import NODE_LEVEL, Grouping
 from placer_models.pod import Gang, Pod
 from placer_models.policy import BindPolicy, GatherLevel, Strength
 from placer_models.topology import Topology
+from spices_functions import function_instance
 from spices_network import network_instance
 from spices_numa import container_spice, paged_instance
 from worlds import tiny_instances
@@ -157,6 +158,18 @@ def _in_order(instance: Instance) -> Instance:
         rules = sorted(kept, key=lambda r: order.index((r.grouping, r.strength)))
         gangs.append(replace(gang, gather=gathers, levels=tuple(rules)))
     return replace(instance, gangs=tuple(gangs))
+
+
+@given(st.integers(0, 2**32 - 1).map(function_instance))
+def test_a_random_instance_with_virtual_functions_is_read_back_as_it_was(
+    tmp_path_factory: pytest.TempPathFactory, world: Instance
+) -> None:
+    """
+    Devices side by side, virtual functions, their labels and their holders are not lost either.
+    """
+    once = read_back(instance_to_yaml(world, in_catalogue), tmp_path_factory.mktemp("functions"))
+
+    assert canonical(once) == canonical(world)
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)

@@ -5,6 +5,7 @@ from judge.cases_apart import APART_CASES
 from judge.cases_containers import CONTAINER_PART_CASES
 from judge.cases_cpus import CONTAINER_CASES, OWNED_CASES, POOL_CASES
 from judge.cases_extended import EXTENDED_CASES
+from judge.cases_functions import FUNCTION_CASES
 from judge.cases_hugepages import HUGEPAGES_CASES
 from judge.cases_joint import JOINT_CASES
 from judge.cases_mig import MIG_CASES
@@ -26,6 +27,7 @@ CASES = (
     *MEMORY_CASES,
     *HUGEPAGES_CASES,
     *DEVICE_CASES,
+    *FUNCTION_CASES,
     *JOINT_CASES,
     *PARTITION_CASES,
     *MIG_CASES,

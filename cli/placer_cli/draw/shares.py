@@ -2,7 +2,7 @@
 
 from placer_cli.draw.words import memory, short_list
 from placer_models.device_share import DeviceShare
-from placer_models.placement import PodPlacement
+from placer_models.placement import DeviceGrant, PodPlacement
 
 
 def share(part: DeviceShare) -> str:
@@ -16,9 +16,16 @@ def share(part: DeviceShare) -> str:
 
 
 def devices_of(place: PodPlacement, kind: str) -> str:
-    """List a pod's devices of a type, whole ones first: ``1-2``, ``0 (25 %)``."""
+    """List a pod's devices of a type, whole ones first: ``1-2``, ``0 (25 %, vf 3)``."""
     held = [grant for grant in place.devices if grant.type == kind]
     whole = [grant.minor for grant in held if grant.share is None]
     words = [short_list(whole)] if whole else []
-    words += [f"{grant.minor} ({share(grant.share)})" for grant in held if grant.share]
+    words += [f"{grant.minor} ({_part(grant)})" for grant in held if grant.share]
+    return ", ".join(words)
+
+
+def _part(grant: DeviceGrant) -> str:
+    """Write what is held of a device, with its virtual functions: ``1 %, vf 3``."""
+    words = [share(grant.share)] if grant.share else []
+    words += [f"vf {short_list(grant.vfs)}"] if grant.vfs else []
     return ", ".join(words)

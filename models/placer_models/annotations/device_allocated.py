@@ -66,7 +66,17 @@ def allocations_of(placement: PodPlacement, node: Node) -> tuple[DeviceAllocatio
         if grant.type == GPU:
             share = filled(share, device.memory_bytes)
         allocations.append(
-            DeviceAllocation(grant.type, grant.minor, share, id=grant.id or device.id)
+            DeviceAllocation(
+                grant.type,
+                grant.minor,
+                share,
+                id=grant.id or device.id,
+                virtual_functions=tuple(
+                    VirtualFunction(vf.minor, vf.bus_id)
+                    for vf in device.virtual_functions
+                    if vf.minor in grant.vfs
+                ),
+            )
         )
     return _ordered(allocations)
 
@@ -87,7 +97,8 @@ def grants_of(allocations: Iterable[DeviceAllocation]) -> tuple[DeviceGrant, ...
                 f"{', '.join(name for name, _ in share.more)}, which is not supported yet; "
                 "shares are percent and memory"
             )
-        grants.append(DeviceGrant(held.type, held.minor, held.id, share))
+        functions = () if share is None else tuple(vf.minor for vf in held.virtual_functions)
+        grants.append(DeviceGrant(held.type, held.minor, held.id, share, functions))
     return tuple(grants)
 
 

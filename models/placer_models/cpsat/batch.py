@@ -38,6 +38,7 @@ from placer_models.cpsat.exclusivity import (
 )
 from placer_models.cpsat.expression import Expression
 from placer_models.cpsat.extended import extended_resources_fit
+from placer_models.cpsat.functions import virtual_functions_fit_their_device
 from placer_models.cpsat.gangs import (
     a_gang_reaches_its_minimum_or_stays_out,
     a_gathered_gang_is_on_one_node,
@@ -147,6 +148,7 @@ RULES: tuple[Rule, ...] = (
     required_numa_nodes_are_not_shared,
     a_node_is_opened_before_it_is_used,
     instances_of_a_gpu_do_not_overlap,
+    virtual_functions_fit_their_device,
 )
 """What every placement obeys; without any one of them a wrong placement gets through."""
 

@@ -119,7 +119,7 @@ def _demands(problem: Problem, index: int, node: NodeState, unit: int) -> Demand
         bank = node.bank(need.type)
         slots = [slot for members in bank.slots for slot in members] if bank else []
         most = len(problem.pods) * need.count
-        room = sum(slot.room_for(need.share, most) for slot in slots)
+        room = sum(slot.room_for(need.share, most, need.function) for slot in slots)
         found[f"share {index}.{place}"] = (room, need.count)
     for bank in node.banks:
         if bank.slots:

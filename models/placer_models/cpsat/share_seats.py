@@ -49,12 +49,12 @@ def _takes(
                 continue
             for twin, slots in enumerate(bank.slots):
                 for at, slot in enumerate(slots):
-                    amounts = slot.takes(need.share)
+                    amounts = slot.takes(need.share, need.function)
                     if amounts is None:
                         continue
                     count = model.new_int_var(
                         0,
-                        slot.room_for(need.share, most),
+                        slot.room_for(need.share, most, need.function),
                         f"share{name[:-1]},{bank.type},{twin},{at},{index}]",
                     )
                     yield SeatTake(ShareTake(position, twin, at, index), count, *amounts)
@@ -87,20 +87,21 @@ def share_room(node: NodeState, shape: Shape, most: int) -> int:
         bank = node.bank(need.type)
         slots = [slot for members in bank.slots for slot in members] if bank else []
         # Of one pod at most one share is on a device.
-        room = sum(slot.room_for(need.share, most) for slot in slots)
+        room = sum(slot.room_for(need.share, most, need.function) for slot in slots)
         most = min(most, room // need.count)
     return most
 
 
 def reach_of(bank: DeviceBank, shape: Shape) -> tuple[int, ...]:
     """Return how many devices of each twin class a pod of the shape could have a part of."""
-    needs = [need.share for need in shape.shares if need.type == bank.type]
+    needs = [need for need in shape.shares if need.type == bank.type]
     if not needs:
         return bank.free
     whole = shape.whole_of(bank.type) > 0
     return tuple(
         sum(
-            (whole and bank.is_free(twin, at)) or any(slot.takes(share) for share in needs)
+            (whole and bank.is_free(twin, at))
+            or any(slot.takes(need.share, need.function) for need in needs)
             for at, slot in enumerate(slots)
         )
         for twin, slots in enumerate(bank.slots)

@@ -56,8 +56,9 @@ def a_device_with_shares_is_opened(model: CpModel, problem: Problem, x: Decision
             opened = x.opened[seat.node].get(_device(take))
             if opened is not None:
                 bank, twin, at = _device(take)
-                share = seat.shape.shares[take.take.need].share
-                most = node.banks[bank].slots[twin][at].room_for(share, seat.most)
+                need = seat.shape.shares[take.take.need]
+                slot = node.banks[bank].slots[twin][at]
+                most = slot.room_for(need.share, seat.most, need.function)
                 model.add(take.count <= most * opened)
 
 

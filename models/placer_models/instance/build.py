@@ -128,7 +128,7 @@ class _MachineReader:
             self._faults.add(place.at("name"), message)
             return
         # Short texts can stand for many CPUs and devices: weigh before unfolding.
-        weight = self._weight + sum(d.count * (1 + d.virtual_functions) for d in part.devices)
+        weight = self._weight + sum(d.count * (1 + d.function_count) for d in part.devices)
         if weight > MAX_MACHINE_PARTS:
             message = f"the machines have more than {MAX_MACHINE_PARTS:,} CPUs and devices together"
             self._faults.add(place, message)

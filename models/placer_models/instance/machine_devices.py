@@ -5,8 +5,9 @@ from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
 from placer_models.cpuset import parse_cpu_list
-from placer_models.device import Device, LinkMatrix, VirtualFunction
+from placer_models.device import Device, LinkMatrix
 from placer_models.instance.errors import counted
+from placer_models.instance.functions import functions_of
 from placer_models.instance.machine_links import kinds_within, link_matrix, read_kinds
 from placer_models.instance.machine_parts import DevicesPart, GpuLinksPart, at
 from placer_models.quantity import parse_bytes
@@ -86,11 +87,20 @@ def _block(
     bus_ids = _spread(part.bus_ids, "", part, i, "busIds")
     functions = _spread(
         part.virtual_function_bus_ids,
-        ("",) * part.virtual_functions,
+        ("",) * part.function_count,
         part,
         i,
         "virtualFunctionBusIds",
     )
+    with at("devices", i, "vfGroups"):
+        if part.vf_groups and part.virtual_functions:
+            raise ValueError("virtualFunctions counts them already; keep one of the two")
+        for bus in functions if part.vf_groups else ():
+            if len(bus) != part.function_count:
+                raise ValueError(
+                    f"they have {part.function_count} virtual functions; "
+                    f"virtualFunctionBusIds names {len(bus)}"
+                )
     with at("devices", i, "numaNodes" if part.numa_nodes else "numaNode"):
         for numa_node in numa_nodes:
             if numa_node is not None and numa_node not in package_of:
@@ -114,7 +124,7 @@ def _block(
             pcie_root=roots[k],
             pcie_switch=switches[k],
             bus_id=bus_ids[k],
-            virtual_functions=tuple(VirtualFunction(m, b) for m, b in enumerate(functions[k])),
+            virtual_functions=functions_of(functions[k], part.vf_groups),
         )
         for k, (minor, numa_node) in enumerate(zip(minors, numa_nodes, strict=True))
     ]

@@ -79,6 +79,13 @@ class CoresPart(Part):
     cores_per_llc: Count | None = None
 
 
+class FunctionGroupPart(Part):
+    """Virtual functions of a device that have equal labels."""
+
+    count: Annotated[int, Field(ge=1, le=1024)]
+    labels: dict[str, str] = Field(default_factory=dict)
+
+
 class DevicesPart(Part):
     """Devices of one type and model; lists have one value for each of them."""
 
@@ -96,6 +103,12 @@ class DevicesPart(Part):
     unhealthy: tuple[Minor, ...] = ()
     virtual_functions: Annotated[int, Field(ge=0, le=1024)] = 0
     virtual_function_bus_ids: tuple[tuple[str, ...], ...] = ()
+    vf_groups: tuple[FunctionGroupPart, ...] = ()
+
+    @property
+    def function_count(self) -> int:
+        """Virtual functions of each device."""
+        return sum(group.count for group in self.vf_groups) or self.virtual_functions
 
 
 def _as_block(value: object) -> object:

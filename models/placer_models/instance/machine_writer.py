@@ -7,6 +7,7 @@ from itertools import groupby
 from placer_models.cluster import Machine
 from placer_models.cpuset import CpuSet, format_cpu_list
 from placer_models.device import Device, LinkMatrix
+from placer_models.instance.functions import groups_to_list
 from placer_models.instance.machine_cores import Numbering, split_cores
 from placer_models.instance.machine_links import SELF
 from placer_models.instance.machine_partitions import write_partitions
@@ -108,9 +109,10 @@ def _caches(topology: Topology) -> list[str]:
     return [format_cpu_list(cpus) for cpus in sorted(caches.values(), key=min)]
 
 
-def _alike(device: Device) -> tuple[str, str, int, int]:
+def _alike(device: Device) -> tuple[object, ...]:
     """Return what the devices of one block share."""
-    return device.type, device.model, device.memory_bytes, len(device.virtual_functions)
+    labels = tuple(vf.labels for vf in device.virtual_functions)
+    return device.type, device.model, device.memory_bytes, labels
 
 
 def _block(devices: Sequence[Device]) -> Json:
@@ -128,7 +130,11 @@ def _block(devices: Sequence[Device]) -> Json:
         **_each("ids", [device.id for device in devices]),
         **_each("busIds", [device.bus_id for device in devices]),
         **_given(unhealthy=[device.minor for device in devices if not device.healthy]),
-        **_given(virtualFunctions=len(functions[0]) or None),
+        **(
+            {"vfGroups": groups}
+            if (groups := groups_to_list(first.virtual_functions))
+            else _given(virtualFunctions=len(functions[0]) or None)
+        ),
         **_each("virtualFunctionBusIds", functions),
     }
 

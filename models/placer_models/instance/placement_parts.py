@@ -56,6 +56,7 @@ def held_by(entry: HeldEntry, place: Place, faults: Faults) -> Held:
             d.minor,
             d.id,
             share_of(d.type, d.resources, place.at("devices", i, "resources"), faults),
+            tuple(sorted(d.vfs)),
         )
         for i, d in enumerate(entry.devices)
     ]
@@ -89,7 +90,7 @@ def devices_to_json(
             "minor": d.minor,
             "id": d.id,
             "resources": resources_of(d, memory_of.get((node, d.type, d.minor), 0)),
-            "vfs": [],
+            "vfs": list(d.vfs),
         }
         for d in grants
     ]

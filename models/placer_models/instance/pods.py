@@ -6,6 +6,7 @@ from placer_models.instance.affinity import affinity_terms
 from placer_models.instance.errors import counted, shown
 from placer_models.instance.faults import Faults, Place
 from placer_models.instance.fields import check_name
+from placer_models.instance.functions import read_selectors
 from placer_models.instance.joint import read_joint
 from placer_models.instance.network import gather_of, level_rules
 from placer_models.instance.requests import RequestReader, device_type_of
@@ -120,6 +121,12 @@ class PodReader:
             node_selector=tuple(sorted(part.node_selector.items())),
             labels=tuple(sorted(part.labels.items())),
             affinity=affinity_terms(part),
+            functions=read_selectors(
+                part.vf_selector,
+                {d.type for c in containers for d in c.requests.devices if d.share},
+                place.at("vfSelector"),
+                self._faults,
+            ),
             joint=read_joint(
                 part.joint_allocate,
                 {d.type for container in containers for d in container.requests.devices},

@@ -10,6 +10,8 @@ from placer_models.device import GPU, Device
 from placer_models.device_share import DeviceShare
 from placer_models.instance.errors import counted, cpus_are, shown
 from placer_models.instance.faults import Faults, Place
+from placer_models.instance.functions import Holders as FunctionHolders
+from placer_models.instance.functions import held_functions
 from placer_models.instance.holders import Holders
 from placer_models.instance.nodes import missing_device
 from placer_models.instance.pods import PodReader
@@ -57,6 +59,7 @@ class RunningReader:
         self._faults = faults
         self._seats: list[_Seat] = []
         self._held: dict[str, _Held] = defaultdict(_Held)
+        self._functions: FunctionHolders = {}
 
     def read(self, part: RunningPart, place: Place) -> None:
         """Read one running pod."""
@@ -180,7 +183,16 @@ class RunningReader:
                     f"got {given[kind]} of type {shown(kind)}; "
                     f"expected the {requests.count_of(kind)} of its request",
                 )
-        return tuple(sorted(grants, key=lambda grant: (grant.type, grant.minor)))
+        return held_functions(
+            part.vfs,
+            sorted(grants, key=lambda grant: (grant.type, grant.minor)),
+            pod.spec,
+            node,
+            self._functions,
+            pod.title,
+            place.at("vfs"),
+            self._faults,
+        )
 
     def _cannot_have(
         self, node: Node, device: Device, share: DeviceShare | None, pod: str

@@ -155,6 +155,23 @@ class JointPart(Part):
         return self
 
 
+def _one_of(value: object) -> object:
+    if isinstance(value, list):
+        return tuple(value)  # what a validator returns is no JSON any more
+    return (value,) if isinstance(value, str) else value
+
+
+OneOf = Annotated[
+    tuple[str, ...],
+    Field(min_length=1),
+    BeforeValidator(
+        _one_of,
+        json_schema_input_type=str | Annotated[tuple[str, ...], Field(min_length=1)],
+    ),
+]
+"""``general`` or ``[general, storage]``: one of these values."""
+
+
 def _wished(value: object) -> object:
     return {"preferred": value} if isinstance(value, str) else value
 
@@ -246,6 +263,10 @@ class SpecPart(Part):
     affinity: AffinityPart | None = None
     anti_affinity: AffinityPart | None = None
     joint_allocate: JointPart | None = None
+    vf_selector: dict[str, dict[str, OneOf]] = Field(
+        default_factory=dict,
+        description="By device type: labels of the virtual function that comes with each share.",
+    )
     required_topology_scope: dict[str, DeviceScope] = Field(default_factory=dict)
 
 
@@ -339,6 +360,9 @@ class RunningPart(SpecPart):
     memory: dict[str, Amount] | None = None
     hugepages: Pages | None = None
     devices: dict[str, tuple[Minor, ...]] = Field(default_factory=dict)
+    vfs: dict[str, dict[str, Minor]] = Field(
+        default_factory=dict, description="Virtual functions by type and minor: {rdma: {'0': 3}}."
+    )
 
 
 class InstanceFile(Part):

@@ -8,6 +8,7 @@ import yaml
 from placer_models.cluster import Instance, Machine, Node, RunningPod
 from placer_models.cpuset import format_cpu_list
 from placer_models.instance.affinity import write_affinity
+from placer_models.instance.functions import selectors_to_dict
 from placer_models.instance.joint import joint_to_dict
 from placer_models.instance.machine_partitions import write_partitions
 from placer_models.instance.machine_writer import Json, machine_to_dict
@@ -235,6 +236,8 @@ def _pod(pod: Pod) -> Json:
     if spec.labels:
         written["labels"] = dict(spec.labels)
     written.update(write_affinity(spec))
+    if spec.functions:
+        written["vfSelector"] = selectors_to_dict(spec)
     if spec.joint is not None:
         written["jointAllocate"] = joint_to_dict(spec.joint)
     if spec.scopes:
@@ -288,6 +291,16 @@ def _running(running: RunningPod) -> Json:
         written["hugepages"] = _pages(placement.hugepages)
     if placement.devices:
         written["devices"] = _minors(in_order(pod.spec.requests, placement.devices))
+    if any(grant.vfs for grant in placement.devices):
+        written["vfs"] = _functions(placement.devices)
+    return written
+
+
+def _functions(grants: Sequence[DeviceGrant]) -> dict[str, dict[str, int]]:
+    written: dict[str, dict[str, int]] = {}
+    for grant in grants:
+        for function in grant.vfs:
+            written.setdefault(grant.type, {})[str(grant.minor)] = function
     return written
 
 

@@ -15,8 +15,9 @@ class Board:
     """The healthy devices of one type on a node, in classes of twins.
 
     Twins have equal links to every other device of the board, and are alike in NUMA
-    node, package, PCIe root and switch, model and memory. Where a partition table is
-    looked at, swapping twins leaves it the same too. MIG instances have no twins.
+    node, package, PCIe root and switch, model, memory and the labels of their virtual
+    functions. Where a partition table is looked at, swapping twins leaves it the same too. MIG instances
+    have no twins.
 
     Attributes:
         classes: Minors of each class, ascending; classes ordered by their first minor.
@@ -87,6 +88,7 @@ def board_of(
         (
             *(d.numa_node, d.package, d.pcie_root, d.pcie_switch, d.model, d.memory_bytes),
             d.minor if is_instance(d.type) else None,
+            sorted(function.labels for function in d.virtual_functions),
         )
         for d in ordered
     ]

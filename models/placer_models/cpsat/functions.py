@@ -1,0 +1,54 @@
+"""Rules about virtual functions of devices (D9)."""
+
+from collections import defaultdict
+
+from ortools.sat.python.cp_model import CpModel, LinearExpr
+
+from placer_models.cpsat.expression import Expression
+from placer_models.cpsat.share_seats import SeatTake
+from placer_models.cpsat.variables import Decisions
+from placer_models.device import FunctionSelector, Labels, selects
+from placer_models.problem import Problem
+from placer_models.shares import Slot
+
+
+def virtual_functions_fit_their_device(model: CpModel, problem: Problem, x: Decisions) -> None:
+    """Every share that comes with a virtual function has one of its own, such as it wants.
+
+    Equal labels are counted, and so are equal wishes. A flow from wishes to labels of the
+    sizes that the counts allow is a matching of shares to virtual functions.
+    """
+    for node, seats in zip(problem.nodes, x.on_node, strict=True):
+        wanted: defaultdict[tuple[int, int, int], list[tuple[FunctionSelector, SeatTake]]]
+        wanted = defaultdict(list)
+        for seat in seats:
+            for take in seat.takes:
+                bank, twin, at, need = take.take
+                function = seat.shape.shares[need].function
+                if function is not None:
+                    wanted[bank, twin, at].append((function, take))
+        for (bank, twin, at), takes in wanted.items():
+            name = f"{node.name},{bank},{twin},{at}"
+            _flow(model, node.banks[bank].slots[twin][at], takes, name)
+
+
+def _flow(
+    model: CpModel, slot: Slot, takes: list[tuple[FunctionSelector, SeatTake]], name: str
+) -> None:
+    """Share the free virtual functions of a device out to the wishes."""
+    given: defaultdict[Labels, list[Expression]] = defaultdict(list)
+    for wish in dict.fromkeys(function for function, _ in takes):
+        asked = LinearExpr.sum([take.count for function, take in takes if function == wish])
+        fitting = [(i, *kind) for i, kind in enumerate(slot.functions) if selects(wish, kind[0])]
+        if len(fitting) == 1:
+            given[fitting[0][1]].append(asked)
+            continue
+        parts = []
+        for i, labels, count in fitting:
+            part = model.new_int_var(0, count, f"function[{name},{wish},{i}]")
+            parts.append(part)
+            given[labels].append(part)
+        model.add(LinearExpr.sum(parts) == asked)
+    for labels, count in slot.functions:
+        if given[labels]:
+            model.add(LinearExpr.sum(given[labels]) <= count)

@@ -1,0 +1,123 @@
+"""Virtual functions of devices, as files say them (D9)."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from itertools import groupby
+
+from placer_models.cluster import Node
+from placer_models.cpuset import format_cpu_list
+from placer_models.device import FunctionSelector, VirtualFunction, selects
+from placer_models.instance.errors import shown
+from placer_models.instance.faults import Faults, Place
+from placer_models.instance.machine_parts import FunctionGroupPart
+from placer_models.placement import DeviceGrant
+from placer_models.pod import PodSpec
+
+Json = dict[str, object]
+
+Holders = dict[tuple[str, str, int, int], str]
+"""(node, type, minor, minor of a virtual function) -> title of the pod that holds it."""
+
+
+def functions_of(
+    bus_ids: Sequence[str], groups: Sequence[FunctionGroupPart]
+) -> tuple[VirtualFunction, ...]:
+    """Return the virtual functions of a device, numbered through its groups."""
+    labels = [tuple(sorted(g.labels.items())) for g in groups for _ in range(g.count)]
+    return tuple(
+        VirtualFunction(minor, bus_id, labels[minor] if labels else ())
+        for minor, bus_id in enumerate(bus_ids)
+    )
+
+
+def groups_to_list(functions: Sequence[VirtualFunction]) -> list[Json]:
+    """Return the groups of a device's virtual functions; nothing where none has labels."""
+    if not any(function.labels for function in functions):
+        return []
+    return [
+        {"count": len(list(members)), **({"labels": dict(labels)} if labels else {})}
+        for labels, members in groupby(functions, lambda function: function.labels)
+    ]
+
+
+def read_selectors(
+    written: Mapping[str, Mapping[str, Sequence[str]]],
+    shared: Collection[str],
+    place: Place,
+    faults: Faults,
+) -> tuple[tuple[str, FunctionSelector], ...]:
+    """Return which virtual functions come with the shares of a pod.
+
+    Args:
+        written: Device type -> label -> values of which the virtual function has one.
+        shared: Types of which the pod asks for shares.
+        place: Where it is written.
+        faults: Gets what is wrong with it.
+
+    """
+    for kind in written:
+        if kind not in shared:
+            faults.add(
+                place.at(kind),
+                f"the pod asks for no share of a device of type {shown(kind)}; ask for one, "
+                "such as 'koordinator.sh/rdma: 1'",
+            )
+    return tuple(
+        (kind, tuple(sorted((label, tuple(values)) for label, values in labels.items())))
+        for kind, labels in sorted(written.items())
+    )
+
+
+def selectors_to_dict(spec: PodSpec) -> Json:
+    """Return what a file says of the virtual functions that a pod wants."""
+    return {kind: {label: list(own) for label, own in wish} for kind, wish in spec.functions}
+
+
+def held_functions(
+    written: Mapping[str, Mapping[str, int]],
+    grants: Sequence[DeviceGrant],
+    spec: PodSpec,
+    node: Node,
+    holders: Holders,
+    title: str,
+    place: Place,
+    faults: Faults,
+) -> tuple[DeviceGrant, ...]:
+    """Return what a running pod holds with the virtual functions that the file names."""
+    wishes = dict(spec.functions)
+    found = []
+    for grant in grants:
+        wish = wishes.get(grant.type) if grant.share is not None else None
+        given = written.get(grant.type, {}).get(str(grant.minor))
+        at = place.at(grant.type, str(grant.minor))
+        if wish is None or given is None:
+            if wish is not None:
+                faults.add(
+                    at if at.exists else place,
+                    f"is missing; name the virtual function of {grant.type} {grant.minor} that "
+                    f"this pod holds: {{{grant.type}: {{'{grant.minor}': 0}}}}",
+                )
+            found.append(grant)
+            continue
+        machine = node.machine
+        device = next(d for d in machine.devices if (d.type, d.minor) == (grant.type, grant.minor))
+        has = {f.minor: f.labels for f in device.virtual_functions}
+        key = node.name, grant.type, grant.minor, given
+        if given not in has:
+            known = format_cpu_list(has) or "none"
+            faults.add(at, f"there is no virtual function {given}; the device has {known}")
+        elif not selects(wish, has[given]):
+            faults.add(at, f"virtual function {given} has not the labels of vfSelector")
+        elif holders.setdefault(key, title) != title:
+            faults.add(
+                at, f"virtual function {given} is held by the running pod {shown(holders[key])}"
+            )
+        found.append(replace(grant, vfs=(given,)))
+    for kind, minors in written.items():
+        for minor in minors:
+            if (kind, minor) not in {(g.type, str(g.minor)) for g in found if g.vfs}:
+                faults.add(
+                    place.at(kind, minor),
+                    f"the pod holds no share of {kind} {minor} that comes with a virtual function",
+                )
+    return tuple(found)

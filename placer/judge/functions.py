@@ -1,0 +1,65 @@
+"""The rule about virtual functions of devices (D9)."""
+
+from collections.abc import Iterator
+
+from placer.judge.finding import Finding
+from placer.judge.scene import Scene, Site, Tenant
+from placer_models.device import FunctionSelector, selects
+from placer_models.placement import DeviceGrant
+
+
+def device_functions(scene: Scene) -> Iterator[Finding]:
+    """A share that comes with a virtual function has one such as is wanted, its own."""
+    for site, tenant in scene.newcomers():
+        wishes = dict(tenant.pod.spec.functions)
+        for grant in tenant.place.devices:
+            wish = wishes.get(grant.type) if grant.share is not None else None
+            if fault := _fault(site, grant, wish):
+                yield Finding(
+                    tenant.title,
+                    f"pod {tenant.title!r} holds {_named(grant)} of node {site.node.name!r} "
+                    f"with {_functions(grant)}; {fault}",
+                )
+    for site in scene.touched():
+        yield from _twice(site)
+
+
+def _fault(site: Site, grant: DeviceGrant, wish: FunctionSelector | None) -> str | None:
+    device = site.inside.devices.get((grant.type, grant.minor))
+    has = {vf.minor: vf.labels for vf in device.virtual_functions} if device else {}
+    if wish is None:
+        return "it asks for none" if grant.vfs else None
+    if len(grant.vfs) != 1:
+        return "each of its shares comes with one"
+    labels = has.get(grant.vfs[0])
+    if labels is None:
+        return f"the device has {', '.join(map(str, has)) or 'none'}"
+    if not selects(wish, labels):
+        return "it wants " + " and ".join(f"{key} {' or '.join(own)}" for key, own in wish)
+    return None
+
+
+def _twice(site: Site) -> Iterator[Finding]:
+    """A virtual function has one holder; only who is new is blamed."""
+    holder: dict[tuple[str, int, int], Tenant] = {}
+    for tenant in site.tenants:
+        for grant in tenant.place.devices:
+            for function in grant.vfs:
+                first = holder.setdefault((grant.type, grant.minor, function), tenant)
+                if first is not tenant and (first.new or tenant.new):
+                    yield Finding(
+                        tenant.title,
+                        f"pod {tenant.title!r} holds virtual function {function} of "
+                        f"{_named(grant)} of node {site.node.name!r}, which pod "
+                        f"{first.title!r} holds; a virtual function has one holder",
+                    )
+
+
+def _named(grant: DeviceGrant) -> str:
+    return f"{grant.type} {grant.minor}"
+
+
+def _functions(grant: DeviceGrant) -> str:
+    if not grant.vfs:
+        return "no virtual function"
+    return f"virtual functions {', '.join(map(str, grant.vfs))}"

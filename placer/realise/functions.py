@@ -1,0 +1,78 @@
+"""Which virtual function comes with each share of a device (D9)."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from placer.state.account import Account
+from placer_models.device import FunctionSelector, selects
+from placer_models.placement import DeviceGrant
+
+Wishes = Mapping[str, FunctionSelector]
+"""Device type -> which virtual function a pod's shares of the type come with."""
+
+
+def given_functions(
+    account: Account, wishes: Sequence[Wishes], granted: Sequence[Sequence[DeviceGrant]]
+) -> list[list[DeviceGrant]] | str:
+    """Return the grants of every pod with virtual functions, or why there are not enough.
+
+    Args:
+        account: What is left on the node.
+        wishes: Of every pod that is new on the node.
+        granted: Its devices and shares.
+
+    """
+    found = [list(grants) for grants in granted]
+    wanting: defaultdict[tuple[str, int], list[tuple[int, int]]] = defaultdict(list)
+    for pod, grants in enumerate(found):
+        for i, grant in enumerate(grants):
+            if grant.share is not None and grant.type in wishes[pod]:
+                wanting[grant.type, grant.minor].append((pod, i))
+    device_of = {(d.type, d.minor): d for d in account.devices}
+    for (kind, minor), places in wanting.items():
+        free = {
+            vf.minor: vf.labels
+            for vf in device_of[kind, minor].virtual_functions
+            if (kind, minor, vf.minor) not in account.held_functions
+        }
+        chosen = matched(
+            [
+                [
+                    function
+                    for function, labels in free.items()
+                    if selects(wishes[pod][kind], labels)
+                ]
+                for pod, _ in places
+            ]
+        )
+        if chosen is None:
+            return (
+                f"{len(places)} shares of {kind} {minor} come with virtual functions; "
+                f"{len(free)} are free, and not such as are wanted"
+            )
+        for (pod, i), function in zip(places, chosen, strict=True):
+            found[pod][i] = replace(found[pod][i], vfs=(function,))
+    return found
+
+
+def matched(options: Sequence[Sequence[int]]) -> list[int] | None:
+    """Return one option of its own for each, low ones first; None: there is no way.
+
+    Augmenting paths: who finds its options taken asks their holders to move.
+    """
+    holder: dict[int, int] = {}
+
+    def settle(who: int, seen: set[int]) -> bool:
+        for option in options[who]:
+            if option not in seen:
+                seen.add(option)
+                if option not in holder or settle(holder[option], seen):
+                    holder[option] = who
+                    return True
+        return False
+
+    if not all(settle(who, set()) for who in range(len(options))):
+        return None
+    given = {who: option for option, who in holder.items()}
+    return [given[who] for who in range(len(options))]

@@ -1,0 +1,115 @@
+"""Virtual functions: exact on tiny worlds, each with one holder."""
+
+from dataclasses import replace
+
+import pytest
+
+from brute_force import best_placement
+from exact_checks import check_worlds
+from judge.cases_functions import HERE, OF_A, SHARE, held, sharing
+from judge.hand import placed, pod, world
+from placer.judge.breaches import breaches
+from placer.search.options import Engine, SolveOptions
+from placer.search.solver import solve
+from placer.state.account import account_of
+from placer_models.cluster import RunningPod
+from placer_models.device import FunctionSelector
+from placer_models.placement import PartlyPlaced, Placed
+from placer_models.policy import QosClass
+from plain_enumeration import best_vector_plainly
+from spices_functions import function_instance
+
+GATE_BATCHES, GATE_WORLDS = 4, 25
+SLOW_BATCHES, SLOW_WORLDS = 10, 100
+SLOW_START = 10_000
+OF_B: FunctionSelector = (("kind", ("b",)),)
+EITHER: FunctionSelector = (("kind", ("a", "b")),)
+
+
+@pytest.mark.parametrize("batch", range(GATE_BATCHES))
+def test_tiny_worlds_are_solved_as_by_brute_force(batch: int) -> None:
+    """
+    On 100 worlds whose pods want virtual functions, half of them beside GPUs.
+    """
+    check_worlds(function_instance, batch, GATE_BATCHES, GATE_WORLDS)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("batch", range(SLOW_BATCHES))
+def test_many_tiny_worlds_are_solved_as_by_brute_force(batch: int) -> None:
+    """
+    The same on 1,000 others of them.
+    """
+    check_worlds(function_instance, SLOW_START + batch, SLOW_BATCHES, SLOW_WORLDS)
+
+
+def test_brute_force_is_right_about_virtual_functions() -> None:
+    """
+    The plainest enumeration finds the same.
+    """
+    compared = 0
+    for seed in range(100):
+        instance = function_instance(seed)
+        plainly = best_vector_plainly(instance, most_leaves=500)
+        if plainly is not None:
+            assert best_placement(instance).vector == plainly, instance.name
+            compared += 1
+    assert compared > 10
+
+
+@pytest.mark.parametrize("engine", [Engine.GREEDY, Engine.EXACT])
+def test_everyone_has_a_virtual_function_such_as_it_wants(engine: Engine) -> None:
+    """
+    Two of kind a, one of kind b. Who takes either leaves room for those who cannot choose.
+    """
+    pods = [sharing("a", EITHER), sharing("b"), sharing("c")]
+    instance = world(*pods, nodes=HERE)
+    answer = solve(instance, SolveOptions(engine=engine, workers=1, time_limit_s=60))
+
+    assert isinstance(answer, Placed)
+    given = {p.name: p.devices[0].vfs[0] for p in answer.placement.pods}
+    assert (given["a"], {given["b"], given["c"]}) == (2, {0, 1})
+
+
+def test_who_finds_none_is_told_so() -> None:
+    """
+    One of kind b, and two pods that want it.
+    """
+    instance = world(sharing("a", OF_B), sharing("b", OF_B), nodes=HERE)
+    answer = solve(instance, SolveOptions(workers=1, time_limit_s=60))
+
+    assert isinstance(answer, PartlyPlaced)
+    assert "device-functions asks a virtual function of 1 rdma" in answer.unplaced[0].reasons[0]
+
+
+def test_a_whole_nic_leaves_no_virtual_function() -> None:
+    """
+    Who holds all of a device holds its virtual functions too.
+    """
+    whole = pod("whole", nics=2, qos=QosClass.LS)
+    instance = world(whole, sharing("a"), nodes=HERE)
+    answer = solve(instance, SolveOptions(workers=1, time_limit_s=60))
+
+    assert isinstance(answer, PartlyPlaced)
+    assert len(answer.placement.pods) == 1
+
+
+def test_accounts_forget_what_is_released() -> None:
+    """
+    A pod that goes gives its virtual function back.
+    """
+    node = HERE[0]
+    runner = RunningPod(sharing("r"), replace(held("r", 1), node=node.name))
+
+    assert account_of(node, [runner]).held_functions == {("rdma", 0, 1)}
+    assert account_of(node, []).held_functions == frozenset()
+
+
+def test_shares_without_virtual_functions_do_not_meet_them() -> None:
+    """
+    Percent are counted apart: a plain share may be on a NIC whose functions are all held.
+    """
+    instance = world(sharing("a", None), nodes=HERE)
+    assert SHARE.percent == 1
+    assert OF_A
+    assert breaches(instance, placed(held("a"))) == ()
