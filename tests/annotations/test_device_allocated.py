@@ -252,3 +252,24 @@ def test_a_damaged_document_is_refused_at_its_place(document: object, words: str
         read_device_allocated(text_of(document))
 
     assert words in str(caught.value)
+
+
+def test_virtual_functions_of_shares_are_written_and_read_back() -> None:
+    """
+    By minor and bus id, as the machine has them; who holds a whole device names none.
+    """
+    functions = tuple(VirtualFunction(i, f"0000:1f:00.{i}", (("kind", "a"),)) for i in range(3))
+    machine = NODE.machine
+    devices = tuple(
+        replace(d, virtual_functions=functions if d.type == "rdma" else ()) for d in machine.devices
+    )
+    node = replace(NODE, machine=replace(machine, devices=devices))
+    share = DeviceShare(percent=1)
+    grants = (
+        DeviceGrant("rdma", 0, "mlx5_0", share, vfs=(2,)),
+        DeviceGrant("rdma", 1, "mlx5_1"),
+    )
+    allocations = allocations_of(placed(*grants), node)
+
+    assert allocations[0].virtual_functions == (VirtualFunction(2, "0000:1f:00.2"),)
+    assert grants_of(read_device_allocated(write_device_allocated(allocations))) == grants

@@ -16,8 +16,8 @@ class Board:
 
     Twins have equal links to every other device of the board, and are alike in NUMA
     node, package, PCIe root and switch, model, memory and the labels of their virtual
-    functions. Where a partition table is looked at, swapping twins leaves it the same too. MIG instances
-    have no twins.
+    functions. Where a partition table is looked at, swapping twins leaves it the same too.
+    MIG instances have no twins.
 
     Attributes:
         classes: Minors of each class, ascending; classes ordered by their first minor.
