@@ -42,7 +42,8 @@ def with_nearer_devices(
     """Return the placement with devices nearer to each other; or as it is.
 
     Pods whose devices are held together by a rule are left alone: side by side with
-    others, within a scope, out of a partition table.
+    others, within a scope, out of a partition table, dealt out to containers; and so are
+    MIG instances.
     """
     moved = _moved(instance, accounts, problem, best.placement)
     if not moved:
@@ -66,6 +67,8 @@ def _moved(
         at, index = node_of[place.node], index_of[place.key]
         fit, shape = problem.fit(index, at), problem.shape_of(index)
         if fit is None or fit.joint is not None or shape.scopes:
+            continue
+        if any(part.devices for part in place.containers):
             continue
         bound = fit.alignment is not AlignmentPolicy.NONE
         devices = place.devices
@@ -115,6 +118,7 @@ def nearer(bank: DeviceBank, mine: Counts, left: Counts, *, bound: bool) -> Coun
         size < 2
         or not now
         or board.partitions is not None
+        or bank.cuts
         or selection_count(board, size, room) > MOST_LOOKED_AT
     ):
         return None
