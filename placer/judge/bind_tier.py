@@ -5,9 +5,8 @@ from collections.abc import Iterable
 from typing import assert_never
 
 from placer.judge.cpus import in_whole_cores
-from placer.judge.scene import Inside, Scene, Site, Tenant
-from placer_models.cpuset import CpuSet
-from placer_models.policy import BindPolicy, CoreKind, NodeBindPolicy, Strength
+from placer.judge.scene import Scene, Site, Tenant
+from placer_models.policy import BindPolicy, NodeBindPolicy, Strength
 
 
 def cpus_against_policy(scene: Scene) -> int:
@@ -32,9 +31,9 @@ def _against(site: Site, tenant: Tenant) -> int:
     inside, asked = site.inside, tenant.requests.cpu_milli // 1000
     match tenant.pod.spec.bind:
         case BindPolicy.DEFAULT:
-            whole = in_whole_cores(inside.topology, tenant.owned) | _efficient(inside)
-            sizes = [len(core) for core in inside.whole_cores if not core & _efficient(inside)]
-            sizes += [1] * len(inside.allocatable & _efficient(inside))
+            whole = in_whole_cores(inside.topology, tenant.owned) | inside.efficient
+            sizes = [len(core) for core in inside.whole_cores if not core & inside.efficient]
+            sizes += [1] * len(inside.allocatable & inside.efficient)
             return len(tenant.owned - whole) - (asked - _most(sizes, asked))
         case BindPolicy.FULL_PCPUS:
             whole = in_whole_cores(inside.topology, tenant.owned)
@@ -47,11 +46,6 @@ def _against(site: Site, tenant: Tenant) -> int:
             return len(tenant.owned) - len(touched) - max(0, asked - len(cores))
         case never:
             assert_never(never)
-
-
-def _efficient(inside: Inside) -> CpuSet:
-    """Return the CPUs of efficiency cores, which Default does not mind to have in part."""
-    return frozenset(c.id for c in inside.topology.cpus if c.kind is CoreKind.EFFICIENCY)
 
 
 def _most(sizes: Iterable[int], asked: int) -> int:

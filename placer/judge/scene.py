@@ -10,7 +10,7 @@ from placer_models.device import GPU, Device
 from placer_models.links import Board, board_of
 from placer_models.placement import Placement, PodPlacement
 from placer_models.pod import Gang, Pod, Resources
-from placer_models.policy import QosClass
+from placer_models.policy import CoreKind, QosClass
 from placer_models.topology import Topology
 
 Key = tuple[str, str]
@@ -27,6 +27,7 @@ class Inside:
     Attributes:
         allocatable: Online CPUs that are not reserved.
         whole_cores: The cores of which every online thread is allocatable.
+        efficient: CPUs of efficiency cores, which Default does not mind to have in part.
         devices: (type, minor) -> the device, broken ones too.
         healthy: Device type -> its healthy devices.
         gpus: The healthy GPUs and the links between them.
@@ -39,6 +40,7 @@ class Inside:
     topology: Topology
     allocatable: CpuSet
     whole_cores: tuple[CpuSet, ...]
+    efficient: CpuSet
     devices: Mapping[tuple[str, int], Device]
     healthy: Mapping[str, tuple[Device, ...]]
     gpus: Board
@@ -184,6 +186,7 @@ def inside_of(node: Node) -> Inside:
         topology=topology,
         allocatable=allocatable,
         whole_cores=tuple(core for core in topology.cores.values() if core <= allocatable),
+        efficient=frozenset(c.id for c in topology.cpus if c.kind is CoreKind.EFFICIENCY),
         devices={(device.type, device.minor): device for device in node.devices},
         healthy={kind: tuple(devices) for kind, devices in healthy.items()},
         gpus=board_of(
