@@ -35,8 +35,8 @@ class Fleet:
         rows = [row_of(residual, self._types) for residual in residuals]
         self._largest = tuple(map(max, zip(*rows, strict=True)))
         self._table: NDArray[np.int64] = np.array(rows, dtype=np.int64)
-        extended = len(problem.nodes[0].extended) if problem.nodes else 0
-        self._table = self._table.reshape(len(rows), column_count(self._types, extended))
+        columns = column_count(self._types, len(problem.most_extended))
+        self._table = self._table.reshape(len(rows), columns)
         self._kind: NDArray[np.intp] = np.array([n.kind for n in problem.nodes], dtype=np.intp)
         self.company = Company(problem) if problem.affinity.barred else None
         self._domains = [np.array(level, dtype=np.intp) for level in problem.domains]
