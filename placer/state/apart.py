@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from placer_models.cluster import Node, RunningPod
+from placer_models.cpuset import CpuSet
 from placer_models.policy import ExclusivePolicy, Strength
 from placer_models.problem import Shape, Telling
 
@@ -32,9 +33,9 @@ def cores_held(node: Node, running: Iterable[RunningPod]) -> Held:
         and any(guests[numa_node] > 1 for numa_node in _numa_nodes(node, pod))
     ]
     held: dict[int, Strength] = {}
+    cpus = node.machine.topology.cpu
     for pod in (*_under(ExclusivePolicy.PCPU_LEVEL, running), *fallen):
-        cpus = node.machine.topology.cpu
-        for cpu in pod.placement.cpuset:
+        for cpu in _known(node, pod):
             _keep(held, cpus[cpu].core, pod)
     return held
 
@@ -53,8 +54,13 @@ def _under(policy: ExclusivePolicy, running: Iterable[RunningPod]) -> list[Runni
 
 def _numa_nodes(node: Node, pod: RunningPod) -> set[int]:
     cpus = node.machine.topology.cpu
-    homes = {cpus[cpu].numa_node for cpu in pod.placement.cpuset}
+    homes = {cpus[cpu].numa_node for cpu in _known(node, pod)}
     return {home for home in homes if home is not None}
+
+
+def _known(node: Node, pod: RunningPod) -> CpuSet:
+    """Return the pod's CPUs without those that an update took from the node."""
+    return pod.placement.cpuset & node.machine.topology.cpu.keys()
 
 
 def _keep(held: dict[int, Strength], place: int, pod: RunningPod) -> None:

@@ -97,7 +97,8 @@ def _check_node(scheduler: Scheduler, node: Node, here: list[RunningPod]) -> Non
     assert account.pool == free_pools[QosClass.LS]
     assert account.best_effort_pool == free_pools[QosClass.BE]
     asked: Counter[QosClass] = Counter()
-    memory = {numa.id: numa.memory_bytes for numa in node.machine.topology.numa_nodes}
+    memory = _memory(node)
+    extended = dict(node.extended)
     owned: set[int] = set()
     held = set()
     for runner in here:
@@ -112,16 +113,21 @@ def _check_node(scheduler: Scheduler, node: Node, here: list[RunningPod]) -> Non
             if numa_node in memory:
                 memory[numa_node] -= size
         held |= {(grant.type, grant.minor) for grant in place.devices}
+        for name, amount in runner.pod.spec.requests.extended:
+            if name in extended:
+                extended[name] -= amount
+    assert account.extended == extended
+    assert account.offered == (node.offered and not here)
     assert account.free_cpus == node.machine.topology.online - node.reserved_cpus - owned
     assert (account.shared_milli, account.best_effort_milli) == (
         asked[QosClass.LS],
         asked[QosClass.BE],
     )
     assert account.memory_bytes == memory
-    assert (
-        account.free_devices
-        == {(d.type, d.minor) for d in node.devices if node.is_healthy(d)} - held
-    )
+    free = {(d.type, d.minor) for d in node.devices if node.is_healthy(d)} - held
+    if not node.mig:
+        assert account.free_devices == free
+    assert account.free_devices <= free
     assert account.shared_devices == _left_of_shares(node, here)
 
 
@@ -146,3 +152,13 @@ def _left_of_shares(node: Node, here: list[RunningPod]) -> dict[tuple[str, int],
             memory -= share.memory_bytes or Fraction((share.memory_percent or 0) * total, 100)
         left[device.type, device.minor] = (max(0, int(percent)), max(0, int(100 * memory)))
     return left
+
+
+def _memory(node: Node) -> dict[int, int]:
+    """Return the bytes of each NUMA node that are not set aside as hugepages."""
+    memory = {}
+    for numa in node.machine.topology.numa_nodes:
+        pages = {kind.page_bytes: kind.count for kind in numa.hugepages}
+        pages |= {size: count for of, size, count in node.hugepages if of == numa.id}
+        memory[numa.id] = numa.memory_bytes - sum(s * c for s, c in pages.items())
+    return memory

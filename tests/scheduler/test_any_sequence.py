@@ -204,7 +204,7 @@ class AnySequence(RuleBasedStateMachine):
             self.nodes[node.name] = Known(node, self.version)
             self.change({node.name})
 
-    @rule(seed=SEEDS, what=st.sampled_from(("machine", "health", "labels", "nothing")))
+    @rule(seed=SEEDS, what=st.sampled_from(("all", "machine", "health", "labels", "nothing")))
     @precondition(lambda self: self.nodes)
     def update_node(self, seed: int, what: str) -> None:
         known = self.nodes[self.some_node(seed)]
@@ -221,7 +221,10 @@ class AnySequence(RuleBasedStateMachine):
             "labels": {"labels": drawn.labels, "alignment": drawn.alignment},
             "nothing": {},
         }
-        node = replace(known.node, **changes[what])
+        if what == "all":
+            node = replace(drawn, name=known.node.name)
+        else:
+            node = replace(known.node, **changes[what])
 
         change = self.scheduler.update_node(node)
 
@@ -232,7 +235,7 @@ class AnySequence(RuleBasedStateMachine):
         assert change.misfits == tuple(
             misfit for misfit in self.scheduler.misfits() if misfit.node == node.name
         )
-        broken = {(d.type, d.minor) for d in node.machine.devices if not node.is_healthy(d)}
+        broken = {(d.type, d.minor) for d in node.devices if not node.is_healthy(d)}
         for runner in self.scheduler.running_on(node.name):
             held = {(grant.type, grant.minor) for grant in runner.placement.devices}
             rules = {misfit.rule for misfit in change.misfits if misfit.pod == runner.pod.key}

@@ -7,7 +7,7 @@ from placer.scheduling.errors import BadWordsError
 from placer.scheduling.words import Batch, Refusal, lone_gang
 from placer_models.cluster import Node
 from placer_models.policy import BindPolicy, ExclusivePolicy, QosClass, Strength
-from scheduler.cluster import BOX, DEADLINE_S, EXACT, pod
+from scheduler.cluster import BOX, DEADLINE_S, EXACT, machine, pod, running
 
 PCPU, REQUIRED = ExclusivePolicy.PCPU_LEVEL, Strength.REQUIRED
 SPREAD = BindPolicy.SPREAD_BY_PCPUS
@@ -65,3 +65,21 @@ def test_a_pod_without_cpus_of_its_own_keeps_apart_from_nobody() -> None:
 
     with pytest.raises(BadWordsError, match=r"PCPULevel, and its qos is LS; only pods that own"):
         Scheduler([Node("n", BOX)]).place(Batch((lone_gang(shared),)), DEADLINE_S)
+
+
+@pytest.mark.parametrize("policy", [PCPU, ExclusivePolicy.NUMA_NODE_LEVEL])
+def test_a_machine_that_lost_cpus_keeps_apart_on_those_that_are_left(
+    policy: ExclusivePolicy,
+) -> None:
+    """
+    The running pod holds CPU 0 of core 0, which stays, and CPU 8, which an update takes away.
+    """
+    holder = pod("holder", 2, exclusive=policy, exclusive_strength=REQUIRED)
+    scheduler = Scheduler([Node("n", BOX)], [running(holder, "n", frozenset({0, 8}))])
+
+    change = scheduler.update_node(Node("n", machine(numa_nodes=1)))
+
+    assert {misfit.pod for misfit in change.misfits} == {holder.key}
+    account = scheduler.account_of("n")
+    held = account.cores_held if policy is PCPU else account.numa_nodes_held
+    assert held == {0: REQUIRED}
