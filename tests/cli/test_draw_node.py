@@ -7,8 +7,8 @@ from cli_samples import busy, lone, place, pod, text_of
 from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.node import draw_node
 from placer_cli.draw.residents import residents_of
-from placer_models.cluster import Instance
-from placer_models.placement import Placement
+from placer_models.cluster import Instance, Node
+from placer_models.placement import DeviceGrant, Placement
 from placer_models.policy import Locality, NodeBindPolicy, NumaStrategy, QosClass
 
 
@@ -138,3 +138,37 @@ def test_the_headline_says_what_the_node_asks_of_cpus() -> None:
     assert "CPU bind policy FullPCPUsOnly" in text
     assert "NUMA strategy MostAllocated" in text
     assert "CPU locality Package, LLC" in text
+
+
+def test_what_a_pod_got_is_said_on_narrow_pages_too() -> None:
+    """
+    The QoS gives way; NICs and MIG instances stay.
+    """
+    who = pod("db", 8, 4, qos=QosClass.LSR)
+    held = replace(
+        place(who, "gpu-00", "8-11,136-139", {0: 2, 1: 2}),
+        devices=(DeviceGrant("mig-3g.20gb", 24), DeviceGrant("rdma", 1)),
+    )
+    instance = replace(busy()[0], gangs=(lone(who),), running=())
+
+    text = drawn(instance, Placement((held,)), width=46)
+
+    assert "QoS" not in text
+    assert "mig-3g.20gb" in text
+    assert "rdma 1" in text
+
+
+def test_hugepages_are_no_free_memory() -> None:
+    """
+    Of 1Ti 24Gi are not free once they are set aside.
+    """
+    instance, _ = busy()
+    node = replace(instance.nodes[2], hugepages=((0, 2**30, 24),))
+    plain = replace(node, hugepages=())
+
+    def free(node: Node) -> str:
+        alone = replace(instance, nodes=(node,), gangs=(), running=())
+        return drawn(alone, Placement(()), node.name)
+
+    assert " 1Ti" in free(plain)
+    assert " 1000Gi" in free(node)

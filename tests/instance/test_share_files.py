@@ -12,6 +12,7 @@ from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer_models.cluster import Instance
 from placer_models.device_share import DeviceShare
+from placer_models.instance.errors import InputError
 from placer_models.instance.placement_file import answer_to_json
 from placer_models.instance.writer import instance_to_yaml
 from placer_models.placement import DeviceGrant, Placed
@@ -121,3 +122,26 @@ def test_an_answer_with_shares_is_verified_from_its_file(
     )
     path.write_text(larger)
     assert {b.rule for b in breaches(instance, load_placement(path))} == {"device-share"}
+
+
+@pytest.mark.parametrize(
+    ("asks", "says"),
+    [
+        ("shares: [{type: gpus, percent: 50}]", "shares[0].type: no machine has a device type "),
+        ("shares: [{type: nvidia.com/gpu, memory: 1Gi}]", "shares[0].type: no machine has a "),
+        ("shares: [{type: cpu, percent: 50}]", "shares[0].type: there are no shares of 'cpu'; "),
+        ("shares: [{type: mig-1g.5gb, percent: 5}]", "shares[0].type: there are no shares of "),
+        ("shares: [{type: 'a b', percent: 5}]", "shares[0].type: 'a b' is no device type; "),
+        ("requests: {koordinator.sh/gpumem: 10}", "gpumem: 'koordinator.sh/gpumem' is no "),
+    ],
+)
+def test_a_share_of_what_is_no_device_is_refused(
+    read: Callable[..., Instance], asks: str, says: str
+) -> None:
+    """
+    A slip of the pen would wait for ever; it is refused by its name.
+    """
+    with pytest.raises(InputError) as refused:
+        read(f"{BOX}pods: [{{name: a, {asks}}}]")
+
+    assert says in str(refused.value)

@@ -19,7 +19,15 @@ from placer_models.cpuset import CpuSet
 from placer_models.device import GPU
 from placer_models.placement import PodPlacement
 
-PLACE_WRAPS = {"pod": 16, "node": 12, "CPUs": 17, "memory": 7, "links": 8}
+PLACE_WRAPS = {
+    "pod": 16,
+    "node": 12,
+    "CPUs": 17,
+    "memory": 7,
+    "GPU": 14,
+    "links": 8,
+    "other": 12,
+}
 """How far the columns that say where a pod is give way."""
 
 
@@ -50,7 +58,7 @@ def legend(node: Node, tenants: Sequence[Tenant], canvas: Canvas) -> Table:
     """Return a row for each pod of the node."""
     rows = [_row(node, tenant, canvas) for tenant in tenants]
     head = ("", "pod", "gang", "QoS", "CPUs", "memory", "GPU", "links", "other")
-    return table(head, rows, canvas.width, wrap=PLACE_WRAPS, spare=("gang", "QoS", "other"))
+    return table(head, rows, canvas.width, wrap=PLACE_WRAPS, spare=("gang", "QoS", "links"))
 
 
 MOST_LISTED = 48

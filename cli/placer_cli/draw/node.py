@@ -184,7 +184,8 @@ def _free_line(node: Node, claims: _Claims, residents: Sequence[Resident], canva
         for kind, total in types.items()
     ]
     taken = sum(amount for parts in claims.memory_bytes.values() for amount, _ in parts)
-    words.append(memory(max(0, topology.memory_bytes - taken)))
+    # What is set aside as hugepages is no memory that pods can ask for.
+    words.append(memory(max(0, sum(node.memory_bytes_in().values()) - taken)))
     for qos, pool in ((QosClass.LS, "shared pool"), (QosClass.BE, "best-effort pool")):
         members = [r for r in residents if r.pod.spec.qos is qos]
         if members:

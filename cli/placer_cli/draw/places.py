@@ -77,7 +77,7 @@ def _one_by_one(
         for (_, where), alike in groupby(described, key=lambda d: (_kind(d[0]), d[1])):
             names = fold_names([r.place.name if indent else r.pod.title for r, _ in alike])
             rows.append([Text(word) for word in (indent + names, *where)])
-    return table(HEAD, rows, canvas.width, wrap=PLACE_WRAPS, spare=("QoS", "other", "links", "in"))
+    return table(HEAD, rows, canvas.width, wrap=PLACE_WRAPS, spare=("QoS", "in", "links"))
 
 
 def _levels_of(gang: Gang) -> tuple[str, ...]:

@@ -4,7 +4,14 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from placer_models.device import GPU
-from placer_models.device_request import FPGA, GPU_MEMORY, RDMA, WHOLE_GPUS, parse_whole
+from placer_models.device_request import (
+    DEVICE_RESOURCES,
+    FPGA,
+    GPU_MEMORY,
+    RDMA,
+    WHOLE_GPUS,
+    parse_whole,
+)
 from placer_models.instance.errors import shown, suggestion
 from placer_models.instance.faults import Faults, Place
 from placer_models.instance.hugepages import (
@@ -32,6 +39,9 @@ MAX_EXTENDED = 2**50
 
 GPU_NAMES = WHOLE_GPUS
 """Spellings of the type of GPUs."""
+
+_SHARE_DOMAINS = ("koordinator.sh/", "kubernetes.io/")
+"""Names below these are those of the shares alone."""
 
 _NVIDIA_INSTANCE = f"nvidia.com/{MIG}"
 
@@ -81,6 +91,7 @@ class RequestReader:
                     f"expected a limit {allowed} the request "
                     f"({requests[_written(name, requests)]})",
                 )
+        self._check_shares(shares, place.at("shares"))
         extended = tuple(
             (name, amount)
             for name in sorted(asked.keys() & self._extended)
@@ -101,6 +112,24 @@ class RequestReader:
             extended=extended,
         )
         return resources, capped.get(CPU)
+
+    def _check_shares(self, shares: Sequence[SharePart], place: Place) -> None:
+        """Refuse shares of what is no device, or is one by another name."""
+        for i, part in enumerate(shares):
+            if part.type in self._types | {GPU}:
+                continue
+            # A type that no machine has is a legal wish; a slip of the pen is not.
+            hint = suggestion(part.type, {GPU, *self._types}, cutoff=0.75)
+            if part.type in GPU_NAMES or hint:
+                why = f"no machine has a device type {shown(part.type)}"
+                problem = f"{why}{hint or f'; write {GPU}'}"
+            elif part.type in (CPU, MEMORY) or is_instance(part.type):
+                problem = f"there are no shares of {shown(part.type)}; ask for it in requests"
+            elif not _TYPE_NAME.fullmatch(part.type):
+                problem = f"{shown(part.type)} is no device type; expected such as {GPU}"
+            else:
+                continue
+            self._faults.add(place.at(i, "type"), problem)
 
     def _devices(self, asked: Mapping[str, int], place: Place) -> list[DeviceRequest]:
         """Return what is asked of devices, by count, by percent or by memory."""
@@ -156,7 +185,10 @@ class RequestReader:
         elif name not in (CPU, MEMORY, GPU) and name not in self._types | self._extended:
             # A type that no machine has is a legal wish; a slip of the pen is not.
             hint = suggestion(name, (CPU, MEMORY, GPU), cutoff=0.75)
-            if hint:
+            if name.startswith(_SHARE_DOMAINS):
+                hint = suggestion(name, DEVICE_RESOURCES, cutoff=0.75)
+                yield f"{shown(name)} is no resource{hint} (rule device-name)"
+            elif hint:
                 yield f"no machine has a device type {shown(name)}{hint}"
             elif not _TYPE_NAME.fullmatch(name):
                 yield f"{shown(name)} is no resource; expected cpu, memory or a device type"
