@@ -43,8 +43,11 @@ SPICES: tuple[Spice, ...] = (
 
 def mixed_instance(seed: int) -> Instance:
     """Draw a tiny instance and some families whose words it gets."""
-    rng = Random(f"mixed-{seed}")
-    instance = tiny_instance(seed)
+    return mixed(Random(f"mixed-{seed}"), tiny_instance(seed))
+
+
+def mixed(rng: Random, instance: Instance) -> Instance:
+    """Dress an instance with the words of some families."""
     for spice in SPICES:
         if rng.random() < 0.4:
             instance = spice(rng, instance)

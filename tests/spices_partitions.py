@@ -65,12 +65,12 @@ def _table(rng: Random, gpus: list[int]) -> PartitionTable:
 def _spec(rng: Random, spec: PodSpec) -> PodSpec:
     nics = DeviceRequest(NIC, rng.choice((1, 2, 2, 3)))
     spec = replace(spec, containers=tuple(_with_nics(c, nics) for c in spec.containers))
-    scopes = tuple(
-        (request.type, rng.choice(tuple(DeviceScope)))
+    scopes = {
+        request.type: rng.choice(tuple(DeviceScope))
         for request in spec.requests.devices
         if rng.random() < (0.7 if request.count > 1 else 0.2)
-    )
-    return replace(spec, scopes=scopes)
+    }
+    return replace(spec, scopes=tuple(scopes.items()))
 
 
 def _with_nics(container: Container, nics: DeviceRequest) -> Container:

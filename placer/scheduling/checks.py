@@ -116,6 +116,12 @@ def _check_pod(pod: Pod) -> None:
             f"pod {pod.title!r} is under {pod.spec.exclusive}, and its qos is {pod.spec.qos}; "
             "only pods that own CPUs, LSE and LSR, keep apart from others"
         )
+    scoped = [kind for kind, _ in pod.spec.scopes]
+    if len(set(scoped)) < len(scoped):
+        raise BadWordsError(
+            f"pod {pod.title!r} has scopes for devices of the types {', '.join(scoped)}; "
+            "give each type one at most"
+        )
     for container in pod.spec.containers:
         asked = container.requests
         amounts = [

@@ -10,6 +10,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
+from mixed_worlds import mixed, mixed_instance
 from placer.judge.breaches import breaches
 from placer.scheduler import Scheduler
 from placer.scheduling.errors import (
@@ -22,6 +23,7 @@ from placer.scheduling.errors import (
 from placer.scheduling.words import Batch, Change, Decision, Key, Refusal, lone_gang
 from placer.search.options import Engine, SolveOptions
 from placer_models.cluster import Instance, Node, RunningPod
+from placer_models.device import GPU
 from placer_models.placement import Placement, PodPlacement
 from placer_models.pod import Gang, Pod, pods_of
 from scheduler.cluster import DEADLINE_S, QUICK, check_fresh_count
@@ -66,7 +68,7 @@ class AnySequence(RuleBasedStateMachine):
 
     @initialize(seed=SEEDS)
     def begin(self, seed: int) -> None:
-        world = sharing_instance(seed) if seed % 3 == 0 else tiny_instance(seed)
+        world = (sharing_instance, mixed_instance, tiny_instance)[seed % 3](seed)
         self.scheduler = Scheduler(world.nodes, world.running)
         self.version = 0
         self.names = 0
@@ -102,7 +104,10 @@ class AnySequence(RuleBasedStateMachine):
         if rng.random() < 0.4:
             gangs = sharing_gangs(rng, gangs)
         named = tuple(self._named(gang, f"b{self.names}") for gang in gangs)
-        return Batch(named, tiny_groups(rng, named))
+        drawn = Instance(tuple(nodes), named, tiny_groups(rng, named))
+        if rng.random() < 0.4:
+            drawn = mixed(rng, drawn)
+        return Batch(drawn.gangs, drawn.groups)
 
     def _named(self, gang: Gang, prefix: str) -> Gang:
         pods = tuple(replace(pod, name=f"{prefix}-{pod.name}") for pod in gang.pods)
@@ -192,7 +197,7 @@ class AnySequence(RuleBasedStateMachine):
     @rule(seed=SEEDS)
     def add_node(self, seed: int) -> None:
         self.names += 1
-        node = replace(tiny_instance(seed).nodes[0], name=f"new{self.names}")
+        node = replace(mixed_instance(seed).nodes[0], name=f"new{self.names}")
         before = self.scheduler.snapshot().instance
         self.scheduler.add_node(node)
         if Random(seed).random() < 0.5 or len(self.nodes) >= 3:
@@ -208,7 +213,7 @@ class AnySequence(RuleBasedStateMachine):
     @precondition(lambda self: self.nodes)
     def update_node(self, seed: int, what: str) -> None:
         known = self.nodes[self.some_node(seed)]
-        drawn = tiny_instance(seed).nodes[-1]
+        drawn = mixed_instance(seed).nodes[-1]
         changes: dict[str, dict[str, Any]] = {
             "machine": {
                 "machine": drawn.machine,
@@ -235,7 +240,8 @@ class AnySequence(RuleBasedStateMachine):
         assert change.misfits == tuple(
             misfit for misfit in self.scheduler.misfits() if misfit.node == node.name
         )
-        broken = {(d.type, d.minor) for d in node.devices if not node.is_healthy(d)}
+        in_mig_mode = {(GPU, minor) for minor, _ in node.mig}
+        broken = {(d.type, d.minor) for d in node.devices if not node.is_healthy(d)} - in_mig_mode
         for runner in self.scheduler.running_on(node.name):
             held = {(grant.type, grant.minor) for grant in runner.placement.devices}
             rules = {misfit.rule for misfit in change.misfits if misfit.pod == runner.pod.key}

@@ -13,7 +13,7 @@ from placer.search.options import SolveOptions
 from placer_models.cluster import Node
 from placer_models.placement import Infeasible, PartlyPlaced, Placed
 from placer_models.pod import DeviceRequest, GangGroup, Resources
-from placer_models.policy import QosClass
+from placer_models.policy import DeviceScope, QosClass
 from placer_models.topology import Hugepages
 from scheduler.cluster import (
     BOX,
@@ -203,6 +203,10 @@ BAD_BATCHES = {
     "negative devices": (
         asking(devices=(DeviceRequest("gpu", -2),)),
         "asks for -2 devices of type 'gpu'",
+    ),
+    "two scopes of a type": (
+        batch(pod("a", gpus=2, scopes=(("gpu", DeviceScope.NODE), ("gpu", DeviceScope.PCIE)))),
+        "scopes for devices of the types gpu, gpu",
     ),
     "a group of nobody": (
         Batch((gang("g", [A]),), (GangGroup("x", "default", (("default", "h"),)),)),
