@@ -10,6 +10,7 @@ from leaves import (
     Held,
     Stay,
     TooManyLeavesError,
+    burst_homes,
     needs_of,
     pour_all,
     room_left,
@@ -46,6 +47,7 @@ WITH_OTHERS = (
     "hugepages",
     "shared-pool",
     "be-pool",
+    "constrained-burst",
     "containers",
     "container-parts",
 )
@@ -136,7 +138,13 @@ class Insides:
         requests = guest.pod.spec.requests
         count = requests.cpu_milli // 1000 if guest.pod.spec.qos.owns_cpus else 0
         minds = guest.pod.spec.exclusive is not ExclusivePolicy.NONE
-        for own in cpu_sets(guest.node.machine.topology, cpus, count, minding):
+        owns = guest.pod.spec.qos.owns_cpus
+        burst = guest.pod.spec.constrained_burst
+        for own in (
+            burst_homes(guest.node)
+            if burst
+            else cpu_sets(guest.node.machine.topology, cpus, count, minding)
+        ):
             minded = {**minding, **dict.fromkeys(own if minds else (), guest.pod.key)}
             for held in grant_sets(requests, grants, shared):
                 stay = replace(guest, cpus=own, grants=held)
@@ -147,7 +155,8 @@ class Insides:
                         if g not in held and not any(overlap(guest.node, g, h) for h in held)
                     ]
                     more = {(grant.type, grant.minor) for grant in held if grant.share}
-                    for others in self._leaves(rest, cpus - own, left, shared | more, minded):
+                    taken = own if owns else frozenset[int]()
+                    for others in self._leaves(rest, cpus - taken, left, shared | more, minded):
                         yield (stay, *others)
 
     def _is_well_alone(self, stay: Stay) -> bool:

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise, product
+from itertools import combinations, pairwise, product
 
 from placer_models.cluster import Instance, Node
 from placer_models.cpuset import CpuSet
@@ -67,6 +67,20 @@ class Stay:
 
 class TooManyLeavesError(Exception):
     """The world is too large to try everything."""
+
+
+def burst_homes(node: Node) -> list[CpuSet]:
+    """Return the CPUs of each set of NUMA nodes in which a constrained pod could be."""
+    by_home: dict[int, CpuSet] = {}
+    for cpu in node.machine.topology.cpus:
+        if cpu.online and cpu.numa_node is not None:
+            by_home[cpu.numa_node] = by_home.get(cpu.numa_node, frozenset()) | {cpu.id}
+    sizes = range(1, len(by_home) + 1)
+    return [
+        frozenset().union(*(by_home[home] for home in homes))
+        for size in sizes
+        for homes in combinations(sorted(by_home), size)
+    ]
 
 
 def needs_of(pod: Pod) -> dict[int, int]:
@@ -174,10 +188,12 @@ def settled(
     tenants = [(runner.pod, runner.placement) for runner in instance.running]
     tenants += [(stay.pod, stay.place({}, stay.cpus)) for stay in stays]
     pools_of = {node.name: pools(node, tenants) for node in instance.nodes}
-    return tuple(
-        stay.place(held, pools_of[stay.node.name].get(stay.pod.spec.qos, stay.cpus))
-        for stay, held in zip(stays, memory, strict=True)
-    )
+
+    def cpus_of(stay: Stay) -> CpuSet:
+        pool = pools_of[stay.node.name].get(stay.pod.spec.qos, stay.cpus)
+        return pool & stay.cpus if stay.pod.spec.constrained_burst else pool
+
+    return tuple(stay.place(held, cpus_of(stay)) for stay, held in zip(stays, memory, strict=True))
 
 
 def pour(

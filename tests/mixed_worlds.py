@@ -5,6 +5,7 @@ from random import Random
 
 from placer_models.cluster import Instance
 from spices_affinity import with_affinity
+from spices_burst import spice_burst
 from spices_exclusivity import spice_apart
 from spices_extended import with_extended
 from spices_functions import spice_functions
@@ -37,6 +38,7 @@ SPICES: tuple[Spice, ...] = (
     with_offers,
     mig_spice,
     spice_functions,
+    spice_burst,
 )
 """One a family."""
 

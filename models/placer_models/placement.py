@@ -52,7 +52,8 @@ class PodPlacement:
 
     Attributes:
         gang: Name of the pod's gang; None for a lone pod.
-        cpuset: LSE and LSR: the pod's own CPUs. LS and BE: the pool they run in.
+        cpuset: LSE and LSR: the pod's own CPUs. LS and BE: the pool they run in, of LS pods under
+            ConstrainedBurst all of it on some NUMA nodes.
         memory_bytes: (NUMA node, bytes), ascending, no zeros; sums to the request.
         hugepages: (NUMA node, page size in bytes, pages), ascending, no zeros.
         devices: Ascending by (type, minor).

@@ -82,11 +82,18 @@ class ContainerRole(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Container:
-    """One container of a pod."""
+    """One container of a pod.
+
+    Attributes:
+        cpu_limit_milli: What it may use at most; kept where the pod is held to NUMA
+            nodes by it (``PodSpec.constrained_burst``), and read nowhere else.
+
+    """
 
     name: str
     requests: Resources
     role: ContainerRole = ContainerRole.APP
+    cpu_limit_milli: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +135,12 @@ class PodSpec:
         exclusive: From whom the pod keeps apart; for pods that own CPUs.
         functions: (Device type, selector), ascending: each of its shares of devices of the
             type comes with a virtual function of the device, of its own (D9).
+        constrained_burst: The LS pod stays in the shared pool of NUMA nodes that can hold
+            its CPU limit (C8).
+
+    Raises:
+        ValueError: A constrained pod is not LS, has an alignment policy, or a container
+            of it has no CPU limit.
 
     """
 
@@ -146,6 +159,28 @@ class PodSpec:
     exclusive_strength: Strength = Strength.PREFERRED
     scope: AlignmentScope | None = None
     functions: tuple[tuple[str, FunctionSelector], ...] = ()
+    constrained_burst: bool = False
+
+    def __post_init__(self) -> None:
+        if self.constrained_burst and (
+            self.qos is not QosClass.LS
+            or self.alignment is not AlignmentPolicy.NONE
+            or any(container.cpu_limit_milli is None for container in self.containers)
+        ):
+            raise ValueError(
+                "a pod of ConstrainedBurst is LS, has no alignment policy, and each of its "
+                "containers has a CPU limit"
+            )
+
+    @property
+    def burst_cpus(self) -> int:
+        """CPUs that hold the pod's limit, one at least; 0 where it is not constrained."""
+        if not self.constrained_burst:
+            return 0
+        limits = (
+            Container(c.name, Resources(c.cpu_limit_milli or 0), c.role) for c in self.containers
+        )
+        return max(1, -(-_phases(tuple(limits)).cpu_milli // 1000))
 
     @property
     def bind_required(self) -> bool:

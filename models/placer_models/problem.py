@@ -50,6 +50,8 @@ class Cell:
         pages: Free hugepages of each of the Problem's page sizes.
         held: How strongly running pods under NUMANodeLevel keep others of the policy
             off; None where there is none.
+        reserved: CPUs of the shared pool that no pod may own; counted only where some
+            pod is under ConstrainedBurst.
 
     """
 
@@ -57,6 +59,23 @@ class Cell:
     memory: int
     pages: tuple[int, ...] = ()
     held: Strength | None = None
+    reserved: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Burst:
+    """A pod under ConstrainedBurst on a node.
+
+    Attributes:
+        cells: Of its NUMA nodes, ascending.
+        milli: Its CPU request.
+        cpus: CPUs of the shared pool that it needs on them.
+
+    """
+
+    cells: tuple[int, ...]
+    milli: int
+    cpus: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +175,7 @@ class NodeState:
         extended: What is left of each extended resource of the Problem.
         offered: The node is not there yet; the first pod opens it.
         strategy: None where the node has none, or one cell with CPUs alone.
+        bursts: Running pods under ConstrainedBurst; none needs more CPUs than it has.
 
     """
 
@@ -173,6 +193,15 @@ class NodeState:
     extended: tuple[int, ...] = ()
     offered: bool = False
     strategy: CellStrategy | None = None
+    bursts: tuple[Burst, ...] = ()
+
+    def pool_in(self, cell: int) -> int:
+        """Return how many CPUs of a cell are in the shared pool, reserved ones included.
+
+        Right where the cells count reserved CPUs.
+        """
+        free = sum(c.cores * c.free for c in self.cores if c.cell == cell)
+        return free + self.cells[cell].reserved
 
     def bank(self, device_type: str) -> DeviceBank | None:
         """Return the bank of the type, if the node has such devices."""
@@ -200,6 +229,8 @@ class Shape:
         extended: Of each extended resource of the Problem.
         apart: The exclusive policy; NONE also where the bind policy sees to it.
         apart_required: It may not be broken.
+        burst_cpus: CPUs of the shared pool that the pod needs on its NUMA nodes under
+            ConstrainedBurst; 0: it is not.
 
     """
 
@@ -218,6 +249,7 @@ class Shape:
     extended: tuple[int, ...] = ()
     apart: ExclusivePolicy = ExclusivePolicy.NONE
     apart_required: bool = False
+    burst_cpus: int = 0
 
     def scope_of(self, device_type: str) -> DeviceScope:
         """Return within what all devices of the type must be."""
@@ -367,6 +399,7 @@ class Choice:
         shares: Shares of devices, ascending.
         containers: For each container of the fit and each of its goods, how much from
             each cell, and last from no cell, as some devices are.
+        pool_cells: Under ConstrainedBurst, the cells in whose shared pool the pod runs.
 
     """
 
@@ -377,6 +410,7 @@ class Choice:
     pages: tuple[tuple[int, ...], ...] = ()
     shares: tuple[ShareTake, ...] = ()
     containers: tuple[tuple[tuple[int, ...], ...], ...] = ()
+    pool_cells: tuple[int, ...] = ()
 
     def touched(self, bank: int) -> tuple[int, ...]:
         """Return the devices of each twin class of a bank, whole ones and shares."""

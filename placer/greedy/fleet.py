@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from placer.greedy.apart import choose_apart
+from placer.greedy.burst import choose_beside_bursts
 from placer.greedy.columns import column_count, device_types, least_row, row_of, spare_of
 from placer.greedy.company import Company
 from placer.greedy.ranking import Bid, Ranking
@@ -133,6 +133,7 @@ class Fleet:
             choice.pages,
             choice.shares,
             choice.containers,
+            choice.pool_cells,
         )
         self._journal.append((pod, self._states[node]))
         self._choices[pod] = choice
@@ -171,7 +172,7 @@ class Fleet:
         fit = self.problem.fits[shape][residual.layout.kind]
         if fit is None:
             return None
-        offer = choose_apart(residual, self.problem.shapes[shape], fit)
+        offer = choose_beside_bursts(residual, self.problem.shapes[shape], fit)
         if offer is None:
             return None
         left = self.leaves(shape, state, offer.inside)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from placer_models.links import Board
 from placer_models.numa_strategy import CellStrategy
 from placer_models.policy import Strength
-from placer_models.problem import Choice, CoreTake, Cut, NodeState, Shape
+from placer_models.problem import Burst, Choice, CoreTake, Cut, NodeState, Shape
 from placer_models.shares import ShareTake, Slot
 
 NO_CORES = CoreTake()
@@ -105,6 +105,8 @@ class Residual:
         devices: For each bank, free devices of each twin class.
         slots: For each bank, the slots of each twin class; as in ``DeviceBank``.
         cells_held: For each cell, how strongly pods under NUMANodeLevel are kept off.
+        reserved: CPUs of each cell's shared pool that nobody may own; as in ``Cell``.
+        bursts: Pods under ConstrainedBurst, ascending.
 
     """
 
@@ -125,6 +127,8 @@ class Residual:
     extended: tuple[int, ...] = ()
     cells_held: tuple[Strength | None, ...] = ()
     offered: bool = False
+    reserved: tuple[int, ...] = ()
+    bursts: tuple[Burst, ...] = ()
 
 
 class Inside(NamedTuple):
@@ -136,6 +140,7 @@ class Inside(NamedTuple):
     pages: tuple[tuple[int, ...], ...] = ()
     shares: tuple[ShareTake, ...] = ()
     containers: tuple[tuple[tuple[int, ...], ...], ...] = ()
+    pool_cells: tuple[int, ...] = ()
 
     def on(self, node: int) -> Choice:
         """Return the same on a node."""
@@ -189,6 +194,8 @@ def residual_of(node: NodeState, layout: Layout) -> Residual:
         extended=node.extended,
         cells_held=tuple(cell.held for cell in node.cells),
         offered=node.offered,
+        reserved=tuple(cell.reserved for cell in node.cells),
+        bursts=node.bursts,
     )
 
 

@@ -2,6 +2,7 @@
 
 from operator import sub
 
+from placer.greedy.bursts import bursts_with
 from placer.greedy.held import cells_kept, kept
 from placer.greedy.mig import after_devices
 from placer.greedy.residual import NO_CORES, Inside, Residual, after_cores
@@ -54,4 +55,6 @@ def after(residual: Residual, shape: Shape, inside: Inside) -> Residual:
         slots=slots,
         extended=tuple(map(sub, residual.extended, shape.extended)),
         cells_held=cells_kept(residual, shape, inside),
+        reserved=residual.reserved,
+        bursts=bursts_with(residual.bursts, shape, inside.pool_cells),
     )

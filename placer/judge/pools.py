@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from placer.judge.burst import burst_pool
 from placer.judge.finding import Finding
 from placer.judge.scene import Scene, Site, Tenant
 from placer_models.cpuset import CpuSet, format_cpu_list
@@ -36,6 +37,8 @@ def containers(scene: Scene) -> Iterator[Finding]:
             yield from _parts_hold(tenant)
         else:
             pool = _pool(site, site.taken if tenant.qos is QosClass.LS else site.taken_by_lse)
+            if tenant.pod.spec.constrained_burst:
+                pool = burst_pool(site, tenant)
             for container in tenant.place.containers:
                 if container.cpuset != pool:
                     yield Finding(
@@ -73,6 +76,8 @@ def _pool_holds(site: Site, qos: QosClass, withheld: CpuSet) -> Iterator[Finding
             "leave them one",
         )
     for tenant in tenants:
+        if tenant.pod.spec.constrained_burst:
+            continue  # rule constrained-burst
         if tenant.new and tenant.place.cpuset != pool:
             yield Finding(
                 tenant.title,

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from placer.realise.containers import in_pool
 from placer.state.account import account_of
+from placer.state.burst import pool_within
 from placer_models.cluster import Instance, RunningPod
 from placer_models.placement import Placement, PodPlacement
 from placer_models.pod import Pod, pods_of
@@ -20,6 +21,7 @@ def with_pools(instance: Instance, placement: Placement) -> Placement:
     for place in placement.pods:
         on_node[place.node].append(RunningPod(pods[place.key], place))
     pools = {}
+    topologies = {node.name: node.machine.topology for node in instance.nodes}
     for node in instance.nodes:
         left = account_of(node, on_node[node.name])
         pools[node.name, QosClass.LS] = left.pool
@@ -28,7 +30,9 @@ def with_pools(instance: Instance, placement: Placement) -> Placement:
     def in_its_pool(place: PodPlacement, pod: Pod) -> PodPlacement:
         if pod.spec.qos.owns_cpus:
             return place
-        pool = pools[place.node, pod.spec.qos]
+        pool = pool_within(
+            pools[place.node, pod.spec.qos], RunningPod(pod, place), topologies[place.node]
+        )
         return replace(
             place, cpuset=pool, containers=in_pool(pod.spec.containers, pool, place.containers)
         )

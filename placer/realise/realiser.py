@@ -11,6 +11,7 @@ from placer.realise.memory import MemoryWant, split_memory
 from placer.realise.pairs import keeping, pick_pairs
 from placer.realise.parts import in_own_parts
 from placer.state.account import Account
+from placer.state.burst import within
 from placer.state.core_classes import core_classes
 from placer_models.cluster import Instance, Node
 from placer_models.cpuset import CpuSet
@@ -138,6 +139,11 @@ def _on_node(
             containers = in_parts(spec.containers, own, node.machine.topology)
         else:
             cpuset = pools[spec.qos]
+            if spec.constrained_burst:
+                homes = [state.cells[cell].numa_node for cell in one.choice.pool_cells]
+                cpuset = within(
+                    cpuset, [home for home in homes if home is not None], node.machine.topology
+                )
             containers = in_pool(spec.containers, cpuset)
         fit = problem.fit(one.index, one.choice.node)
         if fit is not None and fit.containers:

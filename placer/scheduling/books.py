@@ -13,6 +13,7 @@ from placer.realise.containers import in_pool
 from placer.scheduling.errors import UnknownNodeError
 from placer.scheduling.words import Batch, Key
 from placer.state.account import Account, account_of
+from placer.state.burst import pool_within
 from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.placement import PodPlacement
 from placer_models.policy import QosClass
@@ -152,7 +153,7 @@ def book_of(node: Node, pods: Iterable[RunningPod], changed: int) -> Book:
         spec, place = runner.pod.spec, runner.placement
         if spec.qos.owns_cpus:
             return runner
-        pool = pools[spec.qos]
+        pool = pool_within(pools[spec.qos], runner, node.machine.topology)
         containers = in_pool(spec.containers, pool, place.containers)
         if (place.cpuset, place.containers) == (pool, containers):
             return runner

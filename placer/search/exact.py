@@ -10,6 +10,7 @@ from placer.search.cp import Solution, hint
 from placer.search.start import hint_of
 from placer.search.tiers import Progress, optimise_tiers
 from placer_models.cpsat.batch import BatchModel, build_batch_model
+from placer_models.cpsat.burst_seats import needed_cells
 from placer_models.cpsat.variables import Decisions, Seat
 from placer_models.goals import Sense
 from placer_models.problem import Choice, Choices, CoreTake, Problem
@@ -156,6 +157,14 @@ def _deal(problem: Problem, seat: Seat, count: int, solution: Solution) -> list[
                     for container in seat.containers
                 )
                 if count == 1
+                else (),
+                # What the pod does not need of the cells it may use, it leaves.
+                pool_cells=needed_cells(
+                    list(map(value, seat.burst.cpus)),
+                    list(map(value, seat.burst.milli)),
+                    seat.shape.burst_cpus,
+                )
+                if seat.burst and count
                 else (),
             )
         )

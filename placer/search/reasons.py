@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
 from placer.search.apart import EXCLUSIVE, apart_cpus
+from placer.search.burst import burst_blocker
 from placer.state.account import Account, account_of
 from placer.state.binding import Unbindable, binding_of, has_cores_for
 from placer.state.container_fits import by_container, scopes_conflict
@@ -202,6 +203,8 @@ def _node_rules(node: Node, ask: _Ask, _: Account) -> Blocker | None:
         return f"alignment: pod asks {spec.alignment.value}, node has {node.alignment.value}"
     if scopes_conflict(spec, node):
         return f"alignment: pod asks for scope {spec.scope}, node has {node.scope}"
+    if spec.constrained_burst and node.alignment is not AlignmentPolicy.NONE:
+        return f"constrained-burst: node has the NUMA policy {node.alignment.value}"
     if by_container(spec, node) and any(asked.share for asked in spec.requests.devices):
         return "alignment: shares of devices are not parted among containers"
     return None
@@ -352,6 +355,10 @@ def _share_text(share: DeviceShare) -> str:
     return " and ".join(parts)
 
 
+def _burst(node: Node, ask: _Ask, account: Account) -> Blocker | None:
+    return burst_blocker(node, ask.spec, account)
+
+
 def _extended(_: Node, ask: _Ask, account: Account) -> Blocker | None:
     for name, want in ask.requests.extended:
         if want > account.extended.get(name, 0):
@@ -362,6 +369,7 @@ def _extended(_: Node, ask: _Ask, account: Account) -> Blocker | None:
 _RULES: tuple[Callable[[Node, _Ask, Account], Blocker | None], ...] = (
     _node_rules,
     _cpus,
+    _burst,
     _memory,
     _hugepages,
     _devices,

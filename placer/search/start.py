@@ -95,6 +95,8 @@ def _seat(problem: Problem, seat: Seat, here: list[Choice]) -> Iterator[tuple[in
     if seat.joint is not None:
         yield from _joint(problem, seat, here)
     yield from _containers(seat, here)
+    for cell, used in enumerate(seat.burst.used if seat.burst else ()):
+        yield from _variable(used, int(any(cell in c.pool_cells for c in here)))
     for size, pages in enumerate(seat.pages):
         for i, pinned in enumerate(pages):
             yield from _variable(pinned, sum(choice.pages[size][i] for choice in here))

@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from placer.state.apart import Held, cores_held, numa_nodes_held
+from placer.state.burst import bursts_of
 from placer_models.cluster import Node, RunningPod
 from placer_models.cpuset import CpuSet
 from placer_models.device import GPU, Device
@@ -34,6 +35,8 @@ class Account:
         numa_nodes_held: NUMA nodes that they keep from others of NUMANodeLevel.
         offered: The node is offered, and nothing runs there that has opened it.
         held_functions: (type, minor, minor of a virtual function) of those that pods hold.
+        bursts: Of the pods under ConstrainedBurst: their NUMA nodes, CPU request in
+            milli, and CPUs that they need in the shared pool there.
 
     """
 
@@ -54,6 +57,7 @@ class Account:
     numa_nodes_held: Held
     offered: bool
     held_functions: frozenset[tuple[str, int, int]]
+    bursts: tuple[tuple[frozenset[int], int, int], ...]
 
 
 def account_of(node: Node, running: Iterable[RunningPod]) -> Account:
@@ -97,6 +101,7 @@ def account_of(node: Node, running: Iterable[RunningPod]) -> Account:
         held_functions=frozenset(
             (d.type, d.minor, vf) for pod in pods for d in pod.placement.devices for vf in d.vfs
         ),
+        bursts=bursts_of(node, pods),
     )
 
 

@@ -10,6 +10,7 @@ from placer.state.account import Account, account_of
 from placer.state.affinity import affinities_of, has_affinity
 from placer.state.apart import telling_of
 from placer.state.boards import cuts_of, device_board
+from placer.state.burst_states import with_bursts
 from placer.state.container_fits import by_container, containers_fit
 from placer.state.core_classes import core_classes
 from placer.state.extended import Units, extended_units, in_units
@@ -91,13 +92,18 @@ def build_problem(
         telling = Telling.EACH
     priorities = tuple(sorted({gang.priority for gang in instance.gangs}, reverse=True))
     return Problem(
-        nodes=tuple(
-            _node_state(
-                node, kind, boards[alike], account, unit, sizes, units, asked, shared, telling
-            )
-            for node, kind, alike, account in zip(
-                instance.nodes, kind_of, bare, accounts, strict=True
-            )
+        nodes=with_bursts(
+            [
+                _node_state(
+                    node, kind, boards[alike], account, unit, sizes, units, asked, shared, telling
+                )
+                for node, kind, alike, account in zip(
+                    instance.nodes, kind_of, bare, accounts, strict=True
+                )
+            ],
+            instance.nodes,
+            accounts,
+            specs,
         ),
         shapes=shapes,
         pods=pods,
@@ -282,6 +288,7 @@ def _shape(
         extended=in_units(dict(requests.extended), units),
         apart=spec.exclusive if minds else ExclusivePolicy.NONE,
         apart_required=minds and spec.exclusive_required,
+        burst_cpus=spec.burst_cpus,
     )
 
 

@@ -53,6 +53,8 @@ def fit_of(spec: PodSpec, node: Node) -> Fit | None:
         return None
     if scopes_conflict(spec, node):
         return None
+    if spec.constrained_burst and policy is not AlignmentPolicy.NONE:
+        return None
     if by_container(spec, node):
         if any(request.share for request in spec.requests.devices):
             return None

@@ -11,6 +11,11 @@ from needed_rules import is_needed
 from placer_models.cluster import Instance, Machine, Node
 from placer_models.cpsat.affinity import pods_come_together, pods_keep_apart
 from placer_models.cpsat.batch import RULES, Rule
+from placer_models.cpsat.burst import (
+    a_burst_pod_has_a_pool_for_its_limit,
+    owners_leave_running_bursts_their_limit,
+    requests_of_burst_pods_fit_their_cells,
+)
 from placer_models.cpsat.containers import (
     a_container_has_what_it_asks_for,
     a_container_keeps_to_its_cells,
@@ -60,6 +65,7 @@ from placer_models.pod import Container, Gang, Pod, PodSpec, Resources
 from placer_models.policy import QosClass
 from placer_models.topology import Cpu, NumaNode, Topology
 from spices_affinity import affinity_instance
+from spices_burst import burst_instance
 from spices_exclusivity import apart_instance
 from spices_functions import function_instance
 from spices_joint import joint_instance
@@ -129,6 +135,9 @@ WORLDS: dict[Rule, MakeWorld] = {
     a_container_keeps_to_its_cells: container_instance,
     a_container_uses_the_cells_it_takes_from: container_instance,
     containers_share_what_the_pod_holds: container_instance,
+    a_burst_pod_has_a_pool_for_its_limit: burst_instance,
+    owners_leave_running_bursts_their_limit: burst_instance,
+    requests_of_burst_pods_fit_their_cells: burst_instance,
     hugepages_fit: paged_instance,
     a_pod_has_the_hugepages_it_asks_for: paged_instance,
     a_pod_uses_the_cells_of_its_hugepages: paged_instance,

@@ -2,6 +2,7 @@
 
 from judge.cases_affinity import AFFINITY_CASES
 from judge.cases_apart import APART_CASES
+from judge.cases_burst import BURST_CASES
 from judge.cases_containers import CONTAINER_PART_CASES
 from judge.cases_cpus import CONTAINER_CASES, OWNED_CASES, POOL_CASES
 from judge.cases_extended import EXTENDED_CASES
@@ -25,6 +26,7 @@ CASES = (
     *POOL_CASES,
     *CONTAINER_CASES,
     *MEMORY_CASES,
+    *BURST_CASES,
     *HUGEPAGES_CASES,
     *DEVICE_CASES,
     *FUNCTION_CASES,

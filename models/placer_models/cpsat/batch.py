@@ -6,6 +6,11 @@ from dataclasses import dataclass
 from ortools.sat.python.cp_model import CpModel
 
 from placer_models.cpsat.affinity import pods_come_together, pods_keep_apart
+from placer_models.cpsat.burst import (
+    a_burst_pod_has_a_pool_for_its_limit,
+    owners_leave_running_bursts_their_limit,
+    requests_of_burst_pods_fit_their_cells,
+)
 from placer_models.cpsat.containers import (
     a_container_has_what_it_asks_for,
     a_container_keeps_to_its_cells,
@@ -114,6 +119,9 @@ RULES: tuple[Rule, ...] = (
     spread_threads_touch_different_cores,
     the_shared_pool_fits,
     the_best_effort_pool_fits,
+    a_burst_pod_has_a_pool_for_its_limit,
+    owners_leave_running_bursts_their_limit,
+    requests_of_burst_pods_fit_their_cells,
     memory_fits,
     extended_resources_fit,
     a_pod_has_the_memory_it_asks_for,

@@ -54,10 +54,11 @@ def _countable(problem: Problem, index: int) -> bool:
 
     Not so where pods have a set of NUMA nodes, of packages, of caches or of linked GPUs
     of their own, or where their own CPUs are spread over cores, or keep apart from others,
-    or where their shares must be on different devices. Whole cores of one size split freely.
+    or run in the pool of some cells, or where their shares must be on different devices.
+    Whole cores of one size split freely.
     """
     shape = problem.shapes[index]
-    if shape.apart is not ExclusivePolicy.NONE:
+    if shape.apart is not ExclusivePolicy.NONE or shape.burst_cpus:
         return False
     if shape.scopes or sum(need.count for need in shape.shares) > 1:
         return False

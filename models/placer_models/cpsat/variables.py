@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
+from placer_models.cpsat.burst_seats import BurstSeat, burst_seat
 from placer_models.cpsat.container_seats import ContainerSeat, container_seats
 from placer_models.cpsat.expression import Expression
 from placer_models.cpsat.guests import Guest, guest_of, paired_cores
@@ -68,6 +69,8 @@ class Seat:
         caches: The same for last-level caches.
         cells: The same for cells, where the node has a NUMA strategy.
         guest: Whom the pod meets; None where it keeps apart from nobody.
+        burst: Its part of the shared pool, where the pod is under ConstrainedBurst. A seat
+            with this has one pod at most.
 
     """
 
@@ -91,6 +94,7 @@ class Seat:
     caches: Span | None = None
     cells: Span | None = None
     guest: Guest | None = None
+    burst: BurstSeat | None = None
 
     def touched(self, bank: int, twin: int) -> Expression:
         """Return the devices of a twin class that the pods have, whole or in part."""
@@ -272,6 +276,7 @@ def _seat(model: CpModel, problem: Problem, index: int, unit: Unit, node_index: 
         cells=span_of(model, [c.cell for c in node.cores], fit.fewest_cpu_cells, f"cell{name}"),
         guest=guest_of(model, problem, node, shape, [part.threads for part in cores], name),
         containers=container_seats(model, node, shape, fit, name),
+        burst=burst_seat(model, node, shape, name),
     )
 
 

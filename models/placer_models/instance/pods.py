@@ -3,6 +3,7 @@
 from collections.abc import Collection, Sequence
 
 from placer_models.instance.affinity import affinity_terms
+from placer_models.instance.burst import policy_of, read_burst, with_limits
 from placer_models.instance.errors import counted, shown
 from placer_models.instance.faults import Faults, Place
 from placer_models.instance.fields import check_name
@@ -83,10 +84,13 @@ class PodReader:
         if qos.owns_cpus:
             self._check_owned(containers, cpu_limits, qos, place)
         bind, strength = BindPolicy.DEFAULT, Strength.PREFERRED
-        if part.cpu_bind_policy and part.cpu_bind_policy.required:
-            bind, strength = part.cpu_bind_policy.required, Strength.REQUIRED
+        is_burst = read_burst(part, containers, cpu_limits, qos, place, self._faults)
+        if is_burst:
+            containers = with_limits(containers, cpu_limits)
+        elif part.cpu_bind_policy and part.cpu_bind_policy.required:
+            bind, strength = policy_of(part.cpu_bind_policy.required), Strength.REQUIRED
         elif part.cpu_bind_policy and part.cpu_bind_policy.preferred:
-            bind = part.cpu_bind_policy.preferred
+            bind = policy_of(part.cpu_bind_policy.preferred)
         exclusive, apart = ExclusivePolicy.NONE, Strength.PREFERRED
         if part.cpu_exclusive_policy and part.cpu_exclusive_policy.required:
             exclusive, apart = part.cpu_exclusive_policy.required, Strength.REQUIRED
@@ -138,6 +142,7 @@ class PodReader:
             exclusive=exclusive,
             exclusive_strength=apart,
             scope=part.numa_scope,
+            constrained_burst=is_burst,
         )
 
     def _scopes(

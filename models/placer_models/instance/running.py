@@ -106,6 +106,8 @@ class RunningReader:
         owned: dict[str, dict[QosClass, CpuSet]] = defaultdict(dict)
         for seat in self._seats:
             of_node, qos = owned[seat.node.name], seat.pod.spec.qos
+            if not qos.owns_cpus:
+                continue
             of_node[qos] = of_node.get(qos, frozenset()) | seat.cpus
         self._check_pools(owned)
         self._check_extended()
@@ -115,6 +117,8 @@ class RunningReader:
 
     def _cpus(self, part: RunningPart, pod: Pod, node: Node, place: Place) -> CpuSet:
         qos, at = pod.spec.qos, place.at("cpuset")
+        if pod.spec.constrained_burst:
+            return self._burst_cpus(part, node, at)
         if not qos.owns_cpus:
             if part.cpuset is not None:
                 self._faults.add(
@@ -153,6 +157,19 @@ class RunningReader:
                 f"{shown(owners[min(twice)])} already; a CPU has one owner",
             )
         owners.update(dict.fromkeys(cpus, pod.title))
+        return cpus
+
+    def _burst_cpus(self, part: RunningPart, node: Node, at: Place) -> CpuSet:
+        """Return CPUs of the NUMA nodes in whose shared pool the pod runs."""
+        known = node.machine.topology.cpu
+        cpus = parse_cpu_list(part.cpuset or "")
+        if not cpus or not all(c in known and known[c].numa_node is not None for c in cpus):
+            self._faults.add(
+                at,
+                f"got {shown(part.cpuset or '')}; name CPUs of the NUMA nodes of node {node.name} "
+                "in whose shared pool this pod runs, by its ConstrainedBurst",
+            )
+            return frozenset()
         return cpus
 
     def _devices(
@@ -300,6 +317,10 @@ class RunningReader:
 def _placement(seat: _Seat, owned: Mapping[QosClass, CpuSet]) -> PodPlacement:
     pod, node = seat.pod, seat.node
     cpuset = seat.cpus if pod.spec.qos.owns_cpus else pool_of(pod.spec.qos, node, owned)
+    if pod.spec.constrained_burst:
+        topology = node.machine.topology
+        homes = {topology.cpu[cpu].numa_node for cpu in seat.cpus}
+        cpuset = frozenset(cpu for cpu in cpuset if topology.cpu[cpu].numa_node in homes)
     return PodPlacement(
         name=pod.name,
         namespace=pod.namespace,

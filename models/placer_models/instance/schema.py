@@ -1,5 +1,6 @@
 """The schema of an instance file: which fields there are, and their types."""
 
+from enum import StrEnum
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, ConfigDict, Field, model_validator
@@ -124,13 +125,22 @@ class ContainerPart(Part):
     shares: tuple[SharePart, ...] = ()
 
 
+class PodBind(StrEnum):
+    """The bind policies of a pod that own CPUs, and the one of pods in the shared pool."""
+
+    DEFAULT = BindPolicy.DEFAULT.value
+    FULL_PCPUS = BindPolicy.FULL_PCPUS.value
+    SPREAD_BY_PCPUS = BindPolicy.SPREAD_BY_PCPUS.value
+    CONSTRAINED_BURST = "ConstrainedBurst"
+
+
 class BindPart(Part):
     """A bind policy and its strength: one of the two is given."""
 
     model_config = ConfigDict(json_schema_extra={"minProperties": 1, "maxProperties": 1})
 
-    preferred: BindPolicy | None = None
-    required: BindPolicy | None = None
+    preferred: PodBind | None = None
+    required: PodBind | None = None
 
     @model_validator(mode="after")
     def _one_is_given(self) -> Self:
@@ -176,7 +186,7 @@ def _wished(value: object) -> object:
     return {"preferred": value} if isinstance(value, str) else value
 
 
-Bind = Annotated[BindPart, BeforeValidator(_wished, json_schema_input_type=BindPolicy | BindPart)]
+Bind = Annotated[BindPart, BeforeValidator(_wished, json_schema_input_type=PodBind | BindPart)]
 """``FullPCPUs`` alone is a wish; ``{required: FullPCPUs}`` is a demand."""
 
 

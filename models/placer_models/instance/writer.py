@@ -1,6 +1,7 @@
 """Writes an instance as a file says it: what is read back is the same instance."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from itertools import chain, count
 
 import yaml
@@ -13,7 +14,7 @@ from placer_models.instance.joint import joint_to_dict
 from placer_models.instance.machine_partitions import write_partitions
 from placer_models.instance.machine_writer import Json, machine_to_dict
 from placer_models.instance.pods import ONLY_CONTAINER
-from placer_models.instance.schema import API_VERSION
+from placer_models.instance.schema import API_VERSION, PodBind
 from placer_models.instance.shares import in_order, share_to_dict
 from placer_models.network import NODE_LEVEL, Grouping
 from placer_models.placement import DeviceGrant
@@ -204,9 +205,10 @@ def _pod(pod: Pod) -> Json:
     spec = pod.spec
     written: Json = {"name": pod.name, "qos": spec.qos.value}
     only = spec.containers[0]
-    if spec.containers == (Container(ONLY_CONTAINER, only.requests),):
+    if spec.containers == (replace(only, name=ONLY_CONTAINER, role=ContainerRole.APP),):
         if amounts := _amounts(only.requests):
             written["requests"] = amounts
+        written.update(_limits(only))
         written.update(_shares(only.requests))
     else:
         written["containers"] = [
@@ -218,6 +220,7 @@ def _pod(pod: Pod) -> Json:
                     else {}
                 ),
                 "requests": _amounts(container.requests),
+                **_limits(container),
                 **_shares(container.requests),
             }
             for container in spec.containers
@@ -227,6 +230,8 @@ def _pod(pod: Pod) -> Json:
         if spec.locality:
             written["cpuLocality"] = [wish.value for wish in spec.locality]
         written.update(_exclusive(spec))
+    if spec.constrained_burst:
+        written["cpuBindPolicy"] = PodBind.CONSTRAINED_BURST.value
     if spec.alignment is not AlignmentPolicy.NONE:
         written["numaPolicy"] = spec.alignment.value
     if spec.scope is not None:
@@ -260,11 +265,19 @@ def _exclusive(spec: PodSpec) -> Json:
     return {"cpuExclusivePolicy": spec.exclusive.value}
 
 
+def _cpus(milli: int) -> int | str:
+    return f"{milli}m" if milli % 1000 else milli // 1000
+
+
+def _limits(container: Container) -> Json:
+    limit = container.cpu_limit_milli
+    return {} if limit is None else {"limits": {"cpu": _cpus(limit)}}
+
+
 def _amounts(resources: Resources) -> Json:
     written: Json = {}
     if resources.cpu_milli:
-        whole = resources.cpu_milli % 1000 == 0
-        written["cpu"] = resources.cpu_milli // 1000 if whole else f"{resources.cpu_milli}m"
+        written["cpu"] = _cpus(resources.cpu_milli)
     if resources.memory_bytes:
         written["memory"] = format_bytes(resources.memory_bytes)
     for pages in resources.hugepages:
@@ -283,7 +296,7 @@ def _shares(resources: Resources) -> Json:
 def _running(running: RunningPod) -> Json:
     pod, placement = running.pod, running.placement
     written = {**_pod(pod), **_namespace(pod.namespace), "node": placement.node}
-    if pod.spec.qos.owns_cpus:
+    if pod.spec.qos.owns_cpus or pod.spec.constrained_burst:
         written["cpuset"] = format_cpu_list(placement.cpuset)
     if placement.memory_bytes:
         written["memory"] = {str(numa): format_bytes(size) for numa, size in placement.memory_bytes}

@@ -75,7 +75,8 @@ def _plain(problem: Problem, things: list[int]) -> bool:
     shapes = [problem.shapes[thing] for thing in things]
     policies = {fit.alignment for thing in things for fit in problem.fits[thing] if fit}
     return policies <= {AlignmentPolicy.NONE} and not any(
-        shape.owned_cpus or shape.devices or shape.shares or any(shape.pages) for shape in shapes
+        shape.owned_cpus or shape.burst_cpus or shape.devices or shape.shares or any(shape.pages)
+        for shape in shapes
     )
 
 
