@@ -7,6 +7,7 @@ Names, ids and units stay outside: `placer.state` builds a Problem from an insta
 from dataclasses import dataclass, field
 from enum import IntEnum
 
+from placer_models.burst import Burst
 from placer_models.container_fit import ContainerFit
 from placer_models.goals import Tier, before_links, tiers_for
 from placer_models.joint_fit import JointFit
@@ -50,8 +51,7 @@ class Cell:
         pages: Free hugepages of each of the Problem's page sizes.
         held: How strongly running pods under NUMANodeLevel keep others of the policy
             off; None where there is none.
-        reserved: CPUs of the shared pool that no pod may own; counted only where some
-            pod is under ConstrainedBurst.
+        reserved: CPUs of the shared pool that no pod may own; counted where Bursts are.
 
     """
 
@@ -60,22 +60,6 @@ class Cell:
     pages: tuple[int, ...] = ()
     held: Strength | None = None
     reserved: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Burst:
-    """A pod under ConstrainedBurst on a node.
-
-    Attributes:
-        cells: Of its NUMA nodes, ascending.
-        milli: Its CPU request.
-        cpus: CPUs of the shared pool that it needs on them.
-
-    """
-
-    cells: tuple[int, ...]
-    milli: int
-    cpus: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,14 +179,6 @@ class NodeState:
     strategy: CellStrategy | None = None
     bursts: tuple[Burst, ...] = ()
 
-    def pool_in(self, cell: int) -> int:
-        """Return how many CPUs of a cell are in the shared pool, reserved ones included.
-
-        Right where the cells count reserved CPUs.
-        """
-        free = sum(c.cores * c.free for c in self.cores if c.cell == cell)
-        return free + self.cells[cell].reserved
-
     def bank(self, device_type: str) -> DeviceBank | None:
         """Return the bank of the type, if the node has such devices."""
         return next((bank for bank in self.banks if bank.type == device_type), None)
@@ -229,8 +205,7 @@ class Shape:
         extended: Of each extended resource of the Problem.
         apart: The exclusive policy; NONE also where the bind policy sees to it.
         apart_required: It may not be broken.
-        burst_cpus: CPUs of the shared pool that the pod needs on its NUMA nodes under
-            ConstrainedBurst; 0: it is not.
+        burst_cpus: As in Burst; 0: the pod is not under ConstrainedBurst.
 
     """
 

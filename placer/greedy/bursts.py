@@ -2,7 +2,8 @@
 
 from placer.greedy.residual import Residual, free_threads
 from placer.state.burst import requests_fit
-from placer_models.problem import Burst, Shape
+from placer_models.burst import Burst
+from placer_models.problem import Shape
 
 
 def bursts_with(

@@ -4,10 +4,11 @@ from dataclasses import dataclass
 from operator import le
 from typing import NamedTuple
 
+from placer_models.burst import Burst
 from placer_models.links import Board
 from placer_models.numa_strategy import CellStrategy
 from placer_models.policy import Strength
-from placer_models.problem import Burst, Choice, CoreTake, Cut, NodeState, Shape
+from placer_models.problem import Choice, CoreTake, Cut, NodeState, Shape
 from placer_models.shares import ShareTake, Slot
 
 NO_CORES = CoreTake()

@@ -5,9 +5,10 @@ from dataclasses import replace
 
 from placer.state.account import Account
 from placer.state.burst import cpus_by_numa_node
+from placer_models.burst import Burst
 from placer_models.cluster import Node
 from placer_models.pod import PodSpec
-from placer_models.problem import Burst, NodeState
+from placer_models.problem import NodeState
 
 
 def with_bursts(

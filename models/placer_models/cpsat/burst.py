@@ -2,6 +2,7 @@
 
 from ortools.sat.python.cp_model import CpModel, LinearExpr
 
+from placer_models.cpsat.burst_seats import pool_in
 from placer_models.cpsat.expression import Expression
 from placer_models.cpsat.variables import Decisions, Seat
 from placer_models.problem import NodeState, Problem
@@ -16,8 +17,8 @@ def a_burst_pod_has_a_pool_for_its_limit(model: CpModel, problem: Problem, x: De
                 continue
             model.add(LinearExpr.sum(list(seat.burst.cpus)) >= seat.shape.burst_cpus * seat.count)
             for cell, (used, cpus) in enumerate(zip(seat.burst.used, seat.burst.cpus, strict=True)):
-                if node.pool_in(cell) and node.cells[cell].numa_node is not None:
-                    model.add(cpus <= node.pool_in(cell) - owned[cell])
+                if pool_in(node, cell) and node.cells[cell].numa_node is not None:
+                    model.add(cpus <= pool_in(node, cell) - owned[cell])
                     model.add(cpus <= seat.shape.burst_cpus * used)
                     model.add(used <= cpus)
                     model.add(used <= seat.count)
@@ -28,7 +29,7 @@ def owners_leave_running_bursts_their_limit(model: CpModel, problem: Problem, x:
     for node, seats in zip(problem.nodes, x.on_node, strict=True):
         for burst in node.bursts:
             owned = [_owned(node, seats, cell) for cell in burst.cells]
-            pools = [node.pool_in(cell) for cell in burst.cells]
+            pools = [pool_in(node, cell) for cell in burst.cells]
             model.add(LinearExpr.sum(owned) <= sum(pools) - burst.cpus)
             for here, pool in zip(owned, pools, strict=True):
                 if pool:
@@ -65,7 +66,7 @@ def requests_of_burst_pods_fit_their_cells(model: CpModel, problem: Problem, x: 
             for cell, part in zip(burst.cells, parts, strict=True):
                 in_cell[cell].append(part)
         for cell, amounts in enumerate(in_cell):
-            free = node.pool_in(cell) - node.cells[cell].reserved
+            free = pool_in(node, cell) - node.cells[cell].reserved
             if amounts:
                 asked = LinearExpr.sum(amounts)
                 model.add(asked + 1000 * _owned(node, seats, cell) <= 1000 * free)

@@ -30,7 +30,7 @@ def burst_seat(model: CpModel, node: NodeState, shape: Shape, name: str) -> Burs
     if not shape.burst_cpus:
         return None
     most = [
-        0 if cell.numa_node is None else min(shape.burst_cpus, node.pool_in(i))
+        0 if cell.numa_node is None else min(shape.burst_cpus, pool_in(node, i))
         for i, cell in enumerate(node.cells)
     ]
     return BurstSeat(
@@ -49,6 +49,12 @@ def burst_seat(model: CpModel, node: NodeState, shape: Shape, name: str) -> Burs
             for i, cpus in enumerate(most)
         ),
     )
+
+
+def pool_in(node: NodeState, cell: int) -> int:
+    """Return how many CPUs of a cell are in the shared pool, reserved ones included."""
+    free = sum(c.cores * c.free for c in node.cores if c.cell == cell)
+    return free + node.cells[cell].reserved
 
 
 def needed_cells(cpus: Sequence[int], milli: Sequence[int], limit: int) -> tuple[int, ...]:

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from placer_models.instance.faults import Faults, Place
-from placer_models.instance.schema import PodBind, SpecPart
+from placer_models.instance.fields import PodBind
+from placer_models.instance.schema import SpecPart
 from placer_models.pod import Container
 from placer_models.policy import AlignmentPolicy, BindPolicy, QosClass
 

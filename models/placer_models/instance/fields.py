@@ -1,6 +1,7 @@
 """Types of single fields in files: what text they take, said in their own words."""
 
 import re
+from enum import StrEnum
 from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
@@ -110,6 +111,16 @@ Alignment = Annotated[
     ),
 ]
 """In Kubernetes' spelling or the kubelet's (``single-numa-node``)."""
+
+
+class PodBind(StrEnum):
+    """The bind policies of a pod that own CPUs, and the one of pods in the shared pool."""
+
+    DEFAULT = BindPolicy.DEFAULT.value
+    FULL_PCPUS = BindPolicy.FULL_PCPUS.value
+    SPREAD_BY_PCPUS = BindPolicy.SPREAD_BY_PCPUS.value
+    CONSTRAINED_BURST = "ConstrainedBurst"
+
 
 NodeBind = Annotated[
     NodeBindPolicy,

@@ -1,6 +1,5 @@
 """The schema of an instance file: which fields there are, and their types."""
 
-from enum import StrEnum
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, ConfigDict, Field, model_validator
@@ -23,6 +22,7 @@ from placer_models.instance.fields import (
     Pages,
     Part,
     Percent,
+    PodBind,
     Priority,
     Switch,
 )
@@ -31,7 +31,6 @@ from placer_models.instance.machine_schema import MachineFile
 from placer_models.pod import ContainerRole
 from placer_models.policy import (
     AlignmentScope,
-    BindPolicy,
     DeviceScope,
     JointScope,
     NumaStrategy,
@@ -123,15 +122,6 @@ class ContainerPart(Part):
     requests: Amounts = Field(default_factory=dict)
     limits: Amounts = Field(default_factory=dict)
     shares: tuple[SharePart, ...] = ()
-
-
-class PodBind(StrEnum):
-    """The bind policies of a pod that own CPUs, and the one of pods in the shared pool."""
-
-    DEFAULT = BindPolicy.DEFAULT.value
-    FULL_PCPUS = BindPolicy.FULL_PCPUS.value
-    SPREAD_BY_PCPUS = BindPolicy.SPREAD_BY_PCPUS.value
-    CONSTRAINED_BURST = "ConstrainedBurst"
 
 
 class BindPart(Part):

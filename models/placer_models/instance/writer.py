@@ -9,12 +9,13 @@ import yaml
 from placer_models.cluster import Instance, Machine, Node, RunningPod
 from placer_models.cpuset import format_cpu_list
 from placer_models.instance.affinity import write_affinity
+from placer_models.instance.fields import PodBind
 from placer_models.instance.functions import selectors_to_dict
 from placer_models.instance.joint import joint_to_dict
 from placer_models.instance.machine_partitions import write_partitions
 from placer_models.instance.machine_writer import Json, machine_to_dict
 from placer_models.instance.pods import ONLY_CONTAINER
-from placer_models.instance.schema import API_VERSION, PodBind
+from placer_models.instance.schema import API_VERSION
 from placer_models.instance.shares import in_order, share_to_dict
 from placer_models.network import NODE_LEVEL, Grouping
 from placer_models.placement import DeviceGrant
