@@ -11,6 +11,7 @@ from placer_models.cpuset import MAX_CPU_ID, parse_cpu_list
 from placer_models.instance.errors import shown
 from placer_models.policy import (
     AlignmentPolicy,
+    BindPolicy,
     ExclusivePolicy,
     Locality,
     NodeBindPolicy,
