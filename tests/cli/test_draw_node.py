@@ -9,7 +9,14 @@ from placer_cli.draw.node import draw_node
 from placer_cli.draw.residents import residents_of
 from placer_models.cluster import Instance, Node
 from placer_models.placement import DeviceGrant, Placement
-from placer_models.policy import Locality, NodeBindPolicy, NumaStrategy, QosClass
+from placer_models.policy import (
+    AlignmentScope,
+    Locality,
+    NodeBindPolicy,
+    NumaStrategy,
+    PartitionPolicy,
+    QosClass,
+)
 
 
 def drawn(instance: Instance, placement: Placement, name: str = "gpu-00", width: int = 80) -> str:
@@ -122,7 +129,7 @@ def test_more_owners_than_letters_have_two_each() -> None:
     assert "BH p-59" in words(text)
 
 
-def test_the_headline_says_what_the_node_asks_of_cpus() -> None:
+def test_the_headline_says_what_the_node_asks() -> None:
     """
     Its policies stand beside its name.
     """
@@ -132,12 +139,18 @@ def test_the_headline_says_what_the_node_asks_of_cpus() -> None:
         cpu_bind=NodeBindPolicy.FULL_PCPUS_ONLY,
         numa_strategy=NumaStrategy.MOST_ALLOCATED,
         locality=tuple(Locality),
+        scope=AlignmentScope.CONTAINER,
+        partition_policy=PartitionPolicy.HONOR,
+        offered=True,
     )
     text = words(drawn(replace(instance, nodes=(node, *instance.nodes[1:])), placement, node.name))
 
     assert "CPU bind policy FullPCPUsOnly" in text
     assert "NUMA strategy MostAllocated" in text
     assert "CPU locality Package, LLC" in text
+    assert "NUMA policy Restricted for each container" in text
+    assert "GPU partition policy Honor" in text
+    assert "offered" in text
 
 
 def test_what_a_pod_got_is_said_on_narrow_pages_too() -> None:

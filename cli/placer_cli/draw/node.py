@@ -20,7 +20,7 @@ from placer_cli.draw.threads import Cell
 from placer_cli.draw.words import count, cpus, memory
 from placer_models.cluster import Node
 from placer_models.device import GPU, Device
-from placer_models.policy import AlignmentPolicy, NodeBindPolicy, QosClass
+from placer_models.policy import AlignmentPolicy, AlignmentScope, NodeBindPolicy, QosClass
 from placer_models.topology import Cpu, NumaNode
 
 MEMORY_COLUMNS = 24
@@ -92,13 +92,18 @@ class _Claims:
 def _headline(node: Node, canvas: Canvas) -> Text:
     facts = [f"{key}={value}" for key, value in node.labels]
     if node.alignment is not AlignmentPolicy.NONE:
-        facts.append(f"NUMA policy {node.alignment}")
+        each = " for each container" if node.scope is AlignmentScope.CONTAINER else ""
+        facts.append(f"NUMA policy {node.alignment}{each}")
     if node.cpu_bind is not NodeBindPolicy.NONE:
         facts.append(f"CPU bind policy {node.cpu_bind}")
     if node.numa_strategy is not None:
         facts.append(f"NUMA strategy {node.numa_strategy}")
     if node.locality:
         facts.append(f"CPU locality {', '.join(node.locality)}")
+    if node.partition_policy is not None:
+        facts.append(f"GPU partition policy {node.partition_policy}")
+    if node.offered:
+        facts.append("offered")
     pieces = [Text.assemble((node.name, STRONG), f"  {node.machine.title}")]
     pieces += [Text(fact, QUIET) for fact in facts]
     if node.cordoned:

@@ -205,6 +205,8 @@ def check_extended(name: str) -> None:
         raise ValueError(later)
     if name in (CPU, MEMORY, *GPU_NAMES) or name.startswith(PREFIX) or share_name(name):
         raise ValueError(f"{shown(name)} is what a machine has; take another name")
+    if is_instance(device_type_of(name)):
+        raise ValueError(f"{shown(name)} is cut out of a GPU; say by 'mig' which are in MIG mode")
     if not _TYPE_NAME.fullmatch(name):
         raise ValueError(
             f"{shown(name)} is no name of a resource; expected such as example.com/licences"
