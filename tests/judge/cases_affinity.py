@@ -6,11 +6,12 @@ from judge.hand import ALL_CPUS, Case, node, placed, pod, put, world
 from placer_models.affinity import AffinityTerm
 from placer_models.placement import PodPlacement
 from placer_models.pod import Pod
-from placer_models.policy import QosClass
+from placer_models.policy import QosClass, Strength
 
 NODES = (node("n"), node("m"))
 WITH_DB = AffinityTerm((("app", "db"),))
 NOT_WITH_DB = AffinityTerm((("app", "db"),), apart=True)
+WISH_NO_DB = replace(NOT_WITH_DB, strength=Strength.PREFERRED)
 
 
 def app(name: str, kind: str, *terms: AffinityTerm) -> Pod:
@@ -95,5 +96,13 @@ AFFINITY_CASES = (
         world(ALOOF, OTHER_DB, nodes=NODES),
         good=placed(on("aloof", "n"), on("other", "m")),
         bad=placed(on("aloof", "n"), on("other", "n")),
+    ),
+    Case(
+        "anti-affinity",
+        "what a running pod only prefers keeps nobody off",
+        world(DB, nodes=NODES, running=[(app("r", "web", WISH_NO_DB), on("r", "m"))]),
+        good=placed(on("db", "m")),
+        bad=placed(on("db", "m")),
+        bad_world=world(DB, nodes=NODES, running=[(app("r", "web", NOT_WITH_DB), on("r", "m"))]),
     ),
 )

@@ -90,4 +90,18 @@ MIG_CASES = (
         good=placed(put("a", ALL_CPUS, gpus=[2])),
         bad=placed(put("a", ALL_CPUS, gpus=[1])),
     ),
+    Case(
+        "mig",
+        "who is new is not blamed for running pods that overlap",
+        world(
+            asks_for("a", _1g_5gb=1),
+            nodes=[CUT],
+            running=[
+                (asks_for("r", _4g_20gb=1), has("r", ("4g.20gb", 0))),
+                (asks_for("s", _1g_5gb=1), has("s", ("1g.5gb", 3))),
+            ],
+        ),
+        good=placed(has("a", ("1g.5gb", 4))),
+        bad=placed(has("a", ("1g.5gb", 2))),
+    ),
 )

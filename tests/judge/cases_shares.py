@@ -129,4 +129,18 @@ SHARE_CASES = (
         good=placed(holds("a", {0: HALF})),
         bad=placed(holds("a", {0: None})),
     ),
+    Case(
+        "device-share",
+        "running pods may hold more than there is; who adds to it is blamed",
+        world(
+            sharing("a", HALF),
+            nodes=NODES,
+            running=[
+                (sharing("r", HALF), holds("r", {0: HALF})),
+                (sharing("s", A_BIT_MORE), holds("s", {0: A_BIT_MORE})),
+            ],
+        ),
+        good=placed(holds("a", {1: HALF})),
+        bad=placed(holds("a", {0: HALF})),
+    ),
 )
