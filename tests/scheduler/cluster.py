@@ -91,6 +91,13 @@ def check_fresh_count(scheduler: Scheduler) -> None:
     assert counted == len(keys)
 
 
+def _on_its_numa_nodes(node: Node, cpuset: CpuSet) -> CpuSet:
+    """Return the CPUs of the NUMA nodes that the cpuset touches."""
+    cpus = node.machine.topology.cpus
+    touched = {cpu.numa_node for cpu in cpus if cpu.id in cpuset}
+    return frozenset(cpu.id for cpu in cpus if cpu.numa_node in touched)
+
+
 def _check_node(scheduler: Scheduler, node: Node, here: list[RunningPod]) -> None:
     account = scheduler.account_of(node.name)
     free_pools = pools(node, [(r.pod, r.placement) for r in here])
@@ -107,8 +114,11 @@ def _check_node(scheduler: Scheduler, node: Node, here: list[RunningPod]) -> Non
         if qos.owns_cpus:
             owned |= place.cpuset
         else:
-            assert place.cpuset == free_pools[qos]
-            assert all(container.cpuset == free_pools[qos] for container in place.containers)
+            pool = free_pools[qos]
+            if runner.pod.spec.constrained_burst:
+                pool &= _on_its_numa_nodes(node, place.cpuset)
+            assert place.cpuset == pool
+            assert all(container.cpuset == pool for container in place.containers)
         for numa_node, size in place.memory_bytes:
             if numa_node in memory:
                 memory[numa_node] -= size
