@@ -179,9 +179,9 @@ def _empty(stay: Stay, good: Good, cells: Sequence[Place]) -> list[int] | None:
         allocatable = node.machine.topology.online - node.reserved_cpus
         homes: list[Place] = [node.machine.topology.cpu[cpu].numa_node for cpu in allocatable]
     elif good == MEMORY:
-        return [node.memory_bytes_in().get(cell, 0) for cell in cells]  # type: ignore[call-overload]
+        return [node.memory_bytes_in().get(cell, 0) for cell in cells]
     elif isinstance(good, int):
-        return [node.pages_in().get((cell, good), 0) for cell in cells]  # type: ignore[call-overload]
+        return [node.pages_in().get((cell, good), 0) for cell in cells]
     else:
         homes = [d.numa_node for d in node.devices if d.type == good and node.is_healthy(d)]
         if None in homes:
@@ -295,10 +295,10 @@ def _placed(
         parts[i] = ContainerPlacement(
             containers[i].name,
             cpus if asks else stay.cpus,
-            tuple(sorted((n, a) for n, a in share.get(MEMORY, {}).items())),  # type: ignore[misc]
+            tuple(sorted((n, a) for n, a in share.get(MEMORY, {}).items())),
             tuple(
                 sorted(
-                    (n, size, a)  # type: ignore[misc]
+                    (n, size, a)
                     for size, rows in share.items()
                     if isinstance(size, int) and size != MEMORY
                     for n, a in rows.items()

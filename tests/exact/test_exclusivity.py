@@ -154,8 +154,8 @@ def test_the_reason_names_the_rule(policy: object, rule: str) -> None:
     """
     found = answer(
         node(cores=1, threads=2),
-        apart("a", policy),  # type: ignore[arg-type]
-        running=((apart("r", policy, required=True), {0}),),  # type: ignore[arg-type]
+        apart("a", policy),
+        running=((apart("r", policy, required=True), {0}),),
     )
 
     assert rule in str(found)

@@ -221,7 +221,7 @@ def test_greedy_tries_no_cells_where_no_choice_exists(monkeypatch: pytest.Monkey
 
     def counted(*args: object) -> object:
         tried.append(args)
-        return pick_devices(*args)  # type: ignore[arg-type]
+        return pick_devices(*args)
 
     monkeypatch.setattr(chooser, "pick_devices", counted)
     pod = wanting("a", 2, 1)

@@ -33,7 +33,7 @@ def test_ten_tenths_fill_a_device_and_an_eleventh_does_not_fit(options: object) 
         decision = scheduler.place(
             batch(sharing(f"p{i}", TENTH)),
             DEADLINE_S,
-            options=options,  # type: ignore[arg-type]
+            options=options,
         )
         assert len(decision.placement.pods) == 1
         check_fresh_count(scheduler)

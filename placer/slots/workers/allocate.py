@@ -6,11 +6,12 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from placer.search.options import SolveOptions
+from placer.search.packing.bins import Counts
 from placer.search.solver import solve
 from placer.slots.resources import Amounts, Profile, add
 from placer.slots.workers.as_instance import SlotProblem, enough_offers, slot_problem
 from placer.slots.workers.in_order import InOrder
-from placer.slots.workers.packing import Counts, open_workers, packing_of
+from placer.slots.workers.packing import open_workers, packing_of
 from placer.slots.workers.reserve import least_new_workers, stock_of, workers_short
 from placer.slots.workers.words import Allocation, Grant, JobNeeds, Matching, Workers
 from placer_models.goals import OPENED

@@ -4,7 +4,8 @@ import heapq
 from collections.abc import Iterable
 from fractions import Fraction
 
-from placer.slots.workers.packing import Filling, Packing, Vector
+from placer.search.packing.bins import Filling, Vector
+from placer.slots.workers.packing import WorkerPacking
 from placer.slots.workers.words import Matching
 
 
@@ -17,7 +18,7 @@ class InOrder:
 
     """
 
-    def __init__(self, packing: Packing, running: int) -> None:
+    def __init__(self, packing: WorkerPacking, running: int) -> None:
         self._packing = packing
         self._running = running
         self._rooms = [bin.room for bin in packing.bins]
@@ -77,7 +78,7 @@ class InOrder:
 
     def _utilization(self, number: int) -> Fraction:
         """Return the larger share in use, of CPUs and of memory; nothing else counts."""
-        total, room = self._packing.bin(number).total, self._rooms[number]
+        total, room = self._packing.total(number), self._rooms[number]
         return max(
             _used(total[:1], room[:1]),
             _used(total[1:_MEMORIES_END], room[1:_MEMORIES_END]),
