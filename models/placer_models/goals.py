@@ -47,9 +47,6 @@ USABLE_SET_SIZES = (1, 2, 4, 8)
 OPENED = Tier("opened", "new nodes opened", Sense.MINIMISE)
 """Offered nodes that pods come to: who has to be bought or started (F27)."""
 
-MOVES = Tier("moves", "running pods moved", Sense.MINIMISE)
-"""Tier 2. Running pods that the answer puts elsewhere, where a budget allows moves (G5)."""
-
 SHARED_CORES = Tier("exclusivity.cores", "shared cores", Sense.MINIMISE)
 """Over cores: new pods on it that count as PCPULevel, less one if no running pod on it
 does (C9). Where the policy is required the pod is alone, so it is the wishes that count."""
@@ -136,7 +133,6 @@ ALWAYS = (ALIGNMENT, BIND, POD_PAIR_MINIMUM, POD_PAIR_SUM, GANG_PAIR_SUM, USABLE
 
 _AFTER_PLACED = (
     OPENED,
-    MOVES,
     SHARED_CORES,
     SHARED_NUMA_NODES,
     AFFINITY,
