@@ -62,6 +62,13 @@ OWNED_CASES = (
         bad=placed(put("a", "2-3")),
     ),
     Case(
+        "cpu-exclusive",
+        "who is new is not blamed for CPUs that two running pods own",
+        world(pod("a", 2), running=[(pod(name, 1, qos=LSE), put(name, "2")) for name in "rs"]),
+        good=placed(put("a", "3-4")),
+        bad=placed(put("a", "2-3")),
+    ),
+    Case(
         "cpu-bind",
         "FullPCPUs takes whole cores",
         world(pod("a", 4, bind=FULL, required=True)),

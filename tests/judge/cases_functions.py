@@ -38,6 +38,12 @@ def sharing(name: str, wish: FunctionSelector | None = OF_A) -> Pod:
     return replace(one, spec=replace(one.spec, containers=containers, functions=functions))
 
 
+def wanting_all(name: str) -> Pod:
+    """Return a pod that takes a NIC whole, though it names virtual functions."""
+    one = pod(name, nics=1, qos=QosClass.LS)
+    return replace(one, spec=replace(one.spec, functions=(("rdma", OF_A),)))
+
+
 def held(name: str, *functions: int, nic: int = 0) -> PodPlacement:
     """Return the pod with a share of a NIC and virtual functions of it."""
     grant = DeviceGrant("rdma", nic, share=SHARE, vfs=functions)
@@ -102,5 +108,23 @@ FUNCTION_CASES = (
         world(sharing("a"), nodes=HERE, running=[(sharing("r"), held("r", 0))]),
         good=placed(held("a", 1)),
         bad=placed(held("a", 0)),
+    ),
+    Case(
+        "device-functions",
+        "who is new is not blamed for a virtual function that two running pods hold",
+        world(
+            sharing("a"),
+            nodes=HERE,
+            running=[(sharing("r"), held("r", 0)), (sharing("s"), held("s", 0))],
+        ),
+        good=placed(held("a", 1)),
+        bad=placed(held("a", 0)),
+    ),
+    Case(
+        "device-functions",
+        "a whole device comes with none, whatever its pod wants of shares",
+        world(wanting_all("a"), nodes=HERE),
+        good=placed(replace(put("a", ALL_CPUS), devices=(DeviceGrant("rdma", 0),))),
+        bad=placed(replace(put("a", ALL_CPUS), devices=(DeviceGrant("rdma", 0, vfs=(0,)),))),
     ),
 )

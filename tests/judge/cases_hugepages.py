@@ -58,6 +58,17 @@ HUGEPAGES_CASES = (
     ),
     Case(
         "hugepages",
+        "who is new is not blamed for a NUMA node that running pods overfill",
+        world(
+            asks_pages("a", 1),
+            nodes=[PAGED],
+            running=[(asks_pages("r", 3), holds("r", (0, 1, 3)))],
+        ),
+        good=placed(holds("a", (0, 1, 0), (1, 1, 1))),
+        bad=placed(holds("a", (0, 1, 1))),
+    ),
+    Case(
+        "hugepages",
         "no amount is below 0",
         world(asks_pages("a", 1), nodes=[PAGED]),
         good=placed(holds("a", (0, 1, 1))),

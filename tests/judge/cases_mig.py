@@ -104,4 +104,11 @@ MIG_CASES = (
         good=placed(has("a", ("1g.5gb", 4))),
         bad=placed(has("a", ("1g.5gb", 2))),
     ),
+    Case(
+        "device-exclusive",
+        "one and the same instance twice is no overlap of two",
+        world(asks_for("a", _1g_5gb=1), asks_for("b", _1g_5gb=1), nodes=[CUT]),
+        good=placed(has("a", ("1g.5gb", 3)), has("b", ("1g.5gb", 4))),
+        bad=placed(has("a", ("1g.5gb", 3)), has("b", ("1g.5gb", 3))),
+    ),
 )

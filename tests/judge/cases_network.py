@@ -11,12 +11,13 @@ NODES = (
     node("b", domains={"rack": "r1", "block": "x"}),
     node("c", domains={"rack": "r2", "block": "x"}),
     node("d"),
+    node("e"),
 )
 MEMBERS = tuple(pod(f"m{i}", qos=QosClass.LS) for i in range(4))
 
 
 def asking(*rules: LevelRule) -> Instance:
-    """Return a gang of four, each node in a rack but the last."""
+    """Return a gang of four, each node in a rack but the last two."""
     return world(gang("g", *MEMBERS, levels=rules), nodes=NODES)
 
 

@@ -110,6 +110,16 @@ DEVICE_CASES = (
         bad=placed(put("a", ALL_CPUS, gpus=[0])),
     ),
     Case(
+        "device-exclusive",
+        "who is new is not blamed for a device that two running pods hold",
+        world(
+            ONE_GPU,
+            running=[(pod(name, gpus=1, qos=LS), put(name, ALL_CPUS, gpus=[0])) for name in "rs"],
+        ),
+        good=placed(put("a", ALL_CPUS, gpus=[1])),
+        bad=placed(put("a", ALL_CPUS, gpus=[0])),
+    ),
+    Case(
         "device-count",
         "a pod holds as many as it asks for",
         world(pod("a", gpus=2, qos=LS)),

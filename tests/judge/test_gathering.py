@@ -19,6 +19,8 @@ GATHER, SPREAD, WISH = Grouping.GATHER, Grouping.SPREAD, Strength.PREFERRED
         (LevelRule("rack", GATHER, WISH), "abab", 0),
         (LevelRule("rack", GATHER, WISH), "abc", 1),
         (LevelRule("rack", GATHER, WISH), "abcd", 2),  # d is in no rack: one of its own
+        (LevelRule("rack", GATHER, WISH), "dede", 1),  # nor do d and e share one
+        (LevelRule("rack", SPREAD, WISH, 1), "aded", 1),
         (LevelRule("node", GATHER, WISH), "abcd", 3),
         (LevelRule("rack", SPREAD, WISH, 2), "abcc", 0),
         (LevelRule("rack", SPREAD, WISH, 1), "abcc", 2),

@@ -139,3 +139,13 @@ def test_a_pod_goes_where_the_strategy_wants_it(
     used = {MACHINE.topology.cpu[cpu].numa_node for cpu in answer.placement.pods[0].cpuset}
     assert used in homes
     assert {t.tier: t.value for t in answer.tiers}[NUMA_STRATEGY] < BEYOND
+
+
+@pytest.mark.parametrize("strategy", NumaStrategy)
+def test_one_numa_node_is_no_choice(strategy: NumaStrategy) -> None:
+    """
+    Where only one NUMA node has CPUs to give, no strategy has anything against two pods there.
+    """
+    instance = on(strategy, pod("a", 2), pod("b", 2), reserved="8-23")
+
+    assert value(instance, put("a", "0-1"), put("b", "2-3")) == 0
