@@ -1,7 +1,7 @@
 """Reads any input document: tells kinds apart, and finds machines by name or path."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from placer_models.cluster import Instance, Machine
@@ -31,7 +31,11 @@ _NO_NAME = re.compile(r"[^A-Za-z0-9._-]+")
 _TOPO_HEADER = re.compile(r"\bGPU *#?\d+\b")
 
 
-def load_instance(paths: Sequence[Path]) -> Instance:
+OnFile = Callable[[Path], object]
+"""Is told of each further file that an instance leads to, such as a machine's."""
+
+
+def load_instance(paths: Sequence[Path], on_file: OnFile | None = None) -> Instance:
     """Return the instance that the files make together; ``-`` is standard input.
 
     Nodes may stand in one file and pods in another, machines in a third.
@@ -40,7 +44,7 @@ def load_instance(paths: Sequence[Path]) -> Instance:
         InputError: Something is wrong; one message, for the first fault.
 
     """
-    return _instance([document for path in paths for document in read_documents(path)])
+    return _instance([document for path in paths for document in read_documents(path)], on_file)
 
 
 def load_placement(path: Path) -> Placement:
@@ -68,7 +72,7 @@ def load_claimed(path: Path) -> tuple[Placement, Claims]:
     return placement_with_claims(documents[0])
 
 
-def load_any(path: Path) -> Instance | Placement | Machine:
+def load_any(path: Path, on_file: OnFile | None = None) -> Instance | Placement | Machine:
     """Return whatever the file holds: an instance, a placement or a machine.
 
     A machine may be a document of ours or the text of ``nvidia-smi topo -m``.
@@ -86,7 +90,7 @@ def load_any(path: Path) -> Instance | Placement | Machine:
         return placement_of(documents[0])
     if kinds == [MACHINE]:
         return machine_of(documents[0])
-    return _instance(documents)
+    return _instance(documents, on_file)
 
 
 def in_catalogue(machine: Machine) -> bool:
@@ -119,7 +123,7 @@ def load_machine_file(path: Path) -> Machine:
     return machine_of(documents[0])
 
 
-def _instance(documents: Sequence[Document]) -> Instance:
+def _instance(documents: Sequence[Document], on_file: OnFile | None) -> Instance:
     read: dict[Path, Machine] = {}
 
     def find(name: str, document: Document) -> Machine:
@@ -127,6 +131,8 @@ def _instance(documents: Sequence[Document]) -> Instance:
             return load_machine(name)
         path = document.folder / name
         if path not in read:
+            if on_file is not None:
+                on_file(path)
             read[path] = load_machine_file(path)
         return read[path]
 

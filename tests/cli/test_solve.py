@@ -202,6 +202,36 @@ def test_an_input_is_never_written_over(
     assert names_in(tmp_path) == ["folder", "link.yaml", "nodes.yaml", "pods.yaml"]
 
 
+@pytest.mark.parametrize(
+    ("command", "option"), [(["solve", *FAST], "--output"), (["show"], "--svg")]
+)
+@pytest.mark.parametrize("more", [(), ("pods.yaml",)])
+def test_a_machine_that_the_instance_names_is_never_written_over(
+    command: list[str],
+    option: str,
+    more: tuple[str, ...],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """
+    The file of a machine is an input too, though no argument names it.
+    """
+    head = "apiVersion: placer/v1\nkind: Instance\n"
+    topo = "\tGPU0\tGPU1\nGPU0\tX\tNV1\nGPU1\tNV1\tX\n"
+    machine = written(tmp_path, topo, "box.txt")
+    nodes = written(tmp_path, head + "nodes: [{name: a, machine: ./box.txt}]\n", "nodes.yaml")
+    written(tmp_path, head + "pods: [{name: p, requests: {gpu: 1}}]\n", "pods.yaml")
+    inputs = [nodes, *(str(tmp_path / name) for name in more)]
+
+    code = main([*command, *inputs, option, str(tmp_path / "." / "box.txt")])
+
+    captured = capsys.readouterr()
+    assert code == Exit.BAD_INPUT
+    assert f"{option} {machine} would write over the input {machine}; name" in captured.err
+    assert (captured.err.count("\n"), captured.out) == (1, "")
+    assert Path(machine).read_text() == topo
+
+
 LEFT = (Unplaced("huge", "default", None, ("never fits: 9 gpu of 8",)),)
 
 

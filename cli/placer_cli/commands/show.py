@@ -40,7 +40,9 @@ def show(
 ) -> None:
     """Draw a machine, or a cluster and its nodes with their owners."""
     refuse_inputs("--svg", svg, [*map(Path, what), *([placement] if placement else [])])
-    found = _load(what)
+    machine_files: list[Path] = []
+    found = _load(what, machine_files.append)
+    refuse_inputs("--svg", svg, machine_files)
     if isinstance(found, Machine):
         _only_for_instances(placement=placement, node=node)
         title, draw = found.name, _machine(found)
@@ -56,7 +58,7 @@ def show(
     console.print(draw(canvas_of(console)))
 
 
-def _load(what: Sequence[str]) -> Machine | Instance:
+def _load(what: Sequence[str], on_file: Callable[[Path], None]) -> Machine | Instance:
     """Read what is to be shown; a name of the catalogue goes before a file of that name."""
     from placer_models.machines.catalogue import load_machine, machine_names
 
@@ -72,13 +74,13 @@ def _load(what: Sequence[str]) -> Machine | Instance:
             "show one machine at a time, or the files of one instance"
         )
     if more:
-        return load_instance([Path(name) for name in what])
+        return load_instance([Path(name) for name in what], on_file)
     if name != "-" and not Path(name).exists():
         raise typer.BadParameter(
             f"'{name}' is neither a file nor a machine of the catalogue"
             f"{suggestion(name, machine_names())}; `placer machines` lists them"
         )
-    found = load_any(Path(name))
+    found = load_any(Path(name), on_file)
     if isinstance(found, Placement):
         raise typer.BadParameter(
             f"'{name}' is a placement: show its instance, with --placement {name}"

@@ -83,7 +83,9 @@ def solve(
 
     refuse_inputs("--output", output, instance)
     started_s = monotonic()
-    problem = load_instance(instance)
+    machine_files: list[Path] = []
+    problem = load_instance(instance, machine_files.append)
+    refuse_inputs("--output", output, machine_files)
     read_s = monotonic() - started_s
     options = SolveOptions(engine, time_limit, work_limit, seed=seed)
     if workers is not None:

@@ -7,7 +7,7 @@ import typer
 
 from placer_cli.console import out
 from placer_cli.exits import Exit
-from placer_cli.output import Format, document, replacing
+from placer_cli.output import Format, document, output_file, refuse_inputs, replacing
 
 slots_app = typer.Typer(
     no_args_is_help=True,
@@ -33,7 +33,8 @@ def compile_(
         Format.TABLE
     ),
     svg: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write the graph to FILE as SVG.")
+        Path | None,
+        typer.Option(parser=output_file, metavar="FILE", help="Write the graph to FILE as SVG."),
     ] = None,
 ) -> None:
     """Compile the job graph of FILE: chains, pipelined regions, groups, fractions, slots.
@@ -42,6 +43,7 @@ def compile_(
     """
     from placer.slots.file import compile_file
 
+    refuse_inputs("--svg", svg, [file])
     job = compile_file(file)
     if svg is not None:
         from placer_cli.slots.picture import job_svg
