@@ -5,8 +5,9 @@ from dataclasses import replace
 
 from judge.hand import ALL_CPUS, Case, asks, node, placed, put, world
 from placer_models.cpuset import parse_cpu_list
+from placer_models.device_share import DeviceShare
 from placer_models.placement import ContainerPlacement, DeviceGrant, PodPlacement
-from placer_models.pod import Container, ContainerRole, Pod, PodSpec, Resources
+from placer_models.pod import Container, ContainerRole, DeviceRequest, Pod, PodSpec, Resources
 from placer_models.policy import AlignmentPolicy, AlignmentScope, QosClass
 
 APP, INIT, SIDECAR = ContainerRole.APP, ContainerRole.INIT, ContainerRole.RESTARTABLE_INIT
@@ -45,6 +46,11 @@ def holding(place: PodPlacement, *parts: ContainerPlacement) -> PodPlacement:
 
 TWO = apart((APP, asks(memory=3)), (APP, asks(memory=3)))
 SPREAD = put("a", ALL_CPUS, memory={0: 3, 1: 3})
+SMALL = apart((APP, asks(memory=2)), (APP, asks(memory=2)))
+NEAR = put("a", ALL_CPUS, memory={0: 4})
+HALF = DeviceShare(percent=50)
+SHARING = Resources(devices=(DeviceRequest("gpu", 1, HALF),))
+SHARED = replace(put("a", ALL_CPUS), devices=(DeviceGrant("gpu", 0, share=HALF),))
 OWNERS = apart((APP, asks(2)), (APP, asks(2)), qos=LSR)
 REUSE = apart((INIT, asks(gpus=2)), (APP, asks(gpus=2)))
 GUARDED = apart((SIDECAR, asks(gpus=1)), (INIT, asks(gpus=1)), (APP, asks(gpus=1)))
@@ -89,6 +95,54 @@ CONTAINER_PART_CASES = (
         good=placed(holding(SPREAD, part(memory={0: 3}), part(memory={1: 3}))),
         bad=placed(holding(SPREAD, part(memory={0: 3}), part(memory={1: 3}))),
         bad_world=world(TWO, nodes=[replace(node(), scope=AlignmentScope.POD)]),
+    ),
+    Case(
+        "alignment",
+        "they agree on it even where both scopes would do",
+        world(SMALL, nodes=[replace(node(), scope=AlignmentScope.CONTAINER)]),
+        good=placed(holding(NEAR, part(memory={0: 2}), part(memory={0: 2}))),
+        bad=placed(holding(NEAR, part(memory={0: 2}), part(memory={0: 2}))),
+        bad_world=world(SMALL, nodes=[replace(node(), scope=AlignmentScope.POD)]),
+    ),
+    Case(
+        "alignment",
+        "where no policy holds they need not",
+        world(
+            apart((APP, asks(memory=2)), (APP, asks(memory=2)), policy=AlignmentPolicy.NONE),
+            nodes=[replace(node(), scope=AlignmentScope.POD)],
+        ),
+        good=placed(put("a", ALL_CPUS, memory={0: 4}, parts={"c0": ALL_CPUS, "c1": ALL_CPUS})),
+        bad=placed(holding(NEAR, part(memory={0: 2}), part(memory={0: 2}))),
+        bad_world=world(SMALL, nodes=[replace(node(), scope=AlignmentScope.POD)]),
+    ),
+    Case(
+        "alignment",
+        "the CPUs of an LS pod's containers float",
+        world(apart((APP, asks(1, memory=1)), (APP, asks(1, memory=1)))),
+        good=placed(
+            holding(
+                put("a", ALL_CPUS, memory={0: 1, 1: 1}), part(memory={0: 1}), part(memory={1: 1})
+            )
+        ),
+        bad=placed(
+            holding(put("a", "2-5", memory={1: 2}), part("2-3", {1: 1}), part("4-5", {1: 1}))
+        ),
+        bad_world=world(apart((APP, asks(2, memory=1)), (APP, asks(2, memory=1)), qos=LSR)),
+    ),
+    Case(
+        "alignment",
+        "a container that asks for no CPU runs on all of its pod's",
+        world(apart((APP, asks(2)), (APP, asks(2)), (APP, asks()), qos=LSR)),
+        good=placed(holding(put("a", "2-5"), part("2-3"), part("4-5"), part("2-5"))),
+        bad=placed(holding(put("a", "2-5"), part("2,4"), part("3,5"), part("2-5"))),
+    ),
+    Case(
+        "alignment",
+        "shares of devices are not parted among containers",
+        world(apart((APP, SHARING), scope=AlignmentScope.POD)),
+        good=placed(holding(SHARED, replace(part(), devices=SHARED.devices))),
+        bad=placed(holding(SHARED, replace(part(), devices=SHARED.devices))),
+        bad_world=world(apart((APP, SHARING))),
     ),
     Case(
         "container-parts",

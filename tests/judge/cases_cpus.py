@@ -126,6 +126,25 @@ POOL_CASES = (
     ),
     Case(
         "shared-pool",
+        "nobody owns the last CPU of a running LS pod",
+        world(pod("a", 8), running=[(pod("r", qos=LS), put("r", ALL_CPUS))]),
+        good=placed(put("a", "0-7")),
+        bad=placed(put("a", ALL_CPUS)),
+        bad_world=world(pod("a", 9), running=[(pod("r", qos=LS), put("r", ALL_CPUS))]),
+    ),
+    Case(
+        "shared-pool",
+        "who is new is not blamed for a running LS pod to which running pods leave no CPU",
+        world(
+            pod("a", qos=BE),
+            pod("b", qos=LS),
+            running=[(pod("r", 9), put("r", ALL_CPUS)), (pod("s", qos=LS), put("s", ""))],
+        ),
+        good=placed(put("a", ALL_CPUS)),
+        bad=placed(put("a", ALL_CPUS), put("b", "")),
+    ),
+    Case(
+        "shared-pool",
         "an LS pod's CPUs are the pool",
         world(pod("a", 1), pod("b", 1, qos=LS)),
         good=placed(put("a", "0"), put("b", "1-8")),
@@ -154,6 +173,26 @@ POOL_CASES = (
         good=placed(put("a", "0-7"), put("b", "8")),
         bad=placed(put("a", ALL_CPUS), put("b", "")),
         bad_world=world(pod("a", 9, qos=LSE), pod("b", qos=BE)),
+    ),
+    Case(
+        "be-pool",
+        "running LSE and BE pods may overfill the pool; only an LSE pod takes more of it",
+        world(
+            pod("a", 2),
+            running=[
+                (pod("r", 4, qos=LSE), put("r", "0-3")),
+                (pod("s", 6, qos=BE), put("s", "4-8")),
+            ],
+        ),
+        good=placed(put("a", "4-5")),
+        bad=placed(put("a", "4-5")),
+        bad_world=world(
+            pod("a", 2, qos=LSE),
+            running=[
+                (pod("r", 4, qos=LSE), put("r", "0-3")),
+                (pod("s", 6, qos=BE), put("s", "4-8")),
+            ],
+        ),
     ),
     Case(
         "be-pool",
@@ -201,6 +240,13 @@ CONTAINER_CASES = (
         world(pod("a", 2, beside=[Container("idle", asks())])),
         good=placed(put("a", "0-1", parts={"idle": "0-1", "app": "0-1"})),
         bad=placed(put("a", "0-1", parts={"idle": "", "app": "0-1"})),
+    ),
+    Case(
+        "containers",
+        "a pod that owns no CPUs has containers without any",
+        world(pod("a", memory=1)),
+        good=placed(put("a", memory={0: 1})),
+        bad=placed(put("a", memory={0: 1}, parts={"app": "0"})),
     ),
     Case(
         "containers",

@@ -40,6 +40,20 @@ HUGEPAGES_CASES = (
     ),
     Case(
         "hugepages",
+        "a pod holds no pages of a size that it does not ask for",
+        world(asks_pages("a", 1), nodes=[node(hugepages=((0, 1, 1), (0, 2, 1)))]),
+        good=placed(holds("a", (0, 1, 1))),
+        bad=placed(holds("a", (0, 1, 1), (0, 2, 1))),
+    ),
+    Case(
+        "hugepages",
+        "a NUMA node that has no pages gives none",
+        world(asks_pages("a", 1), nodes=[node(hugepages=((0, 1, 1),))]),
+        good=placed(holds("a", (0, 1, 1))),
+        bad=placed(holds("a", (1, 1, 1))),
+    ),
+    Case(
+        "hugepages",
         "a NUMA node gives no more pages than it has",
         world(asks_pages("a", 2), asks_pages("b", 1), nodes=[PAGED]),
         good=placed(holds("a", (0, 1, 2)), holds("b", (1, 1, 1))),
@@ -99,5 +113,23 @@ HUGEPAGES_CASES = (
         bad_world=world(
             asks_pages("a", 3, memory=2, alignment=AlignmentPolicy.RESTRICTED), nodes=[PAGED]
         ),
+    ),
+    Case(
+        "alignment",
+        "SingleNUMANode: no pages of a NUMA node do not use it",
+        world(asks_pages("a", 1, alignment=AlignmentPolicy.SINGLE_NUMA_NODE), nodes=[PAGED]),
+        good=placed(holds("a", (0, 1, 1), (1, 1, 0))),
+        bad=placed(holds("a", (0, 1, 1), (1, 1, 1))),
+        bad_world=world(
+            asks_pages("a", 2, alignment=AlignmentPolicy.SINGLE_NUMA_NODE), nodes=[PAGED]
+        ),
+    ),
+    Case(
+        "alignment",
+        "Restricted: hugepages alone need as many NUMA nodes as hold them",
+        world(asks_pages("a", 3, alignment=AlignmentPolicy.RESTRICTED), nodes=[PAGED]),
+        good=placed(holds("a", (0, 1, 2), (1, 1, 1))),
+        bad=placed(holds("a", (0, 1, 1), (1, 1, 1))),
+        bad_world=world(asks_pages("a", 2, alignment=AlignmentPolicy.RESTRICTED), nodes=[PAGED]),
     ),
 )

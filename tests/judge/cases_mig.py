@@ -5,7 +5,7 @@ GPU 0 of the machine is in MIG mode: instance minors are 0 to 7, its starts.
 
 from dataclasses import replace
 
-from judge.hand import ALL_CPUS, Case, node, placed, put, world
+from judge.hand import ALL_CPUS, Case, node, placed, pod, put, world
 from placer_models.placement import DeviceGrant, PodPlacement
 from placer_models.pod import Container, DeviceRequest, Pod, PodSpec, Resources
 from placer_models.policy import QosClass
@@ -110,5 +110,16 @@ MIG_CASES = (
         world(asks_for("a", _1g_5gb=1), asks_for("b", _1g_5gb=1), nodes=[CUT]),
         good=placed(has("a", ("1g.5gb", 3)), has("b", ("1g.5gb", 4))),
         bad=placed(has("a", ("1g.5gb", 3)), has("b", ("1g.5gb", 3))),
+    ),
+    Case(
+        "mig",
+        "a running pod that holds such a GPU whole has all of its slices and is not blamed",
+        world(
+            asks_for("a", _1g_5gb_me=1),
+            nodes=[CUT],
+            running=[(pod("r", gpus=1, qos=QosClass.LS), put("r", ALL_CPUS, gpus=[0]))],
+        ),
+        good=placed(has("a", ("1g.5gb.me", 8))),
+        bad=placed(has("a", ("1g.5gb.me", 6))),
     ),
 )

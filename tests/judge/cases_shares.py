@@ -143,4 +143,15 @@ SHARE_CASES = (
         good=placed(holds("a", {1: HALF})),
         bad=placed(holds("a", {0: HALF})),
     ),
+    Case(
+        "device-exclusive",
+        "nor is one that a running pod has whole",
+        world(
+            sharing("a", HALF),
+            nodes=NODES,
+            running=[(pod("r", gpus=1, qos=LS), put("r", ALL_CPUS, gpus=[0]))],
+        ),
+        good=placed(holds("a", {1: HALF})),
+        bad=placed(holds("a", {0: HALF})),
+    ),
 )

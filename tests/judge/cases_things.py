@@ -42,6 +42,16 @@ MEMORY_CASES = (
     ),
     Case(
         "memory",
+        "who takes nothing of a NUMA node that running pods overfill is not blamed",
+        world(
+            pod("a", memory=1, qos=LS),
+            running=[(pod("r", memory=5, qos=LS), put("r", ALL_CPUS, memory={0: 5}))],
+        ),
+        good=placed(put("a", ALL_CPUS, memory={0: 0, 1: 1})),
+        bad=placed(put("a", ALL_CPUS, memory={0: 1})),
+    ),
+    Case(
+        "memory",
         "a NUMA node that the machine has not gives nothing",
         world(pod("a", memory=1, qos=LS)),
         good=placed(put("a", ALL_CPUS, memory={1: 1})),
@@ -80,6 +90,19 @@ DEVICE_CASES = (
         world(ONE_GPU, nodes=[node(broken_gpus=[1])]),
         good=placed(put("a", ALL_CPUS, gpus=[2])),
         bad=placed(put("a", ALL_CPUS, gpus=[1])),
+    ),
+    Case(
+        "device-health",
+        "a broken NIC beside a GPU in MIG mode of the same number is not given out",
+        world(pod("a", nics=1, qos=LS), nodes=[replace(node(), mig=((0, "A100-40GB"),))]),
+        good=placed(put("a", ALL_CPUS, nics=[0])),
+        bad=placed(put("a", ALL_CPUS, nics=[0])),
+        bad_world=world(
+            pod("a", nics=1, qos=LS),
+            nodes=[
+                replace(node(), mig=((0, "A100-40GB"),), unhealthy=frozenset({("rdma", 0)})),
+            ],
+        ),
     ),
     Case(
         "device-health",
@@ -215,6 +238,30 @@ ALIGNMENT_CASES = (
         good=placed(put("a", "1-3,5")),
         bad=placed(put("a", "1-3,5")),
         bad_world=world(pod("a", 4, alignment=RESTRICTED), nodes=[node(reserved="0")]),
+    ),
+    Case(
+        "alignment",
+        "SingleNUMANode: what is none of a NUMA node's memory does not use it",
+        world(pod("a", memory=1, qos=LS, alignment=SINGLE)),
+        good=placed(put("a", ALL_CPUS, memory={0: 1, 1: 0})),
+        bad=placed(put("a", ALL_CPUS, memory={0: 1, 1: 1})),
+        bad_world=world(pod("a", memory=2, qos=LS, alignment=SINGLE)),
+    ),
+    Case(
+        "alignment",
+        "Restricted: the CPUs of an LS pod have no width",
+        world(pod("a", 5, memory=1, qos=LS, alignment=RESTRICTED)),
+        good=placed(put("a", ALL_CPUS, memory={1: 1})),
+        bad=placed(put("a", "0-4", memory={1: 1})),
+        bad_world=world(pod("a", 5, memory=1, alignment=RESTRICTED)),
+    ),
+    Case(
+        "alignment",
+        "Restricted: what is not asked for has no width",
+        world(pod("a", memory=5, alignment=RESTRICTED), pod("b", 5, alignment=RESTRICTED)),
+        good=placed(put("a", memory={0: 4, 1: 1}), put("b", "1-5")),
+        bad=placed(put("a", memory={0: 3, 1: 1})),
+        bad_world=world(pod("a", memory=4, alignment=RESTRICTED)),
     ),
     Case(
         "alignment",
