@@ -92,6 +92,22 @@ AFFINITY_CASES = (
     ),
     Case(
         "anti-affinity",
+        "but neither whom it does not mean, nor whom it wants with it",
+        world(app("a", "web"), nodes=NODES, running=[(SHY, on("shy", "n"))]),
+        good=placed(on("a", "n")),
+        bad=placed(on("db", "n")),
+        bad_world=world(DB, nodes=NODES, running=[(SHY, on("shy", "n"))]),
+    ),
+    Case(
+        "anti-affinity",
+        "a running pod that requires one near binds nobody",
+        world(DB, nodes=NODES, running=[(WEB, on("web", "n"))]),
+        good=placed(on("db", "n")),
+        bad=placed(on("db", "n")),
+        bad_world=world(DB, nodes=NODES, running=[(SHY, on("shy", "n"))]),
+    ),
+    Case(
+        "anti-affinity",
         "a pod that means its like is apart from it, not from itself",
         world(ALOOF, OTHER_DB, nodes=NODES),
         good=placed(on("aloof", "n"), on("other", "m")),

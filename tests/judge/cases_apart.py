@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from judge.cases_node_cpus import ARM_NODE
-from judge.hand import Case, placed, pod, put, world
+from judge.hand import MACHINE, Case, node, placed, pod, put, world
 from placer_models.pod import Pod
 from placer_models.policy import BindPolicy, ExclusivePolicy, QosClass, Strength
 
@@ -17,12 +17,30 @@ def apart(name: str, policy: ExclusivePolicy, cpu: int = 1, *, required: bool = 
     return replace(one, spec=replace(one.spec, exclusive=policy, exclusive_strength=strength))
 
 
+TOPOLOGY = MACHINE.topology
+HOMELESS = replace(
+    MACHINE,
+    topology=replace(
+        TOPOLOGY,
+        cpus=tuple(replace(c, numa_node=None) if c.core == 3 else c for c in TOPOLOGY.cpus),
+    ),
+)
+"""CPUs 6 to 8 belong to no NUMA node."""
+
+
 def unbound(one: Pod) -> Pod:
     """Return the pod with the bind policy that is everybody's."""
     return replace(one, spec=replace(one.spec, bind=BindPolicy.DEFAULT))
 
 
 APART_CASES = (
+    Case(
+        "exclusive-numa-nodes",
+        "two CPUs of no NUMA node are not on one",
+        world(apart("a", NUMA, required=True), apart("b", NUMA), nodes=[node(machine=HOMELESS)]),
+        good=placed(put("a", "7"), put("b", "8")),
+        bad=placed(put("a", "0"), put("b", "2")),
+    ),
     Case(
         "exclusive-cores",
         "it is enough that one of two requires it",

@@ -51,6 +51,14 @@ PARTITION_CASES = (
     ),
     Case(
         "partition",
+        "a pod without GPUs needs none",
+        world(pod("a", nics=1, qos=LS), nodes=[fabric((0, 1))]),
+        good=placed(put("a", ALL_CPUS, nics=[0])),
+        bad=placed(put("a", ALL_CPUS, gpus=[0])),
+        bad_world=world(pod("a", gpus=1, qos=LS), nodes=[fabric((0, 1))]),
+    ),
+    Case(
+        "partition",
         "Prefer refuses nothing",
         world(pod("a", gpus=2, qos=LS), nodes=[fabric((0, 1), policy=PREFER)]),
         good=placed(put("a", ALL_CPUS, gpus=[1, 2])),

@@ -106,6 +106,13 @@ GANG_CASES = (
         bad=placed(put("b", ALL_CPUS, gang="h")),
     ),
     Case(
+        "gang-group",
+        "or none of them does",
+        world(gang("g", PAIR[0]), gang("h", PAIR[1]), pod("x", qos=LS), groups=[("g", "h")]),
+        good=placed(put("x", ALL_CPUS)),
+        bad=placed(put("x", ALL_CPUS), put("a", ALL_CPUS, gang="g")),
+    ),
+    Case(
         "gather",
         "a gang that gathers is on one node",
         world(gang("g", *PAIR, gather=True), nodes=TWO_NODES),

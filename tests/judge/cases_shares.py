@@ -29,6 +29,14 @@ def sharing(name: str, *shares: DeviceShare) -> Pod:
     return replace(plain, spec=replace(plain.spec, containers=(Container("app", requests),)))
 
 
+def beside_whole(name: str, one: DeviceShare) -> Pod:
+    """Return a pod that asks for a GPU, and for a share of another."""
+    shared = sharing(name, one)
+    whole, (app,) = DeviceRequest("gpu", 1), shared.spec.containers
+    both = replace(app, requests=Resources(devices=(whole, *app.requests.devices)))
+    return replace(shared, spec=replace(shared.spec, containers=(both,)))
+
+
 def holds(name: str, shares: dict[int, DeviceShare | None]) -> PodPlacement:
     """Return the pod with shares of GPUs, by minor."""
     grants = tuple(DeviceGrant("gpu", minor, share=one) for minor, one in shares.items())
@@ -83,6 +91,31 @@ SHARE_CASES = (
         world(sharing("a", HALF), nodes=NODES),
         good=placed(holds("a", {0: share(50, 5, 50)})),
         bad=placed(holds("a", {0: share(50, 4, 40)})),
+    ),
+    Case(
+        "device-share",
+        "one share held twice is not two that are asked for",
+        world(sharing("a", share(10, 1), share(20, 1)), nodes=NODES),
+        good=placed(holds("a", {0: share(20, 1), 1: share(10, 1)})),
+        bad=placed(holds("a", {0: share(10, 1), 1: share(10, 1)})),
+    ),
+    Case(
+        "device-share",
+        "a whole device beside a share is not one",
+        world(beside_whole("a", HALF), nodes=NODES),
+        good=placed(holds("a", {0: None, 1: HALF})),
+        bad=placed(holds("a", {0: None, 1: A_BIT_MORE})),
+    ),
+    Case(
+        "device-share",
+        "running shares that no device can hold are not blamed on who is new",
+        world(
+            sharing("a", HALF),
+            running=[(sharing("r", share(1, 1)), holds("r", {0: share(1, 1)}))],
+        ),
+        good=placed(holds("a", {1: HALF})),
+        bad=placed(holds("a", {1: share(1, 1)})),
+        bad_world=world(sharing("a", share(1, 1))),
     ),
     Case(
         "device-share",

@@ -26,6 +26,8 @@ FAR = replace(NOT_WITH_DB, strength=Strength.PREFERRED)
         ((FAR,), "web", "m", 0),
         ((FAR,), "db", "m", 0),
         ((NEAR, FAR), "web", "n", 1),
+        ((NEAR, NOT_WITH_DB), "web", "m", 1),
+        ((FAR, WITH_DB), "web", "n", 1),
     ],
 )
 @pytest.mark.parametrize("runs", [False, True])

@@ -6,6 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from brute_force import best_placement
+from judge.cases_containers import TWO
+from judge.cases_partitions import scoped
+from judge.cases_shares import HALF, sharing
 from judge.hand import ALL_CPUS, pod, put, world
 from placer.judge.breaches import breaches
 from placer.judge.measure import measure
@@ -17,7 +20,8 @@ from placer_models.placement import (
     Placement,
     PodPlacement,
 )
-from placer_models.policy import QosClass
+from placer_models.pod import Pod
+from placer_models.policy import DeviceScope, QosClass
 from worlds import tiny_instance, tiny_instances
 
 IDS = st.integers(-2, 20)
@@ -93,6 +97,26 @@ def test_what_runs_is_not_blamed_on_the_placement() -> None:
     assert breaches(instance, Placement((put("idle", ALL_CPUS),))) == ()
     found = breaches(instance, Placement((put("more", ALL_CPUS, memory={0: 1}),)))
     assert {breach.rule for breach in found} == {"shared-pool", "memory"}
+
+
+def test_devices_that_nobody_knows_are_reported_and_no_accident() -> None:
+    """
+    A pod that wants its GPUs within a NUMA node, shares of them, or each container aligned for
+    itself: what it claims to hold may be on no node, and its containers may be missing.
+    """
+    stranger = replace(put("a", ALL_CPUS), devices=(DeviceGrant("gpu", 77),))
+    twice = replace(stranger, devices=(DeviceGrant("gpu", 77), DeviceGrant("gpu", 78)))
+    half = replace(stranger, devices=(DeviceGrant("gpu", 77, share=HALF),))
+    missing = replace(put("a", ALL_CPUS, memory={0: 3, 1: 3}), containers=())
+
+    def broken(waiting: Pod, place: PodPlacement) -> set[str]:
+        instance = world(waiting)
+        measure(instance, Placement((place,)))
+        return {breach.rule for breach in breaches(instance, Placement((place,)))}
+
+    assert broken(scoped(2, DeviceScope.NUMA_NODE), twice) == {"device-known", "device-scope"}
+    assert "device-known" in broken(sharing("a", HALF), half)
+    assert "containers" in broken(TWO, missing)
 
 
 def test_what_brute_force_calls_best_is_clean() -> None:

@@ -1,5 +1,7 @@
 """What partitions and scopes do to the tiers, by hand."""
 
+from dataclasses import replace
+
 from judge.cases_partitions import PREFER, fabric, scoped
 from judge.hand import ALL_CPUS, FAST, SLOW, placed, pod, put, world
 from placer.judge.measure import measure
@@ -37,6 +39,21 @@ def test_a_pod_outside_partitions_counts_where_they_are_preferred() -> None:
     assert worth(prefers, on(0, 2))[PARTITIONS] == 0
     assert worth(prefers, on(0, 1))[PARTITIONS] == 1
     assert PARTITIONS not in worth(world(PAIR, nodes=[fabric((0, 2))]), on(0, 2))
+
+
+def test_nodes_that_do_not_prefer_partitions_are_not_counted() -> None:
+    """
+    One node prefers them, and the pods are on the others, or have no GPUs.
+    """
+    plain = pod("b", nics=1, qos=QosClass.LS)
+    nodes = [
+        fabric((0, 2), policy=PREFER),
+        replace(fabric((0, 2)), name="m", partition_policy=None),
+    ]
+    instance = world(PAIR, plain, nodes=nodes)
+    places = placed(put("a", ALL_CPUS, on="m", gpus=[0, 1]), put("b", ALL_CPUS, on="n", nics=[0]))
+
+    assert worth(instance, places)[PARTITIONS] == 0
 
 
 def test_links_are_measured_against_the_best_partition() -> None:
