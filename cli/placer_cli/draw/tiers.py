@@ -28,7 +28,8 @@ def draw_tiers(tiers: Sequence[TierValue], canvas: Canvas) -> RenderableType:
     ]
     head = ("tier", "value", "bound", "gap", "proven", "unit")
     numbers = ("value", "bound", "gap")
-    return table(head, rows, canvas.width, numbers=numbers, wrap={"unit": 12}, spare=("unit",))
+    spare = ("unit", "gap", "bound")
+    return table(head, rows, canvas.width, numbers=numbers, wrap={"unit": 12}, spare=spare)
 
 
 def draw_values(values: Iterable[tuple[Tier, int]], canvas: Canvas) -> RenderableType:
@@ -37,7 +38,7 @@ def draw_values(values: Iterable[tuple[Tier, int]], canvas: Canvas) -> Renderabl
         [Text(tier.name), Text(amount(tier, value)), _sense(tier, canvas)] for tier, value in values
     ]
     head = ("tier", "value", "unit")
-    return table(head, rows, canvas.width, numbers=("value",), wrap={"unit": 12})
+    return table(head, rows, canvas.width, numbers=("value",), wrap={"unit": 12}, spare=("unit",))
 
 
 def _sense(tier: Tier, canvas: Canvas) -> Text:

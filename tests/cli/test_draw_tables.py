@@ -1,0 +1,94 @@
+"""Tables on narrow pages: columns are left out or wrap, and no cell is ever cut."""
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from rich.cells import cell_len
+from rich.text import Text
+
+from cli_samples import busy, text_of
+from placer_cli.app import main
+from placer_cli.draw.canvas import Canvas
+from placer_cli.draw.places import draw_places
+from placer_cli.draw.residents import residents_of
+from placer_cli.draw.tables import table
+
+CHECKOUT = Path(__file__).parents[2]
+HEAD = ("pod", "node", "CPUs", "note")
+ROWS = (
+    ("train-0", "gpu-00", "48-55,176-183", "on a node whose name is far longer than forty columns"),
+    ("train-1", "gpu-01", "112-119,240-247", ""),
+)
+
+
+def drawn(width: int, spare: tuple[str, ...] = ()) -> str:
+    rows = [[Text(word) for word in row] for row in ROWS]
+    return text_of(table(HEAD, rows, width, wrap={"pod": 5}, spare=spare), width)
+
+
+@pytest.mark.parametrize("width", range(20, 110, 3))
+def test_every_cell_is_there_to_its_last_letter(width: int) -> None:
+    """
+    However narrow the page, no line runs over it, and nothing is cut.
+    """
+    text = drawn(width)
+
+    assert max(map(cell_len, text.splitlines())) <= width
+    letters = Counter("".join("".join(row) for row in (HEAD, *ROWS)).replace(" ", ""))
+    assert not letters - Counter(text)
+
+
+def test_spare_columns_go_first_and_then_rows_become_lists() -> None:
+    """
+    Where not even that is enough, each row is a list, spare columns and all.
+    """
+    table_of_three, lists = drawn(36, ("note",)), drawn(21, ("note", "node"))
+
+    assert table_of_three.splitlines()[0].split() == ["pod", "node", "CPUs"]
+    assert lists.splitlines()[:3] == ["pod   train-0", "node  gpu-00", "CPUs  48-55,176-183"]
+    assert "\n\npod   train-1\nnode  gpu-01\n" in lists
+
+
+@pytest.mark.parametrize("width", [30, 40, 50, 60])
+def test_places_are_told_in_full_on_a_narrow_page(width: int) -> None:
+    """
+    The CPUs of a pod are never half a list.
+    """
+    instance, placement = busy()
+    text = text_of(draw_places(instance, residents_of(instance, placement), Canvas(width)), width)
+
+    assert max(map(cell_len, text.splitlines())) <= width
+    for cell in ("train-0", "112-119,240-247", "7:64Gi", "jobs/batch", "rdma 0"):
+        assert cell in text
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["machines"],
+        ["queue", "simulate", "instances/queues/fig-3-04.yaml"],
+        ["queue", "advise", "instances/queues/history.yaml"],
+        ["slots", "place", "instances/slots/word-count.yaml", "instances/slots/workers/small.yaml"],
+        ["solve", "instances/hello.yaml", "--engine", "greedy"],
+    ],
+    ids=lambda command: " ".join(command[:2]),
+)
+@pytest.mark.parametrize("width", ["32", "48"])
+def test_no_command_cuts_a_cell(
+    command: list[str],
+    width: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """
+    The tables of all commands keep to a narrow terminal without leaving out half of a word.
+    """
+    monkeypatch.setenv("COLUMNS", width)
+    monkeypatch.chdir(CHECKOUT)
+
+    assert main(command) == 0
+
+    text = capsys.readouterr().out
+    assert "…" not in text
+    assert max(map(cell_len, text.splitlines())) <= int(width)
