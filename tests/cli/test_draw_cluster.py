@@ -8,6 +8,7 @@ from rich.cells import cell_len
 from cli_samples import busy, text_of
 from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.cluster import draw_cluster
+from placer_cli.draw.node import draw_node
 from placer_cli.draw.residents import StrangeError, residents_of
 from placer_models.cluster import Instance
 from placer_models.placement import Placement
@@ -74,6 +75,37 @@ def test_a_narrow_page_is_kept_to(width: int) -> None:
     Bars go first, then words are cut; no line runs over.
     """
     assert max(cell_len(line) for line in drawn(*busy(), width).splitlines()) <= width
+
+
+def test_nodes_that_are_offered_and_plain_amounts_are_told() -> None:
+    """
+    Who asks for a licence takes one of the node's; an offered node costs something to open.
+    """
+    instance, placement = busy()
+    first, second, *others = instance.nodes
+    gang = instance.gangs[1]  # api, on gpu-00
+    (container,) = gang.pods[0].spec.containers
+    asks = replace(container, requests=replace(container.requests, extended=(("licence", 2),)))
+    api = replace(gang.pods[0], spec=replace(gang.pods[0].spec, containers=(asks,)))
+    shown = replace(
+        instance,
+        nodes=(
+            replace(first, extended=(("licence", 5),)),
+            replace(second, offered=True, extended=(("licence", 1000),)),
+            *others,
+        ),
+        gangs=(instance.gangs[0], replace(gang, pods=(api,)), *instance.gangs[2:]),
+    )
+
+    lines = drawn(shown, placement, 130).splitlines()
+    inside = text_of(
+        draw_node(shown.nodes[0], residents_of(shown, placement)["gpu-00"], Canvas(100)), 100
+    )
+
+    assert any("gpu-00" in line and "rdma 2/12, licence 2/5" in line for line in lines)
+    assert any("licence 0/1,000" in line and "offered cordoned" in line for line in lines)
+    assert "3 of 5 licence" in inside
+    assert "8 CPUs, 32Gi, 2 licence" in drawn(shown, Placement(), 130)
 
 
 def test_a_placement_of_another_instance_is_refused() -> None:

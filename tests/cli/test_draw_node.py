@@ -3,13 +3,17 @@
 import re
 from dataclasses import replace
 
-from cli_samples import busy, lone, place, pod, text_of
+import pytest
+
+from cli_samples import GIB, busy, lone, place, pod, text_of
 from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.node import draw_node
+from placer_cli.draw.places import draw_places
 from placer_cli.draw.residents import residents_of
 from placer_models.cluster import Instance, Node
-from placer_models.placement import DeviceGrant, Placement
+from placer_models.placement import ContainerPlacement, DeviceGrant, Placement
 from placer_models.policy import (
+    AlignmentPolicy,
     AlignmentScope,
     Locality,
     NodeBindPolicy,
@@ -151,6 +155,39 @@ def test_the_headline_says_what_the_node_asks() -> None:
     assert "NUMA policy Restricted for each container" in text
     assert "GPU partition policy Honor" in text
     assert "offered" in text
+
+
+@pytest.mark.parametrize("scope", [None, AlignmentScope.CONTAINER])
+def test_what_each_container_has_is_said_where_each_is_aligned(
+    scope: AlignmentScope | None,
+) -> None:
+    """
+    A line for each below its pod, and none where the pod is aligned as a whole.
+    """
+    plain = pod("db", 4, 4, 2, qos=QosClass.LSR)
+    spec = replace(plain.spec, alignment=AlignmentPolicy.RESTRICTED, scope=scope)
+    who = replace(plain, spec=spec)
+    held = replace(
+        place(who, "gpu-00", "8-11", {0: 2, 1: 2}, (0, 2)),
+        containers=(
+            ContainerPlacement(
+                "left", frozenset({8, 9}), ((0, 2 * GIB),), (), (DeviceGrant("gpu", 0),)
+            ),
+            ContainerPlacement(
+                "right", frozenset({10, 11}), ((1, 2 * GIB),), (), (DeviceGrant("gpu", 2),)
+            ),
+        ),
+    )
+    instance = replace(busy()[0], gangs=(lone(who),), running=())
+    placement = Placement((held,))
+    residents = residents_of(instance, placement)
+
+    for text in (
+        words(drawn(instance, placement, width=100)),
+        words(text_of(draw_places(instance, residents, Canvas(100)), 100)),
+    ):
+        assert ("left 8-9 0:2Gi 0" in text) is (scope is not None)
+        assert ("right 10-11 1:2Gi 2" in text) is (scope is not None)
 
 
 def test_what_a_pod_got_is_said_on_narrow_pages_too() -> None:

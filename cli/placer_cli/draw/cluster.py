@@ -22,7 +22,7 @@ from placer_cli.draw.palette import (
     owner_marks,
     owner_style,
 )
-from placer_cli.draw.residents import Resident
+from placer_cli.draw.residents import Resident, amount_taken
 from placer_cli.draw.tables import table
 from placer_cli.draw.threads import Cell
 from placer_cli.draw.waiting import waiting
@@ -100,7 +100,7 @@ def _nodes(
         rows,
         width,
         numbers=("pods",),
-        wrap={"node": 12},
+        wrap={"node": 12, "other": 16},
         spare=("machine", "other", "pods", "in"),
     )
 
@@ -148,7 +148,7 @@ def _cells(
         _gpus(node, tenants, parties, bars.marks),
         _others(tenants, node),
         Text(str(len(tenants)) if tenants else ""),
-        Text("cordoned" if node.cordoned else "", BAD),
+        _standing(node),
     )
 
 
@@ -193,11 +193,20 @@ def _gpus(
     return text
 
 
+def _standing(node: Node) -> Text:
+    """Say what is out of the ordinary about who may come, and what that costs."""
+    if node.offered:
+        return Text.assemble(("offered", QUIET), (" cordoned" if node.cordoned else "", BAD))
+    return Text("cordoned" if node.cordoned else "", BAD)
+
+
 def _others(tenants: Sequence[Resident], node: Node) -> Text:
-    """Count the devices of other types, where pods hold any of them."""
+    """Count the devices of other types, where pods hold any of them, and plain amounts."""
     taken = Counter(g.type for t in tenants for g in t.place.devices if g.type != GPU)
     present = Counter(device.type for device in node.devices)
-    return Text(", ".join(f"{kind} {taken[kind]}/{present[kind]}" for kind in sorted(taken)))
+    words = [f"{kind} {taken[kind]}/{present[kind]}" for kind in sorted(taken)]
+    words += [f"{name} {amount_taken(tenants, name):,}/{has:,}" for name, has in node.extended]
+    return Text(", ".join(words))
 
 
 def _key(instance: Instance, parties: Mapping[str, Cell], canvas: Canvas) -> Text:

@@ -14,10 +14,12 @@ from placer_cli.draw.shares import devices_of
 from placer_cli.draw.tables import table
 from placer_cli.draw.threads import Cell
 from placer_cli.draw.words import gb_per_s, memory, short_list
+from placer_models.alignment import effective_policy, effective_scope
 from placer_models.cluster import Node
 from placer_models.cpuset import CpuSet
 from placer_models.device import GPU
-from placer_models.placement import PodPlacement
+from placer_models.placement import ContainerPlacement, PodPlacement
+from placer_models.policy import AlignmentPolicy, AlignmentScope
 
 PLACE_WRAPS = {
     "pod": 16,
@@ -29,6 +31,10 @@ PLACE_WRAPS = {
     "other": 12,
 }
 """How far the columns that say where a pod is give way."""
+
+
+Held = PodPlacement | ContainerPlacement
+"""A pod in its place, or one of its containers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +62,11 @@ def tenants_of(residents: Sequence[Resident]) -> tuple[Tenant, ...]:
 
 def legend(node: Node, tenants: Sequence[Tenant], canvas: Canvas) -> Table:
     """Return a row for each pod of the node."""
-    rows = [_row(node, tenant, canvas) for tenant in tenants]
+    rows = []
+    for tenant in tenants:
+        rows.append(_row(node, tenant, canvas))
+        for name, *held in containers_of(tenant.resident, node, canvas):
+            rows.append([Text(), Text(f"  {name}"), Text(), Text(), *map(Text, held)])
     head = ("", "pod", "gang", "QoS", "CPUs", "memory", "GPU", "links", "other")
     return table(head, rows, canvas.width, wrap=PLACE_WRAPS, spare=("gang", "QoS", "links"))
 
@@ -69,18 +79,17 @@ UNBROKEN = 17
 """Two ranges of three digits stay together."""
 
 
-def cpus_of(resident: Resident) -> str:
-    """Say which CPUs a pod runs on: its own by id, or the size of its pool."""
-    ids = resident.place.cpuset
-    if not resident.owns_cpus:
+def cpus_of(ids: CpuSet, *, own: bool) -> str:
+    """Say which CPUs something runs on: its own by id, or the size of its pool."""
+    if not own:
         return f"pool of {len(ids)}" if ids else ""
     # With blanks, so that a list that does not fit breaks between two ranges.
     listed = short_list(ids, MOST_LISTED)
     return listed if len(listed) <= UNBROKEN else listed.replace(",", ", ")
 
 
-def memory_of(place: PodPlacement) -> str:
-    """Say how many bytes a pod has on which NUMA node: ``0:64Gi 1:32Gi``."""
+def memory_of(place: Held) -> str:
+    """Say how many bytes something has on which NUMA node: ``0:64Gi 1:32Gi``."""
     parts = [f"{numa}:{memory(amount)}" for numa, amount in place.memory_bytes]
     parts += [f"{numa}:{count}x{memory(size)}" for numa, size, count in place.hugepages]
     return " ".join(parts)
@@ -90,9 +99,10 @@ ROOM_FOR_SUMS = 100
 """A narrower page has no room for what the pairs of GPUs sum to."""
 
 
-def links_of(node: Node, place: PodPlacement, canvas: Canvas) -> str:
-    """Say how fast the slowest pair of a pod's GPUs is, and what the pairs sum to."""
-    pairs = pair_bandwidths(node.machine.gpu_links, place.minors(GPU))
+def links_of(node: Node, place: Held, canvas: Canvas) -> str:
+    """Say how fast the slowest pair of GPUs is, and what the pairs sum to."""
+    gpus = tuple(grant.minor for grant in place.devices if grant.type == GPU)
+    pairs = pair_bandwidths(node.machine.gpu_links, gpus)
     if not pairs:
         return ""
     slowest = f"{gb_per_s(min(pairs))} GB/s"
@@ -101,10 +111,34 @@ def links_of(node: Node, place: PodPlacement, canvas: Canvas) -> str:
     return f"{slowest}, sum {gb_per_s(sum(pairs))}"
 
 
-def others_of(place: PodPlacement) -> str:
-    """Name the pod's devices that are no GPUs: ``rdma 0-1``."""
+def others_of(place: Held) -> str:
+    """Name the devices that are no GPUs: ``rdma 0-1``."""
     kinds = sorted({grant.type for grant in place.devices} - {GPU})
     return ", ".join(f"{kind} {devices_of(place, kind)}" for kind in kinds)
+
+
+def held_of(place: Held, node: Node, canvas: Canvas, *, own: bool) -> tuple[str, ...]:
+    """Say what is held, in the columns from CPUs to other devices."""
+    return (
+        cpus_of(place.cpuset, own=own),
+        memory_of(place),
+        devices_of(place, GPU),
+        links_of(node, place, canvas),
+        others_of(place),
+    )
+
+
+def containers_of(resident: Resident, node: Node, canvas: Canvas) -> list[tuple[str, ...]]:
+    """Return the name of each container and what it has, where each is aligned for itself."""
+    spec = resident.pod.spec
+    if effective_policy(spec.alignment, node.alignment) in (None, AlignmentPolicy.NONE):
+        return []
+    if effective_scope(spec.scope, node.scope) is not AlignmentScope.CONTAINER:
+        return []
+    return [
+        (part.name, *held_of(part, node, canvas, own=resident.owns_cpus))
+        for part in resident.place.containers
+    ]
 
 
 def _row(node: Node, tenant: Tenant, canvas: Canvas) -> list[Text]:
@@ -115,10 +149,6 @@ def _row(node: Node, tenant: Tenant, canvas: Canvas) -> list[Text]:
     words = (
         place.gang or "",
         resident.pod.spec.qos.value,
-        cpus_of(resident),
-        memory_of(place),
-        devices_of(place, GPU),
-        links_of(node, place, canvas),
-        others_of(place),
+        *held_of(place, node, canvas, own=resident.owns_cpus),
     )
     return [Text(tenant.cell.mark, tenant.cell.style), name, *(Text(word) for word in words)]

@@ -15,7 +15,7 @@ from placer_cli.draw.links import draw_links
 from placer_cli.draw.mig import IN_MIG_MODE, has_broken
 from placer_cli.draw.packages import Paint, draw_packages
 from placer_cli.draw.palette import BAD, FRAME, QUIET, STRONG
-from placer_cli.draw.residents import Resident
+from placer_cli.draw.residents import Resident, amount_taken
 from placer_cli.draw.threads import Cell
 from placer_cli.draw.words import count, cpus, memory
 from placer_models.cluster import Node
@@ -187,6 +187,9 @@ def _free_line(node: Node, claims: _Claims, residents: Sequence[Resident], canva
     words += [
         f"{free_devices[kind]} of {total} {kind.upper() if kind == GPU else kind}"
         for kind, total in types.items()
+    ]
+    words += [
+        f"{has - amount_taken(residents, name):,} of {has:,} {name}" for name, has in node.extended
     ]
     taken = sum(amount for parts in claims.memory_bytes.values() for amount, _ in parts)
     # What is set aside as hugepages is no memory that pods can ask for.

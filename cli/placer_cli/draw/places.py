@@ -7,15 +7,13 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from placer_cli.draw.canvas import Canvas
-from placer_cli.draw.legend import PLACE_WRAPS, cpus_of, links_of, memory_of, others_of
+from placer_cli.draw.legend import PLACE_WRAPS, containers_of, held_of
 from placer_cli.draw.palette import QUIET, STRONG
 from placer_cli.draw.residents import Resident
-from placer_cli.draw.shares import devices_of
 from placer_cli.draw.tables import table
 from placer_cli.draw.waiting import asked
 from placer_cli.draw.words import fold_names, stem, title_of
 from placer_models.cluster import Instance, Node
-from placer_models.device import GPU
 from placer_models.network import NODE_LEVEL
 from placer_models.placement import Unplaced
 from placer_models.pod import Gang, pods_of
@@ -71,12 +69,15 @@ def _one_by_one(
         indent = "" if gang[0] is None else "  "
         asked_levels = levels.get((gang[1], gang[0] or ""), ())
         described = [
-            (resident, _where(resident, nodes, asked_levels, canvas)) for resident in members
+            (resident, *_where(resident, nodes[resident.place.node], asked_levels, canvas))
+            for resident in members
         ]
         # Pods of one pool often differ by nothing but their name.
-        for (_, where), alike in groupby(described, key=lambda d: (_kind(d[0]), d[1])):
-            names = fold_names([r.place.name if indent else r.pod.title for r, _ in alike])
+        for (_, where, parts), alike in groupby(described, key=lambda d: (_kind(d[0]), *d[1:])):
+            names = fold_names([r.place.name if indent else r.pod.title for r, *_ in alike])
             rows.append([Text(word) for word in (indent + names, *where)])
+            for name, *held in parts:
+                rows.append([Text(word) for word in (f"{indent}  {name}", "", "", "", *held)])
     return table(HEAD, rows, canvas.width, wrap=PLACE_WRAPS, spare=("QoS", "in", "links"))
 
 
@@ -86,20 +87,16 @@ def _levels_of(gang: Gang) -> tuple[str, ...]:
 
 
 def _where(
-    resident: Resident, nodes: Mapping[str, Node], levels: Sequence[str], canvas: Canvas
-) -> tuple[str, ...]:
-    place = resident.place
-    node = nodes[place.node]
-    return (
-        place.node,
+    resident: Resident, node: Node, levels: Sequence[str], canvas: Canvas
+) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """Return the cells of a pod, and what each of its containers has where that is told."""
+    where = (
+        node.name,
         ", ".join(f"{level} {node.domain(level) or '-'}" for level in levels),
         resident.pod.spec.qos.value,
-        cpus_of(resident),
-        memory_of(place),
-        devices_of(place, GPU),
-        links_of(node, place, canvas),
-        others_of(place),
+        *held_of(resident.place, node, canvas, own=resident.owns_cpus),
     )
+    return where, containers_of(resident, node, canvas)
 
 
 def _kind(resident: Resident) -> tuple[Hashable, ...]:

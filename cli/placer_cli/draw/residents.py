@@ -1,7 +1,7 @@
 """Who is on which node: running pods, and those that a placement adds."""
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from placer_cli.draw.words import stem
@@ -29,6 +29,11 @@ class Resident:
     def owns_cpus(self) -> bool:
         """Whether the pod's cpuset is its own, not a pool."""
         return self.pod.spec.qos.owns_cpus and bool(self.place.cpuset)
+
+
+def amount_taken(residents: Iterable[Resident], name: str) -> int:
+    """Return how much of an extended resource the pods ask for together."""
+    return sum(resident.pod.spec.requests.amount_of(name) for resident in residents)
 
 
 class StrangeError(ValueError):

@@ -2,7 +2,7 @@
 
 from placer_cli.draw.words import memory, short_list
 from placer_models.device_share import DeviceShare
-from placer_models.placement import DeviceGrant, PodPlacement
+from placer_models.placement import ContainerPlacement, DeviceGrant, PodPlacement
 
 
 def share(part: DeviceShare) -> str:
@@ -15,8 +15,8 @@ def share(part: DeviceShare) -> str:
     return ", ".join(words)
 
 
-def devices_of(place: PodPlacement, kind: str) -> str:
-    """List a pod's devices of a type, whole ones first: ``1-2``, ``0 (25 %, vf 3)``."""
+def devices_of(place: PodPlacement | ContainerPlacement, kind: str) -> str:
+    """List the devices of a type that something has, whole ones first: ``1-2``, ``0 (25 %)``."""
     held = [grant for grant in place.devices if grant.type == kind]
     whole = [grant.minor for grant in held if grant.share is None]
     words = [short_list(whole)] if whole else []

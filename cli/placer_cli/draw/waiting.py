@@ -47,6 +47,7 @@ def asked(spec: PodSpec) -> str:
         f"{device.count} {device.type}" + (f" ({share(device.share)})" if device.share else "")
         for device in need.devices
     ]
+    parts += [f"{amount:,} {name}" for name, amount in need.extended]
     return ", ".join(parts) or "nothing"
 
 
