@@ -1,5 +1,6 @@
 """The library's face: the Scheduler, which holds the state of a cluster."""
 
+from collections import deque
 from collections.abc import Iterable
 from dataclasses import replace
 from threading import Lock
@@ -11,10 +12,14 @@ from placer.scheduling.decide import decide, refusal_of, taking
 from placer.scheduling.errors import NodeExistsError, NodeInUseError, UnknownPodError
 from placer.scheduling.misfits import misfits_of
 from placer.scheduling.words import Batch, Change, Decision, Key, Misfit, Refusal, Snapshot
+from placer.search.ground import Memory
 from placer.search.options import SolveOptions
 from placer.state.account import Account
 from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.placement import PodPlacement
+
+MOST_MEMORIES = 4
+"""What calls leave to later ones is kept so many times, for as many threads."""
 
 LEAST_TIME_S = 0.001
 """What a solve is given where waiting for other calls took all of its time."""
@@ -45,6 +50,7 @@ class Scheduler:
 
         """
         self._lock = Lock()
+        self._memories: deque[Memory] = deque(maxlen=MOST_MEMORIES)
         self._books = _opened(tuple(nodes), tuple(running), 0)
 
     @classmethod
@@ -136,12 +142,12 @@ class Scheduler:
             raise ValueError(f"deadline_s is {deadline_s}; give the call more than 0 seconds")
         options = replace(options or SolveOptions(), time_limit_s=deadline_s)
         if dry_run:
-            return decide(self._books, batch, options)
+            return self._decide(self._books, batch, options)
         called_s = monotonic()
         with self._lock:
             left_s = max(LEAST_TIME_S, deadline_s - (monotonic() - called_s))
             books = self._books
-            decision = decide(books, batch, replace(options, time_limit_s=left_s))
+            decision = self._decide(books, batch, replace(options, time_limit_s=left_s))
             after = taking(books, decision)
             taken = replace(decision, change=_change(books, after))
             self._books = after
@@ -232,6 +238,22 @@ class Scheduler:
 
         """
         return self._cordoned(name, cordoned=False)
+
+    def _decide(self, books: Books, batch: Batch, options: SolveOptions) -> Decision:
+        memory = self._memory()
+        decision = decide(books, batch, options, memory)
+        self._memories.append(memory)
+        return decision
+
+    def _memory(self) -> Memory:
+        """Take out what an earlier call has left, so that no other one has it meanwhile.
+
+        A call puts it back at its end: what one that fails leaves behind is forgotten.
+        """
+        try:
+            return self._memories.pop()
+        except IndexError:
+            return Memory()
 
     def _cordoned(self, name: str, *, cordoned: bool) -> Change:
         with self._lock:

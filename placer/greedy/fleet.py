@@ -9,9 +9,12 @@ from placer.greedy.burst import choose_beside_bursts
 from placer.greedy.columns import column_count, device_types, least_row, row_of, spare_of
 from placer.greedy.company import Company
 from placer.greedy.ranking import Bid, Ranking
-from placer.greedy.residual import Inside, Residual, layouts_of, residual_of
+from placer.greedy.residual import Inside, Layouts, Residual, residual_of
 from placer.greedy.taking import after
-from placer_models.problem import Choice, Choices, Problem
+from placer_models.problem import Choice, Choices, Fit, NodeState, Problem, Shape
+
+Fits = tuple[Fit | None, ...]
+"""What a shape means on each kind of node."""
 
 
 class Fleet:
@@ -22,33 +25,75 @@ class Fleet:
     only at nodes that changed since it was last asked.
 
     Attributes:
+        problem: The batch that is placed now.
         company: Who is beside whom; None where no affinity asks.
 
     """
 
     def __init__(self, problem: Problem) -> None:
         """Begin with nothing placed."""
-        self.problem = problem
         self._types = device_types(problem)
-        layouts = layouts_of(problem.nodes)
-        residuals = [residual_of(n, at) for n, at in zip(problem.nodes, layouts, strict=True)]
-        rows = [row_of(residual, self._types) for residual in residuals]
-        self._largest = tuple(map(max, zip(*rows, strict=True)))
-        self._table: NDArray[np.int64] = np.array(rows, dtype=np.int64)
-        columns = column_count(self._types, len(problem.most_extended))
-        self._table = self._table.reshape(len(rows), columns)
-        self._kind: NDArray[np.intp] = np.array([n.kind for n in problem.nodes], dtype=np.intp)
-        self.company = Company(problem) if problem.affinity.barred else None
-        self._domains = [np.array(level, dtype=np.intp) for level in problem.domains]
+        self._layouts = Layouts()
         self._known: dict[Residual, int] = {}
         self._residuals: list[Residual] = []
         self._rows: list[tuple[int, ...]] = []
-        self._states = [self.number(residual) for residual in residuals]
+        self._nodes = problem.nodes
+        self._states = [self._state_of(node) for node in problem.nodes]
+        rows = [self._rows[state] for state in self._states]
+        columns = column_count(self._types, len(problem.most_extended))
+        self._table: NDArray[np.int64] = np.array(rows, dtype=np.int64).reshape(len(rows), columns)
+        self._kind: NDArray[np.intp] = np.array([n.kind for n in problem.nodes], dtype=np.intp)
+        self._largest = self._most()
+        # A slot is a shape with its fits: what bids and rankings are about.
+        self._slots: dict[tuple[Shape, Fits], int] = {}
         self._bids: dict[tuple[int, int], Bid | None] = {}
         self._rankings: dict[int, Ranking] = {}
         self._changed: list[int] = []
         self._journal: list[tuple[int, int]] = []
         self._choices: Choices = {}
+        self._take_up(problem)
+
+    def turn_to(self, problem: Problem) -> None:
+        """Take all back, and begin with another batch on nodes that may have changed.
+
+        Args:
+            problem: Has as many nodes, in the same terms (`fleets.terms_of`).
+
+        """
+        self.undo(0)
+        for node, (old, new) in enumerate(zip(self._nodes, problem.nodes, strict=True)):
+            if old is not new:
+                self._kind[node] = new.kind
+                self._set(node, self._state_of(new))
+        self._nodes = problem.nodes
+        largest = self._most()
+        if largest != self._largest:
+            self._largest = largest
+            self._rankings.clear()
+            for key, bid in self._bids.items():
+                self._bids[key] = bid and bid._replace(spare=self.spare(bid.state))
+        self._take_up(problem)
+
+    @property
+    def size(self) -> int:
+        """How much the fleet remembers."""
+        return len(self._residuals) + len(self._bids) + len(self._changed)
+
+    def _take_up(self, problem: Problem) -> None:
+        self.problem = problem
+        self.company = Company(problem) if problem.affinity.barred else None
+        self._domains = [np.array(level, dtype=np.intp) for level in problem.domains]
+        self._slot_of = [
+            self._slots.setdefault(wanted, len(self._slots))
+            for wanted in zip(problem.shapes, problem.fits, strict=True)
+        ]
+
+    def _state_of(self, node: NodeState) -> int:
+        return self.number(residual_of(node, self._layouts.of(node)))
+
+    def _most(self) -> tuple[int, ...]:
+        """Return the most that any node has, column by column."""
+        return tuple(self._table.max(axis=0, initial=0).tolist())
 
     @property
     def choices(self) -> Choices:
@@ -104,7 +149,7 @@ class Fleet:
 
     def bid(self, shape: int, state: int) -> Bid | None:
         """Return what a node in the state offers to a pod of the shape."""
-        key = (shape, state)
+        key = (self._slot_of[shape], state)
         if key not in self._bids:
             self._bids[key] = self._bid(shape, state)
         return self._bids[key]
@@ -179,10 +224,11 @@ class Fleet:
         return Bid(offer.price, self.spare(left), offer.inside, left)
 
     def _ranking(self, shape: int) -> Ranking:
-        ranking = self._rankings.get(shape)
+        slot = self._slot_of[shape]
+        ranking = self._rankings.get(slot)
         if ranking is None:
             ranking = Ranking(len(self._states), len(self._changed))
-            self._rankings[shape] = ranking
+            self._rankings[slot] = ranking
             nodes = self.hosts([shape])
         else:
             nodes = sorted(set(self._changed[ranking.seen :]))

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from placer.greedy.fleet import Fleet
+from placer.greedy.fleets import Fleets
 from placer.greedy.gather import gather
 from placer.greedy.levels import allowed, place_at_levels
 from placer.greedy.order import Order, hardest_first, largest_first, most_value_first
@@ -33,6 +34,7 @@ def place_greedily(
     *,
     order: Order = largest_first,
     deadline: Callable[[], bool] | None = None,
+    fleets: Fleets | None = None,
 ) -> Choices:
     """Return places for as much of the batch as the greedy path finds room for.
 
@@ -43,9 +45,11 @@ def place_greedily(
         problem: The batch.
         order: Which gangs of a level come first.
         deadline: Returns whether the time is over; what is placed by then is returned.
+        fleets: Of earlier batches; what is found does not depend on them.
 
     """
-    fleet = Fleet(problem)
+    fleets = Fleets() if fleets is None else fleets
+    fleet = fleets.of(problem)
     stop = deadline or (lambda: False)
     units = units_of(problem)
     for level in range(len(problem.priorities)):
@@ -55,7 +59,9 @@ def place_greedily(
         for level in range(len(problem.priorities)):
             late = [unit for unit in units[level] if not _is_placed(fleet, unit)]
             _run(fleet, level, _Attempt(_sorted(late, problem, order), minima_first=False), stop)
-    return fleet.choices
+    choices = fleet.choices
+    fleets.keep(fleet)
+    return choices
 
 
 def units_of(problem: Problem) -> dict[int, list[Unit]]:

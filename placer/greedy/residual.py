@@ -148,23 +148,27 @@ class Inside(NamedTuple):
         return Choice(node, *self)
 
 
-def layouts_of(nodes: tuple[NodeState, ...]) -> tuple[Layout, ...]:
-    """Return the layout of every node; nodes that are alike share one."""
-    known: dict[object, Layout] = {}
-    layouts = []
-    for node in nodes:
+class Layouts:
+    """The layouts of nodes; nodes that are alike share one."""
+
+    def __init__(self) -> None:
+        """Begin with none."""
+        self._known: dict[object, Layout] = {}
+
+    def of(self, node: NodeState) -> Layout:
+        """Return the node's layout."""
         real = tuple(cell.numa_node is not None for cell in node.cells)
         classes = tuple(
             ClassFacts(c.cell, c.threads, c.free, c.package, c.cache, c.efficient)
             for c in node.cores
         )
-        # Nodes of one kind have the same boards; their core classes may differ.
-        key = (node.kind, real, classes, node.strategy)
-        if key not in known:
+        # By identity: nodes of one kind share their boards, which a layout keeps alive.
+        boards = tuple((bank.type, id(bank.board), bank.cells, bank.cuts) for bank in node.banks)
+        key = (node.kind, real, classes, boards, node.strategy)
+        if key not in self._known:
             banks = tuple(Bank(bank.type, bank.board, bank.cells, bank.cuts) for bank in node.banks)
-            known[key] = Layout(node.kind, real, classes, banks, node.strategy)
-        layouts.append(known[key])
-    return tuple(layouts)
+            self._known[key] = Layout(node.kind, real, classes, banks, node.strategy)
+        return self._known[key]
 
 
 def residual_of(node: NodeState, layout: Layout) -> Residual:

@@ -26,7 +26,7 @@ from placer.judge.node_cpus import arm_cpu_policy, node_cpu_bind
 from placer.judge.partitions import device_scope, partition
 from placer.judge.pods import cordon, known, node_selector
 from placer.judge.pools import be_pool, containers, shared_pool
-from placer.judge.scene import scene_of
+from placer.judge.scene import Site, scene_of
 from placer.judge.shares import device_share
 from placer_models.cluster import Instance
 from placer_models.placement import Placement
@@ -89,13 +89,21 @@ class Breach:
     message: str
 
 
-def breaches(instance: Instance, placement: Placement) -> tuple[Breach, ...]:
+def breaches(
+    instance: Instance, placement: Placement, sites: Mapping[str, Site] | None = None
+) -> tuple[Breach, ...]:
     """Return all that is wrong with the placement; nothing if it keeps every rule.
 
     Any placement may be asked about, also one that names what does not exist. Only what
     is newly placed can be at fault: a node that takes nothing new is not looked at.
+
+    Args:
+        instance: The nodes, what runs there and what waits.
+        placement: What is newly placed.
+        sites: As `scene.sites_of` returns them, where they are known.
+
     """
-    scene = scene_of(instance, placement)
+    scene = scene_of(instance, placement, sites)
     return tuple(
         Breach(name, finding.subject, finding.message)
         for name, rule in RULES.items()

@@ -12,7 +12,7 @@ from placer.judge.link_tiers import gang_sum_shortfall, pod_minimum_shortfall, p
 from placer.judge.locality_tiers import caches_beyond_fewest, packages_beyond_fewest
 from placer.judge.opened_tier import nodes_opened
 from placer.judge.partitions import pods_outside_partitions
-from placer.judge.scene import Scene, scene_of
+from placer.judge.scene import Scene, Site, scene_of
 from placer.judge.strategy_tier import against_strategies
 from placer.judge.usable_tier import usable_points_left
 from placer_models.cluster import Instance
@@ -66,12 +66,20 @@ MEASURES: Mapping[Tier, Callable[[Scene], int]] = {
 """How each tier after the first is measured."""
 
 
-def measure(instance: Instance, placement: Placement) -> Vector:
+def measure(
+    instance: Instance, placement: Placement, sites: Mapping[str, Site] | None = None
+) -> Vector:
     """Return the value of each tier, aligned with ``tiers_for`` the instance.
 
     Values mean something for placements without breaches only; others get some number.
+
+    Args:
+        instance: The nodes, what runs there and what waits.
+        placement: What is newly placed.
+        sites: As `scene.sites_of` returns them, where they are known.
+
     """
-    scene = scene_of(instance, placement)
+    scene = scene_of(instance, placement, sites)
     points = {placed_tier(p): points for p, points in _placed_points(scene).items()}
     tiers = tiers_for((gang.priority for gang in instance.gangs), asked_tiers(instance))
     return tuple((t, points[t] if t in points else MEASURES[t](scene)) for t in tiers)

@@ -1,10 +1,10 @@
 """A placement laid over its instance: who holds what on which node."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from placer_models.cluster import Instance, Node
+from placer_models.cluster import Instance, Machine, Node, RunningPod
 from placer_models.cpuset import CpuSet
 from placer_models.device import GPU, Device
 from placer_models.links import Board, board_of
@@ -18,6 +18,12 @@ Key = tuple[str, str]
 
 Cell = int | None
 """The id of a NUMA node; None is the cell of the CPUs that belong to none."""
+
+Runners = tuple[RunningPod, ...]
+"""What runs on a node."""
+
+MOST_INSIDES = 1_000
+"""Kinds of empty nodes that are kept at a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,9 +86,9 @@ class Tenant:
         return self.place.cpuset if self.qos.owns_cpus else frozenset()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Site:
-    """One node and its tenants.
+    """One node and its tenants. Compared by identity.
 
     Attributes:
         tenants: Those that run there, then the new ones.
@@ -108,6 +114,7 @@ class Scene:
         waiting: Key -> the pod that waits.
         gang_of: Key of a waiting pod -> its gang.
         sites: Name of a node -> the node and its tenants.
+        entered: The sites where something is newly placed, in the order of the nodes.
         members: Key of a gang -> its placed members, each with the name of its node.
 
     """
@@ -117,11 +124,12 @@ class Scene:
     waiting: Mapping[Key, Pod]
     gang_of: Mapping[Key, Gang]
     sites: Mapping[str, Site]
+    entered: tuple[Site, ...]
     members: Mapping[Key, Mapping[Key, str]]
 
     def newcomers(self) -> Iterator[tuple[Site, Tenant]]:
         """Yield each newly placed pod with its node."""
-        for site in self.sites.values():
+        for site in self.entered:
             for tenant in site.new:
                 yield site, tenant
 
@@ -130,35 +138,43 @@ class Scene:
 
         What running pods did to a node before is not this placement's fault.
         """
-        return (site for site in self.sites.values() if site.new)
+        return iter(self.entered)
 
 
-def scene_of(instance: Instance, placement: Placement) -> Scene:
-    """Lay the placement over the instance; it may be any nonsense."""
-    gang_of = {pod.key: gang for gang in instance.gangs for pod in gang.pods}
-    waiting = {pod.key: pod for gang in instance.gangs for pod in gang.pods}
-    tenants: dict[str, list[Tenant]] = {node.name: [] for node in instance.nodes}
-    members: dict[Key, dict[Key, str]] = defaultdict(dict)
-    requests: dict[int, Resources] = {}  # by identity: replicas share their spec
+class Sites:
+    """Nodes and what runs there, before a placement: each is looked at once.
 
-    def settle(pod: Pod, place: PodPlacement, *, new: bool) -> None:
-        asked = requests.get(id(pod.spec))
-        if asked is None:
-            asked = requests[id(pod.spec)] = pod.spec.requests
-        tenants[place.node].append(Tenant(pod, place, asked, new))
+    A site is a function of its node and of the pods there, so it is kept until one of
+    them is another one. Whoever asks about one state of a cluster after the other keeps
+    the object; nothing that is found depends on it.
+    """
 
-    for runner in instance.running:
-        if runner.placement.node in tenants:
-            settle(runner.pod, runner.placement, new=False)
-    for place in placement.pods:
-        pod = waiting.get(place.key)
-        if pod is not None and place.node in tenants:
-            settle(pod, place, new=True)
-            members[gang_of[place.key].key][place.key] = place.node
+    def __init__(self) -> None:
+        """Begin with no node known."""
+        self._sites: dict[str, tuple[Node, Runners, Site]] = {}
+        self._insides: dict[object, tuple[Machine, Inside]] = {}
 
-    insides: dict[object, Inside] = {}
-    sites = {}
-    for node in instance.nodes:
+    def of(self, nodes: Iterable[Node], running: Iterable[Runners]) -> dict[str, Site]:
+        """Return the site of each node by name, nothing being newly placed.
+
+        Args:
+            nodes: Names are unique.
+            running: What runs on each of them. A tuple stands for the same pods whenever
+                it comes again.
+
+        """
+        found = {}
+        for node, pods in zip(nodes, running, strict=True):
+            known = self._sites.get(node.name)
+            if known is None or known[0] is not node or known[1] is not pods:
+                site = _site(node, self._inside(node), [_tenant(pod) for pod in pods], ())
+                known = self._sites[node.name] = (node, pods, site)
+            found[node.name] = known[2]
+        if len(self._sites) > 2 * len(found):
+            self._sites = {name: self._sites[name] for name in found}
+        return found
+
+    def _inside(self, node: Node) -> Inside:
         kind = (
             id(node.machine),
             node.reserved_cpus,
@@ -168,10 +184,51 @@ def scene_of(instance: Instance, placement: Placement) -> Scene:
             node.honors_table,
             node.mig,
         )
-        if kind not in insides:
-            insides[kind] = inside_of(node)
-        sites[node.name] = _site(node, insides[kind], tenants[node.name])
-    return Scene(instance, placement, waiting, gang_of, sites, members)
+        if kind not in self._insides:
+            if len(self._insides) == MOST_INSIDES:
+                self._insides = {}
+            # The machine stays alive with its entry, so that its id is nobody else's.
+            self._insides[kind] = node.machine, inside_of(node)
+        return self._insides[kind][1]
+
+
+def sites_of(instance: Instance) -> dict[str, Site]:
+    """Return the site of each node of an instance by name, nothing being newly placed."""
+    running: dict[str, list[RunningPod]] = {node.name: [] for node in instance.nodes}
+    for runner in instance.running:
+        if runner.placement.node in running:
+            running[runner.placement.node].append(runner)
+    return Sites().of(instance.nodes, map(tuple, running.values()))
+
+
+def scene_of(
+    instance: Instance, placement: Placement, sites: Mapping[str, Site] | None = None
+) -> Scene:
+    """Lay the placement over the instance; it may be any nonsense.
+
+    Args:
+        instance: The nodes, what runs there and what waits.
+        placement: What is newly placed.
+        sites: As `sites_of` returns them, where they are known.
+
+    """
+    laid = dict(sites_of(instance) if sites is None else sites)
+    gang_of = {pod.key: gang for gang in instance.gangs for pod in gang.pods}
+    waiting = {pod.key: pod for gang in instance.gangs for pod in gang.pods}
+    new: dict[str, list[Tenant]] = defaultdict(list)
+    members: dict[Key, dict[Key, str]] = defaultdict(dict)
+    requests: dict[int, Resources] = {}  # by identity: replicas share their spec
+    for place in placement.pods:
+        pod = waiting.get(place.key)
+        if pod is not None and place.node in laid:
+            asked = requests.setdefault(id(pod.spec), pod.spec.requests)
+            new[place.node].append(Tenant(pod, place, asked, new=True))
+            members[gang_of[place.key].key][place.key] = place.node
+    for name, tenants in new.items():
+        before = laid[name]
+        laid[name] = _site(before.node, before.inside, before.tenants, tenants)
+    entered = tuple(laid[node.name] for node in instance.nodes if node.name in new)
+    return Scene(instance, placement, waiting, gang_of, laid, entered, members)
 
 
 def inside_of(node: Node) -> Inside:
@@ -201,12 +258,17 @@ def inside_of(node: Node) -> Inside:
     )
 
 
-def _site(node: Node, inside: Inside, tenants: list[Tenant]) -> Site:
+def _tenant(runner: RunningPod) -> Tenant:
+    return Tenant(runner.pod, runner.placement, runner.pod.spec.requests, new=False)
+
+
+def _site(node: Node, inside: Inside, running: Sequence[Tenant], new: Sequence[Tenant]) -> Site:
+    tenants = (*running, *new)
     return Site(
         node=node,
         inside=inside,
-        tenants=tuple(tenants),
-        new=tuple(tenant for tenant in tenants if tenant.new),
+        tenants=tenants,
+        new=tuple(new),
         taken=frozenset().union(*(tenant.owned for tenant in tenants)),
         taken_by_lse=frozenset().union(*(t.owned for t in tenants if t.qos is QosClass.LSE)),
     )

@@ -7,11 +7,13 @@ node, and where each pod is.
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import chain
 
 from placer.realise.containers import in_pool
 from placer.scheduling.errors import UnknownNodeError
 from placer.scheduling.words import Batch, Key
+from placer.search.ground import Ground, Memory, known_ground
 from placer.state.account import Account, account_of
 from placer.state.burst import pool_within
 from placer_models.cluster import Instance, Node, RunningPod
@@ -19,9 +21,9 @@ from placer_models.placement import PodPlacement
 from placer_models.policy import QosClass
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Book:
-    """One node and what runs there; ``book_of`` makes it.
+    """One node and what runs there; ``book_of`` makes it, and it never changes.
 
     Attributes:
         pods: Ascending by key; LS and BE pods run in the pools that the others leave.
@@ -33,12 +35,12 @@ class Book:
     pods: tuple[RunningPod, ...]
     changed: int
 
-    @property
+    @cached_property
     def account(self) -> Account:
         """What is left on the node."""
         return account_of(self.node, self.counted)
 
-    @property
+    @cached_property
     def counted(self) -> tuple[RunningPod, ...]:
         """The pods as accounts can read them."""
         return _counted(self.node, self.pods)
@@ -77,6 +79,21 @@ class Books:
             gangs=batch.gangs,
             groups=batch.groups,
             running=tuple(chain.from_iterable(book.counted for book in self.book.values())),
+        )
+
+    def ground(self, memory: Memory) -> Ground:
+        """Return the same, counted: of nodes that did not change, nothing anew.
+
+        Args:
+            memory: What earlier batches have left.
+
+        """
+        books = self.book.values()
+        return known_ground(
+            (book.node for book in books),
+            (book.counted for book in books),
+            [book.account for book in books],
+            memory,
         )
 
     def with_node(self, node: Node) -> "Books":

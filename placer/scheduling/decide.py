@@ -5,6 +5,7 @@ from placer.scheduling.books import Books
 from placer.scheduling.checks import check_batch
 from placer.scheduling.words import Batch, Decision, Refusal
 from placer.search.cp import SolverError
+from placer.search.ground import Memory
 from placer.search.options import SolveOptions
 from placer.search.solver import solve
 from placer.state.affinity import lonely_terms
@@ -12,8 +13,8 @@ from placer_models.cluster import Instance, RunningPod
 from placer_models.pod import pods_of
 
 
-def decide(books: Books, batch: Batch, options: SolveOptions) -> Decision:
-    """Solve a batch, and let the judge look at the nodes that the answer touches.
+def decide(books: Books, batch: Batch, options: SolveOptions, memory: Memory) -> Decision:
+    """Solve a batch, and let the judge look at the answer.
 
     Raises:
         AlreadyRunningError: Pods of the batch run.
@@ -22,8 +23,9 @@ def decide(books: Books, batch: Batch, options: SolveOptions) -> Decision:
 
     """
     check_batch(batch, books.node_of)
-    decision = Decision(batch, solve(books.asking(batch), options), books.version)
-    found = breaches(_touched(books, decision), decision.placement)
+    instance, ground = books.asking(batch), books.ground(memory)
+    decision = Decision(batch, solve(instance, options, ground=ground), books.version)
+    found = breaches(instance, decision.placement, ground.sites)
     if found:
         raise SolverError("; ".join(f"{b.rule}: {b.message}" for b in found[:3]))
     return decision

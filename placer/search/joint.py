@@ -6,7 +6,6 @@ part. In a fleet even tier 1 is only bounded as a whole, and improved part by pa
 """
 
 import random
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from placer.judge.breaches import breaches
@@ -15,11 +14,11 @@ from placer.search.bound import bound_first_tiers, bounded_tiers
 from placer.search.budget import Budget
 from placer.search.coarse import links_matter, refine, without_links
 from placer.search.exact import search_exactly
+from placer.search.ground import Ground
 from placer.search.judged import Judged, check_claim, judged, realised
 from placer.search.neighbourhoods import Neighbourhoods
 from placer.search.packing.opened import open_fewest
 from placer.search.tiers import Progress
-from placer.state.account import Account
 from placer.state.recount import recount
 from placer_models.cluster import Instance
 from placer_models.cpsat.limits import modelled_tiers
@@ -54,14 +53,14 @@ class JointSearch:
     """A search and where it stands: `best` only ever gets better.
 
     Attributes:
-        accounts: What is left on each node, in the instance's order.
+        ground: Its nodes before anything is placed.
         problem: The same in integers.
         bounds: True of the tiers before them as `best` has them.
 
     """
 
     instance: Instance
-    accounts: Sequence[Account]
+    ground: Ground
     problem: Problem
     budget: Budget
     tell: Progress
@@ -99,7 +98,7 @@ class JointSearch:
         part = self.budget.part(share * self.budget.left)
         found = search_exactly(
             coarse,
-            recount(self.instance, self.accounts, coarse, self.best.placement),
+            recount(self.instance, self.ground.accounts, coarse, self.best.placement),
             self.best.values[:count],
             part,
             self.tell,
@@ -109,14 +108,14 @@ class JointSearch:
         self.bounds[:count] = found.bounds
         if found.choices is not None:
             refined = refine(self.problem, coarse, found.choices)
-            self.best = realised(self.instance, self.accounts, self.problem, refined)
+            self.best = realised(self.instance, self.ground, self.problem, refined)
             check_claim(self.best, found.values)
 
     def _first(self, tiers: int) -> None:
         """Solve what is not proven yet of so many tiers in one model."""
         found = search_exactly(
             self.problem,
-            recount(self.instance, self.accounts, self.problem, self.best.placement),
+            recount(self.instance, self.ground.accounts, self.problem, self.best.placement),
             self.best.values[:tiers],
             self.budget,
             self.tell,
@@ -125,7 +124,7 @@ class JointSearch:
         )
         self.bounds[:tiers] = found.bounds
         if found.choices is not None:
-            self.best = realised(self.instance, self.accounts, self.problem, found.choices)
+            self.best = realised(self.instance, self.ground, self.problem, found.choices)
             check_claim(self.best, found.values)
 
     def _settled(self) -> int:
@@ -152,16 +151,18 @@ class JointSearch:
         if OPENED not in self.problem.tiers or self.best.values[levels] == self.bounds[levels]:
             return
         self.tell("filling nodes by patterns")
-        start = recount(self.instance, self.accounts, self.problem, self.best.placement)
+        start = recount(self.instance, self.ground.accounts, self.problem, self.best.placement)
         found = open_fewest(self.problem, start, self.budget)
         if found is None:
             return
         if len(start) == len(self.problem.pods):
             self.bounds[levels] = max(self.bounds[levels] or 0, found.bound)
-        placement = realise(self.instance, self.accounts, self.problem, found.choices)
+        placement = realise(self.instance, self.ground.accounts, self.problem, found.choices)
         # Patterns know amounts only; other rules may be broken by what they propose.
-        if not isinstance(placement, Unrealisable) and not breaches(self.instance, placement):
-            better = judged(self.instance, placement)
+        if not isinstance(placement, Unrealisable) and not breaches(
+            self.instance, placement, self.ground.sites
+        ):
+            better = judged(self.instance, self.ground, placement)
             if better.better_than(self.best):
                 self.best = better
 
@@ -177,7 +178,7 @@ class JointSearch:
             rng=random.Random(self.budget.options.seed),
         )
         search.run(self.tell)
-        found = judged(self.instance, search.placement)
+        found = judged(self.instance, self.ground, search.placement)
         if found.better_than(self.best):
             self.best = found
 

@@ -7,7 +7,7 @@ from placer.judge.breaches import breaches
 from placer.judge.measure import better, measure
 from placer.realise.realiser import Unrealisable, realise
 from placer.search.cp import SolverError
-from placer.state.account import Account
+from placer.search.ground import Ground
 from placer_models.cluster import Instance
 from placer_models.goals import Tier
 from placer_models.placement import Placement
@@ -31,32 +31,30 @@ class Judged:
         return better(self.worth, other.worth)
 
 
-def judged(instance: Instance, placement: Placement) -> Judged:
+def judged(instance: Instance, ground: Ground, placement: Placement) -> Judged:
     """Let the judge look at a placement.
 
     Raises:
         SolverError: It breaks a rule: a defect of ours.
 
     """
-    found = breaches(instance, placement)
+    found = breaches(instance, placement, ground.sites)
     if found:
         raise SolverError("; ".join(f"{b.rule}: {b.message}" for b in found[:3]))
-    return Judged(placement, measure(instance, placement))
+    return Judged(placement, measure(instance, placement, ground.sites))
 
 
-def realised(
-    instance: Instance, accounts: Sequence[Account], problem: Problem, choices: Choices
-) -> Judged:
+def realised(instance: Instance, ground: Ground, problem: Problem, choices: Choices) -> Judged:
     """Turn choices into ids and let the judge look at them.
 
     Raises:
         SolverError: The choices cannot be realised, or break a rule.
 
     """
-    placement = realise(instance, accounts, problem, choices)
+    placement = realise(instance, ground.accounts, problem, choices)
     if isinstance(placement, Unrealisable):
         raise SolverError(f"node {placement.node!r} cannot be realised: {placement.reason}")
-    return judged(instance, placement)
+    return judged(instance, ground, placement)
 
 
 def check_claim(found: Judged, claimed: Sequence[int]) -> None:

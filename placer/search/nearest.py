@@ -10,6 +10,7 @@ from dataclasses import replace
 from functools import lru_cache
 
 from placer.realise.realiser import environment
+from placer.search.ground import Ground
 from placer.search.judged import Judged, judged
 from placer.state.account import Account
 from placer_models.cluster import Instance
@@ -37,7 +38,7 @@ Counts = tuple[int, ...]
 
 
 def with_nearer_devices(
-    instance: Instance, accounts: Sequence[Account], problem: Problem, best: Judged
+    instance: Instance, ground: Ground, problem: Problem, best: Judged
 ) -> Judged:
     """Return the placement with devices nearer to each other; or as it is.
 
@@ -45,11 +46,11 @@ def with_nearer_devices(
     others, within a scope, out of a partition table, dealt out to containers; and so are
     MIG instances.
     """
-    moved = _moved(instance, accounts, problem, best.placement)
+    moved = _moved(instance, ground.accounts, problem, best.placement)
     if not moved:
         return best
     places = tuple(moved.get(place.key, place) for place in best.placement.pods)
-    found = judged(instance, Placement(places))
+    found = judged(instance, ground, Placement(places))
     return best if best.better_than(found) else found
 
 
@@ -59,7 +60,10 @@ def _moved(
     """Return new places of the pods that could have nearer devices."""
     node_of = {node.name: index for index, node in enumerate(instance.nodes)}
     index_of = {pod.key: index for index, pod in enumerate(pods_of(instance.gangs))}
-    free = [set(account.free_devices) for account in accounts]
+    free = {
+        at: set(accounts[at].free_devices)
+        for at in {node_of[place.node] for place in placement.pods}
+    }
     for place in placement.pods:
         free[node_of[place.node]] -= {(d.type, d.minor) for d in place.devices}
     moved = {}

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from placer.greedy.place import place_greedily
 from placer.search.budget import Budget
 from placer.search.exact import limits_of
+from placer.search.ground import Ground, ground_of
 from placer.search.joint import Bounds, JointSearch
 from placer.search.judged import Judged, realised
 from placer.search.nearest import with_nearer_devices
@@ -12,7 +13,7 @@ from placer.search.options import Engine, SolveOptions
 from placer.search.reasons import why_unplaced
 from placer.search.tiers import Progress, silent
 from placer.state.account import Account
-from placer.state.batch import accounts_of, build_problem
+from placer.state.batch import build_problem
 from placer_models.cluster import Instance
 from placer_models.placement import Answer, GaveUp, Infeasible, PartlyPlaced, Placed, TierValue
 from placer_models.problem import Problem, Telling
@@ -25,6 +26,7 @@ def solve(
     instance: Instance,
     options: SolveOptions | None = None,
     progress: Progress | None = None,
+    ground: Ground | None = None,
 ) -> Answer:
     """Place what waits as well as the time allows, and say how good that is.
 
@@ -32,6 +34,7 @@ def solve(
         instance: The problem.
         options: Engine, deadline, workers, seed.
         progress: Told in a few words what is done next.
+        ground: The instance's nodes, where they are counted already.
 
     Returns:
         The placement with its tiers and bounds, the proof that nothing can be placed,
@@ -45,20 +48,21 @@ def solve(
     budget = Budget(options)
     tell = progress or silent
     tell("counting what is free")
-    accounts = accounts_of(instance)
-    problem = build_problem(instance, accounts)
+    ground = ground_of(instance) if ground is None else ground
+    accounts, kept = ground.accounts, ground.memory.kept
+    problem = build_problem(instance, accounts, kept=kept)
     tell("placing greedily")
     # Greedy looks at cores one by one where the model's counts would not tell it enough.
     several = problem.telling is Telling.PAIRS
-    each_core = build_problem(instance, accounts, each_core=True) if several else problem
-    choices = place_greedily(each_core, deadline=lambda: budget.over)
+    each_core = build_problem(instance, accounts, each_core=True, kept=kept) if several else problem
+    choices = place_greedily(each_core, deadline=lambda: budget.over, fleets=ground.memory.fleets)
     placed_s = budget.elapsed_s
-    best = realised(instance, accounts, each_core, choices)
+    best = realised(instance, ground, each_core, choices)
     # The search ends with what has just been done once: realising, judging, and reasons.
     budget.keep(ENDING * (budget.elapsed_s - placed_s))
     search = JointSearch(
         instance=instance,
-        accounts=accounts,
+        ground=ground,
         problem=problem,
         budget=budget,
         tell=tell,
@@ -67,7 +71,7 @@ def solve(
     )
     if options.engine is not Engine.GREEDY:
         search.run(whole=options.engine is Engine.EXACT)
-    best = with_nearer_devices(instance, accounts, problem, search.best)
+    best = with_nearer_devices(instance, ground, problem, search.best)
     return _answer(instance, accounts, problem, best, search.bounds, budget)
 
 

@@ -1,32 +1,16 @@
 """What a Problem says about pods under ConstrainedBurst (C8)."""
 
-from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from placer.state.account import Account
 from placer.state.burst import cpus_by_numa_node
 from placer_models.burst import Burst
 from placer_models.cluster import Node
-from placer_models.pod import PodSpec
 from placer_models.problem import NodeState
 
 
-def with_bursts(
-    states: Sequence[NodeState],
-    nodes: Sequence[Node],
-    accounts: Sequence[Account],
-    specs: Iterable[PodSpec],
-) -> tuple[NodeState, ...]:
-    """Return the nodes with what constrained pods are to find there, if there are any."""
-    if not any(spec.constrained_burst for spec in specs) and not any(a.bursts for a in accounts):
-        return tuple(states)
-    return tuple(
-        _with_bursts(state, node, account)
-        for state, node, account in zip(states, nodes, accounts, strict=True)
-    )
-
-
-def _with_bursts(state: NodeState, node: Node, account: Account) -> NodeState:
+def with_bursts(state: NodeState, node: Node, account: Account) -> NodeState:
+    """Return the node with what constrained pods are to find there."""
     topology = node.machine.topology
     kept = cpus_by_numa_node(account.pool - account.free_cpus, topology)
     pool = cpus_by_numa_node(account.pool, topology)

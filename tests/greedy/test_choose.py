@@ -12,7 +12,7 @@ from placer.greedy.chooser import choose
 from placer.greedy.cores import capacity
 from placer.greedy.fleet import Fleet
 from placer.greedy.place import place_greedily
-from placer.greedy.residual import Residual, layouts_of, residual_of
+from placer.greedy.residual import Layouts, Residual, residual_of
 from placer.judge.measure import measure
 from placer.state.batch import build_problem
 from placer_models.cluster import Machine
@@ -114,7 +114,7 @@ def test_no_set_of_numa_nodes_is_overlooked(alignment: AlignmentPolicy) -> None:
         (shape,), ((fit,),) = problem.shapes, problem.fits
         if fit is None:
             continue
-        residual = residual_of(problem.nodes[0], layouts_of(problem.nodes)[0])
+        residual = residual_of(problem.nodes[0], Layouts().of(problem.nodes[0]))
         least = least_cells(residual, shape, fit)
         offer = choose(residual, shape, fit)
         places += least is not None

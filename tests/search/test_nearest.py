@@ -5,11 +5,12 @@ from dataclasses import replace
 import pytest
 
 from placer.judge.measure import measure
+from placer.search.ground import ground_of
 from placer.search.judged import judged
 from placer.search.nearest import with_nearer_devices
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
-from placer.state.batch import accounts_of, build_problem
+from placer.state.batch import build_problem
 from placer_models.cluster import Instance, Machine, Node
 from placer_models.device import Device, LinkMatrix
 from placer_models.links import board_of, counts_of, distance
@@ -59,10 +60,10 @@ def moved(pod: Pod, minors: list[int], kind: Machine) -> tuple[int, ...]:
     assert isinstance(found, Placed)
     held = tuple(DeviceGrant(type_, minor) for minor in minors)
     place = replace(found.placement.pods[0], devices=held)
-    accounts = accounts_of(instance)
-    problem = build_problem(instance, accounts)
-    start = judged(instance, Placement((place,)))
-    after = with_nearer_devices(instance, accounts, problem, start)
+    ground = ground_of(instance)
+    problem = build_problem(instance, ground.accounts)
+    start = judged(instance, ground, Placement((place,)))
+    after = with_nearer_devices(instance, ground, problem, start)
     assert not start.better_than(after)
     return after.placement.pods[0].minors(type_)
 
@@ -102,10 +103,10 @@ def test_the_environment_names_the_devices_that_are_held() -> None:
     assert isinstance(found, Placed)
     far = (DeviceGrant("gpu", 0), DeviceGrant("gpu", 7))
     place = replace(found.placement.pods[0], devices=far)
-    accounts = accounts_of(instance)
-    start = judged(instance, Placement((place,)))
-    problem = build_problem(instance, accounts)
-    after = with_nearer_devices(instance, accounts, problem, start).placement.pods[0]
+    ground = ground_of(instance)
+    start = judged(instance, ground, Placement((place,)))
+    problem = build_problem(instance, ground.accounts)
+    after = with_nearer_devices(instance, ground, problem, start).placement.pods[0]
 
     assert dict(after.env)["NVIDIA_VISIBLE_DEVICES"] == "1,2"
 
@@ -132,10 +133,10 @@ def test_no_tier_gets_worse_and_nothing_farther() -> None:
         answer = solve(instance, SolveOptions(engine=Engine.GREEDY, workers=1))
         if not isinstance(answer, Placed | PartlyPlaced):
             continue
-        accounts = accounts_of(instance)
-        problem = build_problem(instance, accounts)
-        start = judged(instance, answer.placement)
-        after = with_nearer_devices(instance, accounts, problem, start)
+        ground = ground_of(instance)
+        problem = build_problem(instance, ground.accounts)
+        start = judged(instance, ground, answer.placement)
+        after = with_nearer_devices(instance, ground, problem, start)
         assert not start.better_than(after), instance.name
         assert measure(instance, after.placement) == after.worth
         assert far_apart(instance, after.placement) <= far_apart(instance, start.placement)

@@ -1,0 +1,107 @@
+"""Pods placed one by one through the Scheduler on a fleet of 1,000 nodes, call by call.
+
+What a call works out about the nodes is kept for the next one. The baseline, in the same
+run, is the same Scheduler with all of that forgotten before each call. Decisions are held
+against each other: they have to be equal.
+
+The fleet is measured empty, and again after thousands of pods have made its nodes differ.
+A pod is the first of its kind where no earlier call asked for the same.
+
+Times are CPU times of the one thread that works: the same as the clock's on an idle
+machine, and no worse on a busy one.
+
+Run: python benchmarks/scheduler_places.py [NODES [PODS [ENGINE]]]
+"""
+
+import sys
+from random import Random
+from statistics import median
+from time import thread_time
+
+from greedy_fleet import MACHINES, SPECS
+
+from placer.scheduler import Scheduler
+from placer.scheduling.words import Batch, Decision, lone_gang
+from placer.search.options import Engine, SolveOptions
+from placer_models.cluster import Node
+from placer_models.machines.catalogue import load_machine
+from placer_models.pod import Pod
+
+SEED = 7
+BEFORE_PER_NODE = 3
+FORGETFUL_PODS = 12
+DEADLINE_S = 60.0
+
+
+def fleet(count: int) -> list[Node]:
+    machines = [load_machine(name) for name in MACHINES]
+    return [Node(f"node-{i:05}", machines[i % len(machines)]) for i in range(count)]
+
+
+def crowded(scheduler: Scheduler, rng: Random, pods: int) -> None:
+    """Let pods run, and half of them end: so no two nodes stay alike."""
+    old = [Pod(f"old-{i}", "default", rng.choice(SPECS)) for i in range(pods)]
+    greedy = SolveOptions(engine=Engine.GREEDY, workers=1)
+    decision = scheduler.place(Batch(tuple(map(lone_gang, old))), 600, options=greedy)
+    keys = [place.key for place in decision.placement.pods]
+    scheduler.release(rng.sample(keys, len(keys) // 2))
+
+
+def timed(scheduler: Scheduler, pod: Pod, options: SolveOptions) -> tuple[Decision, float]:
+    batch = Batch((lone_gang(pod),))
+    start = thread_time()
+    decision = scheduler.place(batch, DEADLINE_S, options=options)
+    return decision, 1_000 * (thread_time() - start)
+
+
+def report(title: str, nodes: list[Node], before: int, pods: int, engine: Engine) -> None:
+    rng = Random(SEED)
+    scheduler = Scheduler(nodes)
+    if before:
+        crowded(scheduler, rng, before)
+    drawn = [Pod(f"pod-{i}", "default", rng.choice(SPECS)) for i in range(pods)]
+    options = SolveOptions(engine=engine, workers=1)
+    first, later, forgetful = [], [], []
+    seen = set()
+    placed = 0
+    for i, pod in enumerate(drawn):
+        if i % (len(drawn) // FORGETFUL_PODS or 1) == 0:
+            other, took_ms = timed(Scheduler.restore(scheduler.snapshot()), pod, options)
+            forgetful.append(took_ms)
+        else:
+            other = None
+        decision, took_ms = timed(scheduler, pod, options)
+        (later if pod.spec in seen else first).append(took_ms)
+        seen.add(pod.spec)
+        placed += bool(decision.placement.pods)
+        assert other is None or other.placement == decision.placement
+    print(f"{title}, {engine}: {len(nodes)} nodes, {placed} of {pods} pods placed")
+    show("first pod of a kind", first)
+    show("every later pod", later)
+    show("all", first + later)
+    show("all forgotten before, the baseline", forgetful)
+    print(f"  baseline / all, medians: {median(forgetful) / median(first + later):.1f}")
+
+
+def show(title: str, times_ms: list[float]) -> None:
+    ordered = sorted(times_ms)
+    if not ordered:
+        return
+    p99 = ordered[min(len(ordered) - 1, len(ordered) * 99 // 100)]
+    print(
+        f"  {title:36} median {median(ordered):8.2f} ms   p99 {p99:8.2f} ms   "
+        f"max {ordered[-1]:8.2f} ms   ({len(ordered)} pods)"
+    )
+
+
+def main() -> None:
+    count = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000
+    pods = int(sys.argv[2]) if len(sys.argv) > 2 else 200
+    engine = Engine(sys.argv[3]) if len(sys.argv) > 3 else Engine.GREEDY
+    nodes = fleet(count)
+    report("empty fleet", nodes, 0, pods, engine)
+    report("busy fleet", nodes, BEFORE_PER_NODE * count, pods, engine)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,53 @@
+"""Fleets that outlast their batch."""
+
+from collections.abc import Hashable
+
+from placer.greedy.columns import device_types
+from placer.greedy.fleet import Fleet
+from placer_models.problem import Problem
+
+MOST_FLEETS = 8
+"""Fleets that are kept at a time; each is in terms of its own."""
+
+MOST_REMEMBERED = 64
+"""Bids, states and changes that a kept fleet may remember for each node."""
+
+
+def terms_of(problem: Problem) -> Hashable:
+    """Return what Problems have to agree in so that a fleet can turn from one to the other."""
+    return (
+        len(problem.nodes),
+        device_types(problem),
+        problem.memory_unit_bytes,
+        problem.page_sizes,
+        len(problem.most_extended),
+        problem.asked,
+        problem.telling,
+    )
+
+
+class Fleets:
+    """Fleets of earlier batches, for batches to come. For one thread at a time."""
+
+    def __init__(self) -> None:
+        """Begin with none."""
+        self._fleets: dict[Hashable, Fleet] = {}
+
+    def of(self, problem: Problem) -> Fleet:
+        """Return the fleet of the problem, as good as new.
+
+        It is out of here until `keep`, so that none stays that failed in the middle.
+        """
+        fleet = self._fleets.pop(terms_of(problem), None)
+        if fleet is None:
+            return Fleet(problem)
+        fleet.turn_to(problem)
+        return fleet
+
+    def keep(self, fleet: Fleet) -> None:
+        """Take a fleet back, unless it has grown too large."""
+        if fleet.size > MOST_REMEMBERED * (len(fleet.problem.nodes) + 1_000):
+            return
+        while len(self._fleets) >= MOST_FLEETS:
+            del self._fleets[next(iter(self._fleets))]
+        self._fleets[terms_of(fleet.problem)] = fleet

@@ -1,0 +1,62 @@
+"""What a solve begins on: the nodes as they are, counted."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from placer.greedy.fleets import Fleets
+from placer.judge.scene import Site, Sites, sites_of
+from placer.state.account import Account
+from placer.state.batch import accounts_of
+from placer.state.kept import Kept
+from placer_models.cluster import Instance, Node, RunningPod
+
+
+@dataclass(slots=True)
+class Memory:
+    """What is worth keeping from one solve on a cluster to the next one.
+
+    No answer depends on it. For one thread at a time.
+    """
+
+    kept: Kept = field(default_factory=Kept)
+    fleets: Fleets = field(default_factory=Fleets)
+    sites: Sites = field(default_factory=Sites)
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """The nodes of an instance before anything is placed.
+
+    Attributes:
+        accounts: What is left on each node, in the instance's order.
+        sites: The same for the judge, who counts for himself.
+        memory: What earlier solves have left.
+
+    """
+
+    accounts: tuple[Account, ...]
+    sites: Mapping[str, Site]
+    memory: Memory
+
+
+def ground_of(instance: Instance) -> Ground:
+    """Count an instance of which nothing is known."""
+    return Ground(accounts_of(instance), sites_of(instance), Memory())
+
+
+def known_ground(
+    nodes: Iterable[Node],
+    running: Iterable[tuple[RunningPod, ...]],
+    accounts: Sequence[Account],
+    memory: Memory,
+) -> Ground:
+    """Return the ground of nodes that are counted already.
+
+    Args:
+        nodes: Names are unique.
+        running: What runs on each of them.
+        accounts: What that leaves.
+        memory: What earlier solves have left.
+
+    """
+    return Ground(tuple(accounts), memory.sites.of(nodes, running), memory)

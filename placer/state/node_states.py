@@ -1,0 +1,164 @@
+"""What a Problem says about one node: its kind, and what is left on it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from placer.state.account import Account
+from placer.state.boards import cuts_of, device_board
+from placer.state.burst_states import with_bursts
+from placer.state.core_classes import core_classes
+from placer.state.extended import in_units
+from placer.state.slots import slots_of
+from placer.state.strategies import cell_strategy_of
+from placer_models.cluster import Node
+from placer_models.goals import NUMA_STRATEGY, Tier
+from placer_models.links import counts_of
+from placer_models.problem import Cell, DeviceBank, NodeState, Telling
+from placer_models.shares import Slot
+
+
+class LookedAt(NamedTuple):
+    """What the pods of a batch look at of nodes; in all else nodes of one kind may differ.
+
+    Attributes:
+        labels: Keys that pods select by.
+        extended: Extended resources that pods ask for.
+        levels: Levels of the network that a node must have.
+
+    """
+
+    labels: frozenset[str]
+    extended: frozenset[str]
+    levels: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """In what a batch has the states of nodes said; as in ``Problem``.
+
+    Attributes:
+        unit: Bytes of a memory unit.
+        units: (extended resource, the amount that its unit stands for), ascending.
+        shared: Types of which shares are asked for, and whether virtual functions are too.
+        bursts: There are pods under ConstrainedBurst.
+
+    """
+
+    unit: int
+    page_sizes: tuple[int, ...]
+    units: tuple[tuple[str, int], ...]
+    asked: tuple[Tier, ...]
+    shared: tuple[tuple[str, bool], ...]
+    telling: Telling
+    bursts: bool
+
+
+def kind_of(node: Node, looked_at: LookedAt) -> Node:
+    """Return the node without its name: nodes of one kind are equal when empty.
+
+    Labels that no pod selects by tell nothing apart; most nodes have one of their own.
+    Nor do extended resources that no pod asks for, and who is offered is said by its state.
+    Of the network it counts only which levels the node has.
+    """
+    return replace(
+        node,
+        name="",
+        labels=tuple(label for label in node.labels if label[0] in looked_at.labels),
+        extended=tuple(item for item in node.extended if item[0] in looked_at.extended),
+        offered=False,
+        domains=tuple((level, "") for level, _ in node.domains if level in looked_at.levels),
+    )
+
+
+def banks_of(node: Node) -> tuple[DeviceBank, ...]:
+    """Return the banks of an empty node."""
+    cell_of = {numa.id: index for index, numa in enumerate(node.machine.topology.numa_nodes)}
+    banks = []
+    for device_type in sorted({d.type for d in node.devices}):
+        board = device_board(node, device_type)
+        banks.append(
+            DeviceBank(
+                type=device_type,
+                board=board,
+                free=board.sizes,
+                cells=tuple(None if n is None else cell_of[n] for n in board.numa_nodes),
+                cuts=cuts_of(node, device_type, board),
+            )
+        )
+    return tuple(banks)
+
+
+def node_state(
+    node: Node, kind: int, banks: tuple[DeviceBank, ...], account: Account, terms: Terms
+) -> NodeState:
+    """Return what is left on the node.
+
+    Args:
+        node: The node.
+        kind: The number of its kind in the Problem.
+        banks: As `banks_of` returns them for its kind.
+        account: What the running pods leave.
+        terms: In what it is said.
+
+    """
+    cells = cells_of(node, account, terms.unit, terms.page_sizes)
+    shared = dict(terms.shared)
+    state = NodeState(
+        name=node.name,
+        kind=kind,
+        cells=cells,
+        cores=tuple(
+            found for found, _ in core_classes(node, account, cells, terms.asked, terms.telling)
+        ),
+        banks=tuple(
+            DeviceBank(
+                bank.type,
+                bank.board,
+                counts_of(bank.board, [m for t, m in account.free_devices if t == bank.type]),
+                bank.cells,
+                _slots(bank, account, functions=shared[bank.type]) if bank.type in shared else (),
+                bank.cuts,
+            )
+            for bank in banks
+        ),
+        # Running pods may ask for more than the pools have; then nothing new fits in.
+        pool_milli=max(0, 1000 * len(account.free_cpus) - account.shared_milli),
+        best_effort_milli=max(
+            0,
+            1000 * len(account.best_effort_pool - node.reserved_cpus) - account.best_effort_milli,
+        ),
+        pool_cpus=len(account.pool),
+        best_effort_cpus=len(account.best_effort_pool),
+        has_shared=account.has_shared,
+        has_best_effort=account.has_best_effort,
+        extended=in_units(account.extended, dict(terms.units)),
+        offered=account.offered,
+        strategy=cell_strategy_of(node, account.free_cpus, cells)
+        if NUMA_STRATEGY in terms.asked
+        else None,
+    )
+    return with_bursts(state, node, account) if terms.bursts else state
+
+
+def cells_of(
+    node: Node, account: Account, unit_bytes: int, page_sizes: Sequence[int] = ()
+) -> tuple[Cell, ...]:
+    """Return the node's NUMA nodes, and a last cell if a CPU belongs to none."""
+    cells = [
+        Cell(
+            numa.id,
+            max(0, account.memory_bytes[numa.id]) // unit_bytes,
+            tuple(max(0, account.pages.get((numa.id, size), 0)) for size in page_sizes),
+            held=account.numa_nodes_held.get(numa.id),
+        )
+        for numa in node.machine.topology.numa_nodes
+    ]
+    if any(cpu.numa_node is None for cpu in node.machine.topology.cpus):
+        cells.append(Cell(None, 0, (0,) * len(page_sizes)))
+    return tuple(cells)
+
+
+def _slots(bank: DeviceBank, account: Account, *, functions: bool) -> tuple[tuple[Slot, ...], ...]:
+    found = slots_of(account, bank.type, bank.board, functions=functions)
+    return tuple(tuple(slot for _, slot in members) for members in found)

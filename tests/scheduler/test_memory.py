@@ -1,0 +1,145 @@
+"""What is kept from batch to batch: no Problem, no answer and no verdict depends on it."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from random import Random
+
+import pytest
+
+from mixed_worlds import mixed, mixed_instance
+from placer.greedy.place import place_greedily
+from placer.judge.breaches import breaches
+from placer.judge.measure import measure
+from placer.scheduler import Scheduler
+from placer.scheduling.books import Books, books_of
+from placer.scheduling.words import Batch
+from placer.search.ground import Ground, Memory
+from placer.search.solver import solve
+from placer.state.batch import build_problem
+from placer_models.cluster import Instance, Node, RunningPod
+from placer_models.placement import Answer, GaveUp, Placement
+from placer_models.pod import pods_of
+from scheduler.cluster import BOX, DEADLINE_S, QUICK, batch, pod
+from spices_shares import sharing_gangs, sharing_instance
+from tiny_pods import scale_of, tiny_gangs, tiny_groups
+from worlds import tiny_instance
+
+STEPS = 6
+
+
+def drawn_batch(rng: Random, nodes: tuple[Node, ...], prefix: str) -> Batch:
+    gangs = tiny_gangs(rng, scale_of(list(nodes), unit_bytes=1 << 20))
+    if rng.random() < 0.4:
+        gangs = sharing_gangs(rng, gangs)
+    named = tuple(
+        replace(
+            gang,
+            name=f"{prefix}-{gang.name}",
+            pods=tuple(replace(one, name=f"{prefix}-{one.name}") for one in gang.pods),
+        )
+        for gang in gangs
+    )
+    drawn = Instance(nodes, named, tiny_groups(rng, named))
+    if rng.random() < 0.5:
+        drawn = mixed(rng, drawn)
+    return Batch(drawn.gangs, drawn.groups)
+
+
+def changed(rng: Random, books: Books, placed: list[RunningPod], step: int) -> Books:
+    """Let pods come or go, or a node become another one, come or go."""
+    books = books.with_pods(placed) if rng.random() < 0.7 else books
+    keys = sorted(books.node_of)
+    if keys and rng.random() < 0.4:
+        books = books.without_pods(rng.sample(keys, rng.randint(1, len(keys))))
+    name = rng.choice(sorted(books.book))
+    node = books.book[name].node
+    match rng.randrange(6):
+        case 0:
+            books = books.with_node(replace(node, cordoned=not node.cordoned))
+        case 1:
+            sick = frozenset((d.type, d.minor) for d in node.machine.devices if rng.random() < 0.3)
+            books = books.with_node(replace(node, unhealthy=sick))
+        case 2:
+            # Before the others, so that kinds get other numbers.
+            books = books.with_node(
+                replace(mixed_instance(rng.randrange(10**6)).nodes[0], name=f"a{step}")
+            )
+        case 3 if not books.book[name].pods and len(books.book) > 1:
+            books = books.without_node(name)
+    return books
+
+
+def states(seed: int) -> Iterator[tuple[Instance, Ground, Random]]:
+    """Yield problems of one cluster, one after the other, on what the earlier ones left."""
+    rng = Random(seed)
+    world = (sharing_instance, mixed_instance, tiny_instance)[seed % 3](seed)
+    books, memory = books_of(world.nodes, world.running, 0), Memory()
+    wanted = Batch(world.gangs, world.groups)
+    for step in range(STEPS):
+        instance = books.asking(wanted)
+        yield instance, books.ground(memory), rng
+        answer = solve(instance, QUICK)
+        placement = getattr(answer, "placement", Placement())
+        pods = {one.key: one for one in pods_of(wanted.gangs)}
+        placed = [RunningPod(pods[place.key], place) for place in placement.pods]
+        books = changed(rng, books, placed, step)
+        # The same words again, under other names, and words that are new.
+        nodes = tuple(book.node for book in books.book.values())
+        wanted = drawn_batch(Random(seed + step // 2), nodes, f"b{step}")
+
+
+def check(seed: int) -> None:
+    for instance, ground, rng in states(seed):
+        kept, fleets = ground.memory.kept, ground.memory.fleets
+        for each_core in (False, True):
+            problem = build_problem(instance, ground.accounts, each_core=each_core, kept=kept)
+            fresh = build_problem(instance, each_core=each_core)
+
+            assert problem == fresh
+            assert [node.name for node in problem.nodes] == [node.name for node in fresh.nodes]
+            choices = place_greedily(problem, fleets=fleets)
+            assert choices == place_greedily(fresh)
+        answer = solve(instance, QUICK, ground=ground)
+        assert timeless(answer) == timeless(solve(instance, QUICK))
+        placement = getattr(answer, "placement", Placement())
+        for places in (placement, disordered(rng, placement, instance)):
+            assert breaches(instance, places, ground.sites) == breaches(instance, places)
+            assert measure(instance, places, ground.sites) == measure(instance, places)
+
+
+def timeless(answer: Answer) -> Answer:
+    return replace(answer, after_s=0) if isinstance(answer, GaveUp) else answer
+
+
+def disordered(rng: Random, placement: Placement, instance: Instance) -> Placement:
+    """Send some pods to other nodes, with all they hold."""
+    names = [node.name for node in instance.nodes]
+    return Placement(
+        tuple(
+            replace(place, node=rng.choice(names)) if rng.random() < 0.6 else place
+            for place in placement.pods
+        )
+    )
+
+
+def test_nothing_depends_on_what_was_kept() -> None:
+    for seed in range(30):
+        check(seed)
+
+
+@pytest.mark.slow
+def test_nothing_depends_on_what_was_kept_for_long() -> None:
+    for seed in range(30, 600):
+        check(seed)
+
+
+def test_a_node_that_was_cordoned_is_open_to_pods_of_a_new_kind() -> None:
+    """
+    Kinds of nodes get other numbers when the node becomes like its neighbour.
+    """
+    scheduler = Scheduler([Node("n0", BOX, cordoned=True), Node("n1", BOX)])
+    scheduler.place(batch(pod("a", 2)), DEADLINE_S, options=QUICK)
+    scheduler.uncordon("n0")
+    decision = scheduler.place(batch(pod("b", 16)), DEADLINE_S, options=QUICK)
+
+    assert [place.node for place in decision.placement.pods] == ["n0"]
