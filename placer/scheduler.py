@@ -8,7 +8,7 @@ from time import monotonic
 
 from placer.scheduling.books import Books, books_of, followers
 from placer.scheduling.checks import check_nodes, check_running
-from placer.scheduling.decide import decide, refusal_of, taking
+from placer.scheduling.decide import LEAST_TIME_S, decide, refusal_of, taking
 from placer.scheduling.errors import NodeExistsError, NodeInUseError, UnknownPodError
 from placer.scheduling.misfits import misfits_of
 from placer.scheduling.words import Batch, Change, Decision, Key, Misfit, Refusal, Snapshot
@@ -20,9 +20,6 @@ from placer_models.placement import PodPlacement
 
 MOST_MEMORIES = 4
 """What calls leave to later ones is kept so many times, for as many threads."""
-
-LEAST_TIME_S = 0.001
-"""What a solve is given where waiting for other calls took all of its time."""
 
 
 class Scheduler:

@@ -1,5 +1,8 @@
 """From a batch to a decision, and from a decision to books that hold it."""
 
+from dataclasses import replace
+from time import monotonic
+
 from placer.judge.breaches import breaches
 from placer.scheduling.books import Books
 from placer.scheduling.checks import check_batch
@@ -12,6 +15,9 @@ from placer.state.affinity import lonely_terms
 from placer_models.cluster import Instance, RunningPod
 from placer_models.pod import pods_of
 
+LEAST_TIME_S = 0.001
+"""What a solve is given where waiting and counting took all of its time."""
+
 
 def decide(books: Books, batch: Batch, options: SolveOptions, memory: Memory) -> Decision:
     """Solve a batch, and let the judge look at the answer.
@@ -22,9 +28,12 @@ def decide(books: Books, batch: Batch, options: SolveOptions, memory: Memory) ->
         SolverError: Parts of Placer contradict each other: a defect of ours.
 
     """
+    began_s = monotonic()
     check_batch(batch, books.node_of)
     instance, ground = books.asking(batch), books.ground(memory)
-    decision = Decision(batch, solve(instance, options, ground=ground), books.version)
+    left_s = max(LEAST_TIME_S, options.time_limit_s - (monotonic() - began_s))
+    answer = solve(instance, replace(options, time_limit_s=left_s), ground=ground)
+    decision = Decision(batch, answer, books.version)
     found = breaches(instance, decision.placement, ground.sites)
     if found:
         raise SolverError("; ".join(f"{b.rule}: {b.message}" for b in found[:3]))

@@ -7,6 +7,7 @@ this answer leave none (outvoted)? Otherwise its gang, its group or the time is 
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from functools import cache
 
 from placer.search.apart import EXCLUSIVE, apart_cpus
 from placer.search.burst import burst_blocker
@@ -34,6 +35,9 @@ from placer_models.shares import Slot
 Blocker = str
 """What keeps a pod off a node, in a few words that name the rule."""
 
+_States = tuple[Callable[[int], Account], Callable[[int], Account], Callable[[int], Account]]
+"""What is left on each node: empty, beside what runs, beside what is placed as well."""
+
 
 def why_unplaced(
     instance: Instance,
@@ -49,14 +53,19 @@ def why_unplaced(
         problem: The same in integers.
         before: What the running pods leave, node by node.
         placement: The answer.
-        stop: Asked once a spec whether the time is over; later specs are not looked into.
+        stop: Asked node by node whether the time is over; what is left is not looked into.
 
     """
     placed = {pod.key for pod in placement.pods}
     if all(pod.key in placed for pod in pods_of(instance.gangs)):
         return ()
-    empty = [account_of(node, ()) for node in instance.nodes]
-    states = (empty, before, _after(instance, placement))
+    after = _after(instance, placement)
+    # Counted as far as they are looked at: the first node with room ends a question.
+    states: _States = (
+        cache(lambda index: account_of(instance.nodes[index], ())),
+        before.__getitem__,
+        lambda index: after.get(index, before[index]),
+    )
     known: dict[int, str] = {}
     left_out = []
     shapes = iter(problem.pods)
@@ -68,13 +77,8 @@ def why_unplaced(
         ]
         for pod, shape in missing:
             if shape not in known:
-                known[shape] = (
-                    "time: it ran out before the reason was looked into"
-                    if stop()
-                    else _verdict(
-                        instance, problem, _Ask(pod.spec, shape, required_levels(gang)), states
-                    )
-                )
+                ask = _Ask(pod.spec, shape, required_levels(gang))
+                known[shape] = _verdict(instance, problem, ask, states, stop)
             reasons = (
                 known[shape],
                 *_company_reasons(pod.spec),
@@ -96,15 +100,20 @@ class _Ask:
         self.requests = spec.requests
 
 
-def _after(instance: Instance, placement: Placement) -> list[Account]:
-    """Return what running and newly placed pods together leave."""
+def _after(instance: Instance, placement: Placement) -> dict[int, Account]:
+    """Return what running and newly placed pods leave on the nodes with new ones."""
     specs: dict[tuple[str, str], Pod] = {pod.key: pod for pod in pods_of(instance.gangs)}
-    on_node: dict[str, list[RunningPod]] = {node.name: [] for node in instance.nodes}
+    on_node: dict[str, list[RunningPod]] = {place.node: [] for place in placement.pods}
     for running in instance.running:
-        on_node[running.placement.node].append(running)
+        if running.placement.node in on_node:
+            on_node[running.placement.node].append(running)
     for place in placement.pods:
         on_node[place.node].append(RunningPod(specs[place.key], place))
-    return [account_of(node, on_node[node.name]) for node in instance.nodes]
+    return {
+        index: account_of(node, on_node[node.name])
+        for index, node in enumerate(instance.nodes)
+        if node.name in on_node
+    }
 
 
 def _company_reasons(spec: PodSpec) -> Iterable[str]:
@@ -146,15 +155,17 @@ def _said(rule: LevelRule) -> str:
 
 
 def _verdict(
-    instance: Instance, problem: Problem, ask: _Ask, states: tuple[Sequence[Account], ...]
+    instance: Instance, problem: Problem, ask: _Ask, states: _States, stop: Callable[[], bool]
 ) -> str:
     """Say when the pod stops fitting, and what blocks it then on how many nodes."""
     words = ("never fits", "not now: running pods leave no room", "outvoted")
-    for word, accounts in zip(words, states, strict=True):
+    for word, account_at in zip(words, states, strict=True):
         blockers: Counter[Blocker] = Counter()
-        for index, (node, account) in enumerate(zip(instance.nodes, accounts, strict=True)):
+        for index, node in enumerate(instance.nodes):
+            if stop():
+                return "time: it ran out before the reason was looked into"
             fits = problem.fits[ask.shape][problem.nodes[index].kind] is not None
-            blocker = _blocker(node, ask, account, fits)
+            blocker = _blocker(node, ask, account_at(index), fits)
             if word != words[0] and problem.affinity.bars(ask.shape, index):
                 blocker = "anti-affinity of this pod or of one that runs there"
             if blocker is None:

@@ -48,17 +48,17 @@ def fail(*_: object, **__: object) -> None:
     raise Broken
 
 
-def find_a_breach(*_: object) -> tuple[Breach, ...]:
+def find_a_breach(*_: object, **__: object) -> tuple[Breach, ...]:
     return (Breach("memory", "n0", "too much"),)
 
 
-def realise_nothing(*_: object) -> Unrealisable:
+def realise_nothing(*_: object, **__: object) -> Unrealisable:
     return Unrealisable("n0", "no reason")
 
 
 STEPS: dict[str, tuple[str, Callable[..., Any], type[Exception]]] = {
     "the solver": ("placer.scheduling.decide.solve", fail, Broken),
-    "the accounts": ("placer.search.solver.accounts_of", fail, Broken),
+    "the ground": ("placer.scheduling.books.known_ground", fail, Broken),
     "the problem": ("placer.search.solver.build_problem", fail, Broken),
     "the greedy path": ("placer.search.solver.place_greedily", fail, Broken),
     "realising": ("placer.search.judged.realise", fail, Broken),
@@ -184,7 +184,7 @@ def test_a_call_that_stops_at_any_line_did_all_or_nothing(
     scheduler.add_node(Node("n9", BOX, cordoned=True))
     snapshot = scheduler.snapshot()
     decision = scheduler.place(WANTED, DEADLINE_S, dry_run=True, options=QUICK)
-    monkeypatch.setattr("placer.scheduling.decide.solve", lambda *_: decision.answer)  # quick
+    monkeypatch.setattr("placer.scheduling.decide.solve", lambda *_, **__: decision.answer)  # quick
     call(scheduler, decision)
     done = scheduler.snapshot()
     assert done.version == snapshot.version + 1
