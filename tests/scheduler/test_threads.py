@@ -2,6 +2,7 @@
 
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier, Event
+from typing import Any
 
 import pytest
 
@@ -72,10 +73,10 @@ def test_reading_and_dry_runs_wait_for_nobody(monkeypatch: pytest.MonkeyPatch) -
     solving, go_on = Event(), Event()
     solve = decide.solve
 
-    def solve_slowly(instance: object, options: object) -> object:
+    def solve_slowly(*args: Any, **known: Any) -> object:
         solving.set()
         go_on.wait()
-        return solve(instance, options)
+        return solve(*args, **known)
 
     with ThreadPoolExecutor(1) as pool:
         with monkeypatch.context() as patch:
