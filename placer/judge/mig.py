@@ -20,7 +20,7 @@ def mig(scene: Scene) -> Iterator[Finding]:
                 if tenant.new and grant.type == GPU and parts:
                     yield Finding(
                         tenant.title,
-                        f"pod {tenant.title!r} holds gpu {gpu} of node {site.node.name!r} whole; "
+                        f"pod {tenant.title!r} holds {_text(grant)} of node {site.node.name!r}; "
                         "it is in MIG mode and given out in instances",
                     )
                 clashes = {
@@ -71,6 +71,7 @@ def _parts(site: Site, grant: DeviceGrant) -> tuple[int, tuple[int, ...]]:
 
 def _text(grant: DeviceGrant) -> str:
     if grant.type == GPU:
-        return f"gpu {grant.minor} whole"
+        whole = grant.share is None
+        return f"gpu {grant.minor} whole" if whole else f"a share of gpu {grant.minor}"
     start = grant.minor % SLICES
     return f"{grant.type} at start {start} of gpu {gpu_of(grant.minor)}"

@@ -11,6 +11,7 @@ from functools import cache
 
 from placer.search.apart import EXCLUSIVE, apart_cpus
 from placer.search.burst import burst_blocker
+from placer.search.strangers import KnownNames
 from placer.state.account import Account, account_of
 from placer.state.binding import Unbindable, binding_of, has_cores_for
 from placer.state.container_fits import by_container, scopes_conflict
@@ -31,6 +32,9 @@ from placer_models.policy import AlignmentPolicy, BindPolicy, QosClass
 from placer_models.problem import Problem
 from placer_models.quantity import format_bytes
 from placer_models.shares import Slot
+
+NEVER = "never fits"
+"""How the verdict begins on a pod that no empty node could host."""
 
 Blocker = str
 """What keeps a pod off a node, in a few words that name the rule."""
@@ -66,7 +70,8 @@ def why_unplaced(
         before.__getitem__,
         lambda index: after.get(index, before[index]),
     )
-    known: dict[int, str] = {}
+    known: dict[int, tuple[str, ...]] = {}
+    names: KnownNames | None = None
     left_out = []
     shapes = iter(problem.pods)
     for gang in instance.gangs:
@@ -78,9 +83,13 @@ def why_unplaced(
         for pod, shape in missing:
             if shape not in known:
                 ask = _Ask(pod.spec, shape, required_levels(gang))
-                known[shape] = _verdict(instance, problem, ask, states, stop)
+                verdict = _verdict(instance, problem, ask, states, stop)
+                known[shape] = (verdict,)
+                if verdict.startswith(NEVER):
+                    names = names or KnownNames(instance.nodes)
+                    known[shape] = (verdict, *names.strangers(pod.spec))
             reasons = (
-                known[shape],
+                *known[shape],
                 *_company_reasons(pod.spec),
                 *_gang_reasons(instance, gang, len(missing)),
             )
@@ -158,7 +167,7 @@ def _verdict(
     instance: Instance, problem: Problem, ask: _Ask, states: _States, stop: Callable[[], bool]
 ) -> str:
     """Say when the pod stops fitting, and what blocks it then on how many nodes."""
-    words = ("never fits", "not now: running pods leave no room", "outvoted")
+    words = (NEVER, "not now: running pods leave no room", "outvoted")
     for word, account_at in zip(words, states, strict=True):
         blockers: Counter[Blocker] = Counter()
         for index, node in enumerate(instance.nodes):

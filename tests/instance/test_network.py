@@ -104,6 +104,10 @@ def test_a_gang_asks_for_levels(
             "networkTopology[1].level: 'r' is already given at",
         ),
         (
+            f"{HEAD}networkTopology: [{{level: rack, label: net/rak}}]\n{NODES}",
+            "networkTopology[0].label: no node has the label 'net/rak'; did you mean 'net/rack'?",
+        ),
+        (
             f"{HEAD}networkTopology: [{{level: zone, label: net/zone}}, "
             f"{{level: rack, label: net/rack}}]\n{NODES}",
             "networkTopology[0]: zone 'z' has nodes in rack 'r1' and in rack 'r2' (b)",
@@ -140,3 +144,12 @@ def test_editors_know_the_words_too(value: dict[str, Any], right: bool) -> None:
     part = {"name": "g", "pods": [{"name": "p"}], **value}
 
     assert (problems(part, defs["GangPart"], defs) == []) is right
+
+
+def test_a_level_may_wait_for_nodes_that_have_its_label(read: Callable[..., Instance]) -> None:
+    """
+    A label that no node has, and that is near none, is no slip of the pen.
+    """
+    instance = read(f"{HEAD}networkTopology: [{{level: block, label: fabric-domain}}]\n{NODES}")
+
+    assert all(node.domain("block") is None for node in instance.nodes)

@@ -6,6 +6,7 @@ GPU 0 of the machine is in MIG mode: instance minors are 0 to 7, its starts.
 from dataclasses import replace
 
 from judge.hand import ALL_CPUS, Case, node, placed, pod, put, world
+from placer_models.device_share import DeviceShare
 from placer_models.placement import DeviceGrant, PodPlacement
 from placer_models.pod import Container, DeviceRequest, Pod, PodSpec, Resources
 from placer_models.policy import QosClass
@@ -27,6 +28,16 @@ def has(name: str, *instances: tuple[str, int]) -> PodPlacement:
     grants = tuple(DeviceGrant(f"mig-{profile}", minor) for profile, minor in instances)
     return replace(put(name, ALL_CPUS), devices=grants)
 
+
+HALF = DeviceShare(percent=50)
+SHARING = Pod(
+    "a",
+    "default",
+    PodSpec(
+        (Container("app", Resources(devices=(DeviceRequest("gpu", 1, HALF),))),),
+        qos=QosClass.LS,
+    ),
+)
 
 MIG_CASES = (
     Case(
@@ -89,6 +100,13 @@ MIG_CASES = (
         ),
         good=placed(put("a", ALL_CPUS, gpus=[2])),
         bad=placed(put("a", ALL_CPUS, gpus=[1])),
+    ),
+    Case(
+        "mig",
+        "nor is a share of it given out",
+        world(SHARING, nodes=[CUT]),
+        good=placed(replace(put("a", ALL_CPUS), devices=(DeviceGrant("gpu", 2, share=HALF),))),
+        bad=placed(replace(put("a", ALL_CPUS), devices=(DeviceGrant("gpu", 1, share=HALF),))),
     ),
     Case(
         "mig",

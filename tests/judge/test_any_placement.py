@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from brute_force import best_placement
 from judge.cases_containers import TWO
+from judge.cases_mig import CUT, SHARING
 from judge.cases_partitions import scoped
 from judge.cases_shares import HALF, sharing
 from judge.hand import ALL_CPUS, pod, put, world
@@ -23,6 +24,8 @@ from placer_models.placement import (
 from placer_models.pod import Pod
 from placer_models.policy import DeviceScope, QosClass
 from worlds import tiny_instance, tiny_instances
+
+SHARED = replace(put("a", ALL_CPUS), devices=(DeviceGrant("gpu", 1, share=HALF),))
 
 IDS = st.integers(-2, 20)
 CPUS = st.frozensets(IDS, max_size=5)
@@ -129,6 +132,24 @@ def test_what_brute_force_calls_best_is_clean() -> None:
 
         assert breaches(instance, best.placement) == ()
         assert measure(instance, best.placement) == best.vector
+
+
+def test_a_share_of_a_gpu_in_mig_mode_is_called_one() -> None:
+    """
+    Whole it is not what the pod holds.
+    """
+    whole = replace(SHARED, devices=(DeviceGrant("gpu", 1),))
+    said = {
+        place.devices[0].share: found.message
+        for place in (SHARED, whole)
+        for found in breaches(world(SHARING, nodes=[CUT]), Placement((place,)))
+        if found.rule == "mig"
+    }
+
+    assert said[HALF] == (
+        "pod 'a' holds a share of gpu 1 of node 'n'; it is in MIG mode and given out in instances"
+    )
+    assert said[None].startswith("pod 'a' holds gpu 1 whole of node 'n'; it is in MIG mode")
 
 
 def test_names_of_another_namespace_are_told_apart() -> None:

@@ -8,6 +8,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from pydantic.alias_generators import to_camel
 
 from placer_models.cpuset import MAX_CPU_ID, parse_cpu_list
+from placer_models.device_request import MAX_DEVICES
 from placer_models.instance.errors import shown
 from placer_models.policy import (
     AlignmentPolicy,
@@ -65,6 +66,15 @@ def _check_cpu_list(text: str) -> str:
     return text
 
 
+def _check_gpu_list(text: str) -> str:
+    try:
+        return _check_cpu_list(text)
+    except ValueError:
+        raise ValueError(
+            f"got {shown(text)}; expected the GPUs of one partition, such as '0-3' or '0,2'"
+        ) from None
+
+
 def _node_bind(value: object) -> object:
     return _NODE_BIND_POLICIES.get(value, value) if isinstance(value, str) else value
 
@@ -87,12 +97,19 @@ CpuList = Annotated[
 ]
 """CPUs in the kernel's list format; written in quotes or not."""
 
+GpuList = Annotated[
+    str, AfterValidator(_check_gpu_list), WithJsonSchema({"type": ["string", "integer"]})
+]
+"""Minors of GPUs, written as CPUs are."""
+
 Amount = Annotated[str, WithJsonSchema({"type": ["string", "number"]})]
 """A quantity as it was written; what it may be depends on the resource."""
 
 Amounts = dict[str, Amount]
 
 Count = Annotated[int, Field(ge=1, le=1_000_000)]
+
+DeviceCount = Annotated[int, Field(ge=1, le=MAX_DEVICES)]
 
 Percent = Annotated[int, Field(ge=1, le=100)]
 

@@ -11,6 +11,11 @@ from placer_models.topology import Hugepages
 PREFIX = "hugepages-"
 """Resources of this prefix are asked for in bytes, as in Kubernetes."""
 
+LEAST_PAGE_BYTES = 4096
+"""No machine has smaller pages, and larger ones are powers of 2: ``2M`` is not ``2Mi``.
+
+What is smaller is nobody's slip of the pen, but may be an example's."""
+
 MAX_PAGE_BYTES = 2**44
 """Larger than the largest page of any architecture."""
 
@@ -28,7 +33,8 @@ def page_bytes_of(size: str) -> int:
 
     """
     page_bytes = parse_bytes(size)
-    if not 0 < page_bytes <= MAX_PAGE_BYTES:
+    odd = page_bytes > LEAST_PAGE_BYTES and page_bytes & (page_bytes - 1)
+    if odd or not 0 < page_bytes <= MAX_PAGE_BYTES:
         raise ValueError(f"a page of {shown(size)}; expected a size such as 2Mi or 1Gi")
     return page_bytes
 

@@ -7,7 +7,7 @@ from pydantic import Field
 from placer_models.cluster import Machine
 from placer_models.cpuset import CpuSet, format_cpu_list, parse_cpu_list
 from placer_models.device import GPU
-from placer_models.instance.fields import CpuList, Name, Part
+from placer_models.instance.fields import CpuList, GpuList, Name, Part
 from placer_models.instance.machine_cores import group_caches, key_by_cpu, split_cores
 from placer_models.instance.machine_devices import read_devices, read_links
 from placer_models.instance.machine_partitions import read_partitions
@@ -44,7 +44,7 @@ class MachineFile(Part):
     numa_distances: tuple[tuple[Annotated[int, Field(ge=0, le=2**31)], ...], ...] = ()
     devices: tuple[DevicesPart, ...] = ()
     gpu_links: GpuLinksPart | None = None
-    partitions: tuple[CpuList, ...] = ()
+    partitions: tuple[GpuList, ...] = ()
 
 
 def to_machine(file: MachineFile) -> Machine:

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import pairwise
 
 from placer_models.cluster import Node
-from placer_models.instance.errors import shown
+from placer_models.instance.errors import shown, suggestion
 from placer_models.instance.faults import Faults, Place
 from placer_models.instance.schema import GangPart, LevelPart, NodePart
 from placer_models.network import NODE_LEVEL, Grouping, LevelRule
@@ -52,7 +52,13 @@ class LevelReader:
         return tuple(sorted({**by_label, **part.domains}.items()))
 
     def check(self, nodes: Sequence[Node]) -> None:
-        """A domain of a level lies in one domain of the next wider level."""
+        """Nodes have the labels of levels; a domain lies in one domain of the next wider level."""
+        labels = {key for node in nodes for key, _ in node.labels}
+        for label, place in self._levels.values():
+            # A label that no node has may come with further nodes; a slip of the pen may not.
+            hint = "" if label in labels else suggestion(label, labels, cutoff=0.75)
+            if hint:
+                self._faults.add(place.at("label"), f"no node has the label {shown(label)}{hint}")
         levels = list(self._levels)
         for narrow, wide in pairwise(levels):
             within: dict[str, str] = {}

@@ -8,6 +8,7 @@ from placer_models.device_request import (
     DEVICE_RESOURCES,
     FPGA,
     GPU_MEMORY,
+    MAX_DEVICES,
     RDMA,
     WHOLE_GPUS,
     parse_whole,
@@ -34,7 +35,6 @@ MEMORY = "memory"
 
 MAX_CPU_MILLI = 1_000_000_000
 MAX_MEMORY_BYTES = 2**50
-MAX_DEVICES = 10_000
 MAX_EXTENDED = 2**50
 
 GPU_NAMES = WHOLE_GPUS
@@ -45,6 +45,9 @@ _SHARE_DOMAINS = ("koordinator.sh/", "kubernetes.io/")
 
 _NVIDIA_INSTANCE = f"nvidia.com/{MIG}"
 
+_NO_PROFILE = ("mig", "nvidia.com/mig")
+
+_NEGATIVE = re.compile(r"-[0-9.]+[A-Za-z]*")
 _WHOLE = re.compile(r"[0-9]{1,9}")
 _PART_OF_A_GPU = re.compile(r"[0-9]*\.[0-9]+|[0-9]+m")
 _TYPE_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._/-]{0,251}[A-Za-z0-9])?")
@@ -184,14 +187,24 @@ class RequestReader:
             yield f"no GPU has the MIG profile {shown(name)}{hint}"
         elif name not in (CPU, MEMORY, GPU) and name not in self._types | self._extended:
             # A type that no machine has is a legal wish; a slip of the pen is not.
-            hint = suggestion(name, (CPU, MEMORY, GPU), cutoff=0.75)
-            if name.startswith(_SHARE_DOMAINS):
+            hint = suggestion(name, (CPU, MEMORY, GPU), cutoff=0.75) or _other_gpu(name)
+            if name in _NO_PROFILE:
+                yield f"{shown(name)} is no resource; name a profile, such as {MIG}1g.5gb"
+            elif name.startswith(_SHARE_DOMAINS):
                 hint = suggestion(name, DEVICE_RESOURCES, cutoff=0.75)
                 yield f"{shown(name)} is no resource{hint} (rule device-name)"
             elif hint:
                 yield f"no machine has a device type {shown(name)}{hint}"
             elif not _TYPE_NAME.fullmatch(name):
                 yield f"{shown(name)} is no resource; expected cpu, memory or a device type"
+
+
+def _other_gpu(name: str) -> str:
+    """Return the hint where a name all but means GPUs of a vendor: ``nvidia.com/gpus``."""
+    domain, slash, kind = name.partition("/")
+    if slash and f"{domain}/{GPU}" in GPU_NAMES and suggestion(kind, (GPU,), cutoff=0.75):
+        return f"; did you mean '{domain}/{GPU}'?"
+    return ""
 
 
 def check_extended(name: str) -> None:
@@ -223,6 +236,7 @@ def parse_extended(text: str) -> int:
     try:
         amount = parse_bytes(text)
     except ValueError:
+        _refuse_negative(text)
         raise ValueError(f"got {shown(text)}; expected a whole amount, such as 8 or 2k") from None
     return _at_most(amount, MAX_EXTENDED, text, "1Pi")
 
@@ -246,6 +260,7 @@ def _amount(name: str, text: str) -> int:
     if name.startswith(PREFIX):
         return _at_most(bytes_of_pages(name, text), MAX_MEMORY_BYTES, text, "1Pi")
     if not _WHOLE.fullmatch(text):
+        _refuse_negative(text)
         raise ValueError(
             f"got {shown(text)}; expected a whole number of devices of type {shown(name)} "
             "(cpu, memory and gpu are the other resources)"
@@ -253,6 +268,11 @@ def _amount(name: str, text: str) -> int:
             else f"got {shown(text)}; expected a whole number of GPUs"
         )
     return _at_most(int(text), MAX_DEVICES, text, f"{MAX_DEVICES:,}")
+
+
+def _refuse_negative(text: str) -> None:
+    if _NEGATIVE.fullmatch(text):
+        raise ValueError(f"{shown(text)} is negative; an amount is 0 or more")
 
 
 def _at_most(amount: int, limit: int, text: str, limit_text: str) -> int:

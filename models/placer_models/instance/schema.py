@@ -11,6 +11,8 @@ from placer_models.instance.fields import (
     Amounts,
     Count,
     CpuList,
+    DeviceCount,
+    GpuList,
     Level,
     Levels,
     Localities,
@@ -88,7 +90,7 @@ class NodePart(Part):
     hugepages: Pages = Field(
         default_factory=dict, description="Pages by NUMA node and size: {'0': {1Gi: 64}}."
     )
-    partitions: tuple[CpuList, ...] | None = Field(
+    partitions: tuple[GpuList, ...] | None = Field(
         default=None, description="Sets of GPUs, instead of the machine's: ['0-1', '2-3', '0-3']."
     )
     gpu_partition_policy: PartitionPolicy | None = None
@@ -108,7 +110,7 @@ class SharePart(Part):
     """The same share of each of so many devices of one type; entries are for different ones."""
 
     type: str = GPU
-    count: Count = 1
+    count: DeviceCount = 1
     percent: Percent | None = Field(
         default=None, description="Of a GPU's compute; of any other device: of all of it."
     )

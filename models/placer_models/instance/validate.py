@@ -1,6 +1,7 @@
 """Holds a document against its schema, and says what differs in our own words."""
 
 import json
+import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import TypeVar, get_args
@@ -10,6 +11,7 @@ from pydantic_core import ErrorDetails
 
 from placer_models.instance.errors import suggestion
 from placer_models.instance.faults import Faults, Place
+from placer_models.instance.fields import PodBind
 from placer_models.instance.later import later_word
 from placer_models.instance.tree import (
     Listing,
@@ -24,6 +26,7 @@ from placer_models.instance.tree import (
     plain,
     steps,
 )
+from placer_models.policy import ExclusivePolicy
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -59,6 +62,19 @@ _EXPECTED = {
     "list_type": "a list, that is lines of '- item'",
 }
 """What pydantic's errors of type want, in words."""
+
+_STRENGTH = ", or one of them with its strength: {required: "
+_PARTS = {
+    "BindPart": f"{', '.join(PodBind)}{_STRENGTH}{PodBind.FULL_PCPUS}}}",
+    "ExclusivePart": f"{', '.join(ExclusivePolicy)}{_STRENGTH}{ExclusivePolicy.PCPU_LEVEL}}}",
+    "GatherPart": "a level such as node or rack, or levels with their strength: {preferred: rack}",
+    "JointPart": "types and a scope, such as {deviceTypes: [gpu, rdma], requiredScope: SamePCIe}",
+    "SpreadPart": "levels with their most, such as {required: {rack: 2}}",
+}
+"""What stands in the place of a mapping, by the schema's part, where people may not know."""
+
+_BARE = re.compile(r"true|false|-?[0-9]+(?:\.[0-9]+)?")
+"""Numbers and truth values, which are text in quotes."""
 
 
 def check(
@@ -147,7 +163,7 @@ def _by_path(tree: Tree, errors: list[ErrorDetails]) -> dict[Path, list[ErrorDet
     above = {path[:i] for path in by_path for i in range(len(path))}
     for path in above & by_path.keys():
         # Another branch of a union got further: this one was not meant.
-        if all(error["type"] in _EXPECTED for error in by_path[path]):
+        if all(_wanted(error) for error in by_path[path]):
             del by_path[path]
     return dict(by_path)
 
@@ -155,10 +171,12 @@ def _by_path(tree: Tree, errors: list[ErrorDetails]) -> dict[Path, list[ErrorDet
 def _message(schema: type[BaseModel], node: Tree, path: Path, group: list[ErrorDetails]) -> str:
     if not group:
         return "has no value; give it one, or delete the line"
-    wanted = dict.fromkeys(_EXPECTED[e["type"]] for e in group if e["type"] in _EXPECTED)
-    telling = [error for error in group if error["type"] not in _EXPECTED]
+    wanted = dict.fromkeys(words for error in group if (words := _wanted(error)))
+    telling = [error for error in group if not _wanted(error)]
     if not telling:
-        return f"got {describe(node)}; expected {' or '.join(wanted)}"
+        plain_text = isinstance(node, Scalar) and node.quoted and _BARE.fullmatch(node.text)
+        quotes = ": leave the quotes out" if plain_text else ""
+        return f"got {describe(node)}; expected {' or '.join(wanted)}{quotes}"
     error, context = telling[0], telling[0].get("ctx", {})
     match error["type"]:
         case "missing":
@@ -179,6 +197,12 @@ def _message(schema: type[BaseModel], node: Tree, path: Path, group: list[ErrorD
             return "is empty; give one or more" if least == 1 else f"give {least} or more"
         case _:
             return f"got {describe(node)}; {error['msg'][0].lower()}{error['msg'][1:]}"
+
+
+def _wanted(error: ErrorDetails) -> str | None:
+    """Return what would be of the right type, where that is all that is wrong."""
+    part = str(error.get("ctx", {}).get("class_name"))
+    return _PARTS.get(part) or _EXPECTED.get(error["type"])
 
 
 def _unknown_field(schema: type[BaseModel], path: Path) -> str:

@@ -1,0 +1,74 @@
+"""What a pod asks for by a name that no node knows: perhaps a slip of the pen (G7).
+
+Such a name may be meant, for nodes that are to come, so that the file is read; but whoever
+asks why the pod has no place wants to see the name, and the nearest that there is.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from placer_models.cluster import Node
+from placer_models.device import Device
+from placer_models.instance.errors import candidates, shown
+from placer_models.pod import PodSpec
+from placer_models.quantity import format_bytes
+
+
+class KnownNames:
+    """The names that nodes know: of labels, devices, amounts and sizes of pages."""
+
+    def __init__(self, nodes: Sequence[Node]) -> None:
+        self._labels: dict[str, set[str]] = {}
+        self._sizes: set[int] = set()
+        self._amounts: set[str] = set()
+        kinds = {}
+        for node in nodes:
+            for key, value in node.labels:
+                self._labels.setdefault(key, set()).add(value)
+            self._sizes.update(size for _, size, _ in node.hugepages)
+            self._amounts.update(name for name, _ in node.extended)
+            kinds[id(node.machine), node.mig] = node
+        self._devices = [device for node in kinds.values() for device in node.devices]
+        self._types = {device.type for device in self._devices}
+
+    def strangers(self, spec: PodSpec) -> Iterator[str]:
+        """Yield a reason for each thing that the pod names and no node has."""
+        for key, value in spec.node_selector:
+            values = self._labels.get(key)
+            if values is None:
+                yield f"no node has the label {shown(key)}{candidates(key, set(self._labels))}"
+            elif value not in values:
+                yield f"no node has {shown(f'{key}={value}')}{candidates(value, values)}"
+        requests = spec.requests
+        for pages in requests.hugepages:
+            if pages.page_bytes not in self._sizes:
+                sizes = [format_bytes(size) for size in sorted(self._sizes)]
+                size = format_bytes(pages.page_bytes)
+                yield f"no node has hugepages of {size}{candidates(size, sizes)}"
+        for kind in dict.fromkeys(device.type for device in requests.devices):
+            if kind not in self._types:
+                known = self._types | self._amounts
+                yield f"no node has a device of type {shown(kind)}{candidates(kind, known)}"
+        for kind, wish in spec.functions:
+            devices = [device for device in self._devices if device.type == kind]
+            for label, wanted in wish if devices else ():
+                yield from _unlike(devices, kind, label, wanted)
+
+
+def _unlike(
+    devices: Sequence[Device], kind: str, label: str, wanted: Sequence[str]
+) -> Iterator[str]:
+    """Say where no virtual function of the devices has the label, or none of its values."""
+    labels = [dict(vf.labels) for device in devices for vf in device.virtual_functions]
+    if not any(label in had for had in labels):
+        known = {key for had in labels for key in had}
+        yield (
+            f"no virtual function of type {shown(kind)} has the label {shown(label)}"
+            f"{candidates(label, known)}"
+        )
+    elif not any(had.get(label) in wanted for had in labels):
+        known = {had[label] for had in labels if label in had}
+        wish = " or ".join(f"{label}={value}" for value in wanted)
+        yield (
+            f"no virtual function of type {shown(kind)} has {shown(wish)}"
+            f"{candidates(wanted[0], known)}"
+        )
