@@ -9,6 +9,7 @@ from placer_models.device_share import DeviceShare
 from placer_models.placement import ContainerPlacement, DeviceGrant, PodPlacement
 from placer_models.pod import Container, ContainerRole, DeviceRequest, Pod, PodSpec, Resources
 from placer_models.policy import AlignmentPolicy, AlignmentScope, QosClass
+from placer_models.topology import Hugepages
 
 APP, INIT, SIDECAR = ContainerRole.APP, ContainerRole.INIT, ContainerRole.RESTARTABLE_INIT
 SINGLE, RESTRICTED = AlignmentPolicy.SINGLE_NUMA_NODE, AlignmentPolicy.RESTRICTED
@@ -54,6 +55,19 @@ SHARED = replace(put("a", ALL_CPUS), devices=(DeviceGrant("gpu", 0, share=HALF),
 OWNERS = apart((APP, asks(2)), (APP, asks(2)), qos=LSR)
 REUSE = apart((INIT, asks(gpus=2)), (APP, asks(gpus=2)))
 GUARDED = apart((SIDECAR, asks(gpus=1)), (INIT, asks(gpus=1)), (APP, asks(gpus=1)))
+
+ALL_GPUS = put("a", ALL_CPUS, gpus=range(4))
+PAGED = node(hugepages=((0, 1, 2), (1, 1, 2)))
+PAGES = apart(
+    (APP, Resources(hugepages=(Hugepages(1, 2),))), (APP, Resources(hugepages=(Hugepages(1, 1),)))
+)
+
+
+def paged(*held: tuple[int, int, int]) -> PodPlacement:
+    """Return the pod with 2 pages and 1, of which each container has what is given here."""
+    place = replace(put("a", ALL_CPUS), hugepages=((0, 1, 2), (1, 1, 1)))
+    return holding(place, *(replace(part(), hugepages=(pages,)) for pages in held))
+
 
 CONTAINER_PART_CASES = (
     Case(
@@ -150,6 +164,81 @@ CONTAINER_PART_CASES = (
         world(TWO),
         good=placed(holding(SPREAD, part(memory={0: 3}), part(memory={1: 3}))),
         bad=placed(holding(SPREAD, part(memory={0: 3}), part(memory={1: 2}))),
+    ),
+    Case(
+        "container-parts",
+        "none of a NUMA node's memory is no amount below 0",
+        world(TWO),
+        good=placed(holding(SPREAD, part(memory={0: 3, 1: 0}), part(memory={1: 3}))),
+        bad=placed(
+            holding(
+                put("a", ALL_CPUS, memory={0: 4, 1: 2}),
+                part(memory={0: 4, 1: -1}),
+                part(memory={1: 3}),
+            )
+        ),
+    ),
+    Case(
+        "container-parts",
+        "a container has the hugepages that it asks for",
+        world(PAGES, nodes=[PAGED]),
+        good=placed(paged((0, 1, 2), (1, 1, 1))),
+        bad=placed(paged((0, 1, 1), (1, 1, 1))),
+    ),
+    Case(
+        "container-parts",
+        "containers have the hugepages of their pod",
+        world(PAGES, nodes=[PAGED]),
+        good=placed(paged((0, 1, 2), (1, 1, 1))),
+        bad=placed(paged((0, 1, 2), (0, 1, 1))),
+    ),
+    Case(
+        "container-parts",
+        "a container has as many devices as it asks for",
+        world(apart((APP, asks(gpus=2)), (APP, asks(gpus=2)))),
+        good=placed(holding(ALL_GPUS, part(gpus=[0, 1]), part(gpus=[2, 3]))),
+        bad=placed(holding(ALL_GPUS, part(gpus=[0]), part(gpus=[2, 3]))),
+    ),
+    Case(
+        "container-parts",
+        "an init container has the CPUs that it asks for",
+        world(apart((INIT, asks(2)), (INIT, asks()), (APP, asks(2)), qos=LSR)),
+        good=placed(holding(put("a", "2-3"), part("2-3"), part("3"), part("2-3"))),
+        bad=placed(holding(put("a", "2-3"), part("2"), part("3"), part("2-3"))),
+    ),
+    Case(
+        "containers",
+        "an app container's count of CPUs is looked at once",
+        world(OWNERS),
+        good=placed(holding(put("a", "2-5"), part("2-3"), part("4-5"))),
+        bad=placed(holding(put("a", "2-5"), part("2-3"), part("4"))),
+    ),
+    Case(
+        "container-parts",
+        "the CPUs of an LS pod's init container are the pool",
+        world(apart((INIT, asks(1, memory=1)), (APP, asks(1, memory=1)))),
+        good=placed(
+            holding(put("a", ALL_CPUS, memory={0: 1}), part(memory={0: 1}), part(memory={0: 1}))
+        ),
+        bad=placed(
+            holding(put("a", ALL_CPUS, memory={0: 1}), part(memory={1: 1}), part(memory={0: 1}))
+        ),
+    ),
+    Case(
+        "container-parts",
+        "an init container that asks for CPUs has none of the sidecars before it",
+        world(apart((SIDECAR, asks(1)), (INIT, asks(1)), (APP, asks(1)), qos=LSR)),
+        good=placed(holding(put("a", "2-3"), part("2"), part("3"), part("3"))),
+        bad=placed(holding(put("a", "2-3"), part("2"), part("2"), part("3"))),
+    ),
+    Case(
+        "container-parts",
+        "one that asks for none may run where they do",
+        world(apart((SIDECAR, asks(1)), (INIT, asks()), (APP, asks(1)), qos=LSR)),
+        good=placed(holding(put("a", "2-3"), part("2"), part("2-3"), part("3"))),
+        bad=placed(
+            holding(put("a", "2-3"), part("2"), part("2-3", memory={0: 1}), part("3")),
+        ),
     ),
     Case(
         "container-parts",

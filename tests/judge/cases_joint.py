@@ -71,6 +71,21 @@ JOINT_CASES = (
     ),
     Case(
         "joint",
+        "two devices of no known switch are not beside each other",
+        world(side_by_side(1, 1), nodes=[node(machine=switched("aab-", "aab-"))]),
+        good=placed(put("a", ALL_CPUS, gpus=[2], nics=[2])),
+        bad=placed(put("a", ALL_CPUS, gpus=[3], nics=[3])),
+    ),
+    Case(
+        "joint",
+        "who asks for one of the types alone has it anywhere",
+        world(side_by_side(1, 0), nodes=HERE),
+        good=placed(put("a", ALL_CPUS, gpus=[3])),
+        bad=placed(put("a", ALL_CPUS, gpus=[3], nics=[0])),
+        bad_world=world(side_by_side(1, 1), nodes=HERE),
+    ),
+    Case(
+        "joint",
         "a device of no known switch is beside nothing",
         world(side_by_side(1, 1), nodes=HERE),
         good=placed(put("a", ALL_CPUS, gpus=[2], nics=[2])),
