@@ -1,0 +1,67 @@
+"""Worlds made by hand, in which a rule of the model binds that random ones seldom touch.
+
+Each is a machine of two cores with two threads and one NUMA node, unless it says otherwise.
+"""
+
+from collections.abc import Sequence
+
+import pytest
+
+from brute_force import best_placement
+from exact_checks import check_exact, check_greedy
+from judge.hand import node, pod, put, world
+from placer_models.cluster import Instance, Machine
+from placer_models.placement import PodPlacement
+from placer_models.pod import Pod
+from placer_models.policy import BindPolicy, QosClass
+from placer_models.topology import Cpu, NumaNode, Topology
+
+LSE, LS, BE = QosClass.LSE, QosClass.LS, QosClass.BE
+FULL, SPREAD = BindPolicy.FULL_PCPUS, BindPolicy.SPREAD_BY_PCPUS
+CPUS = tuple(Cpu(i, core=i // 2, package=0, numa_node=0) for i in range(4))
+MACHINE = Machine("two-cores", "", Topology("x86_64", CPUS, (NumaNode(0, 4),)))
+
+
+def here(*waiting: Pod, running: Sequence[tuple[Pod, PodPlacement]] = ()) -> Instance:
+    return world(*waiting, nodes=[node(machine=MACHINE)], running=running)
+
+
+IDLE = pod("idle", qos=LS), put("idle", "0-3")
+IDLE_BE = pod("idle", qos=BE), put("idle", "0-3")
+
+WORLDS = {
+    "an owner leaves a running LS pod a CPU, though it asks for none": here(
+        pod("a", 4), running=[IDLE]
+    ),
+    "an LSE owner leaves a running BE pod a CPU, though it asks for none": here(
+        pod("a", 4, qos=LSE), running=[IDLE_BE]
+    ),
+    "an LSR owner need not": here(pod("a", 4), running=[IDLE_BE]),
+    "nor any where none runs": here(pod("a", 4)),
+    "owners leave a new LS pod a CPU, though it asks for none": here(
+        pod("a", 3), pod("b", 1), pod("idle", qos=LS)
+    ),
+    "owners leave several new LS pods a CPU": here(
+        pod("a", 4), pod("idle-0", qos=LS), pod("idle-1", qos=LS)
+    ),
+    "LSE owners leave a new BE pod a CPU, though it asks for none": here(
+        pod("a", 3, qos=LSE), pod("b", 1, qos=LSE), pod("idle", qos=BE)
+    ),
+    "LSE owners leave several new BE pods a CPU": here(
+        pod("a", 4, qos=LSE), pod("idle-0", qos=BE), pod("idle-1", qos=BE)
+    ),
+    "a pod that would spread has one core, where another has the other whole": here(
+        pod("a", 2, bind=FULL, required=True), pod("b", 2, bind=SPREAD)
+    ),
+}
+
+
+@pytest.mark.parametrize("instance", WORLDS.values(), ids=WORLDS)
+def test_it_is_solved_as_by_brute_force(instance: Instance) -> None:
+    """
+    The best is proven, and the greedy path breaks nothing.
+    """
+    best = best_placement(instance)
+
+    check_exact(instance, best)
+    check_greedy(instance, best)
