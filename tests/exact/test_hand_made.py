@@ -4,18 +4,24 @@ Each is a machine of two cores with two threads and one NUMA node, unless it say
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
 from brute_force import best_placement
 from exact_checks import check_exact, check_greedy
+from judge.cases_apart import NUMA, PCPU, apart
+from judge.cases_functions import WITH_FUNCTIONS
+from judge.cases_functions import sharing as wanting_function
+from judge.cases_shares import TEN_BYTES, share, sharing
 from judge.hand import node, pod, put, world
 from placer_models.cluster import Instance, Machine
 from placer_models.placement import PodPlacement
 from placer_models.pod import Pod
-from placer_models.policy import BindPolicy, QosClass
+from placer_models.policy import AlignmentPolicy, BindPolicy, QosClass
 from placer_models.topology import Cpu, NumaNode, Topology
 
+SINGLE = AlignmentPolicy.SINGLE_NUMA_NODE
 LSE, LS, BE = QosClass.LSE, QosClass.LS, QosClass.BE
 FULL, SPREAD = BindPolicy.FULL_PCPUS, BindPolicy.SPREAD_BY_PCPUS
 CPUS = tuple(Cpu(i, core=i // 2, package=0, numa_node=0) for i in range(4))
@@ -25,6 +31,15 @@ MACHINE = Machine("two-cores", "", Topology("x86_64", CPUS, (NumaNode(0, 4),)))
 def here(*waiting: Pod, running: Sequence[tuple[Pod, PodPlacement]] = ()) -> Instance:
     return world(*waiting, nodes=[node(machine=MACHINE)], running=running)
 
+
+WIDE = replace(
+    MACHINE, topology=replace(MACHINE.topology, cpus=tuple(replace(c, core=0) for c in CPUS))
+)
+"""One core of four threads."""
+
+TWO_GPUS = replace(
+    TEN_BYTES, devices=tuple(d for d in TEN_BYTES.devices if d.type == "gpu" and d.minor < 2)
+)
 
 IDLE = pod("idle", qos=LS), put("idle", "0-3")
 IDLE_BE = pod("idle", qos=BE), put("idle", "0-3")
@@ -52,6 +67,30 @@ WORLDS = {
     ),
     "a pod that would spread has one core, where another has the other whole": here(
         pod("a", 2, bind=FULL, required=True), pod("b", 2, bind=SPREAD)
+    ),
+    "three pods of one NUMA node each fit by the sum, and not by NUMA node": world(
+        *(
+            pod(name, memory=size, qos=LS, alignment=SINGLE)
+            for name, size in (("a", 3), ("b", 3), ("c", 2))
+        )
+    ),
+    "two shares of a pod need two devices": world(
+        sharing("a", share(10, 1), share(20, 1)),
+        pod("b", gpus=1, qos=LS),
+        nodes=[node(machine=TWO_GPUS)],
+    ),
+    "a device has so many virtual functions, whichever are wanted": world(
+        *(wanting_function(f"any-{i}", ()) for i in range(2)),
+        *(wanting_function(f"a-{i}") for i in range(2)),
+        nodes=[node(machine=WITH_FUNCTIONS)],
+    ),
+    "two pods that require a NUMA node of their own": here(
+        apart("a", NUMA, required=True), apart("b", NUMA, required=True)
+    ),
+    "two pods that require cores of their own, on one of four threads": world(
+        apart("a", PCPU, required=True),
+        apart("b", PCPU, required=True),
+        nodes=[node(machine=WIDE)],
     ),
 }
 
