@@ -113,7 +113,8 @@ def room_left(instance: Instance, node: Node, kind: int) -> dict[int, int]:
             )
             for numa_node, held in taken:
                 room[numa_node] -= held
-    return room
+    # Running pods may overfill a NUMA node: then it has nothing to give.
+    return {numa_node: max(0, left) for numa_node, left in room.items()}
 
 
 def pour_all(
