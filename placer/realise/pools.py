@@ -1,6 +1,5 @@
 """The pools that LS and BE pods run in, as a whole placement leaves them (C5 to C7)."""
 
-from collections import defaultdict
 from dataclasses import replace
 
 from placer.realise.containers import in_pool
@@ -15,14 +14,17 @@ from placer_models.policy import QosClass
 def with_pools(instance: Instance, placement: Placement) -> Placement:
     """Return the placement with every shared pod in the pool that is left for it."""
     pods = {pod.key: pod for pod in pods_of(instance.gangs)}
-    on_node: defaultdict[str, list[RunningPod]] = defaultdict(list)
+    on_node: dict[str, list[RunningPod]] = {place.node: [] for place in placement.pods}
     for running in instance.running:
-        on_node[running.placement.node].append(running)
+        if running.placement.node in on_node:
+            on_node[running.placement.node].append(running)
     for place in placement.pods:
         on_node[place.node].append(RunningPod(pods[place.key], place))
     pools = {}
     topologies = {node.name: node.machine.topology for node in instance.nodes}
     for node in instance.nodes:
+        if node.name not in on_node:
+            continue
         left = account_of(node, on_node[node.name])
         pools[node.name, QosClass.LS] = left.pool
         pools[node.name, QosClass.BE] = left.best_effort_pool

@@ -9,6 +9,9 @@ from placer.search.budget import Budget
 from placer_models.cpsat.expression import Expression
 from placer_models.goals import Sense
 
+SYMMETRY_S = 3e-7
+"""Seconds, times the square of a model's variables, that CP-SAT may need for symmetries."""
+
 
 class SolverError(Exception):
     """CP-SAT refused a model or contradicted the judge: a defect of ours."""
@@ -68,6 +71,9 @@ def optimise(
     solver.parameters.random_seed = options.seed
     # Ctrl-C belongs to the caller: CP-SAT would only end this one of many calls.
     solver.parameters.catch_sigint_signal = False
+    if SYMMETRY_S * len(model.proto.variables) ** 2 > share:
+        # Looking for them, CP-SAT minds no limit: of 1,000 nodes for one pod, 36 s of 1 s.
+        solver.parameters.symmetry_level = 0
     if options.work_limit is None:
         solver.parameters.max_time_in_seconds = min(share, budget.left)
     else:

@@ -9,6 +9,7 @@ import random
 from dataclasses import dataclass
 
 from placer.judge.breaches import breaches
+from placer.judge.measure import measure
 from placer.realise.realiser import Unrealisable, realise
 from placer.search.bound import bound_first_tiers, bounded_tiers
 from placer.search.budget import Budget
@@ -23,7 +24,8 @@ from placer.state.recount import recount
 from placer_models.cluster import Instance
 from placer_models.cpsat.limits import modelled_tiers
 from placer_models.cpsat.units import units_of
-from placer_models.goals import OPENED
+from placer_models.goals import OPENED, USABLE
+from placer_models.placement import Placement
 from placer_models.problem import Problem, Telling
 
 MOST_SEATS = 4_000
@@ -81,15 +83,24 @@ class JointSearch:
         one_model = tiers > count and (
             whole or seats <= (MOST_LINKED_SEATS if linked else MOST_SEATS)
         )
+        self._bound_usable()
+        if self._settled() == len(self.bounds):
+            return
         self._bound()
         self._pack()
         apart = tiers == count or (linked and seats > FEW_SEATS)
-        if apart and (whole or seats <= MOST_SEATS):
+        if apart and (whole or seats <= MOST_SEATS) and self._settled() < count:
             self._before_links(1.0 if one_model else SHARE_BEFORE_LINKS)
         if one_model:
             self._first(tiers)
         else:
             self._by_parts()
+
+    def _bound_usable(self) -> None:
+        """Bound the last tier by what is usable where nothing is placed: placing takes away."""
+        *_, (tier, most) = measure(self.instance, Placement(), self.ground.sites)
+        if tier == USABLE and self.bounds[-1] is None:
+            self.bounds[-1] = most
 
     def _before_links(self, share: float) -> None:
         """Solve the tiers that do not look at links, in a model without them."""

@@ -104,7 +104,11 @@ class Neighbourhoods:
         if not waiting or (self.rough and self.tried % ROUNDS_TO_REPAIR == 0):
             names = set(sorted(self.rough)[: self.size])
             self.rough -= names
-            return names | self._sample(nodes, self.size - len(names)), []
+            names |= self._sample(nodes, self.size - len(names))
+            used = sorted({place.node for place in self.placement.pods})
+            if used and names.isdisjoint(used):
+                names.add(self.rng.choice(used))  # Without a pod there is nothing to improve.
+            return names, []
         chosen = self.rng.sample(waiting, min(MOST_WAITING, len(waiting)))
         specs = {pod.spec for pod in chosen[0].pods}
         able = [node for node in nodes if any(admits(node, spec) for spec in specs)]

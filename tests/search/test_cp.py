@@ -1,8 +1,11 @@
 """One call of CP-SAT, and what it may claim."""
 
-import pytest
-from ortools.sat.python.cp_model import CpModel
+from typing import Any
 
+import pytest
+from ortools.sat.python.cp_model import CpModel, CpSolver
+
+from placer.search import cp
 from placer.search.budget import Budget
 from placer.search.cp import SolverError, optimise
 from placer.search.options import SolveOptions
@@ -71,3 +74,26 @@ def test_an_invalid_model_is_our_defect() -> None:
 
     with pytest.raises(SolverError, match="invalid"):
         optimise(model, x, Sense.MAXIMISE, budget(), share=10)
+
+
+@pytest.mark.parametrize(("variables", "looked_for"), [(1_000, True), (1_001, False)])
+def test_symmetries_are_looked_for_where_the_time_allows(
+    variables: int, looked_for: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """
+    The search for them minds no limit; its time grows with the square of the model.
+    """
+    levels = []
+
+    def noted(solver: CpSolver, *given: Any) -> Any:
+        levels.append(solver.parameters.symmetry_level)
+        return solve(solver, *given)
+
+    solve = CpSolver.solve
+    model = CpModel()
+    x = [model.new_bool_var("") for _ in range(variables)]
+    monkeypatch.setattr(cp, "SYMMETRY_S", 1e-6)
+    monkeypatch.setattr(CpSolver, "solve", noted)
+    optimise(model, x[0], Sense.MAXIMISE, budget(), share=1.0)
+
+    assert [level != 0 for level in levels] == [looked_for]

@@ -3,13 +3,18 @@
 import pytest
 
 from brute_force import best_vector
+from mixed_worlds import mixed_instance
 from placer.judge.breaches import breaches
 from placer.judge.measure import better, measure
 from placer.search import joint
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
-from placer_models.cluster import Instance
+from placer_models.cluster import Instance, Node
+from placer_models.goals import USABLE
+from placer_models.machines.catalogue import load_machine
 from placer_models.placement import Answer, GaveUp, Infeasible, Placement, TierValue
+from placer_models.pod import Container, Gang, Pod, PodSpec, Resources
+from placer_models.policy import QosClass
 from worlds import tiny_instance
 
 WORLDS = range(30)
@@ -114,3 +119,37 @@ def test_a_model_that_would_take_too_long_to_write_is_left_unwritten() -> None:
     _, placement = worth_of(instance, solve(instance, hurried))
 
     assert breaches(instance, placement) == ()
+
+
+def test_a_placement_that_takes_nothing_usable_is_proven_without_a_model(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """
+    No tier can be better than that of the nodes as they were.
+    """
+    monkeypatch.setattr(joint, "search_exactly", None)
+    node = Node("n", load_machine("dgx-a100"))
+    pod = Pod("web", "default", PodSpec((Container("main", Resources(2_000)),), QosClass.LS))
+    gang = Gang("web", "default", (pod,), 1, lone=True)
+    tiers, placement = worth_of(Instance((node,), (gang,)), solve(Instance((node,), (gang,))))
+
+    assert len(placement.pods) == 1
+    assert all(value.proven for value in tiers)
+
+
+def test_nothing_makes_more_usable_than_there_is_without_it() -> None:
+    """
+    What bounds the last tier before any solving.
+    """
+    for seed in range(200):
+        instance = mixed_instance(seed)
+        *_, (tier, most) = measure(instance, Placement())
+        _, placement = worth_of(instance, solve(instance, options(Engine.GREEDY)))
+        kept = list(placement.pods)
+        while kept:
+            *_, (_, less) = measure(instance, Placement(tuple(kept)))
+            assert less <= most, (seed, len(kept))
+            most_with_fewer = measure(instance, Placement(tuple(kept[1:])))[-1][1]
+            assert less <= most_with_fewer
+            kept.pop(0)
+        assert tier == USABLE

@@ -6,7 +6,7 @@ from math import prod
 from placer_models.cpsat.share_seats import reach_of
 from placer_models.device import GPU
 from placer_models.links import offered_count
-from placer_models.problem import DeviceBank, Problem, Shape
+from placer_models.problem import Problem
 
 TIERS_OF_SETS = 2
 """Links of each pod: the tiers that look at which GPU set a pod has."""
@@ -36,7 +36,7 @@ def modelled_tiers(problem: Problem) -> int:
 
 def _sets(problem: Problem) -> int:
     """Return how many GPU sets all pods are offered on all nodes."""
-    offered: dict[tuple[Shape, DeviceBank], int] = {}
+    offered: dict[tuple[object, ...], int] = {}
     total = 0
     for index, pods in Counter(problem.pods).items():
         shape = problem.shapes[index]
@@ -45,17 +45,20 @@ def _sets(problem: Problem) -> int:
             bank = node.bank(GPU)
             if size < 2 or bank is None or problem.fits[index][node.kind] is None:
                 continue
-            if (shape, bank) not in offered:
+            # Nodes of one kind have one board.
+            key = (index, node.kind, bank.free, bank.slots)
+            if key not in offered:
                 reach = reach_of(bank, shape)
-                count = offered_count(bank.board, size, reach, shape.scope_of(GPU))
-                offered[shape, bank] = count
-            total += pods * offered[shape, bank]
+                offered[key] = offered_count(bank.board, size, reach, shape.scope_of(GPU))
+            total += pods * offered[key]
     return total
 
 
 def _table_rows(problem: Problem) -> list[int]:
-    banks = {bank for node in problem.nodes for bank in node.banks if bank.type == GPU}
-    return [
-        prod(count + 1 for count in (map(len, bank.slots) if bank.slots else bank.free))
-        for bank in banks
-    ]
+    free = {
+        tuple(map(len, bank.slots)) if bank.slots else bank.free
+        for node in problem.nodes
+        for bank in node.banks
+        if bank.type == GPU
+    }
+    return [prod(count + 1 for count in counts) for counts in free]

@@ -138,18 +138,16 @@ class Decisions:
 def decide(model: CpModel, problem: Problem, stop: Callable[[], bool]) -> Decisions | None:
     """Create the variables; pairs that can never come to be get none.
 
-    Asks at every unit whether to stop, and then returns None.
+    Asks at every seat whether to stop, and then returns None.
     """
     units = units_of(problem)
     seats: list[Seat] = []
     for index, unit in enumerate(units):
-        if stop():
-            return None
-        seats += [
-            _seat(model, problem, index, unit, node)
-            for node in range(len(problem.nodes))
-            if _room(problem, unit, node) > 0
-        ]
+        for node in range(len(problem.nodes)):
+            if _room(problem, unit, node) > 0:
+                if stop():
+                    return None
+                seats.append(_seat(model, problem, index, unit, node))
     of_unit: list[list[Seat]] = [[] for _ in units]
     on_node: list[list[Seat]] = [[] for _ in problem.nodes]
     for seat in seats:
