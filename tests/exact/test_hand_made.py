@@ -11,14 +11,17 @@ import pytest
 from brute_force import best_placement
 from exact_checks import check_exact, check_greedy
 from judge.cases_apart import NUMA, PCPU, apart
+from judge.cases_burst import burst
 from judge.cases_functions import WITH_FUNCTIONS
 from judge.cases_functions import sharing as wanting_function
+from judge.cases_joint import switched
+from judge.cases_partitions import scoped
 from judge.cases_shares import TEN_BYTES, share, sharing
 from judge.hand import node, pod, put, world
 from placer_models.cluster import Instance, Machine
 from placer_models.placement import PodPlacement
 from placer_models.pod import Pod
-from placer_models.policy import AlignmentPolicy, BindPolicy, QosClass
+from placer_models.policy import AlignmentPolicy, BindPolicy, DeviceScope, QosClass
 from placer_models.topology import Cpu, NumaNode, Topology
 
 SINGLE = AlignmentPolicy.SINGLE_NUMA_NODE
@@ -41,8 +44,16 @@ TWO_GPUS = replace(
     TEN_BYTES, devices=tuple(d for d in TEN_BYTES.devices if d.type == "gpu" and d.minor < 2)
 )
 
+BURST = burst("r", 1, 3), put("r", "0-3")
+
 IDLE = pod("idle", qos=LS), put("idle", "0-3")
 IDLE_BE = pod("idle", qos=BE), put("idle", "0-3")
+
+
+def two_nics_of_one_numa_node() -> Pod:
+    plain = pod("a", nics=2, qos=LS)
+    return replace(plain, spec=replace(plain.spec, scopes=(("rdma", DeviceScope.NUMA_NODE),)))
+
 
 WORLDS = {
     "an owner leaves a running LS pod a CPU, though it asks for none": here(
@@ -86,6 +97,34 @@ WORLDS = {
     ),
     "two pods that require a NUMA node of their own": here(
         apart("a", NUMA, required=True), apart("b", NUMA, required=True)
+    ),
+    "an owner leaves a running burst pod its limit": world(pod("a", 7), running=[BURST]),
+    "and may have the rest": world(pod("a", 6), running=[BURST]),
+    "an owner leaves a running burst pod a CPU on each of its NUMA nodes": world(
+        pod("a", 8), running=[(burst("r", 1, 1), put("r", "0-7"))]
+    ),
+    "running burst pods need their requests on their NUMA node": world(
+        pod("a", 3, alignment=SINGLE),
+        pod("b", 2, alignment=SINGLE),
+        running=[(burst(name, 2, 2), put(name, "0-3")) for name in "rs"],
+    ),
+    "a new burst pod and an owner want the same CPUs": world(burst("b", 1, 8), pod("a", 2)),
+    "a burst pod that asks for nothing has its limit all the same": world(burst("b", 0, 5)),
+    "a pod that asks for nothing opens a node all the same": world(
+        pod("a", qos=LS), nodes=[replace(node(), offered=True)]
+    ),
+    "the GPUs that are free are on two NUMA nodes": world(
+        scoped(2, DeviceScope.NUMA_NODE), nodes=[node(broken_gpus=[0, 3])]
+    ),
+    "two NICs of one NUMA node, of which another pod needs one": world(
+        two_nics_of_one_numa_node(),
+        pod("b", gpus=2, nics=1, qos=LS, alignment=SINGLE),
+        nodes=[
+            replace(
+                node(machine=switched("aabb", "aabb")),
+                unhealthy=frozenset({("gpu", 2), ("gpu", 3), ("rdma", 3)}),
+            )
+        ],
     ),
     "two pods that require cores of their own, on one of four threads": world(
         apart("a", PCPU, required=True),
