@@ -223,7 +223,7 @@ def test_a_fault_in_a_file_is_one_clear_error(case: str, tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "is empty; expected a document such as 'kind: Instance'"),
+        ("", "is empty; expected a document that begins with 'apiVersion: placer/v1'"),
         ("apiVersion: placer/v1\nkind: Instance\n", "got 'Instance'; expected 'JobGraph'"),
         ("kind: Jobgraf\n", "got 'Jobgraf'; expected 'JobGraph'; did you mean 'JobGraph'?"),
         (f"{HEAD}{TWO}---\n{HEAD}{TWO}", "got 2 documents; expected one of 'kind: JobGraph'"),

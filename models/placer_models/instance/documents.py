@@ -52,7 +52,9 @@ def documents_of(text: str, path: Path) -> tuple[Document, ...]:
     folder = Path() if path == STANDARD_INPUT else path.parent
     roots = [root for root in _roots(text, path) if describe(root) != "nothing"]
     if not roots:
-        raise InputError(file, None, "", "is empty; expected a document such as 'kind: Instance'")
+        raise InputError(
+            file, None, "", "is empty; expected a document that begins with 'apiVersion: placer/v1'"
+        )
     documents = []
     for root in roots:
         if not isinstance(root, Mapping):
