@@ -1,12 +1,14 @@
 """What wants a place: containers, pods, gangs and gang groups."""
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
 from placer_models.affinity import AffinityTerm
 from placer_models.device import FunctionSelector
 from placer_models.device_share import DeviceShare
+from placer_models.device_strategy import Strategies, strategy_fault
 from placer_models.network import LevelRule
 from placer_models.policy import (
     AlignmentPolicy,
@@ -137,10 +139,11 @@ class PodSpec:
             type comes with a virtual function of the device, of its own (D9).
         constrained_burst: The LS pod stays in the shared pool of NUMA nodes that can hold
             its CPU limit (C8).
+        strategies: Types of which it has what it asks of one device of more devices (D9).
 
     Raises:
         ValueError: A constrained pod is not LS, has an alignment policy, or a container
-            of it has no CPU limit.
+            of it has no CPU limit; or a strategy does not go with what is asked for.
 
     """
 
@@ -160,8 +163,11 @@ class PodSpec:
     scope: AlignmentScope | None = None
     functions: tuple[tuple[str, FunctionSelector], ...] = ()
     constrained_burst: bool = False
+    strategies: Strategies = ()
 
     def __post_init__(self) -> None:
+        if self.strategies:
+            self._check_strategies()
         if self.constrained_burst and (
             self.qos is not QosClass.LS
             or self.alignment is not AlignmentPolicy.NONE
@@ -171,6 +177,13 @@ class PodSpec:
                 "a pod of ConstrainedBurst is LS, has no alignment policy, and each of its "
                 "containers has a CPU limit"
             )
+
+    def _check_strategies(self) -> None:
+        types = self.joint.types if self.joint else ()
+        by_type, counts = dict(self.strategies), counts_asked(self.containers)
+        for kind in by_type:
+            if fault := strategy_fault(kind, by_type, counts, types, dict(self.scopes)):
+                raise ValueError(fault)
 
     @property
     def burst_cpus(self) -> int:
@@ -325,6 +338,15 @@ def _kinds(parts: list[Resources]) -> list[tuple[str, DeviceShare | None]]:
 
 def _devices(resources: Resources, kind: str, share: DeviceShare | None) -> int:
     return sum(d.count for d in resources.devices if (d.type, d.share) == (kind, share))
+
+
+def counts_asked(containers: Iterable[Container]) -> Counter[str]:
+    """Return device type -> how many the containers ask for, all together."""
+    counts: Counter[str] = Counter()
+    for container in containers:
+        for request in container.requests.devices:
+            counts[request.type] += request.count
+    return counts
 
 
 def pods_of(gangs: tuple[Gang, ...]) -> Iterator[Pod]:

@@ -5,6 +5,8 @@ from typing import NamedTuple
 
 from placer_models.device import FunctionSelector, Labels, selects
 from placer_models.device_share import DeviceShare, taken
+from placer_models.device_strategy import DeviceStrategy
+from placer_models.links import Board
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +66,10 @@ class ShareNeed:
     """The same share of each of so many devices of one type.
 
     Attributes:
+        count: With a strategy 1: the fewest that a pod has.
         function: Which virtual function of the device comes with each; None: none does.
+        strategy: What says of how many devices; None: the count.
+        whole: The share is all of a device, and nobody shares it.
 
     """
 
@@ -72,6 +77,13 @@ class ShareNeed:
     count: int
     share: DeviceShare
     function: FunctionSelector | None = None
+    strategy: DeviceStrategy | None = None
+    whole: bool = False
+
+    def least_on(self, board: Board) -> int:
+        """Return of how many devices a pod has the share at least, of a board of the type."""
+        is_all = self.strategy is DeviceStrategy.APPLY_FOR_ALL
+        return max(1, sum(board.sizes)) if is_all else self.count
 
 
 class ShareTake(NamedTuple):

@@ -123,12 +123,14 @@ def _within_reach(wish: JointFit, free: Taken) -> Taken:
 
 def _enough(wish: JointFit, free: Taken) -> bool:
     """Return whether a choice may exist; where every group gives all types: whether it does."""
-    need = tuple(count for _, count in wish.types)
+    counted = [i for i in range(len(wish.types)) if i not in wish.each]
+    need = tuple(wish.types[i][1] for i in counted)
     if any(sum(free[kind]) < count for kind, count in wish.types):
         return False
-    if len(wish.beside) < 2 * (len(need) - 1):
+    if len(wish.beside) < 2 * (len(wish.types) - 1):
         return True
-    fewest = fewest_cells([tuple(held) for held in _by_group(wish, free).values()], need)
+    held = _by_group(wish, free).values()
+    fewest = fewest_cells([tuple(of_group[i] for i in counted) for of_group in held], need)
     return fewest is not None and fewest <= min(need)
 
 
@@ -209,11 +211,29 @@ def _followed(
         if count and group is not None
     }
     for i, (kind, size) in enumerate(wish.types):
-        if i != lead:
-            if sum(free[kind]) < size:
-                return None
+        if i != lead and sum(free[kind]) < size:
+            return None
+        if i != lead and i not in wish.each:
             taken[kind] = _covering(wish.groups[i], free[kind], size, near)
+    first = taken[wish.types[0][0]]
+    giving = {group for group, count in zip(wish.groups[0], first, strict=True) if count}
+    for i in wish.each:
+        kind, _ = wish.types[i]
+        taken[kind] = _one_each(wish.groups[i], free[kind], giving - {None})
     return taken
+
+
+def _one_each(groups: tuple[int | None, ...], free: Counts, near: set[int | None]) -> Counts:
+    """Take one of each group that is near; where none of them has one, one of another."""
+    taken = [0] * len(free)
+    left = set(near)
+    for i, (group, count) in enumerate(zip(groups, free, strict=True)):
+        if count and group in left:
+            left.remove(group)
+            taken[i] = 1
+    if not any(taken):
+        taken[next(i for i, count in enumerate(free) if count)] = 1
+    return tuple(taken)
 
 
 def _covering(

@@ -52,7 +52,7 @@ def pick_parts(
 
     """
     bank = residual.layout.banks[position]
-    wishes = _wishes(shape, bank.type)
+    wishes = _wishes(shape, bank, together)
     kinds = {wish: sorted(_candidates(residual, position, wish[1], cells)) for wish in wishes}
     for allowed in _allowed(bank, shape, list(kinds.values()), len(wishes), together):
         fitting = {wish: _of_classes(found, allowed) for wish, found in kinds.items()}
@@ -75,15 +75,20 @@ def _parts(
     return tuple(whole), takes
 
 
-def _wishes(shape: Shape, kind: str) -> list[Wish]:
-    """Return what the pod wants of each of its devices of the type, the hardest first."""
+def _wishes(shape: Shape, bank: Bank, together: tuple[int, ...] | None) -> list[Wish]:
+    """Return what the pod wants of each of its devices of the bank, the hardest first.
+
+    With a strategy as many as stand beside others, or the fewest that it may have.
+    """
     shares = [
         (index, need)
         for index, need in enumerate(shape.shares)
-        if need.type == kind
-        for _ in range(need.count)
+        if need.type == bank.type
+        for _ in range(
+            sum(together) if need.strategy and together else need.least_on(bank.board)
+        )
     ]
-    whole: list[Wish] = [(-1, None)] * shape.whole_of(kind)
+    whole: list[Wish] = [(-1, None)] * shape.whole_of(bank.type)
     return [*whole, *sorted(shares, key=_hardness)]
 
 

@@ -38,6 +38,11 @@ def _fault(site: Site, tenant: Tenant) -> str | None:
             "asks for shares of devices, which are not parted among containers; "
             "where each container is aligned for itself devices are whole"
         )
+    if by_container and tenant.pod.spec.strategies:
+        return (
+            "has devices by a strategy, which are not parted among containers; "
+            "where each container is aligned for itself it asks for a number of them"
+        )
     faults = (_claim_fault(site, claim, policy) for claim in claims_of(site, tenant))
     return next((fault for fault in faults if fault is not None), None)
 

@@ -28,6 +28,7 @@ from placer.judge.pods import cordon, known, node_selector
 from placer.judge.pools import be_pool, containers, shared_pool
 from placer.judge.scene import Site, scene_of
 from placer.judge.shares import device_share
+from placer.judge.strategies import device_strategy
 from placer_models.cluster import Instance
 from placer_models.placement import Placement
 
@@ -56,6 +57,7 @@ RULES: Mapping[str, Rule] = {
     "device-health": device_health,
     "device-exclusive": device_exclusive,
     "device-count": device_count,
+    "device-strategy": device_strategy,
     "device-share": device_share,
     "device-functions": device_functions,
     "joint": joint,

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from placer.judge.scene import Cell, Inside, Site, Tenant
+from placer.judge.strategies import asked_here
 from placer_models.alignment import Amounts, effective_policy, effective_scope
 from placer_models.cpuset import CpuSet
 from placer_models.placement import DeviceGrant
@@ -48,7 +49,7 @@ def claims_of(site: Site, tenant: Tenant) -> list[Claim]:
     place, owns = tenant.place, tenant.qos.owns_cpus
     if scope_of(site, tenant) is not AlignmentScope.CONTAINER:
         whole = (tenant.owned, place.memory_bytes, place.hugepages, place.devices)
-        return [Claim("", tenant.requests, owns, *whole)]
+        return [Claim("", asked_here(site, tenant), owns, *whole)]
     given = {container.name: container for container in place.containers}
     claims = []
     for container in tenant.pod.spec.containers:

@@ -67,15 +67,20 @@ def device_exclusive(scene: Scene) -> Iterator[Finding]:
 
 
 def device_count(scene: Scene) -> Iterator[Finding]:
-    """A pod holds as many devices of each type as it asks for, whole ones where it does."""
+    """A pod holds as many devices of each type as it asks for, whole ones where it does.
+
+    Where a strategy says how many, the rule ``device-strategy`` counts them.
+    """
     for _, tenant in scene.newcomers():
         held = Counter(grant.type for grant in tenant.place.devices)
         whole = Counter(g.type for g in tenant.place.devices if g.share is None)
         asked: Counter[str] = Counter()
         asked_whole: Counter[str] = Counter()
+        strategies = dict(tenant.pod.spec.strategies)
         for request in tenant.requests.devices:
-            asked[request.type] += request.count
-            asked_whole[request.type] += request.count if request.share is None else 0
+            count = held[request.type] if request.type in strategies else request.count
+            asked[request.type] += count
+            asked_whole[request.type] += count if request.share is None else 0
         for kind in sorted({*held, *asked}):
             if held[kind] != asked[kind]:
                 yield Finding(

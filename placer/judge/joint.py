@@ -1,13 +1,14 @@
 """The rule and the tier about devices of several types side by side."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from itertools import permutations
 
 from placer.judge.finding import Finding
 from placer.judge.scene import Inside, Scene, Site, Tenant
 from placer_models.alignment import fewest_cells
 from placer_models.device import Device
+from placer_models.device_strategy import DeviceStrategy
 from placer_models.policy import JointScope, Strength
 
 Place = str | int
@@ -31,8 +32,8 @@ def groups_without_every_type(scene: Scene) -> int:
     """Return tier ``joint``: places that give a pod some types and not all, devices of none."""
     apart = 0
     for site, tenant, counts in _wishing(scene, Strength.PREFERRED):
-        given, nowhere = _given(site, tenant, counts)
-        apart += nowhere + sum(len(types) < len(counts) for types in given.values())
+        given, nowhere = held_by_place(site, tenant)
+        apart += nowhere.total() + sum(len(types) < len(counts) for types in given.values())
     return apart
 
 
@@ -41,32 +42,76 @@ def _wishing(scene: Scene, strength: Strength) -> Iterator[tuple[Site, Tenant, M
     for site, tenant in scene.newcomers():
         wish = tenant.pod.spec.joint
         if wish is not None and wish.strength is strength:
-            asked = {kind: tenant.requests.count_of(kind) for kind in wish.types}
-            counts = {kind: count for kind, count in asked.items() if count}
+            counts = _asked(tenant)
             if len(counts) > 1:
                 yield site, tenant, counts
 
 
+def held_by_place(
+    site: Site, tenant: Tenant
+) -> tuple[Mapping[Place, Counter[str]], Counter[str]]:
+    """Return place -> how many devices of each type it gives the pod, and how many no place does.
+
+    Of the types that it wants side by side.
+    """
+    counts = _asked(tenant)
+    place_of = _places(site.inside, _scope(tenant), counts)
+    given: dict[Place, Counter[str]] = defaultdict(Counter)
+    nowhere: Counter[str] = Counter()
+    for grant in tenant.place.devices:
+        if grant.type in counts and (grant.type, grant.minor) in place_of:
+            place = place_of[grant.type, grant.minor]
+            if place is None:
+                nowhere[grant.type] += 1
+            else:
+                given[place][grant.type] += 1
+    return given, nowhere
+
+
+def _asked(tenant: Tenant) -> dict[str, int]:
+    """Return type -> count of the types that the pod asks for and wants side by side.
+
+    What it has all of, wherever that is, stands beside nothing.
+    """
+    wish, strategies = tenant.pod.spec.joint, dict(tenant.pod.spec.strategies)
+    types = wish.types if wish is not None else ()
+    counts = {
+        kind: tenant.requests.count_of(kind)
+        for kind in types
+        if strategies.get(kind) is not DeviceStrategy.APPLY_FOR_ALL
+    }
+    return {kind: count for kind, count in counts.items() if count}
+
+
 def _fault(site: Site, tenant: Tenant, counts: Mapping[str, int]) -> str | None:
-    given, nowhere = _given(site, tenant, counts)
-    scope = _scope(tenant)
+    given, homeless = held_by_place(site, tenant)
+    nowhere, scope = homeless.total(), _scope(tenant)
     if nowhere:
         return f"holds {nowhere} devices of which no {PLACE_NAMES[scope]} is known"
     first, *_ = counts
-    in_full = _in_full(site.inside, scope, counts)
+    followers = dict(tenant.pod.spec.strategies).keys() & counts.keys()
+    in_full = _in_full(site.inside, scope, counts, followers)
     for one, other in permutations(counts, 2):
-        # What even the empty node could not give in full stands beside the more numerous.
-        owed = in_full or (first in (one, other) and counts[one] <= counts[other])
+        # What even the empty node could not give in full stands beside the more numerous;
+        # of what follows the groups of the first type there is one in each.
+        fewer = counts[one] <= counts[other] or not followers.isdisjoint((one, other))
+        owed = in_full or (first in (one, other) and fewer)
         alone = sorted(str(at) for at, has in given.items() if one in has and other not in has)
         if owed and alone:
             return f"holds {one} but no {other} of {PLACE_NAMES[scope]} {', '.join(alone)}"
     return None
 
 
-def _in_full(inside: Inside, scope: JointScope, counts: Mapping[str, int]) -> bool:
-    """Return whether the empty node could give all so that each place gives every type."""
+def _in_full(
+    inside: Inside, scope: JointScope, asked: Mapping[str, int], followers: Collection[str]
+) -> bool:
+    """Return whether the empty node could give all so that each place gives every type.
+
+    Types of which a pod has one for each place are not counted.
+    """
     held: dict[Place, Counter[str]] = defaultdict(Counter)
-    place_of = _places(inside, scope, counts)
+    place_of = _places(inside, scope, asked)
+    counts = {kind: count for kind, count in asked.items() if kind not in followers}
     for kind in counts:
         for device in inside.healthy.get(kind, ()):
             place = place_of[kind, device.minor]
@@ -75,23 +120,6 @@ def _in_full(inside: Inside, scope: JointScope, counts: Mapping[str, int]) -> bo
     cells = [tuple(has[kind] for kind in counts) for has in held.values()]
     fewest = fewest_cells([cell for cell in cells if all(cell)], tuple(counts.values()))
     return fewest is not None and fewest <= min(counts.values())
-
-
-def _given(
-    site: Site, tenant: Tenant, counts: Mapping[str, int]
-) -> tuple[dict[Place, set[str]], int]:
-    """Return place -> types of its devices that the pod holds; and how many are of no place."""
-    place_of = _places(site.inside, _scope(tenant), counts)
-    given: dict[Place, set[str]] = defaultdict(set)
-    nowhere = 0
-    for grant in tenant.place.devices:
-        if grant.type in counts and (grant.type, grant.minor) in place_of:
-            place = place_of[grant.type, grant.minor]
-            if place is None:
-                nowhere += 1
-            else:
-                given[place].add(grant.type)
-    return given, nowhere
 
 
 def _places(

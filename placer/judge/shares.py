@@ -64,9 +64,12 @@ def _matched(site: Site, tenant: Tenant) -> Iterator[tuple[DeviceGrant, DeviceSh
     if all(grant.share is None for grant in tenant.place.devices):
         return
     open_shares: defaultdict[str, list[DeviceShare]] = defaultdict(list)
+    strategies = dict(tenant.pod.spec.strategies)
     for request in tenant.requests.devices:
         if request.share is not None:
-            open_shares[request.type] += [request.share] * request.count
+            held = len(tenant.place.minors(request.type))
+            count = held if request.type in strategies else request.count
+            open_shares[request.type] += [request.share] * count
     for grant in tenant.place.devices:
         if grant.share is None:
             continue

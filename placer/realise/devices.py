@@ -32,8 +32,9 @@ def grants_of(
                     if take.bank == position:
                         minor, _ = slots[take.twin][take.slot]
                         free.discard(minor)
-                        share = shape.shares[take.need].share
-                        grants.append(DeviceGrant(bank.type, minor, ids[bank.type, minor], share))
+                        need = shape.shares[take.need]
+                        part = None if need.whole else need.share
+                        grants.append(DeviceGrant(bank.type, minor, ids[bank.type, minor], part))
         for (title, _, choice), grants in zip(pods, granted, strict=True):
             counts = choice.devices[position]
             if not any(counts):

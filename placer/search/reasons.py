@@ -227,6 +227,8 @@ def _node_rules(node: Node, ask: _Ask, _: Account) -> Blocker | None:
         return f"constrained-burst: node has the NUMA policy {node.alignment.value}"
     if by_container(spec, node) and any(asked.share for asked in spec.requests.devices):
         return "alignment: shares of devices are not parted among containers"
+    if by_container(spec, node) and spec.strategies:
+        return "alignment: devices by a strategy are not parted among containers"
     return None
 
 

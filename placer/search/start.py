@@ -117,7 +117,7 @@ def _joint(problem: Problem, seat: Seat, here: list[Choice]) -> Iterator[tuple[i
         for i, ((kind, _), groups) in enumerate(
             zip(seat.fit.joint.types, seat.fit.joint.groups, strict=True)
         )
-        for group, count in zip(groups, choice.devices[at[kind]], strict=True)
+        for group, count in zip(groups, choice.touched(at[kind]), strict=True)
         if count
     }
     for group in seat.joint.groups:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from placer.state.account import Account, account_of
 from placer.state.affinity import affinities_of, has_affinity
 from placer.state.apart import telling_of
+from placer.state.applied import share_needs
 from placer.state.container_fits import by_container, containers_fit
 from placer.state.extended import Units, extended_units, in_units
 from placer.state.fits import best_pair_minimum_of, fit_of
@@ -38,7 +39,6 @@ from placer_models.problem import (
     Shape,
     Telling,
 )
-from placer_models.shares import ShareNeed
 from placer_models.tasks import NO_AFFINITIES, GangTask
 from placer_models.wishes import asked_tiers
 
@@ -166,8 +166,8 @@ class _Ask(NamedTuple):
 
 
 def _shared(specs: Iterable[PodSpec]) -> tuple[tuple[str, bool], ...]:
-    """Return the types of which shares are asked for, and whether virtual functions are too."""
-    found = {d.type: False for spec in specs for d in spec.requests.devices if d.share}
+    """Return the types of which shares are counted, and whether virtual functions are too."""
+    found = {need.type: False for spec in specs for need in share_needs(spec)}
     found |= {kind: True for spec in specs for kind, _ in spec.functions if kind in found}
     return tuple(sorted(found.items()))
 
@@ -188,15 +188,15 @@ def _shape(
         shared=qos is QosClass.LS,
         best_effort=qos is QosClass.BE,
         memory=requests.memory_bytes // unit,
-        devices=tuple((d.type, d.count) for d in requests.devices if d.count and not d.share),
+        devices=tuple(
+            (d.type, d.count)
+            for d in requests.devices
+            if d.count and not d.share and d.type not in dict(spec.strategies)
+        ),
         best_pair_minimum=best_pair_minimum_of(spec, nodes),
         pages=tuple(requests.pages_of(size) for size in page_sizes),
         scopes=_scopes(spec),
-        shares=tuple(
-            ShareNeed(d.type, d.count, d.share, dict(spec.functions).get(d.type))
-            for d in requests.devices
-            if d.count and d.share
-        ),
+        shares=share_needs(spec),
         extended=in_units(dict(requests.extended), units),
         apart=spec.exclusive if minds else ExclusivePolicy.NONE,
         apart_required=minds and spec.exclusive_required,

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from placer.state.aligned import aligned, limit_of
+from placer.state.applied import lacks_devices, requests_on
 from placer.state.binding import Unbindable, binding_of, has_cores_for
 from placer.state.boards import device_board
 from placer.state.container_fits import by_container, scopes_conflict
@@ -49,17 +50,17 @@ def fit_of(spec: PodSpec, node: Node) -> Fit | None:
     binding = binding_of(spec, node)
     if policy is None or not admits(node, spec) or _in_parts_of_cpus(spec):
         return None
-    if isinstance(binding, Unbindable) or not _has_sets(spec, node):
+    if isinstance(binding, Unbindable) or not _has_sets(spec, node) or lacks_devices(spec, node):
         return None
     if scopes_conflict(spec, node):
         return None
     if spec.constrained_burst and policy is not AlignmentPolicy.NONE:
         return None
     if by_container(spec, node):
-        if any(request.share for request in spec.requests.devices):
+        if spec.strategies or any(request.share for request in spec.requests.devices):
             return None
         policy = AlignmentPolicy.NONE  # of the pod as a whole
-    needs, cells, real = aligned(spec.requests, node, owns=spec.qos.owns_cpus)
+    needs, cells, real = aligned(requests_on(spec, node), node, owns=spec.qos.owns_cpus)
     allocatable = node.machine.topology.online - node.reserved_cpus
     if needs[0] and not has_cores_for(binding, needs[0], allocatable, node):
         return None

@@ -1,13 +1,14 @@
 """What devices side by side mean on a kind of node (D9)."""
 
-from collections.abc import Container, Mapping
+from collections.abc import Container, Mapping, Sequence
 
 from placer.state.boards import device_board, healthy
 from placer_models.alignment import Amounts, fewest_cells
 from placer_models.cluster import Node
 from placer_models.device import Device
+from placer_models.device_strategy import DeviceStrategy
 from placer_models.joint_fit import JointFit
-from placer_models.pod import JointAllocation, PodSpec
+from placer_models.pod import PodSpec
 from placer_models.policy import JointScope, Strength
 
 Group = str | int | None
@@ -29,7 +30,8 @@ def joint_fit_of(spec: PodSpec, node: Node) -> JointFit | None:
             tuple(index.get(group_of[kind, minors[0]]) for minors in board.classes)
             for kind, board in zip(asked, boards, strict=True)
         ),
-        beside=_beside(spec.joint, asked, _free_in(group_of, node, asked)),
+        beside=_beside(spec, asked, _free_in(group_of, node, asked)),
+        each=_each(spec, asked),
     )
 
 
@@ -44,20 +46,40 @@ def stand_together(spec: PodSpec, node: Node, free: Container[tuple[str, int]]) 
         return True
     counts = tuple(asked.values())
     group_of = _groups(spec.joint.scope, node, tuple(asked))
-    cells = _free_in(group_of, node, asked, free)
-    if _in_full(counts, _free_in(group_of, node, asked)):
-        return _in_full(counts, cells)
-    beside = _beside(spec.joint, asked, cells)
-    return all(sum(cell[a] for cell in cells if cell[b]) >= counts[a] for a, b in beside) and all(
-        sum(cell[i] for cell in cells) >= count for i, count in enumerate(counts)
-    )
+    each = _each(spec, asked)
+    cells = [
+        cell for cell in _free_in(group_of, node, asked, free) if all(cell[i] for i in each)
+    ]
+    counted = _counted(counts, each)
+    if _in_full(counted, _free_in(group_of, node, asked)):
+        return _in_full(counted, cells)
+    beside = _beside(spec, asked, cells)
+    return all(
+        sum(cell[a] for cell in cells if cell[b]) >= counts[a] for a, b in beside if a not in each
+    ) and all(sum(cell[i] for cell in cells) >= count for i, count in enumerate(counts))
 
 
 def _asked(spec: PodSpec) -> dict[str, int]:
-    """Return type -> count of the types that the pod wants side by side and asks for."""
-    types = spec.joint.types if spec.joint else ()
+    """Return type -> count of the types that the pod wants side by side and asks for.
+
+    Types of which it has all there are, wherever they are, are none of these.
+    """
+    everywhere = {
+        kind for kind, how in spec.strategies if how is DeviceStrategy.APPLY_FOR_ALL
+    }
+    types = [kind for kind in (spec.joint.types if spec.joint else ()) if kind not in everywhere]
     counts = {kind: spec.requests.count_of(kind) for kind in types}
     return {kind: count for kind, count in counts.items() if count}
+
+
+def _each(spec: PodSpec, asked: Mapping[str, int]) -> tuple[int, ...]:
+    """Return the types, by index, of which each group gives one."""
+    return tuple(i for i, kind in enumerate(asked) if kind in dict(spec.strategies))
+
+
+def _counted(counts: Amounts, each: Sequence[int]) -> Amounts:
+    """Return the counts with 0 for types of which each group gives one."""
+    return tuple(0 if i in each else count for i, count in enumerate(counts))
 
 
 def _groups(scope: JointScope, node: Node, types: tuple[str, ...]) -> dict[tuple[str, int], Group]:
@@ -95,24 +117,26 @@ def _free_in(
 
 
 def _beside(
-    joint: JointAllocation, asked: Mapping[str, int], cells: list[Amounts]
+    spec: PodSpec, asked: Mapping[str, int], cells: list[Amounts]
 ) -> tuple[tuple[int, int], ...]:
     """Return (a, b): each group that gives a device of type a gives one of type b."""
-    if joint.strength is not Strength.REQUIRED:
+    if spec.joint is None or spec.joint.strength is not Strength.REQUIRED:
         return ()
-    counts = tuple(asked.values())
+    counts, each = tuple(asked.values()), _each(spec, asked)
     others = range(1, len(counts))
-    if _in_full(counts, cells):
+    if _in_full(_counted(counts, each), cells):
         return tuple(pair for i in others for pair in ((0, i), (i, 0)))
     return tuple(
         pair
         for i in others
         for pair, holds in (((i, 0), counts[i] <= counts[0]), ((0, i), counts[0] <= counts[i]))
-        if holds
+        if holds or i in each
     )
 
 
 def _in_full(counts: Amounts, cells: list[Amounts]) -> bool:
     """Return whether the groups could give all devices so that each in use gives every type."""
-    fewest = fewest_cells([cell for cell in cells if all(cell)], counts)
-    return fewest is not None and fewest <= min(counts)
+    wanted = [i for i, count in enumerate(counts) if count]
+    full = [cell for cell in cells if all(cell[i] for i in wanted)]
+    fewest = fewest_cells(full, counts)
+    return fewest is not None and fewest <= min(counts[i] for i in wanted)

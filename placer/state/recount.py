@@ -32,9 +32,13 @@ def recount(
     """
     place_of = {place.key: place for place in placement.pods}
     node_of = {node.name: index for index, node in enumerate(instance.nodes)}
+    strategies = {pod.key: dict(pod.spec.strategies) for pod in pods_of(instance.gangs)}
     opened: defaultdict[str, set[tuple[str, int]]] = defaultdict(set)
     for new in placement.pods:
-        opened[new.node].update((g.type, g.minor) for g in new.devices if g.share)
+        by_strategy = strategies.get(new.key, {})
+        opened[new.node].update(
+            (g.type, g.minor) for g in new.devices if g.share or g.type in by_strategy
+        )
     choices: Choices = {}
     for index, pod in enumerate(pods_of(instance.gangs)):
         place = place_of.get(pod.key)
@@ -56,7 +60,13 @@ def recount(
             devices=tuple(
                 counts_of(
                     bank.board,
-                    [g.minor for g in place.devices if g.type == bank.type and g.share is None],
+                    [
+                        g.minor
+                        for g in place.devices
+                        if g.type == bank.type
+                        and g.share is None
+                        and g.type not in strategies[pod.key]
+                    ],
                 )
                 for bank in state.banks
             ),
@@ -107,7 +117,8 @@ def _shares(
     takes = []
     left = [need.count for need in shape.shares]
     for position, bank in enumerate(state.banks):
-        held = [g for g in place.devices if g.type == bank.type and g.share is not None]
+        strategy = shape.strategy_of(bank.type)
+        held = [g for g in place.devices if g.type == bank.type and (g.share or strategy)]
         if not held:
             continue
         first = {minor for kind, minor in opened if kind == bank.type}
@@ -120,7 +131,8 @@ def _shares(
             index = next(
                 i
                 for i, need in enumerate(shape.shares)
-                if left[i] and (need.type, need.share) == (grant.type, grant.share)
+                if need.type == grant.type
+                and (need.strategy or (left[i] and need.share == grant.share))
             )
             left[index] -= 1
             takes.append(ShareTake(position, *slot_of[grant.minor], index))

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from ortools.sat.python.cp_model import CpModel
 
 from placer_models.cpsat.affinity import pods_come_together, pods_keep_apart
+from placer_models.cpsat.applied import a_pod_has_the_devices_of_its_strategies
 from placer_models.cpsat.burst import (
     a_burst_pod_has_a_pool_for_its_limit,
     owners_leave_running_bursts_their_limit,
@@ -142,6 +143,7 @@ RULES: tuple[Rule, ...] = (
     a_pod_has_its_devices_within_their_scope,
     a_pod_touches_the_groups_it_takes_from,
     a_pod_has_the_shares_it_asks_for,
+    a_pod_has_the_devices_of_its_strategies,
     shares_of_a_pod_are_on_different_devices,
     shares_fit_their_device,
     a_device_with_shares_is_opened,

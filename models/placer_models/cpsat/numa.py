@@ -51,6 +51,8 @@ def a_pod_uses_the_cells_it_takes_from(model: CpModel, problem: Problem, x: Deci
         for index, bank in enumerate(node.banks):
             size = seat.shape.count_of(bank.type)
             reach = reach_of(bank, seat.shape)
+            if seat.shape.strategy_of(bank.type) is not None:
+                size = sum(reach)
             for twin, cell in enumerate(bank.cells):
                 if size and cell is not None:
                     count = seat.touched(index, twin)

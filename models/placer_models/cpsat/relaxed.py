@@ -118,15 +118,16 @@ def _demands(problem: Problem, index: int, node: NodeState, unit: int) -> Demand
     for place, need in enumerate(shape.shares):
         bank = node.bank(need.type)
         slots = [slot for members in bank.slots for slot in members] if bank else []
-        most = len(problem.pods) * need.count
+        least = need.least_on(bank.board) if bank else need.count
+        most = len(problem.pods) * least
         room = sum(slot.room_for(need.share, most, need.function) for slot in slots)
-        found[f"share {index}.{place}"] = (room, need.count)
+        found[f"share {index}.{place}"] = (room, least)
     for bank in node.banks:
         if bank.slots:
             # Whole devices and shares of one type together.
             percent = sum(slot.percent for members in bank.slots for slot in members)
             asked = 100 * shape.whole_of(bank.type) + sum(
-                need.count * (need.share.percent or 0)
+                need.least_on(bank.board) * (need.share.percent or 0)
                 for need in shape.shares
                 if need.type == bank.type
             )

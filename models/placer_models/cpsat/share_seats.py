@@ -88,7 +88,7 @@ def share_room(node: NodeState, shape: Shape, most: int) -> int:
         slots = [slot for members in bank.slots for slot in members] if bank else []
         # Of one pod at most one share is on a device.
         room = sum(slot.room_for(need.share, most, need.function) for slot in slots)
-        most = min(most, room // need.count)
+        most = min(most, room // need.least_on(bank.board)) if bank else 0
     return most
 
 

@@ -12,9 +12,11 @@ from placer_models.problem import Problem
 
 
 def a_pod_has_the_shares_it_asks_for(model: CpModel, problem: Problem, x: Decisions) -> None:
-    """Every need is met on as many devices as it asks for."""
+    """Every need is met on as many devices as it asks for, unless a strategy says on how many."""
     for seat in x.seats:
         for index, need in enumerate(seat.shape.shares):
+            if need.strategy is not None:
+                continue
             met = [take.count for take in seat.takes if take.take.need == index]
             model.add(LinearExpr.sum(met) == need.count * seat.count)
 

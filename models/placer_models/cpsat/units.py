@@ -54,13 +54,16 @@ def _countable(problem: Problem, index: int) -> bool:
 
     Not so where pods have a set of NUMA nodes, of packages, of caches or of linked GPUs
     of their own, or where their own CPUs are spread over cores, or keep apart from others,
-    or run in the pool of some cells, or where their shares must be on different devices.
+    or run in the pool of some cells, or where their shares must be on different devices, or
+    where a strategy says on how many.
     Whole cores of one size split freely.
     """
     shape = problem.shapes[index]
     if shape.apart is not ExclusivePolicy.NONE or shape.burst_cpus:
         return False
     if shape.scopes or sum(need.count for need in shape.shares) > 1:
+        return False
+    if any(need.strategy for need in shape.shares):
         return False
     kinds = {node.kind: node for node in problem.nodes if problem.fits[index][node.kind]}
     for node in problem.nodes:

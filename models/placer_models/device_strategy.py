@@ -1,0 +1,60 @@
+"""Devices of which a strategy says how many a pod has (D9)."""
+
+from collections.abc import Collection, Mapping, Sequence
+from enum import StrEnum
+
+from placer_models.device import GPU
+from placer_models.mig import is_instance
+
+
+class DeviceStrategy(StrEnum):
+    """Of how many devices of a type a pod has what it asks of one."""
+
+    APPLY_FOR_ALL = "ApplyForAll"
+    """Of all healthy ones of its node, one at least."""
+
+    APPLY_FOR_EACH_GROUP = "ApplyForEachGroup"
+    """Of one for each group that gives a device of the first type that it wants side by side."""
+
+
+Strategies = tuple[tuple[str, DeviceStrategy], ...]
+"""(Device type, strategy), ascending by type."""
+
+
+def strategy_fault(
+    kind: str,
+    strategies: Mapping[str, DeviceStrategy],
+    counts: Mapping[str, int],
+    joint: Sequence[str],
+    scoped: Collection[str],
+) -> str | None:
+    """Return why a pod cannot have the strategy of a device type; None: it can.
+
+    Args:
+        kind: The type.
+        strategies: All of the pod, by type.
+        counts: Device type -> how many its containers ask for.
+        joint: Types that it wants side by side.
+        scoped: Types that have a topology scope.
+
+    """
+    strategy = strategies[kind]
+    if kind == GPU or is_instance(kind):
+        return f"there is no strategy for {kind}; ask for as many as the pod needs"
+    if counts.get(kind, 0) != 1:
+        return (
+            f"the pod asks for {counts.get(kind, 0)} devices of type {kind}; ask for one, or a "
+            f"share of one: {strategy} says of how many"
+        )
+    if kind in scoped:
+        return f"{strategy} says which {kind} the pod has; leave requiredTopologyScope out"
+    if strategy is DeviceStrategy.APPLY_FOR_ALL:
+        return None
+    if kind not in joint[1:]:
+        return (
+            f"{strategy} is for what jointAllocate names after another type, "
+            f"such as deviceTypes: [gpu, {kind}]"
+        )
+    if joint[0] in strategies or not counts.get(joint[0]):
+        return f"{strategy} follows {joint[0]}; ask for as many of them as the pod needs"
+    return None

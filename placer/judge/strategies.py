@@ -1,0 +1,73 @@
+"""The rule about devices of which a strategy says how many a pod has (D9)."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from placer.judge.finding import Finding
+from placer.judge.joint import PLACE_NAMES, held_by_place
+from placer.judge.scene import Scene, Site, Tenant
+from placer_models.device_strategy import DeviceStrategy
+from placer_models.pod import Resources
+
+
+def device_strategy(scene: Scene) -> Iterator[Finding]:
+    """A pod has all devices of a type that its node has, or one for each group it is in."""
+    for site, tenant in scene.newcomers():
+        for kind, strategy in tenant.pod.spec.strategies:
+            fault = (
+                _not_all(site, tenant, kind)
+                if strategy is DeviceStrategy.APPLY_FOR_ALL
+                else _not_each(site, tenant, kind)
+            )
+            if fault:
+                yield Finding(
+                    tenant.title,
+                    f"pod {tenant.title!r} on node {site.node.name!r} holds {kind} "
+                    f"{_named(tenant, kind)}; {strategy}: {fault}",
+                )
+
+
+def asked_here(site: Site, tenant: Tenant) -> Resources:
+    """Return what the pod asks of its node, as far as that is known before it is placed.
+
+    Of a type that follows the groups of another nothing is.
+    """
+    strategies = dict(tenant.pod.spec.strategies)
+    if not strategies:
+        return tenant.requests
+    devices = []
+    for request in tenant.requests.devices:
+        if request.type not in strategies:
+            devices.append(request)
+        elif strategies[request.type] is DeviceStrategy.APPLY_FOR_ALL:
+            count = len(site.inside.healthy.get(request.type, ()))
+            devices.append(replace(request, count=count))
+    return replace(tenant.requests, devices=tuple(devices))
+
+
+def _not_all(site: Site, tenant: Tenant, kind: str) -> str | None:
+    there = [device.minor for device in site.inside.healthy.get(kind, ())]
+    if not there:
+        return "the node has no healthy one"
+    if sorted(tenant.place.minors(kind)) != sorted(there):
+        return f"the node has {', '.join(map(str, there))}"
+    return None
+
+
+def _not_each(site: Site, tenant: Tenant, kind: str) -> str | None:
+    wish = tenant.pod.spec.joint
+    assert wish is not None, "a strategy of groups without any"
+    first = wish.types[0]
+    given, nowhere = held_by_place(site, tenant)
+    groups = nowhere[first] + sum(bool(of_place[first]) for of_place in given.values())
+    where = PLACE_NAMES[wish.scope]
+    crowded = sorted(str(place) for place, of_place in given.items() if of_place[kind] > 1)
+    if crowded:
+        return f"it may have one of each {where}, and has more of {', '.join(crowded)}"
+    if not 1 <= len(tenant.place.minors(kind)) <= groups:
+        return f"it has {first} of {groups} {where}s, and one for each at most, one at least"
+    return None
+
+
+def _named(tenant: Tenant, kind: str) -> str:
+    return ", ".join(map(str, tenant.place.minors(kind))) or "none"

@@ -1,0 +1,52 @@
+"""What pods ask of devices of which a strategy says how many they have (D9)."""
+
+from dataclasses import replace
+
+from placer.state.boards import healthy
+from placer_models.cluster import Node
+from placer_models.device_share import WHOLE_PERCENT, DeviceShare
+from placer_models.device_strategy import DeviceStrategy
+from placer_models.pod import PodSpec, Resources
+from placer_models.shares import ShareNeed
+
+
+def requests_on(spec: PodSpec, node: Node) -> Resources:
+    """Return what the pod asks of the node, by what the node has.
+
+    Devices that follow those of another type are left out: how many there are is not known
+    before those are chosen.
+    """
+    strategies = dict(spec.strategies)
+    if not strategies:
+        return spec.requests
+    devices = []
+    for request in spec.requests.devices:
+        strategy = strategies.get(request.type)
+        if strategy is DeviceStrategy.APPLY_FOR_ALL:
+            devices.append(replace(request, count=len(healthy(node, request.type))))
+        elif strategy is None:
+            devices.append(request)
+    return replace(spec.requests, devices=tuple(devices))
+
+
+def lacks_devices(spec: PodSpec, node: Node) -> bool:
+    """Return whether the node has none of a type of which a strategy wants one at least."""
+    return any(not healthy(node, kind) for kind, _ in spec.strategies)
+
+
+def share_needs(spec: PodSpec) -> tuple[ShareNeed, ...]:
+    """Return what the pod asks of parts of devices, and of devices by a strategy."""
+    functions, strategies = dict(spec.functions), dict(spec.strategies)
+    whole = DeviceShare(percent=WHOLE_PERCENT)
+    return tuple(
+        ShareNeed(
+            d.type,
+            d.count,
+            d.share or whole,
+            functions.get(d.type) if d.share else None,
+            strategies.get(d.type),
+            whole=not d.share,
+        )
+        for d in spec.requests.devices
+        if d.count and (d.share or d.type in strategies)
+    )
