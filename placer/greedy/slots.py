@@ -84,9 +84,7 @@ def _wishes(shape: Shape, bank: Bank, together: tuple[int, ...] | None) -> list[
         (index, need)
         for index, need in enumerate(shape.shares)
         if need.type == bank.type
-        for _ in range(
-            sum(together) if need.strategy and together else need.least_on(bank.board)
-        )
+        for _ in range(sum(together) if need.strategy and together else need.least_on(bank.board))
     ]
     whole: list[Wish] = [(-1, None)] * shape.whole_of(bank.type)
     return [*whole, *sorted(shares, key=_hardness)]

@@ -47,9 +47,7 @@ def _wishing(scene: Scene, strength: Strength) -> Iterator[tuple[Site, Tenant, M
                 yield site, tenant, counts
 
 
-def held_by_place(
-    site: Site, tenant: Tenant
-) -> tuple[Mapping[Place, Counter[str]], Counter[str]]:
+def held_by_place(site: Site, tenant: Tenant) -> tuple[Mapping[Place, Counter[str]], Counter[str]]:
     """Return place -> how many devices of each type it gives the pod, and how many no place does.
 
     Of the types that it wants side by side.

@@ -11,27 +11,21 @@ from functools import cache
 
 from placer.search.apart import EXCLUSIVE, apart_cpus
 from placer.search.burst import burst_blocker
+from placer.search.devices import device_blocker
 from placer.search.strangers import KnownNames
 from placer.state.account import Account, account_of
 from placer.state.binding import Unbindable, binding_of, has_cores_for
 from placer.state.container_fits import by_container, scopes_conflict
 from placer.state.fits import admits
-from placer.state.joint import stand_together
 from placer.state.network import has_levels, required_levels
-from placer.state.slots import free_functions
 from placer_models.alignment import effective_policy
 from placer_models.cluster import Instance, Node, RunningPod
-from placer_models.device import GPU, FunctionSelector
-from placer_models.device_share import DeviceShare, room
-from placer_models.links import board_of, counts_of, rooms
-from placer_models.mig import is_instance
 from placer_models.network import Grouping, LevelRule
 from placer_models.placement import Placement, Unplaced
 from placer_models.pod import Gang, Pod, PodSpec, pods_of
 from placer_models.policy import AlignmentPolicy, BindPolicy, QosClass
 from placer_models.problem import Problem
 from placer_models.quantity import format_bytes
-from placer_models.shares import Slot
 
 NEVER = "never fits"
 """How the verdict begins on a pod that no empty node could host."""
@@ -294,87 +288,7 @@ def _hugepages(node: Node, ask: _Ask, account: Account) -> Blocker | None:
 
 
 def _devices(node: Node, ask: _Ask, account: Account) -> Blocker | None:
-    for kind in dict.fromkeys(request.type for request in ask.requests.devices):
-        asked = [request for request in ask.requests.devices if request.type == kind]
-        whole = sum(request.count for request in asked if request.share is None)
-        if whole > sum(device_type == kind for device_type, _ in account.free_devices):
-            rule = "mig" if is_instance(kind) else "device-count"
-            return f"{rule} asks {whole} {kind}"
-        for request in asked:
-            if request.share and request.count > _could_share(request.share, kind, account):
-                return f"device-share asks {_share_text(request.share)} of {request.count} {kind}"
-            function = dict(ask.spec.functions).get(kind)
-            if request.share and request.count > _could_share(
-                request.share, kind, account, function
-            ):
-                return f"device-functions asks a virtual function of {request.count} {kind}"
-        if sum(request.count for request in asked) > _with_room(kind, account):
-            return f"device-count asks {sum(request.count for request in asked)} {kind}"
-    return None
-
-
-def _joint(node: Node, ask: _Ask, account: Account) -> Blocker | None:
-    spec = ask.spec
-    if spec.joint is None or stand_together(spec, node, _could_give(ask, account)):
-        return None
-    types = " and ".join(f"{ask.requests.count_of(kind)} {kind}" for kind in spec.joint.types)
-    return f"joint asks {types} side by side ({spec.joint.scope})"
-
-
-def _device_sets(node: Node, ask: _Ask, account: Account) -> Blocker | None:
-    """Name the rule that free devices, enough in number, do not keep together."""
-    for kind in dict.fromkeys(request.type for request in ask.requests.devices):
-        count = ask.requests.count_of(kind)
-        could_give = _could_give(ask, account)
-        free = {minor for device_type, minor in could_give if device_type == kind}
-        if kind == GPU and node.honors_table and count:
-            parts = [part for part in node.table or () if len(part) == count]
-            if not any(free.issuperset(part) for part in parts):
-                return f"partition asks a free one of {count} gpu"
-        scope = ask.spec.scope_of(kind)
-        board = board_of(tuple(d for d in account.devices if d.type == kind), None)
-        if not any(
-            sum(room) >= count for room in rooms(board, count, counts_of(board, free), scope)
-        ):
-            return f"device-scope asks {count} {kind} within one {scope}"
-    return None
-
-
-def _could_give(ask: _Ask, account: Account) -> frozenset[tuple[str, int]]:
-    """Return the devices that could give the pod something, each by itself."""
-    if any(request.share for request in ask.requests.devices):
-        return account.free_devices.union(account.shared_devices)
-    return account.free_devices
-
-
-def _with_room(kind: str, account: Account) -> int:
-    """Return how many devices of the type are free, or shared."""
-    return sum(k == kind for k, _ in (*account.free_devices, *account.shared_devices))
-
-
-def _could_share(
-    share: DeviceShare, kind: str, account: Account, function: FunctionSelector | None = None
-) -> int:
-    """Return how many devices of the type could give the share, each by itself."""
-    count = 0
-    for device in account.devices:
-        key = device.type, device.minor
-        left = account.shared_devices.get(key)
-        if left is None and key in account.free_devices:
-            left = room(device.memory_bytes)
-        if device.type == kind and left is not None:
-            slot = Slot(*left, device.memory_bytes, free_functions(account, device))
-            count += slot.takes(share, function) is not None
-    return count
-
-
-def _share_text(share: DeviceShare) -> str:
-    parts = [f"{share.percent} %"] if share.percent is not None else []
-    if share.memory_bytes is not None:
-        parts.append(f"{format_bytes(share.memory_bytes)} of memory")
-    if share.memory_percent is not None:
-        parts.append(f"{share.memory_percent} % of the memory")
-    return " and ".join(parts)
+    return device_blocker(node, ask.spec, ask.requests, account)
 
 
 def _burst(node: Node, ask: _Ask, account: Account) -> Blocker | None:
@@ -395,7 +309,5 @@ _RULES: tuple[Callable[[Node, _Ask, Account], Blocker | None], ...] = (
     _memory,
     _hugepages,
     _devices,
-    _joint,
-    _device_sets,
     _extended,
 )

@@ -47,9 +47,7 @@ def stand_together(spec: PodSpec, node: Node, free: Container[tuple[str, int]]) 
     counts = tuple(asked.values())
     group_of = _groups(spec.joint.scope, node, tuple(asked))
     each = _each(spec, asked)
-    cells = [
-        cell for cell in _free_in(group_of, node, asked, free) if all(cell[i] for i in each)
-    ]
+    cells = [cell for cell in _free_in(group_of, node, asked, free) if all(cell[i] for i in each)]
     counted = _counted(counts, each)
     if _in_full(counted, _free_in(group_of, node, asked)):
         return _in_full(counted, cells)
@@ -64,9 +62,7 @@ def _asked(spec: PodSpec) -> dict[str, int]:
 
     Types of which it has all there are, wherever they are, are none of these.
     """
-    everywhere = {
-        kind for kind, how in spec.strategies if how is DeviceStrategy.APPLY_FOR_ALL
-    }
+    everywhere = {kind for kind, how in spec.strategies if how is DeviceStrategy.APPLY_FOR_ALL}
     types = [kind for kind in (spec.joint.types if spec.joint else ()) if kind not in everywhere]
     counts = {kind: spec.requests.count_of(kind) for kind in types}
     return {kind: count for kind, count in counts.items() if count}

@@ -9,9 +9,7 @@ from placer_models.problem import Problem
 from placer_models.shares import ShareNeed
 
 
-def a_pod_has_the_devices_of_its_strategies(
-    model: CpModel, problem: Problem, x: Decisions
-) -> None:
+def a_pod_has_the_devices_of_its_strategies(model: CpModel, problem: Problem, x: Decisions) -> None:
     """All healthy devices of the node, or one for each group that gives the first type."""
     for seat in x.seats:
         for index, need in enumerate(seat.shape.shares):

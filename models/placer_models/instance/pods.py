@@ -13,6 +13,7 @@ from placer_models.instance.network import gather_of, level_rules
 from placer_models.instance.requests import RequestReader, device_type_of
 from placer_models.instance.schema import GangGroupPart, GangPart, MemberPart, PodPart, SpecPart
 from placer_models.instance.shares import check_containers
+from placer_models.instance.strategies import read_strategies
 from placer_models.pod import Container, ContainerRole, Gang, GangGroup, Pod, PodSpec, Resources
 from placer_models.policy import (
     AlignmentPolicy,
@@ -116,6 +117,13 @@ class PodReader:
                 "shares of devices are not parted among containers yet; ask for whole "
                 "devices, or leave it out",
             )
+        joint = read_joint(
+            part.joint_allocate,
+            {d.type for container in containers for d in container.requests.devices},
+            place.at("jointAllocate"),
+            self._faults,
+        )
+        scopes = self._scopes(part, containers, place)
         return PodSpec(
             containers=containers,
             qos=qos,
@@ -131,18 +139,22 @@ class PodReader:
                 place.at("vfSelector"),
                 self._faults,
             ),
-            joint=read_joint(
-                part.joint_allocate,
-                {d.type for container in containers for d in container.requests.devices},
-                place.at("jointAllocate"),
-                self._faults,
-            ),
-            scopes=self._scopes(part, containers, place),
+            joint=joint,
+            scopes=scopes,
             locality=part.cpu_locality,
             exclusive=exclusive,
             exclusive_strength=apart,
             scope=part.numa_scope,
             constrained_burst=is_burst,
+            strategies=read_strategies(
+                part.allocate_strategy,
+                containers,
+                joint,
+                dict(scopes),
+                part.numa_scope,
+                place.at("allocateStrategy"),
+                self._faults,
+            ),
         )
 
     def _scopes(

@@ -176,12 +176,17 @@ class RunningReader:
         self, part: RunningPart, pod: Pod, node: Node, place: Place
     ) -> tuple[DeviceGrant, ...]:
         known = {(d.type, d.minor): d for d in node.devices}
-        requests = pod.spec.requests
+        requests, by_strategy = pod.spec.requests, dict(pod.spec.strategies)
         given: dict[str, int] = defaultdict(int)
         grants = []
         for written, minors in part.devices.items():
             kind = device_type_of(written)
-            wanted = [r.share for r in requests.devices if r.type == kind for _ in range(r.count)]
+            wanted = [
+                r.share
+                for r in requests.devices
+                if r.type == kind
+                for _ in range(len(minors) if kind in by_strategy else r.count)
+            ]
             for i, minor in enumerate(minors):
                 at, key = place.at("devices", written, i), (kind, minor)
                 share = wanted[given[kind]] if given[kind] < len(wanted) else None
@@ -194,6 +199,8 @@ class RunningReader:
                 else:
                     grants.append(DeviceGrant(kind, minor, known[key].id, share))
         for kind in sorted({d.type for d in requests.devices} | given.keys()):
+            if kind in by_strategy and given[kind]:
+                continue
             if given[kind] != requests.count_of(kind):
                 self._faults.add(
                     place.at("devices"),

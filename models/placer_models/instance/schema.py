@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BeforeValidator, ConfigDict, Field, model_validator
 
 from placer_models.device import GPU
+from placer_models.device_strategy import DeviceStrategy
 from placer_models.instance.fields import (
     Alignment,
     Amount,
@@ -150,6 +151,10 @@ class SpecPart(Part):
     vf_selector: dict[str, dict[str, OneOf]] = Field(
         default_factory=dict,
         description="By device type: labels of the virtual function that comes with each share.",
+    )
+    allocate_strategy: dict[str, DeviceStrategy] = Field(
+        default_factory=dict,
+        description="By device type: of how many devices the pod has what it asks of one.",
     )
     required_topology_scope: dict[str, DeviceScope] = Field(default_factory=dict)
 

@@ -17,6 +17,7 @@ from placer_models.instance.machine_writer import Json, machine_to_dict
 from placer_models.instance.pods import ONLY_CONTAINER
 from placer_models.instance.schema import API_VERSION
 from placer_models.instance.shares import in_order, share_to_dict
+from placer_models.instance.strategies import strategies_to_dict
 from placer_models.network import NODE_LEVEL, Grouping
 from placer_models.placement import DeviceGrant
 from placer_models.pod import Container, ContainerRole, Gang, Pod, PodSpec, Resources
@@ -246,6 +247,8 @@ def _pod(pod: Pod) -> Json:
         written["vfSelector"] = selectors_to_dict(spec)
     if spec.joint is not None:
         written["jointAllocate"] = joint_to_dict(spec.joint)
+    if spec.strategies:
+        written["allocateStrategy"] = strategies_to_dict(spec)
     if spec.scopes:
         written["requiredTopologyScope"] = {kind: scope.value for kind, scope in spec.scopes}
     return written

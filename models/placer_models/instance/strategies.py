@@ -1,0 +1,61 @@
+"""Of how many devices a pod has what it asks of one, as files say it (D9)."""
+
+from collections.abc import Collection, Mapping, Sequence
+
+from placer_models.device_strategy import DeviceStrategy, Strategies, strategy_fault
+from placer_models.instance.errors import shown
+from placer_models.instance.faults import Faults, Place
+from placer_models.instance.requests import device_type_of
+from placer_models.pod import Container, JointAllocation, PodSpec, counts_asked
+from placer_models.policy import AlignmentScope
+
+Json = dict[str, object]
+
+
+def read_strategies(
+    written: Mapping[str, DeviceStrategy],
+    containers: Sequence[Container],
+    joint: JointAllocation | None,
+    scoped: Collection[str],
+    aligned: AlignmentScope | None,
+    place: Place,
+    faults: Faults,
+) -> Strategies:
+    """Return the strategies of a pod that go with all else that it asks for.
+
+    Args:
+        written: Device type -> strategy.
+        containers: Of the pod.
+        joint: What it wants side by side.
+        scoped: Types that have a topology scope.
+        aligned: What its alignment policy aligns together.
+        place: Where it is written.
+        faults: Gets what is wrong with it.
+
+    """
+    strategies: dict[str, DeviceStrategy] = {}
+    for name, strategy in written.items():
+        kind = device_type_of(name)
+        if kind in strategies:
+            faults.add(place.at(name), f"the strategy of {shown(kind)} is given twice; keep one")
+        strategies[kind] = strategy
+    counts, types = counts_asked(containers), joint.types if joint else ()
+    found = {}
+    for name in written:
+        kind = device_type_of(name)
+        fault = strategy_fault(kind, strategies, counts, types, scoped)
+        if fault is None and aligned is AlignmentScope.CONTAINER:
+            fault = (
+                "devices by a strategy are not parted among containers; leave numaScope out, "
+                "or ask for a number of them"
+            )
+        if fault:
+            faults.add(place.at(name), fault)
+        else:
+            found[kind] = strategies[kind]
+    return tuple(sorted(found.items()))
+
+
+def strategies_to_dict(spec: PodSpec) -> Json:
+    """Return what a file says of the strategies of a pod."""
+    return {kind: strategy.value for kind, strategy in spec.strategies}
