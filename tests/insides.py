@@ -11,6 +11,7 @@ from leaves import (
     Stay,
     TooManyLeavesError,
     burst_homes,
+    device_counts,
     needs_of,
     pour_all,
     room_left,
@@ -25,7 +26,7 @@ from placer_models.cpuset import CpuSet
 from placer_models.goals import ALIGNMENT
 from placer_models.mig import covered, gpu_of, is_instance
 from placer_models.placement import DeviceGrant, Placement, PodPlacement
-from placer_models.pod import Resources
+from placer_models.pod import DeviceRequest
 from placer_models.policy import ExclusivePolicy
 from placer_models.topology import Topology
 
@@ -146,7 +147,7 @@ class Insides:
             else cpu_sets(guest.node.machine.topology, cpus, count, minding)
         ):
             minded = {**minding, **dict.fromkeys(own if minds else (), guest.pod.key)}
-            for held in grant_sets(requests, grants, shared):
+            for held in grant_sets(guest, grants, shared):
                 stay = replace(guest, cpus=own, grants=held)
                 if self._is_well_alone(stay):
                     left = [
@@ -299,28 +300,28 @@ def cpu_sets(
 
 
 def grant_sets(
-    requests: Resources, free: Sequence[DeviceGrant], shared: Set[tuple[str, int]]
+    guest: Stay, free: Sequence[DeviceGrant], shared: Set[tuple[str, int]]
 ) -> Iterator[tuple[DeviceGrant, ...]]:
     """Yield every choice of devices that is as many as asked for of each type.
 
     Args:
-        requests: What is asked for.
+        guest: The pod, and its node.
         free: Devices that nobody holds whole.
         shared: Those of them that pods have shares of.
 
     """
-    choices = [
-        combinations(
-            [
-                replace(grant, share=asked.share)
-                for grant in free
-                if grant.type == asked.type
-                and (asked.share or (grant.type, grant.minor) not in shared)
-            ],
-            asked.count,
-        )
-        for asked in requests.devices
-    ]
+    spec = guest.pod.spec
+
+    def sets(asked: DeviceRequest) -> Iterator[tuple[DeviceGrant, ...]]:
+        able = [
+            replace(grant, share=asked.share)
+            for grant in free
+            if grant.type == asked.type and (asked.share or (grant.type, grant.minor) not in shared)
+        ]
+        for count in device_counts(spec, asked, guest.node):
+            yield from combinations(able, count)
+
+    choices = [sets(asked) for asked in spec.requests.devices]
     for choice in product(*choices):
         grants = tuple(sorted(chain.from_iterable(choice), key=lambda g: (g.type, g.minor)))
         if len({(grant.type, grant.minor) for grant in grants}) == len(grants):

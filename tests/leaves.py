@@ -9,7 +9,7 @@ from placer_models.cluster import Instance, Node
 from placer_models.cpuset import CpuSet
 from placer_models.device import selects
 from placer_models.placement import ContainerPlacement, DeviceGrant, PodPlacement
-from placer_models.pod import ContainerRole, Gang, Pod
+from placer_models.pod import ContainerRole, DeviceRequest, Gang, Pod, PodSpec
 from pools import pools
 
 Room = Mapping[int, int]
@@ -81,6 +81,13 @@ def burst_homes(node: Node) -> list[CpuSet]:
         for size in sizes
         for homes in combinations(sorted(by_home), size)
     ]
+
+
+def device_counts(spec: PodSpec, asked: DeviceRequest, node: Node) -> range:
+    """Return how many devices of a type a pod might have on the node."""
+    there = sum(device.type == asked.type for device in node.devices)
+    by_strategy = asked.type in dict(spec.strategies)
+    return range(1, there + 1) if by_strategy else range(asked.count, asked.count + 1)
 
 
 def needs_of(pod: Pod) -> dict[int, int]:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from itertools import chain, combinations, product
 from math import prod
 
-from leaves import Held, Stay, burst_homes, needs_of, pour_all, settled
+from leaves import Held, Stay, burst_homes, device_counts, needs_of, pour_all, settled
 from placer.judge.breaches import breaches
 from placer.judge.measure import Vector, better, measure
 from placer_models.cluster import Instance, Node
@@ -45,14 +45,18 @@ def _options(gang: Gang, pod: Pod, node: Node) -> Iterator[Option]:
     requests = pod.spec.requests
     count = requests.cpu_milli // 1000 if pod.spec.qos.owns_cpus else 0
     choices = [
-        combinations(
-            [
-                DeviceGrant(d.type, d.minor, d.id, asked.share)
-                for d in node.devices
-                if d.type == asked.type
-            ],
-            asked.count,
-        )
+        [
+            devices
+            for count in device_counts(pod.spec, asked, node)
+            for devices in combinations(
+                [
+                    DeviceGrant(d.type, d.minor, d.id, asked.share)
+                    for d in node.devices
+                    if d.type == asked.type
+                ],
+                count,
+            )
+        ]
         for asked in requests.devices
     ]
     device_sets = [tuple(chain.from_iterable(choice)) for choice in product(*choices)]
