@@ -8,6 +8,7 @@ from itertools import combinations, pairwise, product
 from placer_models.cluster import Instance, Node
 from placer_models.cpuset import CpuSet
 from placer_models.device import selects
+from placer_models.device_strategy import DeviceStrategy
 from placer_models.placement import ContainerPlacement, DeviceGrant, PodPlacement
 from placer_models.pod import ContainerRole, DeviceRequest, Gang, Pod, PodSpec
 from pools import pools
@@ -84,10 +85,19 @@ def burst_homes(node: Node) -> list[CpuSet]:
 
 
 def device_counts(spec: PodSpec, asked: DeviceRequest, node: Node) -> range:
-    """Return how many devices of a type a pod might have on the node."""
-    there = sum(device.type == asked.type for device in node.devices)
-    by_strategy = asked.type in dict(spec.strategies)
-    return range(1, there + 1) if by_strategy else range(asked.count, asked.count + 1)
+    """Return how many devices of a type a pod might have on the node, at most.
+
+    All that are healthy, or no more than it has of the type that they follow.
+    """
+    match dict(spec.strategies).get(asked.type):
+        case None:
+            return range(asked.count, asked.count + 1)
+        case DeviceStrategy.APPLY_FOR_ALL:
+            healthy = sum(d.type == asked.type and node.is_healthy(d) for d in node.devices)
+            return range(healthy, healthy + 1)
+        case DeviceStrategy.APPLY_FOR_EACH_GROUP:
+            first = spec.joint.types[0] if spec.joint else ""
+            return range(1, spec.requests.count_of(first) + 1)
 
 
 def needs_of(pod: Pod) -> dict[int, int]:

@@ -17,6 +17,7 @@ from spices_numa import numa_spice
 from spices_opened import with_offers
 from spices_partitions import partitions
 from spices_shares import spice as spice_shares
+from spices_strategies import spice_device_strategies
 from worlds import tiny_instance
 
 Spice = Callable[[Random, Instance], Instance]
@@ -39,6 +40,7 @@ SPICES: tuple[Spice, ...] = (
     mig_spice,
     spice_functions,
     spice_burst,
+    spice_device_strategies,
 )
 """One a family."""
 

@@ -9,12 +9,12 @@ from collections.abc import Iterator
 from itertools import chain, combinations, product
 from math import prod
 
-from leaves import Held, Stay, burst_homes, device_counts, needs_of, pour_all, settled
+from leaves import Held, Stay, burst_homes, needs_of, pour_all, settled
 from placer.judge.breaches import breaches
 from placer.judge.measure import Vector, better, measure
 from placer_models.cluster import Instance, Node
 from placer_models.placement import DeviceGrant, Placement
-from placer_models.pod import Gang, Pod
+from placer_models.pod import DeviceRequest, Gang, Pod
 
 Option = tuple[Stay, tuple[int, ...]]
 """A pod's place and the NUMA nodes that its memory may be on."""
@@ -47,7 +47,7 @@ def _options(gang: Gang, pod: Pod, node: Node) -> Iterator[Option]:
     choices = [
         [
             devices
-            for count in device_counts(pod.spec, asked, node)
+            for count in _counts(pod, asked, node)
             for devices in combinations(
                 [
                     DeviceGrant(d.type, d.minor, d.id, asked.share)
@@ -68,6 +68,13 @@ def _options(gang: Gang, pod: Pod, node: Node) -> Iterator[Option]:
     for own, devices, mask in product(owned, device_sets, masks):
         grants = tuple(sorted(devices, key=lambda grant: (grant.type, grant.minor)))
         yield Stay(gang, pod, node, frozenset(own), grants), mask
+
+
+def _counts(pod: Pod, asked: DeviceRequest, node: Node) -> range:
+    """Return how many devices of a type to try: any number where a strategy says how many."""
+    if asked.type in dict(pod.spec.strategies):
+        return range(1 + sum(device.type == asked.type for device in node.devices))
+    return range(asked.count, asked.count + 1)
 
 
 def _placement(instance: Instance, chosen: list[Option]) -> Placement | None:

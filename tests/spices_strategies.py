@@ -11,7 +11,7 @@ from placer_models.pod import Container, DeviceRequest, JointAllocation, Pod, Po
 from placer_models.policy import JointScope, Strength
 from spices_functions import spice_functions
 from spices_joint import spice_joint
-from spices_shares import spice as spice_shares
+from spices_shares import shares_only
 from tiny_machines import RDMA
 from worlds import tiny_instance
 
@@ -24,12 +24,12 @@ def strategy_instance(seed: int) -> Instance:
     instance = spice_joint(rng, tiny_instance(seed))
     if seed % 3 == 0:
         instance = spice_functions(rng, instance)
-    if seed % 4 == 0:
-        instance = spice_shares(rng, instance)
-    return spice_strategies(rng, instance)
+    if seed % 10 == 5:
+        instance = shares_only(rng, instance)
+    return spice_device_strategies(rng, instance)
 
 
-def spice_strategies(rng: Random, instance: Instance) -> Instance:
+def spice_device_strategies(rng: Random, instance: Instance) -> Instance:
     """Let pods have their NICs by a strategy; equal members of a gang stay equal."""
     specs: dict[PodSpec, PodSpec] = {}
 

@@ -9,7 +9,6 @@ from enum import IntEnum
 
 from placer_models.burst import Burst
 from placer_models.container_fit import ContainerFit
-from placer_models.device_strategy import DeviceStrategy
 from placer_models.goals import Tier, before_links, tiers_for
 from placer_models.joint_fit import JointFit
 from placer_models.links import Board
@@ -241,10 +240,6 @@ class Shape:
         """Return how many devices of the type the shape asks for, whole or in part."""
         shared = sum(need.count for need in self.shares if need.type == device_type)
         return self.whole_of(device_type) + shared
-
-    def strategy_of(self, device_type: str) -> DeviceStrategy | None:
-        """Return what says how many devices of the type the pod has; None: their count."""
-        return next((n.strategy for n in self.shares if n.type == device_type), None)
 
     def whole_of(self, device_type: str) -> int:
         """Return how many whole devices of the type the shape asks for."""

@@ -1,5 +1,6 @@
 """Shares of devices as a solver sees them: slots, needs and what meets them."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -84,6 +85,11 @@ class ShareNeed:
         """Return of how many devices a pod has the share at least, of a board of the type."""
         is_all = self.strategy is DeviceStrategy.APPLY_FOR_ALL
         return max(1, sum(board.sizes)) if is_all else self.count
+
+
+def follows_strategy(needs: Iterable[ShareNeed], device_type: str) -> bool:
+    """Return whether a strategy says how many devices of a type a pod of the needs has."""
+    return any(need.type == device_type and need.strategy is not None for need in needs)
 
 
 class ShareTake(NamedTuple):

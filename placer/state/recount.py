@@ -15,7 +15,7 @@ from placer_models.placement import Placement, PodPlacement
 from placer_models.pod import pods_of
 from placer_models.policy import BindPolicy
 from placer_models.problem import Choice, Choices, CoreTake, NodeState, Problem, Shape
-from placer_models.shares import ShareTake
+from placer_models.shares import ShareTake, follows_strategy
 
 
 def recount(
@@ -117,8 +117,8 @@ def _shares(
     takes = []
     left = [need.count for need in shape.shares]
     for position, bank in enumerate(state.banks):
-        strategy = shape.strategy_of(bank.type)
-        held = [g for g in place.devices if g.type == bank.type and (g.share or strategy)]
+        in_slots = follows_strategy(shape.shares, bank.type)
+        held = [g for g in place.devices if g.type == bank.type and (g.share or in_slots)]
         if not held:
             continue
         first = {minor for kind, minor in opened if kind == bank.type}

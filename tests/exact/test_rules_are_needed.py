@@ -10,6 +10,7 @@ from exact_checks import MakeWorld
 from needed_rules import is_needed
 from placer_models.cluster import Instance, Machine, Node
 from placer_models.cpsat.affinity import pods_come_together, pods_keep_apart
+from placer_models.cpsat.applied import a_pod_has_the_devices_of_its_strategies
 from placer_models.cpsat.batch import RULES, Rule
 from placer_models.cpsat.burst import (
     a_burst_pod_has_a_pool_for_its_limit,
@@ -75,6 +76,7 @@ from spices_node_cpus import locality_instance
 from spices_numa import container_instance, paged_instance
 from spices_partitions import partitioned
 from spices_shares import sharing_instance
+from spices_strategies import strategy_instance
 from worlds import tiny_instance
 
 MOST_WORLDS = 600
@@ -127,6 +129,7 @@ WORLDS: dict[Rule, MakeWorld] = {
     virtual_functions_fit_their_device: function_instance,
     devices_stand_side_by_side: joint_instance,
     a_pod_has_the_shares_it_asks_for: sharing_instance,
+    a_pod_has_the_devices_of_its_strategies: strategy_instance,
     shares_of_a_pod_are_on_different_devices: sharing_instance,
     shares_fit_their_device: sharing_instance,
     a_device_with_shares_is_opened: sharing_instance,

@@ -15,6 +15,7 @@ from judge.cases_node_cpus import NODE_CPU_CASES
 from judge.cases_partitions import PARTITION_CASES
 from judge.cases_pods import GANG_CASES, POD_CASES
 from judge.cases_shares import SHARE_CASES
+from judge.cases_strategies import STRATEGY_CASES
 from judge.cases_things import ALIGNMENT_CASES, DEVICE_CASES, MEMORY_CASES
 
 CASES = (
@@ -34,6 +35,7 @@ CASES = (
     *PARTITION_CASES,
     *MIG_CASES,
     *SHARE_CASES,
+    *STRATEGY_CASES,
     *EXTENDED_CASES,
     *ALIGNMENT_CASES,
     *CONTAINER_PART_CASES,

@@ -11,8 +11,9 @@ from placer_cli.draw.shares import share
 from placer_cli.draw.tables import table
 from placer_cli.draw.words import cpus, fold_names, memory, stem
 from placer_models.cluster import Instance
+from placer_models.device_strategy import DeviceStrategy
 from placer_models.network import Grouping, LevelRule
-from placer_models.pod import Gang, Pod, PodSpec
+from placer_models.pod import DeviceRequest, Gang, Pod, PodSpec
 from placer_models.policy import AlignmentPolicy, BindPolicy
 
 Member = tuple[Gang, Pod]
@@ -44,11 +45,22 @@ def asked(spec: PodSpec) -> str:
     parts += [memory(need.memory_bytes)] if need.memory_bytes else []
     parts += [f"{pages.count}x{memory(pages.page_bytes)} pages" for pages in need.hugepages]
     parts += [
-        f"{device.count} {device.type}" + (f" ({share(device.share)})" if device.share else "")
+        _count(spec, device) + (f" ({share(device.share)})" if device.share else "")
         for device in need.devices
     ]
     parts += [f"{amount:,} {name}" for name, amount in need.extended]
     return ", ".join(parts) or "nothing"
+
+
+def _count(spec: PodSpec, device: DeviceRequest) -> str:
+    """Say of how many devices of a type: a number, or what its strategy says."""
+    match dict(spec.strategies).get(device.type):
+        case DeviceStrategy.APPLY_FOR_ALL:
+            return f"all {device.type}"
+        case DeviceStrategy.APPLY_FOR_EACH_GROUP:
+            return f"{device.type} for each {spec.joint.types[0] if spec.joint else ''} group"
+        case None:
+            return f"{device.count} {device.type}"
 
 
 def _series(member: Member) -> tuple[object, ...]:

@@ -6,6 +6,7 @@ from placer_models.cpsat.share_seats import reach_of
 from placer_models.cpsat.variables import Decisions
 from placer_models.policy import AlignmentPolicy
 from placer_models.problem import Problem
+from placer_models.shares import follows_strategy
 
 
 def memory_fits(model: CpModel, problem: Problem, x: Decisions) -> None:
@@ -51,7 +52,7 @@ def a_pod_uses_the_cells_it_takes_from(model: CpModel, problem: Problem, x: Deci
         for index, bank in enumerate(node.banks):
             size = seat.shape.count_of(bank.type)
             reach = reach_of(bank, seat.shape)
-            if seat.shape.strategy_of(bank.type) is not None:
+            if follows_strategy(seat.shape.shares, bank.type):
                 size = sum(reach)
             for twin, cell in enumerate(bank.cells):
                 if size and cell is not None:

@@ -1,0 +1,135 @@
+"""The edges of the rule about devices of which a strategy says how many a pod has.
+
+The machine here has GPUs 0 and 1 below switch a, 2 below b, 3 below no switch that is known;
+NICs 0 and 1 below a, 2 below b.
+"""
+
+from dataclasses import replace
+
+from judge.cases_joint import switched
+from judge.hand import ALL_CPUS, Case, node, placed, pod, put, world
+from placer_models.cluster import Node
+from placer_models.device_share import DeviceShare
+from placer_models.device_strategy import DeviceStrategy
+from placer_models.placement import PodPlacement
+from placer_models.pod import Container, DeviceRequest, JointAllocation, Pod, Resources
+from placer_models.policy import JointScope, QosClass, Strength
+
+ALL = DeviceStrategy.APPLY_FOR_ALL
+EACH = DeviceStrategy.APPLY_FOR_EACH_GROUP
+MACHINE = switched("aab-", "aab")
+HERE = [node(machine=MACHINE)]
+
+
+def applying(
+    name: str,
+    gpus: int = 0,
+    strategy: DeviceStrategy | None = ALL,
+    *,
+    nics: int = 1,
+    percent: int = 0,
+    strength: Strength = Strength.REQUIRED,
+) -> Pod:
+    """Return a pod whose NICs are as many as a strategy says, or so many."""
+    one = pod(name, qos=QosClass.LS)
+    share = DeviceShare(percent=percent) if percent else None
+    devices = [DeviceRequest("gpu", gpus)] if gpus else []
+    devices += [DeviceRequest("rdma", nics, share)] if nics else []
+    joint = JointAllocation(("gpu", "rdma"), JointScope.SAME_PCIE, strength)
+    return replace(
+        one,
+        spec=replace(
+            one.spec,
+            containers=(Container(one.spec.containers[0].name, Resources(devices=tuple(devices))),),
+            joint=joint if strategy is EACH else None,
+            strategies=(("rdma", strategy),) if strategy else (),
+        ),
+    )
+
+
+def healthy_but(nic: int) -> Node:
+    """Return the node with a broken NIC."""
+    return replace(HERE[0], unhealthy=frozenset({("rdma", nic)}))
+
+
+def parts(place: PodPlacement, percent: int) -> PodPlacement:
+    """Return the place with shares of its NICs in place of whole ones."""
+    share = DeviceShare(percent=percent)
+    grants = (replace(g, share=share) if g.type == "rdma" else g for g in place.devices)
+    return replace(place, devices=tuple(grants))
+
+
+LIKES = Strength.PREFERRED
+
+STRATEGY_CASES = (
+    Case(
+        "device-strategy",
+        "all NICs of the node",
+        world(applying("a"), nodes=HERE),
+        good=placed(put("a", ALL_CPUS, nics=[0, 1, 2])),
+        bad=placed(put("a", ALL_CPUS, nics=[0, 1])),
+    ),
+    Case(
+        "device-strategy",
+        "all that are healthy",
+        world(applying("a"), nodes=[healthy_but(1)]),
+        good=placed(put("a", ALL_CPUS, nics=[0, 2])),
+        bad=placed(put("a", ALL_CPUS, nics=[2])),
+    ),
+    Case(
+        "device-strategy",
+        "a share of each of them",
+        world(applying("a", percent=30), nodes=HERE),
+        good=placed(parts(put("a", ALL_CPUS, nics=[0, 1, 2]), 30)),
+        bad=placed(parts(put("a", ALL_CPUS, nics=[1, 2]), 30)),
+    ),
+    Case(
+        "device-count",
+        "no whole ones where shares are asked for",
+        world(applying("a", percent=30), nodes=HERE),
+        good=placed(parts(put("a", ALL_CPUS, nics=[0, 1, 2]), 30)),
+        bad=placed(put("a", ALL_CPUS, nics=[0, 1, 2])),
+    ),
+    Case(
+        "device-strategy",
+        "one of them for each switch of the GPUs",
+        world(applying("a", 2, EACH), nodes=HERE),
+        good=placed(put("a", ALL_CPUS, gpus=[0, 1], nics=[1])),
+        bad=placed(put("a", ALL_CPUS, gpus=[0, 1], nics=[0, 1])),
+    ),
+    Case(
+        "joint",
+        "each switch of the GPUs gives one",
+        world(applying("a", 3, EACH), nodes=HERE),
+        good=placed(put("a", ALL_CPUS, gpus=[0, 1, 2], nics=[0, 2])),
+        bad=placed(put("a", ALL_CPUS, gpus=[0, 1, 2], nics=[0])),
+    ),
+    Case(
+        "device-strategy",
+        "a wish is for one of a switch, too",
+        world(applying("a", 3, EACH, strength=LIKES), nodes=HERE),
+        good=placed(put("a", ALL_CPUS, gpus=[0, 1, 2], nics=[0])),
+        bad=placed(put("a", ALL_CPUS, gpus=[0, 1, 2], nics=[0, 1])),
+    ),
+    Case(
+        "device-strategy",
+        "and for no more than there are switches with GPUs",
+        world(applying("a", 1, EACH, strength=LIKES), nodes=HERE),
+        good=placed(put("a", ALL_CPUS, gpus=[0], nics=[2])),
+        bad=placed(put("a", ALL_CPUS, gpus=[0], nics=[0, 2])),
+    ),
+    Case(
+        "device-strategy",
+        "a GPU of no known switch counts as one",
+        world(applying("a", 2, EACH, strength=LIKES), nodes=HERE),
+        good=placed(put("a", ALL_CPUS, gpus=[0, 3], nics=[0, 2])),
+        bad=placed(put("a", ALL_CPUS, gpus=[0, 1], nics=[0, 2])),
+    ),
+    Case(
+        "device-strategy",
+        "one at least",
+        world(applying("a", 1, EACH, strength=LIKES), nodes=HERE),
+        good=placed(put("a", ALL_CPUS, gpus=[0], nics=[0])),
+        bad=placed(put("a", ALL_CPUS, gpus=[0])),
+    ),
+)
