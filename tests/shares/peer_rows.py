@@ -2,8 +2,9 @@
 
 A row has the healthy devices of one node (``devices``: type, minor, bytes of memory, PCIe
 switch, NUMA node), what pods hold of them (``held``: type, minor, resources), what a pod
-asks for (``ask``, ``together``: types side by side, ``required``: on one PCIe switch each),
-and what the peer gives it (``given``: type, minor, resources; None: nothing).
+asks for (``ask``, ``together``: types side by side, ``required``: on one PCIe switch each,
+``strategy``: of how many NICs, where that is not a number), and what the peer gives it
+(``given``: type, minor, resources; None: nothing).
 """
 
 from collections.abc import Mapping
@@ -15,6 +16,7 @@ from placer_models.cluster import Instance, Machine, Node, RunningPod
 from placer_models.device import GPU, Device
 from placer_models.device_request import DeviceRequestError, translate
 from placer_models.device_share import DeviceShare, filled
+from placer_models.device_strategy import DeviceStrategy
 from placer_models.placement import DeviceGrant, Placed, PodPlacement
 from placer_models.pod import Container, DeviceRequest, JointAllocation, Pod, PodSpec, Resources
 from placer_models.policy import JointScope, Strength
@@ -32,15 +34,9 @@ def left_out(case: Row) -> str | None:
     """Return why a case of the peer's table is none of ours; None: it is."""
     if "node.koordinator.sh/gpu-partition-policy" in case["node_labels"]:
         return "partitions"
-    hints = case["pod"].get("device_allocate_hint") or {}
-    if any(hint.get("allocateStrategy") for hint in hints.values()):
-        return "allocate strategies of hints"
     if case["secondary_device_well_planned"]:
         return "joint allocation: NICs that are planned beforehand"
     nics = (case["expect"].get("allocations") or {}).get("rdma", ())
-    asked = case["pod"]["requests"]
-    if len(nics) > max(1, int(asked.get(NIC, "0")) // 100):
-        return "joint allocation: a NIC for each PCIe switch"
     if any(len((nic.get("extension") or {}).get("vfs", ())) > 1 for nic in nics):
         return "joint allocation: several virtual functions"
     return None
@@ -68,9 +64,20 @@ def from_peer(case: Row, fixture: Row) -> Row:
         "held": _listed(case["assigned"]),
         "ask": case["pod"]["requests"],
         "together": joint.get("deviceTypes", []),
+        "strategy": _strategy(case["pod"]),
         "required": joint.get("requiredScope") == "SamePCIe",
         "given": given,
     }
+
+
+def _strategy(pod: Row) -> str | None:
+    """Return of how many NICs a pod has what it asks of one; the peer ties them to GPUs."""
+    asked, hints = pod["requests"], pod.get("device_allocate_hint") or {}
+    if NIC not in asked or int(asked[NIC]) > 100:
+        return None
+    strategy: str | None = (hints.get("rdma") or {}).get("allocateStrategy")
+    beside = pod.get("device_joint_allocate") and len(asked) > 1
+    return strategy or (DeviceStrategy.APPLY_FOR_EACH_GROUP.value if beside else None)
 
 
 def compared(row: Row) -> str:
@@ -131,7 +138,12 @@ def _answer(row: Row) -> tuple[DeviceGrant, ...] | None:
     joint = None
     if row["together"]:
         joint = JointAllocation(tuple(row["together"]), JointScope.SAME_PCIE, strength)
-    spec = PodSpec((Container("main", requests),), joint=joint)
+    strategy = row.get("strategy")
+    spec = PodSpec(
+        (Container("main", requests),),
+        joint=joint,
+        strategies=(("rdma", DeviceStrategy(strategy)),) if strategy else (),
+    )
     node = Node("n", machine)
     instance = Instance(
         (node,),
