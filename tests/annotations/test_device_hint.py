@@ -13,11 +13,13 @@ from placer_models.annotations.device_hint import (
     hinted,
     matches,
     read_device_hints,
+    strategies_of,
 )
 from placer_models.annotations.json_parts import AnnotationError
 from placer_models.annotations.names import DEVICE_ALLOCATE_HINT
 from placer_models.device_request import DeviceRequestError, translate
 from placer_models.device_share import DeviceDemand, DeviceShare
+from placer_models.device_strategy import DeviceStrategy
 
 NICS = [{"type": "slow"}, {"type": "fast"}, {"type": "fast", "port": "1"}]
 
@@ -104,6 +106,25 @@ def test_a_strategy_is_for_devices_in_percent(asked: str) -> None:
     hint = DeviceHint(strategy=AllocateStrategy.REQUESTS_AS_COUNT)
 
     assert hinted(demand, hint, NICS) == demand
+
+
+def test_a_hint_is_a_strategy_of_the_pod() -> None:
+    """
+    All of a node, or beside GPUs one for each switch; a count, or several whole ones, is none.
+    """
+    fast = (Requirement("type", Operator.IN, ("fast",)),)
+    every = DeviceHint(strategy=AllocateStrategy.APPLY_FOR_ALL)
+    as_count = DeviceHint(strategy=AllocateStrategy.REQUESTS_AS_COUNT)
+    gpus = DeviceDemand("gpu", 2, DeviceShare(percent=100))
+    beside = (DeviceStrategy.APPLY_FOR_EACH_GROUP, ["gpu", "rdma"])
+
+    assert strategies_of({"rdma": every}, [nics(1, 5)]) == (("rdma", DeviceStrategy.APPLY_FOR_ALL),)
+    assert strategies_of({"rdma": every}, [nics(2, 100)]) == ()
+    assert strategies_of({}, [gpus, nics(1, 5)], beside[1]) == (("rdma", beside[0]),)
+    assert strategies_of({}, [nics(1, 5)], beside[1]) == ()
+    assert strategies_of({"rdma": as_count}, [gpus, nics(1, 5)], beside[1]) == ()
+    with pytest.raises(DeviceRequestError, match="leave the selector out"):
+        strategies_of({"rdma": DeviceHint(fast, None, every.strategy)}, [nics(1, 5)])
 
 
 def test_all_of_none_is_refused() -> None:

@@ -9,6 +9,7 @@ from placer_models.annotations.json_parts import JsonPart, parse_json
 from placer_models.annotations.names import DEVICE_ALLOCATE_HINT
 from placer_models.device_request import PERCENT_TYPES, DeviceRequestError, Rule
 from placer_models.device_share import WHOLE_PERCENT, DeviceDemand, DeviceShare
+from placer_models.device_strategy import DeviceStrategy, Strategies
 
 
 class AllocateStrategy(StrEnum):
@@ -135,6 +136,49 @@ def hinted(
             )
         case _:
             assert_never(hint.strategy)
+
+
+def strategies_of(
+    hints: Mapping[str, DeviceHint],
+    demands: Sequence[DeviceDemand],
+    together: Sequence[str] = (),
+) -> Strategies:
+    """Return of which types a strategy says how many devices a pod has, whatever its node.
+
+    A percent of a NIC beside GPUs is one of a NIC for each of their switches.
+
+    Args:
+        hints: Device type -> hint.
+        demands: What the pod asks for, as translated.
+        together: Types that it wants side by side, the leading one first.
+
+    Raises:
+        DeviceRequestError: All devices with some labels are asked for; a pod has no word for it.
+
+    """
+    asked = {demand.type for demand in demands}
+    found = []
+    for demand in demands:
+        kind, hint = demand.type, hints.get(demand.type, DeviceHint())
+        if kind not in PERCENT_TYPES.values() or demand.count > 1:
+            continue
+        match hint.strategy:
+            case AllocateStrategy.APPLY_FOR_ALL:
+                if hint.selector:
+                    raise DeviceRequestError(
+                        Rule.MATCH,
+                        f"{hint.strategy} of the {kind} with some labels; give devices of "
+                        "different use types of their own, and leave the selector out",
+                    )
+                found.append((kind, DeviceStrategy.APPLY_FOR_ALL))
+            case AllocateStrategy.DEFAULT:
+                if kind in together[1:] and together[0] in asked:
+                    found.append((kind, DeviceStrategy.APPLY_FOR_EACH_GROUP))
+            case AllocateStrategy.REQUESTS_AS_COUNT:
+                pass  # a number of devices, as ``hinted`` says
+            case _:
+                assert_never(hint.strategy)
+    return tuple(sorted(found))
 
 
 _HINT_FIELDS = (
