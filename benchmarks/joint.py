@@ -18,15 +18,17 @@ import random
 import statistics
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
+
+from worn import taken
 
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer_models.cluster import Instance, Machine, Node, RunningPod
 from placer_models.device import Device
-from placer_models.placement import ContainerPlacement, DeviceGrant, Placed, PodPlacement
+from placer_models.placement import DeviceGrant, Placed, PodPlacement
 from placer_models.pod import (
     Container,
     DeviceRequest,
@@ -87,38 +89,9 @@ def pod(
     return Pod(name, "default", spec)
 
 
-def taken(kind: Machine, rng: random.Random) -> list[RunningPod]:
-    """Take a random part of every NUMA node: cores, memory, GPUs and NICs."""
-    running = []
-    topology = kind.topology
-    for numa in topology.numa_nodes:
-        cores = [t for t in topology.cores.values() if topology.cpu[min(t)].numa_node == numa.id]
-        cpus = frozenset(
-            cpu
-            for threads in rng.sample(cores, rng.randint(1, CORES))
-            for cpu in rng.sample(sorted(threads), rng.randint(1, 2))
-        )
-        memory = rng.randint(1, 40) * GIB
-        grants = tuple(
-            DeviceGrant(d.type, d.minor)
-            for d in kind.devices
-            if d.numa_node == numa.id and rng.random() < 0.3
-        )
-        gpus = sum(grant.type == "gpu" for grant in grants)
-        name = f"running-{numa.id}"
-        place = PodPlacement(
-            name=name,
-            namespace="default",
-            gang=None,
-            node="n",
-            cpuset=cpus,
-            containers=(ContainerPlacement("main", cpus),),
-            memory_bytes=((numa.id, memory),),
-            devices=grants,
-        )
-        held = pod(name, len(cpus), memory, gpus, len(grants) - gpus, None)
-        running.append(RunningPod(held, place))
-    return running
+def holder(name: str, cpus: int, memory: int, held: Mapping[str, int]) -> Pod:
+    """Return a pod that holds so much of a NUMA node."""
+    return pod(name, cpus, memory, held.get("gpu", 0), held.get("rdma", 0), None)
 
 
 def one_pod(numa_nodes: int, rounds: int) -> None:
@@ -128,7 +101,7 @@ def one_pod(numa_nodes: int, rounds: int) -> None:
     cpu: list[float] = []
     placed = proven = 0
     for seed in range(rounds):
-        running = tuple(taken(kind, random.Random(seed)))
+        running = tuple(taken(kind, random.Random(seed), CORES, holder))
         for wish in (True, False):
             wanted = pod("wanted", 40, 100 * GIB, 3, 2, JOINT if wish else None)
             instance = Instance(

@@ -15,15 +15,18 @@ import random
 import statistics
 import sys
 import time
+from collections.abc import Mapping
 from itertools import combinations
+
+from worn import taken
 
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer.state.account import Account
 from placer.state.batch import accounts_of
-from placer_models.cluster import Instance, Machine, Node, RunningPod
+from placer_models.cluster import Instance, Machine, Node
 from placer_models.device import Device
-from placer_models.placement import ContainerPlacement, DeviceGrant, Placed, PodPlacement
+from placer_models.placement import Placed
 from placer_models.pod import Container, DeviceRequest, Gang, Pod, PodSpec, Resources
 from placer_models.policy import AlignmentPolicy, QosClass
 from placer_models.topology import Cpu, NumaNode, Topology
@@ -58,32 +61,9 @@ def pod(name: str, cpus: int, memory_bytes: int, gpus: int) -> Pod:
     )
 
 
-def taken(kind: Machine, rng: random.Random) -> list[RunningPod]:
-    """Take a random part of every NUMA node: cores, halves of cores, memory, GPUs."""
-    running = []
-    topology = kind.topology
-    for numa in topology.numa_nodes:
-        cores = [t for t in topology.cores.values() if topology.cpu[min(t)].numa_node == numa.id]
-        cpus = frozenset(
-            cpu
-            for threads in rng.sample(cores, rng.randint(1, CORES))
-            for cpu in rng.sample(sorted(threads), rng.randint(1, 2))
-        )
-        gpus = [g.minor for g in kind.devices if g.numa_node == numa.id and rng.random() < 0.3]
-        memory = rng.randint(1, 40) * GIB
-        name = f"running-{numa.id}"
-        place = PodPlacement(
-            name=name,
-            namespace="default",
-            gang=None,
-            node="n",
-            cpuset=cpus,
-            containers=(ContainerPlacement("main", cpus),),
-            memory_bytes=((numa.id, memory),),
-            devices=tuple(DeviceGrant("gpu", minor) for minor in gpus),
-        )
-        running.append(RunningPod(pod(name, len(cpus), memory, len(gpus)), place))
-    return running
+def holder(name: str, cpus: int, memory: int, held: Mapping[str, int]) -> Pod:
+    """Return a pod that holds so much of a NUMA node."""
+    return pod(name, cpus, memory, held.get("gpu", 0))
 
 
 def walk(account: Account, kind: Machine) -> int | None:
@@ -110,7 +90,7 @@ def main(rounds: int) -> None:
             instance = Instance(
                 nodes=(Node("n", kind),),
                 gangs=(Gang("wanted", "default", (pod("wanted", *NEED),), 1, lone=True),),
-                running=tuple(taken(kind, random.Random(seed))),
+                running=tuple(taken(kind, random.Random(seed), CORES, holder)),
             )
             started = time.perf_counter()
             answer = solve(instance, SolveOptions(engine=Engine.EXACT, workers=1))
