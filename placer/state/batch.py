@@ -44,11 +44,26 @@ from placer_models.wishes import asked_tiers
 
 
 def accounts_of(instance: Instance) -> tuple[Account, ...]:
-    """Count what is left on every node, in the instance's order."""
+    """Count what is left on every node, in the instance's order.
+
+    Nodes that differ in names alone, and run nothing, share one account.
+    """
     running: defaultdict[str, list[RunningPod]] = defaultdict(list)
     for pod in instance.running:
         running[pod.placement.node].append(pod)
-    return tuple(account_of(node, running[node.name]) for node in instance.nodes)
+    idle: dict[object, Account] = {}
+    accounts = []
+    for node in instance.nodes:
+        if node.name in running:
+            accounts.append(account_of(node, running[node.name]))
+            continue
+        # The instance keeps the machines alive, so an id is that of one machine.
+        facts = (id(node.machine), node.reserved_cpus, node.unhealthy, node.hugepages)
+        key = (*facts, node.extended, node.offered, node.mig)
+        if key not in idle:
+            idle[key] = account_of(node, ())
+        accounts.append(idle[key])
+    return tuple(accounts)
 
 
 def build_problem(

@@ -93,13 +93,19 @@ class Kept:
 
         """
         known = _recent(self._rows, terms)
+        alike: dict[tuple[int, int], NodeState] = {}
         states = []
         for node, account, number in zip(nodes, accounts, kind_numbers, strict=True):
             kind = kinds[number]
             row = known.get(node.name)
             if row is None or row.node is not node or row.account is not account:
-                banks = self.once(banks_of, (kind,), partial(banks_of, kind))
-                state = node_state(node, number, banks, account, terms)
+                # Idle nodes of a kind share their account, and so all but the name.
+                state = alike.get((number, id(account)))
+                if state is None:
+                    banks = self.once(banks_of, (kind,), partial(banks_of, kind))
+                    state = node_state(node, number, banks, account, terms)
+                    alike[number, id(account)] = state
+                state = replace(state, name=node.name)
                 row = known[node.name] = _Row(node, account, kind, number, state)
             elif row.number != number:
                 state = replace(row.state, kind=number)
