@@ -7,7 +7,7 @@ it is worth is asked of the judge alone. Three shortcuts, each plainly exact:
 * Given who is on which node, no rule and no tier couples two nodes, and tiers are sums:
   the best inside of each node, together, is the best.
 * Cores are told apart only by NUMA node, online threads, free threads, and the pods on
-  them that keep apart from others.
+  them that keep apart from others, or that others want there or not.
 
 ``plain_enumeration`` takes none of them, and has to agree.
 """
@@ -63,7 +63,10 @@ def best_placement(instance: Instance, most_leaves: int = MOST_LEAVES) -> Best:
         on_node: dict[str, list[Stay]] = defaultdict(list)
         for stay in stays:
             on_node[stay.node.name].append(stay)
-        found = [insides.best(guests) for guests in on_node.values()]
+        found = [
+            insides.best(guests, [stay for stay in stays if stay.node is not guests[0].node])
+            for guests in on_node.values()
+        ]
         if None in found:
             continue
         placement = Placement(tuple(place for inside in found if inside for place in inside))

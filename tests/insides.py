@@ -21,12 +21,13 @@ from own_parts import Found, OwnParts, all_held, best_parts, is_by_container
 from placer.judge.breaches import RULES
 from placer.judge.measure import Vector, better, measure
 from placer.judge.scene import scene_of
+from placer_models.affinity import AffinityLevel
 from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.cpuset import CpuSet
 from placer_models.goals import ALIGNMENT
 from placer_models.mig import covered, gpu_of, is_instance
 from placer_models.placement import DeviceGrant, Placement, PodPlacement
-from placer_models.pod import DeviceRequest
+from placer_models.pod import DeviceRequest, Pod
 from placer_models.policy import ExclusivePolicy
 from placer_models.topology import Topology
 
@@ -34,7 +35,7 @@ Mask = frozenset[int]
 """NUMA nodes that a pod's memory and hugepages may be on."""
 
 Minding = Mapping[int, tuple[str, str]]
-"""CPU -> the pod with an exclusive policy that owns it."""
+"""CPU -> the pod that owns it, if it minds, or others do, who else is on its cores."""
 
 BETWEEN_NODES = ("gang-minimum", "gang-group", "gather", "spread", "multiples", "affinity")
 """The rules that look at more than one node."""
@@ -79,15 +80,46 @@ class Insides:
     own: dict[object, list[tuple[int, Mask, Held | None, OwnParts | None]]] = field(
         default_factory=dict
     )
+    by_core: bool = field(init=False)
 
-    def best(self, guests: Sequence[Stay]) -> tuple[PodPlacement, ...] | None:
-        """Return the pods in their best places on their one node; None: they do not fit."""
-        key = tuple(guest.key for guest in guests)
+    def __post_init__(self) -> None:
+        pods = [pod for gang in self.instance.gangs for pod in gang.pods]
+        pods += [runner.pod for runner in self.instance.running]
+        self.by_core = any(
+            term.level is AffinityLevel.CORE for pod in pods for term in pod.spec.affinity
+        )
+
+    def best(
+        self, guests: Sequence[Stay], elsewhere: Sequence[Stay] = ()
+    ) -> tuple[PodPlacement, ...] | None:
+        """Return the pods in their best places on their one node; None: they do not fit.
+
+        Who is elsewhere decides only whether a guest is the first of its kind.
+        """
+        terms = {
+            (guest.pod.namespace, term)
+            for guest in guests
+            for term in guest.pod.spec.affinity
+            if term.inside and term.required and not term.apart
+        }
+        meant = [
+            stay
+            for stay in elsewhere
+            if any(
+                stay.pod.namespace == namespace
+                and term.means(stay.pod.spec.labels, owns_cpus=stay.pod.spec.qos.owns_cpus)
+                for namespace, term in terms
+            )
+        ]
+        key = tuple(guest.key for guest in guests), tuple(stay.key for stay in meant)
         if key not in self.found:
-            self.found[key] = self._best(guests)
+            others = tuple(stay.place({}, stay.cpus) for stay in meant)
+            self.found[key] = self._best(guests, others if terms else None)
         return self.found[key]
 
-    def _best(self, guests: Sequence[Stay]) -> tuple[PodPlacement, ...] | None:
+    def _best(
+        self, guests: Sequence[Stay], others: tuple[PodPlacement, ...] | None
+    ) -> tuple[PodPlacement, ...] | None:
         node = guests[0].node
         runners = [r for r in self.instance.running if r.placement.node == node.name]
         owned = frozenset[int]().union(
@@ -99,7 +131,7 @@ class Insides:
         free_cpus = node.machine.topology.online - node.reserved_cpus - owned
         free = [DeviceGrant(d.type, d.minor, d.id) for d in devices if node.is_healthy(d)]
         best: tuple[Vector, tuple[PodPlacement, ...]] | None = None
-        for stays in self._leaves(guests, free_cpus, free, shared, _minding(runners)):
+        for stays in self._leaves(guests, free_cpus, free, shared, self._minding(runners)):
             self.leaves += 1
             if self.leaves > self.most_leaves:
                 raise TooManyLeavesError(f"{self.instance.name}: over {self.most_leaves} leaves")
@@ -114,9 +146,13 @@ class Insides:
                 continue
             places = settled(self.instance, stays, memory)
             vector = measure(self.instance, Placement(places))
-            if (best is None or better(vector, best[0])) and not broken(
-                self.instance, Placement(places), INSIDE
+            if best is not None and not better(vector, best[0]):
+                continue
+            if others is not None and broken(
+                self.instance, Placement((*places, *others)), ("affinity",)
             ):
+                continue
+            if not broken(self.instance, Placement(places), INSIDE):
                 best = vector, places
         return best[1] if best else None
 
@@ -138,7 +174,7 @@ class Insides:
         guest, *rest = guests
         requests = guest.pod.spec.requests
         count = requests.cpu_milli // 1000 if guest.pod.spec.qos.owns_cpus else 0
-        minds = guest.pod.spec.exclusive is not ExclusivePolicy.NONE
+        minds = self._minds(guest.pod)
         owns = guest.pod.spec.qos.owns_cpus
         burst = guest.pod.spec.constrained_burst
         for own in (
@@ -159,6 +195,20 @@ class Insides:
                     taken = own if owns else frozenset[int]()
                     for others in self._leaves(rest, cpus - taken, left, shared | more, minded):
                         yield (stay, *others)
+
+    def _minds(self, pod: Pod) -> bool:
+        """Return whether the pod minds, or others do, who else is on its cores."""
+        spec = pod.spec
+        beside = self.by_core and (spec.labels or spec.affinity)
+        return spec.exclusive is not ExclusivePolicy.NONE or bool(beside)
+
+    def _minding(self, runners: Sequence[RunningPod]) -> Minding:
+        return {
+            cpu: runner.pod.key
+            for runner in runners
+            if self._minds(runner.pod)
+            for cpu in runner.placement.cpuset
+        }
 
     def _is_well_alone(self, stay: Stay) -> bool:
         """Return whether the pod could be there if it were alone and had its memory nowhere.
@@ -247,15 +297,6 @@ class Insides:
                     found.append((cost, frozenset(mask)))
             self.masks[stay.key] = found
         return self.masks[stay.key]
-
-
-def _minding(runners: Sequence[RunningPod]) -> Minding:
-    return {
-        cpu: runner.pod.key
-        for runner in runners
-        if runner.pod.spec.exclusive is not ExclusivePolicy.NONE
-        for cpu in runner.placement.cpuset
-    }
 
 
 def overlap(node: Node, a: DeviceGrant, b: DeviceGrant) -> bool:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from random import Random
 
 from placer_models.cluster import Instance
-from spices_affinity import with_affinity
+from spices_affinity import with_affinity, with_company_inside
 from spices_burst import spice_burst
 from spices_exclusivity import spice_apart
 from spices_extended import with_extended
@@ -41,6 +41,7 @@ SPICES: tuple[Spice, ...] = (
     spice_functions,
     spice_burst,
     spice_device_strategies,
+    with_company_inside,
 )
 """One a family."""
 

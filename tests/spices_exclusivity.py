@@ -49,11 +49,11 @@ def apart_instance(seed: int) -> Instance:
     rng = Random(f"apart-{seed}")
     instance = tiny_instance(seed)
     if rng.random() < 0.7:
-        instance = _crowded(rng, instance)
+        instance = crowded(rng, instance)
     return spice_apart(rng, instance)
 
 
-def _crowded(rng: Random, instance: Instance) -> Instance:
+def crowded(rng: Random, instance: Instance) -> Instance:
     """Let the pods want a few CPUs and little else, on nodes that have few cores to give."""
     bind = rng.choice((None, BindPolicy.SPREAD_BY_PCPUS, BindPolicy.DEFAULT))
 

@@ -12,13 +12,26 @@ class AffinityLevel(StrEnum):
     NODE = "node"
     """They run on one node."""
 
+    NUMA = "numa"
+    """They own CPUs of one NUMA node; CPUs that belong to none are shared with nobody."""
+
+    CORE = "core"
+    """They own CPUs of one core, and share what a core has: its L1 and L2 caches."""
+
+    @property
+    def place(self) -> str:
+        """The level for people."""
+        return "NUMA node" if self is AffinityLevel.NUMA else self.value
+
 
 @dataclass(frozen=True, slots=True)
 class AffinityTerm:
     """A pod is together with, or apart from, pods that have some labels.
 
-    Looked at are the other pods of the pod's namespace, running ones too. One that matches
-    is enough to be together; apart, there is none.
+    Looked at are the other pods of the pod's namespace, running ones too. On a node one that
+    is meant is enough to be together; apart, there is none. Inside a node only pods that own
+    CPUs are meant, and together are two where every NUMA node, or every core, of which the
+    pod owns CPUs has CPUs of one that is meant; apart, none has.
 
     Attributes:
         labels: Labels that a pod must have to match; ascending by key, one or more.
@@ -36,6 +49,11 @@ class AffinityTerm:
         """Whether it may not be broken."""
         return self.strength is Strength.REQUIRED
 
-    def matches(self, labels: tuple[tuple[str, str], ...]) -> bool:
-        """Return whether a pod of the labels is meant, if it is of the same namespace."""
-        return set(self.labels) <= set(labels)
+    @property
+    def inside(self) -> bool:
+        """Whether it is about places inside a node."""
+        return self.level is not AffinityLevel.NODE
+
+    def means(self, labels: tuple[tuple[str, str], ...], *, owns_cpus: bool) -> bool:
+        """Return whether such a pod is meant, if it is of the same namespace."""
+        return (owns_cpus or not self.inside) and set(self.labels) <= set(labels)

@@ -21,7 +21,7 @@ from placer_models.policy import (
     Strength,
 )
 from placer_models.shares import ShareNeed, ShareTake, Slot
-from placer_models.tasks import NO_AFFINITIES, Affinities, GangTask
+from placer_models.tasks import NO_AFFINITIES, Affinities, Beside, GangTask
 
 
 class Telling(IntEnum):
@@ -40,6 +40,9 @@ class Telling(IntEnum):
     EACH = 3
     """All cores with more than one free thread are classes of their own."""
 
+    WHO = 4
+    """So they are, and others are told apart by who runs on them (C18)."""
+
 
 @dataclass(frozen=True, slots=True)
 class Cell:
@@ -52,6 +55,7 @@ class Cell:
         held: How strongly running pods under NUMANodeLevel keep others of the policy
             off; None where there is none.
         reserved: CPUs of the shared pool that no pod may own; counted where Bursts are.
+        sides: Who of the sides of a `Beside` owns CPUs here already, ascending.
 
     """
 
@@ -60,6 +64,7 @@ class Cell:
     pages: tuple[int, ...] = ()
     held: Strength | None = None
     reserved: int = 0
+    sides: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +83,7 @@ class CoreClass:
             does not mind to have them in part.
         held: How strongly running pods that count as PCPULevel keep others that do off
             these cores; None where there is none.
+        sides: As of a cell: who owns CPUs of these cores already.
 
     """
 
@@ -89,6 +95,7 @@ class CoreClass:
     cache: int | None = None
     held: Strength | None = None
     efficient: bool = False
+    sides: tuple[int, ...] = ()
 
     @property
     def whole(self) -> bool:
@@ -206,6 +213,7 @@ class Shape:
         apart: The exclusive policy; NONE also where the bind policy sees to it.
         apart_required: It may not be broken.
         burst_cpus: As in Burst; 0: the pod is not under ConstrainedBurst.
+        beside: What it is to others inside a node; None where that is nothing.
 
     """
 
@@ -225,6 +233,7 @@ class Shape:
     apart: ExclusivePolicy = ExclusivePolicy.NONE
     apart_required: bool = False
     burst_cpus: int = 0
+    beside: Beside | None = None
 
     def scope_of(self, device_type: str) -> DeviceScope:
         """Return within what all devices of the type must be."""

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from placer_models.affinity import AffinityLevel
 from placer_models.network import Grouping
 
 
@@ -80,3 +81,60 @@ class Affinities:
 
 NO_AFFINITIES = Affinities()
 """Nothing is asked of other pods."""
+
+
+@dataclass(frozen=True, slots=True)
+class BesideTerm:
+    """What a shape asks of others that own CPUs of its NUMA nodes, or of its cores.
+
+    Attributes:
+        level: NUMA or CORE.
+        matches: The sides that are meant.
+        runs: A running pod is meant, wherever it is.
+
+    """
+
+    level: AffinityLevel
+    matches: frozenset[int]
+    apart: bool
+    required: bool
+    runs: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """What a shape that owns CPUs is to others inside a node, and they to it.
+
+    Sides are the shapes by their index, and after them the kinds of running pods.
+
+    Attributes:
+        side: That of the shape.
+        terms: What it asks itself.
+        off: Level -> sides that may not be there with it, whoever requires it.
+        rather_off: Level -> sides that would rather not have it there.
+        levels: Where it has to be known whether it is there.
+
+    """
+
+    side: int
+    terms: tuple[BesideTerm, ...]
+    off: tuple[tuple[AffinityLevel, frozenset[int]], ...]
+    rather_off: tuple[tuple[AffinityLevel, frozenset[int]], ...]
+    levels: tuple[AffinityLevel, ...]
+
+    def off_at(self, level: AffinityLevel) -> frozenset[int]:
+        """Return the sides that may not be where the shape is."""
+        return dict(self.off).get(level, frozenset())
+
+    def rather_off_at(self, level: AffinityLevel) -> frozenset[int]:
+        """Return the sides that would rather not have the shape where they are."""
+        return dict(self.rather_off).get(level, frozenset())
+
+    @property
+    def beginning(self) -> tuple[int, ...]:
+        """The positions of the terms that the first pod of its kind need not keep."""
+        return tuple(
+            position
+            for position, term in enumerate(self.terms)
+            if term.required and not term.apart and not term.runs and self.side in term.matches
+        )

@@ -1,12 +1,12 @@
 """A place for a pod beside pods under ConstrainedBurst, or for such a pod (C8)."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 from itertools import combinations, islice
 
-from placer.greedy.apart import choose_apart
 from placer.greedy.bursts import free_in, short_cells
 from placer.greedy.chooser import Offer
+from placer.greedy.in_company import choose_in_company
 from placer.greedy.residual import ClassLeft, Residual
 from placer.greedy.taking import after
 from placer_models.problem import Fit, Shape
@@ -17,13 +17,22 @@ MAX_TRIED = 256
 _NOTHING = ClassLeft(0, 0, 0)
 
 
-def choose_beside_bursts(residual: Residual, shape: Shape, fit: Fit) -> Offer | None:
+def choose_beside_bursts(
+    residual: Residual, shape: Shape, fit: Fit, begun: Collection[int] = ()
+) -> Offer | None:
     """Return the cheapest place found for a pod of the shape; None: none was found.
 
     A constrained pod gets the fewest cells that hold it, and of these the tightest. An
     owner that would take too much from such pods looks again without their cells.
+
+    Args:
+        residual: What is left on the node.
+        shape: What the pod asks for.
+        fit: What that means here.
+        begun: Positions of its terms that it need not keep, as the first of its kind.
+
     """
-    offer = choose_apart(residual, shape, fit)
+    offer = choose_in_company(residual, shape, fit, begun)
     if offer is None:
         return None
     if shape.burst_cpus:
@@ -41,7 +50,7 @@ def choose_beside_bursts(residual: Residual, shape: Shape, fit: Fit) -> Offer | 
         _NOTHING if facts.cell in short else left
         for facts, left in zip(residual.layout.classes, residual.cores, strict=True)
     )
-    offer = choose_apart(replace(residual, cores=cores), shape, fit)
+    offer = choose_in_company(replace(residual, cores=cores), shape, fit, begun)
     if offer is None or short_cells(after(residual, shape, offer.inside)):
         return None
     return offer

@@ -28,6 +28,7 @@ class Price(NamedTuple):
         opened: Offered nodes that are opened.
         shared_cores: Cores shared against the exclusive policy.
         shared_numa_nodes: NUMA nodes shared against it.
+        affinity: Wishes about who else owns CPUs of a core or NUMA node that are not kept.
         alignment: NUMA nodes beyond the fewest.
         packages: Packages beyond the fewest, where the pod would like few.
         bind: CPUs against the bind policy.
@@ -44,6 +45,7 @@ class Price(NamedTuple):
     opened: int = 0
     shared_cores: int = 0
     shared_numa_nodes: int = 0
+    affinity: int = 0
     alignment: int = 0
     packages: int = 0
     bind: int = 0

@@ -3,7 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from placer_models.problem import Problem
+from placer.greedy.beginners import Beginners, Places
+from placer_models.problem import Choice, Choices, Problem
 from placer_models.tasks import AffinityTask
 
 Mask = NDArray[np.bool_]
@@ -23,6 +24,7 @@ class Company:
         self._tasks = problem.affinity.tasks
         self._placed: Counts = np.zeros((len(problem.shapes), nodes), dtype=np.int64)
         self._runs = [_mask(task.here, nodes) for task in problem.affinity.tasks]
+        self._beginners = Beginners(problem)
         self._barred = [_mask(barred, nodes) for barred in problem.affinity.barred]
 
     def add(self, shape: int, node: int, count: int) -> None:
@@ -69,8 +71,22 @@ class Company:
                 lost += np.where(first, others if task.apart else -others, 0)
         return lost
 
-    def holds(self) -> bool:
+    def begun(self, shape: int) -> frozenset[int]:
+        """Return the positions of the terms inside a node that the shape need not keep now."""
+        return self._beginners.begun(shape, self._placed)
+
+    def to_cover(self, shape: int, choices: Choices) -> tuple[int, Places] | None:
+        """Return where a pod of the shape has to be, for the sake of a first of its kind."""
+        return self._beginners.to_cover(shape, self._placed, choices)
+
+    def covers(self, choice: Choice, node: int, places: Places) -> bool:
+        """Return whether a pod with the place is with a first one that is there."""
+        return self._beginners.covers(choice, node, places)
+
+    def holds(self, choices: Choices) -> bool:
         """Return whether every pod that requires another one has it."""
+        if not self._beginners.holds(choices):
+            return False
         for number, task in enumerate(self._tasks):
             if not task.required or task.apart:
                 continue

@@ -16,6 +16,8 @@ from placer_models.problem import Choice, Choices, Fit, NodeState, Problem, Shap
 Fits = tuple[Fit | None, ...]
 """What a shape means on each kind of node."""
 
+_NOTHING: frozenset[int] = frozenset()
+
 
 class Fleet:
     """The nodes, what was placed on them so far, and what they offer.
@@ -46,8 +48,8 @@ class Fleet:
         self._largest = self._most()
         # A slot is a shape with its fits: what bids and rankings are about.
         self._slots: dict[tuple[Shape, Fits], int] = {}
-        self._bids: dict[tuple[int, int], Bid | None] = {}
-        self._rankings: dict[int, Ranking] = {}
+        self._bids: dict[tuple[int, int, frozenset[int]], Bid | None] = {}
+        self._rankings: dict[tuple[int, frozenset[int]], Ranking] = {}
         self._changed: list[int] = []
         self._journal: list[tuple[int, int]] = []
         self._choices: Choices = {}
@@ -134,24 +136,32 @@ class Fleet:
         """
         shape = self.problem.pods[pod]
         ranking = self._ranking(shape)
+        first = None
         if self.company is None:
             node = ranking.best(allowed)
         else:
             mask = self.company.allowed(shape)
             mask = mask if allowed is None else mask & allowed
+            first = self.company.to_cover(shape, self._choices)
+            if first is not None:
+                mask &= np.arange(len(mask)) == first[0]
             lost = self.company.wishes_lost(shape)
             bests = (ranking.best(mask & (lost == least)) for least in np.unique(lost[mask]))
             node = next((best for best in bests if best is not None), None)
         if node is None:
             return None
         bid = self.bid(shape, self._states[node])
-        return bid and bid.inside.on(node)
+        choice = bid and bid.inside.on(node)
+        if choice and self.company and first and not self.company.covers(choice, *first):
+            return None
+        return choice
 
     def bid(self, shape: int, state: int) -> Bid | None:
         """Return what a node in the state offers to a pod of the shape."""
-        key = (self._slot_of[shape], state)
+        begun = self._begun(shape)
+        key = (self._slot_of[shape], state, begun)
         if key not in self._bids:
-            self._bids[key] = self._bid(shape, state)
+            self._bids[key] = self._bid(shape, state, begun)
         return self._bids[key]
 
     def leaves(self, shape: int, state: int, inside: Inside) -> int:
@@ -212,23 +222,27 @@ class Fleet:
         self._table[node] = self._rows[state]
         self._changed.append(node)
 
-    def _bid(self, shape: int, state: int) -> Bid | None:
+    def _begun(self, shape: int) -> frozenset[int]:
+        """Return the terms that the first pod of its kind need not keep, by position."""
+        return _NOTHING if self.company is None else self.company.begun(shape)
+
+    def _bid(self, shape: int, state: int, begun: frozenset[int]) -> Bid | None:
         residual = self._residuals[state]
         fit = self.problem.fits[shape][residual.layout.kind]
         if fit is None:
             return None
-        offer = choose_beside_bursts(residual, self.problem.shapes[shape], fit)
+        offer = choose_beside_bursts(residual, self.problem.shapes[shape], fit, begun)
         if offer is None:
             return None
         left = self.leaves(shape, state, offer.inside)
         return Bid(offer.price, self.spare(left), offer.inside, left)
 
     def _ranking(self, shape: int) -> Ranking:
-        slot = self._slot_of[shape]
-        ranking = self._rankings.get(slot)
+        key = (self._slot_of[shape], self._begun(shape))
+        ranking = self._rankings.get(key)
         if ranking is None:
             ranking = Ranking(len(self._states), len(self._changed))
-            self._rankings[slot] = ranking
+            self._rankings[key] = ranking
             nodes = self.hosts([shape])
         else:
             nodes = sorted(set(self._changed[ranking.seen :]))

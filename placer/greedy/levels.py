@@ -57,7 +57,7 @@ def place_at_levels(fleet: Fleet, gang: GangTask, most: int, stop: Callable[[], 
         return False
     for pod, choice in best[1]:
         fleet.take(pod, choice)
-    if fleet.company is not None and not fleet.company.holds():
+    if fleet.company is not None and not fleet.company.holds(fleet.choices):
         fleet.undo(mark)  # What was taken back had been somebody's company.
         return False
     return True

@@ -39,6 +39,7 @@ class ClassLeft(NamedTuple):
         threads: Single threads taken.
         broken: Cores that those threads are on.
         held: How strongly pods that count as PCPULevel are kept off these cores.
+        sides: Who of the sides of a ``Beside`` is on these cores.
 
     """
 
@@ -46,6 +47,7 @@ class ClassLeft(NamedTuple):
     threads: int
     broken: int
     held: Strength | None = None
+    sides: frozenset[int] = frozenset()
 
 
 class SlotLeft(NamedTuple):
@@ -108,6 +110,7 @@ class Residual:
         cells_held: For each cell, how strongly pods under NUMANodeLevel are kept off.
         reserved: CPUs of each cell's shared pool that nobody may own; as in ``Cell``.
         bursts: Pods under ConstrainedBurst, ascending.
+        cell_sides: For each cell, who of the sides of a ``Beside`` owns CPUs there.
 
     """
 
@@ -130,6 +133,7 @@ class Residual:
     offered: bool = False
     reserved: tuple[int, ...] = ()
     bursts: tuple[Burst, ...] = ()
+    cell_sides: tuple[frozenset[int], ...] = ()
 
 
 class Inside(NamedTuple):
@@ -177,7 +181,7 @@ def residual_of(node: NodeState, layout: Layout) -> Residual:
     pages = tuple(zip(*(cell.pages for cell in node.cells), strict=True))
     return Residual(
         layout=layout,
-        cores=tuple(ClassLeft(c.cores, 0, 0, c.held) for c in node.cores),
+        cores=tuple(ClassLeft(c.cores, 0, 0, c.held, frozenset(c.sides)) for c in node.cores),
         memory=memory,
         memory_total=sum(memory),
         devices=tuple(bank.free for bank in node.banks),
@@ -201,6 +205,7 @@ def residual_of(node: NodeState, layout: Layout) -> Residual:
         offered=node.offered,
         reserved=tuple(cell.reserved for cell in node.cells),
         bursts=node.bursts,
+        cell_sides=tuple(frozenset(cell.sides) for cell in node.cells),
     )
 
 
@@ -208,7 +213,7 @@ def after_cores(facts: ClassFacts, left: ClassLeft, take: CoreTake) -> ClassLeft
     """Return what is left of a class; right only if ``broken`` stays within ``cores``."""
     threads = left.threads + take.threads
     broken = max(-(-threads // facts.free), left.broken, take.touched)
-    return ClassLeft(left.cores - take.whole, threads, broken, left.held)
+    return ClassLeft(left.cores - take.whole, threads, broken, left.held, left.sides)
 
 
 def sums_allow(residual: Residual, shape: Shape) -> bool:

@@ -2,6 +2,7 @@
 
 from operator import sub
 
+from placer.greedy.beside import cells_joined, joined
 from placer.greedy.bursts import bursts_with
 from placer.greedy.held import cells_kept, kept
 from placer.greedy.mig import after_devices
@@ -27,7 +28,9 @@ def after(residual: Residual, shape: Shape, inside: Inside) -> Residual:
     return Residual(
         layout=residual.layout,
         cores=tuple(
-            left if take is NO_CORES else kept(after_cores(facts, left, take), shape, take)
+            left
+            if take is NO_CORES
+            else joined(facts, kept(after_cores(facts, left, take), shape, take), shape)
             for facts, left, take in zip(
                 residual.layout.classes, residual.cores, inside.cores, strict=True
             )
@@ -57,4 +60,5 @@ def after(residual: Residual, shape: Shape, inside: Inside) -> Residual:
         cells_held=cells_kept(residual, shape, inside),
         reserved=residual.reserved,
         bursts=bursts_with(residual.bursts, shape, inside.pool_cells),
+        cell_sides=cells_joined(residual, shape, inside),
     )

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from placer.judge.finding import Finding
 from placer.judge.scene import Scene, Site, Tenant
-from placer_models.affinity import AffinityTerm
+from placer_models.affinity import AffinityLevel, AffinityTerm
 
 
 def affinity(scene: Scene) -> Iterator[Finding]:
@@ -15,14 +15,15 @@ def affinity(scene: Scene) -> Iterator[Finding]:
     """
     for site, tenant in scene.newcomers():
         for term in tenant.pod.spec.affinity:
-            if term.apart or not term.required or _others(site, tenant, term):
+            if term.apart or not term.required or _kept(site, tenant, term):
                 continue
             if _means(tenant, term, tenant) and not _elsewhere(scene, tenant, term):
                 continue
+            where = "" if not term.inside else f" on each {term.level.place} that it owns CPUs of"
             yield Finding(
                 tenant.title,
                 f"pod {tenant.title!r} on node {site.node.name!r} is with no other pod that has "
-                f"{_said(term)}; its affinity requires one",
+                f"{_said(term)}{where}; its affinity requires one",
             )
 
 
@@ -31,20 +32,21 @@ def anti_affinity(scene: Scene) -> Iterator[Finding]:
     for site, tenant in scene.newcomers():
         for term in tenant.pod.spec.affinity:
             if term.apart and term.required:
-                for other in _others(site, tenant, term):
+                for other in _met(site, tenant, term):
                     yield _too_near(site, tenant, other, term, tenant)
         for runner in site.tenants:
             if runner.new:
                 continue
             for term in runner.pod.spec.affinity:
-                if term.apart and term.required and _means(runner, term, tenant):
+                meant = term.apart and term.required and _means(runner, term, tenant)
+                if meant and _is_near(site, runner, term, tenant):
                     yield _too_near(site, tenant, runner, term, runner)
 
 
 def wishes_not_met(scene: Scene) -> int:
     """Return tier ``affinity``: preferred terms of newly placed pods that are not kept."""
     return sum(
-        bool(_others(site, tenant, term)) is term.apart
+        not _kept(site, tenant, term)
         for site, tenant in scene.newcomers()
         for term in tenant.pod.spec.affinity
         if not term.required
@@ -53,12 +55,47 @@ def wishes_not_met(scene: Scene) -> int:
 
 def _means(owner: Tenant, term: AffinityTerm, other: Tenant) -> bool:
     same_namespace = owner.pod.namespace == other.pod.namespace
-    return same_namespace and term.matches(other.pod.spec.labels)
+    labels = other.pod.spec.labels
+    return same_namespace and term.means(labels, owns_cpus=other.qos.owns_cpus)
 
 
 def _others(site: Site, tenant: Tenant, term: AffinityTerm) -> list[Tenant]:
     """Return the other pods of the node that the term means."""
     return [o for o in site.tenants if o is not tenant and _means(tenant, term, o)]
+
+
+def _kept(site: Site, tenant: Tenant, term: AffinityTerm) -> bool:
+    """Return whether the pod is apart from, or with, pods that the term means."""
+    if term.apart:
+        return not _met(site, tenant, term)
+    others = _others(site, tenant, term)
+    if not term.inside:
+        return bool(others)
+    there = [_places(site, other, term.level) for other in others]
+    return all(
+        place is not None and any(place in places for places in there)
+        for place in _places(site, tenant, term.level)
+    )
+
+
+def _met(site: Site, tenant: Tenant, term: AffinityTerm) -> list[Tenant]:
+    """Return the pods that the term means and that are where the pod is."""
+    return [o for o in _others(site, tenant, term) if _is_near(site, tenant, term, o)]
+
+
+def _is_near(site: Site, owner: Tenant, term: AffinityTerm, other: Tenant) -> bool:
+    """Return whether two pods of a node share a place of the term's level."""
+    if not term.inside:
+        return True
+    mine, theirs = (_places(site, one, term.level) for one in (owner, other))
+    return not mine.isdisjoint(theirs - {None})
+
+
+def _places(site: Site, tenant: Tenant, level: AffinityLevel) -> set[int | None]:
+    """Return the cores, or the NUMA nodes, of the CPUs that the pod owns."""
+    cpus = site.inside.topology.cpu
+    owned = [cpus[cpu] for cpu in tenant.owned if cpu in cpus]
+    return {cpu.core if level is AffinityLevel.CORE else cpu.numa_node for cpu in owned}
 
 
 def _elsewhere(scene: Scene, tenant: Tenant, term: AffinityTerm) -> bool:
@@ -69,9 +106,10 @@ def _elsewhere(scene: Scene, tenant: Tenant, term: AffinityTerm) -> bool:
 def _too_near(
     site: Site, tenant: Tenant, other: Tenant, term: AffinityTerm, owner: Tenant
 ) -> Finding:
+    where = "" if not term.inside else f", on one {term.level.place}"
     return Finding(
         tenant.title,
-        f"pod {tenant.title!r} is on node {site.node.name!r} with pod {other.title!r}; "
+        f"pod {tenant.title!r} is on node {site.node.name!r} with pod {other.title!r}{where}; "
         f"the anti-affinity of {owner.title!r} keeps it from pods with {_said(term)}",
     )
 

@@ -116,6 +116,11 @@ def _check_pod(pod: Pod) -> None:
             f"pod {pod.title!r} is under {pod.spec.exclusive}, and its qos is {pod.spec.qos}; "
             "only pods that own CPUs, LSE and LSR, keep apart from others"
         )
+    if any(term.inside for term in pod.spec.affinity) and not pod.spec.qos.owns_cpus:
+        raise BadWordsError(
+            f"pod {pod.title!r} asks for others on its cores or NUMA nodes, and its qos is "
+            f"{pod.spec.qos}; only pods that own CPUs, LSE and LSR, are there with others"
+        )
     scoped = [kind for kind, _ in pod.spec.scopes]
     if len(set(scoped)) < len(scoped):
         raise BadWordsError(

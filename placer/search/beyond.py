@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence, Set
 from dataclasses import replace
 
 from placer.state.affinity import lonely_terms
+from placer_models.affinity import AffinityTerm
 from placer_models.cluster import Node, RunningPod
 from placer_models.placement import PodPlacement
 from placer_models.pod import Gang, Pod, PodSpec
@@ -28,7 +29,7 @@ def lonely_nodes(placed: Iterable[RunningPod], everyone: Sequence[RunningPod]) -
                 and other.placement.node == one.placement.node
                 and other.pod.namespace == one.pod.namespace
             )
-            if not any(term.matches(other.pod.spec.labels) for other in others):
+            if not any(_means(term, other) for other in others):
                 found.add(one.placement.node)
     return found
 
@@ -49,17 +50,19 @@ def witnesses_of(
     found: dict[tuple[str, str], RunningPod] = {}
     for one in everyone if wanted else ():
         node, (namespace, name) = one.placement.node, one.pod.key
-        met = {
-            (where, term)
-            for where, term in wanted
-            if where == namespace and term.matches(one.pod.spec.labels)
-        }
+        met = {(where, term) for where, term in wanted if where == namespace and _means(term, one)}
         if met and node not in nodes:
             wanted -= met
-            bare = Pod(name, namespace, PodSpec((), labels=one.pod.spec.labels))
+            qos = one.pod.spec.qos if any(t.inside for _, t in met) else PodSpec(()).qos
+            bare = Pod(name, namespace, PodSpec((), qos, labels=one.pod.spec.labels))
             place = PodPlacement(name, namespace, None, node, frozenset())
             found[one.pod.key] = RunningPod(bare, place)
     return list(found.values())
+
+
+def _means(term: AffinityTerm, other: RunningPod) -> bool:
+    spec = other.pod.spec
+    return term.means(spec.labels, owns_cpus=spec.qos.owns_cpus)
 
 
 def closed(nodes: Iterable[Node], witnesses: Iterable[RunningPod]) -> tuple[Node, ...]:

@@ -197,9 +197,9 @@ class JointSearch:
 def seats_of(problem: Problem) -> int:
     """Return how many (unit, node) pairs a model of the whole batch has.
 
-    Where wide cores are told apart one by one, each of them makes a pair larger.
+    Where cores are told apart one by one, each of them makes a pair larger.
     """
-    each = problem.telling is Telling.PAIRS
+    each = problem.telling >= Telling.PAIRS
     return sum(
         1 + (len(node.cores) // CORES_OF_A_SEAT if each else 0)
         for unit in units_of(problem)

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 
-from placer.search.apart import EXCLUSIVE, apart_cpus
+from placer.search.apart import EXCLUSIVE, apart_cpus, too_few_beside
 from placer.search.burst import burst_blocker
 from placer.search.devices import device_blocker
 from placer.search.strangers import KnownNames
@@ -124,10 +124,11 @@ def _company_reasons(spec: PodSpec) -> Iterable[str]:
     for term in spec.affinity:
         if term.required:
             labels = ",".join(f"{key}={value}" for key, value in term.labels)
+            where = f"each {term.level.place} of its CPUs" if term.inside else "its node"
             yield (
-                f"anti-affinity: no pod with {labels} may be on its {term.level}"
+                f"anti-affinity: no pod with {labels} may be on {where}"
                 if term.apart
-                else f"affinity: a pod with {labels} has to be on its {term.level}"
+                else f"affinity: a pod with {labels} has to be on {where}"
             )
 
 
@@ -169,7 +170,9 @@ def _verdict(
                 return "time: it ran out before the reason was looked into"
             fits = problem.fits[ask.shape][problem.nodes[index].kind] is not None
             blocker = _blocker(node, ask, account_at(index), fits)
-            if word != words[0] and problem.affinity.bars(ask.shape, index):
+            if word != words[0] and (
+                problem.affinity.bars(ask.shape, index) or too_few_beside(problem, ask.shape, index)
+            ):
                 blocker = "anti-affinity of this pod or of one that runs there"
             if blocker is None:
                 break

@@ -97,6 +97,7 @@ def _seat(problem: Problem, seat: Seat, here: list[Choice]) -> Iterator[tuple[in
     yield from _containers(seat, here)
     for cell, used in enumerate(seat.burst.used if seat.burst else ()):
         yield from _variable(used, int(any(cell in c.pool_cells for c in here)))
+    yield from _beside(problem, seat, here)
     for size, pages in enumerate(seat.pages):
         for i, pinned in enumerate(pages):
             yield from _variable(pinned, sum(choice.pages[size][i] for choice in here))
@@ -104,6 +105,17 @@ def _seat(problem: Problem, seat: Seat, here: list[Choice]) -> Iterator[tuple[in
         cells = {cell for choice in here for cell in _cells(problem, seat, choice)}
         for i, used in enumerate(seat.used):
             yield from _variable(used, int(i in cells))
+
+
+def _beside(problem: Problem, seat: Seat, here: list[Choice]) -> Iterator[tuple[int, int]]:
+    """Yield on which cores and cells the pod is, where that is something to others."""
+    if seat.beside is None:
+        return
+    cores = {i for c in here for i, take in enumerate(c.cores) if take.whole or take.threads}
+    cells = {problem.nodes[seat.node].cores[i].cell for i in cores}
+    for literals, places in ((seat.beside.cores, cores), (seat.beside.cells, cells)):
+        for i, literal in enumerate(literals):
+            yield literal.index, int(i in places)
 
 
 def _joint(problem: Problem, seat: Seat, here: list[Choice]) -> Iterator[tuple[int, int]]:

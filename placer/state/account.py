@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from placer.state.apart import Held, cores_held, numa_nodes_held
 from placer.state.burst import bursts_of
+from placer.state.owners import owners_beside
 from placer_models.cluster import Node, RunningPod
 from placer_models.cpuset import CpuSet
 from placer_models.device import GPU, Device
@@ -37,6 +38,7 @@ class Account:
         held_functions: (type, minor, minor of a virtual function) of those that pods hold.
         bursts: Of the pods under ConstrainedBurst: their NUMA nodes, CPU request in
             milli, and CPUs that they need in the shared pool there.
+        beside: Running pods that own CPUs and have labels or affinities of their own, by name.
 
     """
 
@@ -58,6 +60,7 @@ class Account:
     offered: bool
     held_functions: frozenset[tuple[str, int, int]]
     bursts: tuple[tuple[frozenset[int], int, int], ...]
+    beside: tuple[RunningPod, ...]
 
 
 def account_of(node: Node, running: Iterable[RunningPod]) -> Account:
@@ -102,6 +105,7 @@ def account_of(node: Node, running: Iterable[RunningPod]) -> Account:
             (d.type, d.minor, vf) for pod in pods for d in pod.placement.devices for vf in d.vfs
         ),
         bursts=bursts_of(node, pods),
+        beside=owners_beside(pods),
     )
 
 

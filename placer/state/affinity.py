@@ -38,6 +38,8 @@ def _affinity_tasks(instance: Instance, sides: Sequence[Side]) -> tuple[Affinity
     tasks = []
     for shape, (spec, namespace) in enumerate(sides):
         for term in spec.affinity:
+            if term.inside:
+                continue
             here = frozenset(
                 node
                 for node, tenants in running.items()
@@ -64,7 +66,7 @@ def _barred_nodes(
     for node, tenants in _running_sides(instance).items():
         for spec, namespace in tenants:
             for term in spec.affinity:
-                if term.apart and term.required:
+                if term.apart and term.required and not term.inside:
                     for shape, other in enumerate(sides):
                         if _means(namespace, term, other):
                             barred[shape].add(node)
@@ -74,7 +76,8 @@ def _barred_nodes(
 def lonely_terms(spec: PodSpec) -> Iterator[AffinityTerm]:
     """Yield the required affinities that mean the pod itself: it may be the first."""
     for term in spec.affinity:
-        if term.required and not term.apart and term.matches(spec.labels):
+        itself = term.means(spec.labels, owns_cpus=spec.qos.owns_cpus)
+        if term.required and not term.apart and itself:
             yield term
 
 
@@ -88,4 +91,4 @@ def _running_sides(instance: Instance) -> dict[int, set[Side]]:
 
 def _means(namespace: str, term: AffinityTerm, other: Side) -> bool:
     spec, where = other
-    return where == namespace and term.matches(spec.labels)
+    return where == namespace and term.means(spec.labels, owns_cpus=spec.qos.owns_cpus)

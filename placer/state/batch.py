@@ -11,6 +11,7 @@ from placer.state.account import Account, account_of
 from placer.state.affinity import affinities_of, has_affinity
 from placer.state.apart import telling_of
 from placer.state.applied import share_needs
+from placer.state.beside import has_inside, sides_of, with_sides
 from placer.state.container_fits import by_container, containers_fit
 from placer.state.extended import Units, extended_units, in_units
 from placer.state.fits import best_pair_minimum_of, fit_of
@@ -39,7 +40,7 @@ from placer_models.problem import (
     Shape,
     Telling,
 )
-from placer_models.tasks import NO_AFFINITIES, GangTask
+from placer_models.tasks import NO_AFFINITIES, Beside, GangTask
 from placer_models.wishes import asked_tiers
 
 
@@ -116,6 +117,10 @@ def build_problem(
     telling = telling_of(shapes, pods)
     if each_core and telling is Telling.PAIRS:
         telling = Telling.EACH
+    met = sides_of(accounts, sides) if beside and has_inside(instance) else None
+    if met is not None:
+        shapes = tuple(map(_with_beside, shapes, met.of_shapes))
+        telling = Telling.WHO if met.on_cores else telling
     priorities = tuple(sorted({gang.priority for gang in instance.gangs}, reverse=True))
     terms = Terms(
         unit=unit,
@@ -126,8 +131,11 @@ def build_problem(
         telling=telling,
         bursts=any(spec.constrained_burst for spec in specs) or any(a.bursts for a in accounts),
     )
+    nodes = kept.states_of(instance.nodes, accounts, kinds, kind_of, terms)
+    if met is not None:
+        nodes = with_sides(nodes, instance.nodes, accounts, met, asked, telling)
     return Problem(
-        nodes=kept.states_of(instance.nodes, accounts, kinds, kind_of, terms),
+        nodes=nodes,
         shapes=shapes,
         pods=pods,
         gangs=_gangs(instance, priorities, levels),
@@ -156,6 +164,10 @@ def build_problem(
         ),
         telling=telling,
     )
+
+
+def _with_beside(shape: Shape, beside: Beside | None) -> Shape:
+    return replace(shape, beside=beside)
 
 
 def _fit(spec: PodSpec, kind: Node, unit: int, page_sizes: Sequence[int]) -> Fit | None:

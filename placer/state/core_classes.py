@@ -5,6 +5,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from placer.state.account import Account
+from placer.state.owners import owners_of_cores
 from placer_models.cluster import Node
 from placer_models.goals import CACHES, PACKAGES, Tier
 from placer_models.policy import CoreKind, Strength
@@ -48,6 +49,8 @@ def core_classes(
     topology = node.machine.topology
     cell_of = {cell.numa_node: index for index, cell in enumerate(cells)}
     held = account.cores_held if telling is not Telling.ALIKE else {}
+    owners = owners_of_cores(node, account.beside) if telling is Telling.WHO else {}
+    numbers = {who: number for number, who in enumerate(sorted({(), *owners.values()}))}
     groups: defaultdict[tuple[int, ...], list[tuple[int, FreeCore]]] = defaultdict(list)
     for key, threads in topology.cores.items():
         free = tuple(sorted(threads & account.free_cpus))
@@ -61,16 +64,18 @@ def core_classes(
             -len(free),
             some.kind is CoreKind.EFFICIENCY and len(threads) > 1,
             _HELD.index(held.get(key)),
+            numbers[owners.get(key, ())],
             some.package if by_package else 0,
             cache if by_cache else 0,
         )
         groups[group].append((cache, FreeCore(key, free)))
     result = []
-    for (cell, threads_, free_, efficient, rank, package, cache), members in sorted(groups.items()):
+    for kind, members in sorted(groups.items()):
+        cell, threads_, free_, efficient, rank, _, package, cache = kind
         members.sort(key=lambda item: (item[0], item[1].free))
         cores = tuple(core for _, core in members)
         # A core with one free thread takes one more pod, whoever that is.
-        wide = telling is Telling.EACH or (telling is Telling.PAIRS and threads_ < -2)
+        wide = telling >= Telling.EACH or (telling is Telling.PAIRS and threads_ < -2)
         alone = free_ < -1 and (wide or rank > 0)
         for part in [(core,) for core in cores] if alone else [cores]:
             found = CoreClass(

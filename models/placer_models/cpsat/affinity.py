@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
+from placer_models.cpsat.beside import lost_inside_a_node
 from placer_models.cpsat.expression import Expression
 from placer_models.cpsat.variables import Decisions, Seat
 from placer_models.problem import Problem
@@ -77,7 +78,7 @@ def affinity(model: CpModel, problem: Problem, x: Decisions) -> Expression:
             terms.append(_count(meeting.mine))
         else:
             terms.append(_unless(model, meeting, _clear(model, meeting)))
-    return LinearExpr.sum(terms)
+    return LinearExpr.sum([*terms, lost_inside_a_node(model, problem, x)])
 
 
 def _meetings(problem: Problem, x: Decisions, *, apart: bool, required: bool) -> Iterator[_Meeting]:

@@ -7,6 +7,11 @@ from ortools.sat.python.cp_model import CpModel
 
 from placer_models.cpsat.affinity import pods_come_together, pods_keep_apart
 from placer_models.cpsat.applied import a_pod_has_the_devices_of_its_strategies
+from placer_models.cpsat.beside import (
+    a_pod_is_where_it_owns_cpus,
+    pods_come_together_inside_a_node,
+    pods_keep_apart_inside_a_node,
+)
 from placer_models.cpsat.burst import (
     a_burst_pod_has_a_pool_for_its_limit,
     owners_leave_running_bursts_their_limit,
@@ -113,6 +118,9 @@ RULES: tuple[Rule, ...] = (
     members_of_a_domain_come_in_multiples,
     pods_keep_apart,
     pods_come_together,
+    a_pod_is_where_it_owns_cpus,
+    pods_keep_apart_inside_a_node,
+    pods_come_together_inside_a_node,
     a_pod_owns_the_cpus_it_asks_for,
     counted_pods_share_whole_cores,
     cores_fit,

@@ -53,13 +53,13 @@ def _countable(problem: Problem, index: int) -> bool:
     """Whether counts per node say all: any split of the counts over pods is as good.
 
     Not so where pods have a set of NUMA nodes, of packages, of caches or of linked GPUs
-    of their own, or where their own CPUs are spread over cores, or keep apart from others,
+    of their own, or where their own CPUs are spread over cores, or care who else is there,
     or run in the pool of some cells, or where their shares must be on different devices, or
     where a strategy says on how many.
     Whole cores of one size split freely.
     """
     shape = problem.shapes[index]
-    if shape.apart is not ExclusivePolicy.NONE or shape.burst_cpus:
+    if shape.apart is not ExclusivePolicy.NONE or shape.burst_cpus or shape.beside:
         return False
     if shape.scopes or sum(need.count for need in shape.shares) > 1:
         return False

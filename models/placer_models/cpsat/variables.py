@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
+from placer_models.cpsat.beside_seats import BesideSeat, beside_seat
 from placer_models.cpsat.burst_seats import BurstSeat, burst_seat
 from placer_models.cpsat.container_seats import ContainerSeat, container_seats
 from placer_models.cpsat.expression import Expression
@@ -71,6 +72,8 @@ class Seat:
         guest: Whom the pod meets; None where it keeps apart from nobody.
         burst: Its part of the shared pool, where the pod is under ConstrainedBurst. A seat
             with this has one pod at most.
+        beside: Where the pod owns CPUs; None where that is nothing to others. A seat with
+            this has one pod at most.
 
     """
 
@@ -95,6 +98,7 @@ class Seat:
     cells: Span | None = None
     guest: Guest | None = None
     burst: BurstSeat | None = None
+    beside: BesideSeat | None = None
 
     def touched(self, bank: int, twin: int) -> Expression:
         """Return the devices of a twin class that the pods have, whole or in part."""
@@ -275,6 +279,7 @@ def _seat(model: CpModel, problem: Problem, index: int, unit: Unit, node_index: 
         guest=guest_of(model, problem, node, shape, [part.threads for part in cores], name),
         containers=container_seats(model, node, shape, fit, name),
         burst=burst_seat(model, node, shape, name),
+        beside=beside_seat(model, node, shape, name),
     )
 
 

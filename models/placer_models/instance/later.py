@@ -34,10 +34,3 @@ def later_resource(name: str) -> str | None:
     if match is None or match.lastgroup is None:
         return None
     return f"'{name}' is not supported yet: {_RESOURCE_REASONS[match.lastgroup]}"
-
-
-def later_level(level: str) -> str | None:
-    """Return why a known level of affinity is refused; None: it is not such a level."""
-    if level in ("numa", "core"):
-        return f"'{level}' is not supported yet: pods are together or apart on their node"
-    return None

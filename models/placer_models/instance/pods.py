@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Sequence
 
-from placer_models.instance.affinity import affinity_terms
+from placer_models.instance.affinity import affinity_terms, check_levels
 from placer_models.instance.burst import policy_of, read_burst, with_limits
 from placer_models.instance.errors import counted, shown
 from placer_models.instance.faults import Faults, Place
@@ -109,6 +109,7 @@ class PodReader:
                     f"the qos of this pod is {qos}{why}; {field} needs CPUs of its own: "
                     "qos LSE or LSR",
                 )
+        check_levels(part, qos, place, self._faults)
         if part.numa_scope is AlignmentScope.CONTAINER and any(
             asked.share for c in containers for asked in c.requests.devices
         ):

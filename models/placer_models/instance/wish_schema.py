@@ -6,7 +6,6 @@ from pydantic import BeforeValidator, ConfigDict, Field, model_validator
 
 from placer_models.affinity import AffinityLevel
 from placer_models.instance.fields import Exclusive, Part, PodBind
-from placer_models.instance.later import later_level
 from placer_models.policy import JointScope
 
 
@@ -87,17 +86,11 @@ ExclusiveWish = Annotated[
 """As for the bind policy: ``PCPULevel`` alone is a wish."""
 
 
-def _affinity_level(value: object) -> object:
-    if isinstance(value, str) and (later := later_level(value)):
-        raise ValueError(later)
-    return value
-
-
 class AffinityTermPart(Part):
     """Pods that have these labels, and what it is to be together."""
 
     match_labels: dict[str, str] = Field(min_length=1)
-    level: Annotated[AffinityLevel, BeforeValidator(_affinity_level)] = AffinityLevel.NODE
+    level: AffinityLevel = AffinityLevel.NODE
 
 
 def _one_term_or_more(value: object) -> object:

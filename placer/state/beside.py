@@ -1,0 +1,176 @@
+"""Affinity inside a node as a Problem has it: who owns CPUs of which core and NUMA node (C18)."""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from placer.state.account import Account
+from placer.state.core_classes import core_classes
+from placer.state.owners import known_cpus, owners_of_cores
+from placer_models.affinity import AffinityLevel, AffinityTerm
+from placer_models.cluster import Instance, Node, RunningPod
+from placer_models.goals import Tier
+from placer_models.pod import PodSpec, pods_of
+from placer_models.problem import NodeState, Telling
+from placer_models.tasks import Beside, BesideTerm
+
+INSIDE = (AffinityLevel.NUMA, AffinityLevel.CORE)
+"""The levels inside a node."""
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """All that affinity looks at of a pod that owns CPUs.
+
+    Attributes:
+        terms: What it asks of others inside a node; of a running pod, what still counts.
+
+    """
+
+    namespace: str
+    labels: tuple[tuple[str, str], ...]
+    terms: tuple[AffinityTerm, ...]
+
+    def means(self, term: AffinityTerm, other: "Side") -> bool:
+        """Return whether a term of this side means the other."""
+        return self.namespace == other.namespace and term.means(other.labels, owns_cpus=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Sides:
+    """Who meets whom inside nodes.
+
+    Attributes:
+        of_shapes: One a shape; None where it is nothing to others.
+        running: Kinds of running pods -> their numbers.
+
+    """
+
+    of_shapes: tuple[Beside | None, ...] = ()
+    running: Mapping[Side, int] = field(default_factory=dict)
+
+    @property
+    def on_cores(self) -> bool:
+        """Whether it matters who is on which core."""
+        return any(AffinityLevel.CORE in beside.levels for beside in self.of_shapes if beside)
+
+
+def has_inside(instance: Instance) -> bool:
+    """Return whether any pod, waiting or running, asks for others inside a node."""
+    specs = {id(pod.spec): pod.spec for pod in pods_of(instance.gangs)}
+    specs |= {id(runner.pod.spec): runner.pod.spec for runner in instance.running}
+    return any(term.inside for spec in specs.values() for term in spec.affinity)
+
+
+def sides_of(accounts: Iterable[Account], asking: Sequence[tuple[PodSpec, str]]) -> Sides:
+    """Return who meets whom, of running pods and of shapes, each with its namespace."""
+    waiting = {
+        index: Side(namespace, spec.labels, tuple(t for t in spec.affinity if t.inside))
+        for index, (spec, namespace) in enumerate(asking)
+        if spec.qos.owns_cpus
+    }
+    running: dict[Side, int] = {}
+    for account in accounts:
+        for runner in account.beside:
+            running.setdefault(_running_side(runner), len(asking) + len(running))
+    everyone = [*waiting.items(), *((number, side) for side, number in running.items())]
+    found = tuple(
+        _beside(index, waiting, everyone) if index in waiting else None
+        for index in range(len(asking))
+    )
+    return Sides(found, running)
+
+
+def with_sides(
+    nodes: Sequence[NodeState],
+    originals: Sequence[Node],
+    accounts: Sequence[Account],
+    sides: Sides,
+    asked: Collection[Tier],
+    telling: Telling,
+) -> tuple[NodeState, ...]:
+    """Return the nodes with who owns CPUs of their cells and cores already."""
+    met = {
+        number for beside in sides.of_shapes if beside is not None for number in _looked_at(beside)
+    }
+
+    def said(numbers: Iterable[int]) -> tuple[int, ...]:
+        return tuple(sorted(met.intersection(numbers)))
+
+    found = []
+    for state, node, account in zip(nodes, originals, accounts, strict=True):
+        numbers = [sides.running[_running_side(runner)] for runner in account.beside]
+        on_cells: defaultdict[int | None, set[int]] = defaultdict(set)
+        for number, runner in zip(numbers, account.beside, strict=True):
+            for cpu in known_cpus(node, runner):
+                on_cells[node.machine.topology.cpu[cpu].numa_node].add(number)
+        cells = tuple(
+            replace(cell, sides=said(on_cells[cell.numa_node]))
+            if cell.numa_node is not None
+            else cell
+            for cell in state.cells
+        )
+        cores = state.cores
+        if telling is Telling.WHO:
+            on_cores = owners_of_cores(node, account.beside)
+            members = [m for _, m in core_classes(node, account, state.cells, asked, telling)]
+            cores = tuple(
+                replace(c, sides=said(numbers[i] for i in on_cores.get(some.key, ())))
+                for c, (some, *_) in zip(cores, members, strict=True)
+            )
+        same = cells == state.cells and cores == state.cores
+        found.append(state if same else replace(state, cells=cells, cores=cores))
+    return tuple(found)
+
+
+def _running_side(runner: RunningPod) -> Side:
+    spec = runner.pod.spec
+    terms = tuple(t for t in spec.affinity if t.inside and t.apart and t.required)
+    return Side(runner.pod.namespace, spec.labels, terms)
+
+
+def _beside(
+    index: int, waiting: Mapping[int, Side], everyone: Sequence[tuple[int, Side]]
+) -> Beside | None:
+    """Return what a shape is to others; None where that is nothing."""
+    mine = waiting[index]
+    off: dict[AffinityLevel, set[int]] = {level: set() for level in INSIDE}
+    rather_off: dict[AffinityLevel, set[int]] = {level: set() for level in INSIDE}
+    levels = set()
+    terms = []
+    for term in mine.terms:
+        matches = frozenset(number for number, other in everyone if mine.means(term, other))
+        runs = any(number not in waiting for number in matches)
+        terms.append(BesideTerm(term.level, matches, term.apart, term.required, runs))
+        levels.add(term.level)
+        if term.apart and term.required:
+            off[term.level] |= matches
+    for number, other in everyone:
+        for term in other.terms:
+            if other.means(term, mine):
+                levels.add(term.level)
+                if term.apart:
+                    (off if term.required else rather_off)[term.level].add(number)
+    if not levels:
+        return None
+    return Beside(
+        side=index,
+        terms=tuple(terms),
+        off=tuple(_said(off)),
+        rather_off=tuple(_said(rather_off)),
+        levels=tuple(level for level in INSIDE if level in levels),
+    )
+
+
+def _said(
+    places: Mapping[AffinityLevel, set[int]],
+) -> Iterator[tuple[AffinityLevel, frozenset[int]]]:
+    return ((level, frozenset(sides)) for level, sides in places.items() if sides)
+
+
+def _looked_at(beside: Beside) -> Iterator[int]:
+    """Yield the sides whose presence says something to a shape."""
+    for term in beside.terms:
+        yield from term.matches
+    for _, sides in (*beside.off, *beside.rather_off):
+        yield from sides
