@@ -12,6 +12,11 @@ from placer_models.cluster import Instance, Machine, Node
 from placer_models.cpsat.affinity import pods_come_together, pods_keep_apart
 from placer_models.cpsat.applied import a_pod_has_the_devices_of_its_strategies
 from placer_models.cpsat.batch import RULES, Rule
+from placer_models.cpsat.beside import (
+    a_pod_is_where_it_owns_cpus,
+    pods_come_together_inside_a_node,
+    pods_keep_apart_inside_a_node,
+)
 from placer_models.cpsat.burst import (
     a_burst_pod_has_a_pool_for_its_limit,
     owners_leave_running_bursts_their_limit,
@@ -65,7 +70,7 @@ from placer_models.cpsat.shares import (
 from placer_models.pod import Container, Gang, Pod, PodSpec, Resources
 from placer_models.policy import QosClass
 from placer_models.topology import Cpu, NumaNode, Topology
-from spices_affinity import affinity_instance
+from spices_affinity import affinity_instance, beside_instance
 from spices_burst import burst_instance
 from spices_exclusivity import apart_instance
 from spices_functions import function_instance
@@ -121,6 +126,9 @@ def lone(name: str, cpus: int, qos: QosClass = QosClass.LSR) -> Gang:
 WORLDS: dict[Rule, MakeWorld] = {
     pods_keep_apart: affinity_instance,
     pods_come_together: affinity_instance,
+    a_pod_is_where_it_owns_cpus: beside_instance,
+    pods_keep_apart_inside_a_node: beside_instance,
+    pods_come_together_inside_a_node: beside_instance,
     a_gang_gathers_where_it_must: network_instance,
     a_gang_spreads_where_it_must: network_instance,
     members_of_a_domain_come_in_multiples: network_instance,

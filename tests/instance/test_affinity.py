@@ -1,6 +1,7 @@
 """Affinity between pods in files: what it says, and what is refused."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,7 @@ import pytest
 
 from instance.held_to_schema import problems
 from placer.load import in_catalogue, load_instance
-from placer_models.affinity import AffinityTerm
+from placer_models.affinity import AffinityLevel, AffinityTerm
 from placer_models.cluster import Instance
 from placer_models.instance.schema import json_schema
 from placer_models.instance.writer import instance_to_yaml
@@ -42,6 +43,14 @@ def term(
             [term(True, app="db"), term(True, app="web")],
         ),
         (
+            "qos: LSR, requests: {cpu: 1}, affinity: {required: {matchLabels: {app: db}, "
+            "level: core}}, antiAffinity: {preferred: {matchLabels: {app: web}, level: numa}}",
+            [
+                replace(term(app="db"), level=AffinityLevel.CORE),
+                replace(term(True, PREFERRED, app="web"), level=AffinityLevel.NUMA),
+            ],
+        ),
+        (
             "antiAffinity: {preferred: {matchLabels: {app: db}}}, "
             "affinity: {preferred: {matchLabels: {app: a}}, required: {matchLabels: {app: b}}}",
             [term(app="b"), term(strength=PREFERRED, app="a"), term(True, PREFERRED, app="db")],
@@ -72,11 +81,17 @@ def test_a_pod_asks_for_others(
         ("affinity: {required: {matchLabels: {}}}", "matchLabels: is empty; give one or more"),
         (
             "affinity: {required: {matchLabels: {app: db}, level: numa}}",
-            "'numa' is not supported yet: pods are together or apart on their node",
+            "pods[0].affinity.required.level: the qos of this pod is BE; level numa needs CPUs of "
+            "its own: qos LSE or LSR, or level node",
+        ),
+        (
+            "requests: {cpu: 1}, antiAffinity: {preferred: [{matchLabels: {a: b}}, "
+            "{matchLabels: {app: db}, level: core}]}",
+            "pods[0].antiAffinity.preferred[1].level: the qos of this pod is LS; level core needs",
         ),
         (
             "affinity: {required: {matchLabels: {app: db}, level: rack}}",
-            "level: got 'rack'; expected 'node'",
+            "level: got 'rack'; expected 'node', 'numa' or 'core'",
         ),
         ("podAffinity: {}", "write 'affinity: {required: {matchLabels: ...}}'"),
     ],
@@ -85,7 +100,7 @@ def test_what_affinity_cannot_mean_is_refused(
     words: str, message: str, refusal: Callable[..., str]
 ) -> None:
     """
-    Every term has labels; levels inside a node come later.
+    Every term has labels, and who asks for others inside a node owns CPUs there.
     """
     assert message in refusal(pod(words))
 
@@ -95,6 +110,8 @@ def test_what_affinity_cannot_mean_is_refused(
     [
         ({"affinity": {"required": {"matchLabels": {"app": "db"}}}}, True),
         ({"antiAffinity": {"preferred": [{"matchLabels": {"app": "db"}, "level": "node"}]}}, True),
+        ({"affinity": {"required": {"matchLabels": {"app": "db"}, "level": "core"}}}, True),
+        ({"affinity": {"required": {"matchLabels": {"app": "db"}, "level": "rack"}}}, False),
         ({"affinity": {}}, False),
         ({"affinity": {"required": {"matchLabels": {}}}}, False),
         ({"affinity": {"required": {"level": "node"}}}, False),

@@ -2,6 +2,7 @@
 
 from judge.cases_affinity import AFFINITY_CASES
 from judge.cases_apart import APART_CASES
+from judge.cases_beside import BESIDE_CASES
 from judge.cases_burst import BURST_CASES
 from judge.cases_containers import CONTAINER_PART_CASES
 from judge.cases_cpus import CONTAINER_CASES, OWNED_CASES, POOL_CASES
@@ -20,6 +21,7 @@ from judge.cases_things import ALIGNMENT_CASES, DEVICE_CASES, MEMORY_CASES
 
 CASES = (
     *AFFINITY_CASES,
+    *BESIDE_CASES,
     *POD_CASES,
     *OWNED_CASES,
     *NODE_CPU_CASES,

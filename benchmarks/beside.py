@@ -1,0 +1,120 @@
+"""Pods that ask for others on their cores and NUMA nodes, on nodes that are half full.
+
+Nodes of 64 and 128 cores of two threads. Running pods own single threads and whole cores
+here and there; half of them are databases. Per size and word: the median seconds of a
+solve of one pod, and the ratio to the same pod without a word. Below that a batch of pairs
+on an empty node, each a producer and a consumer that has to be on its cores: seconds,
+pods placed, and how many tiers were proven, with and without the word.
+
+Run: python benchmarks/beside.py [ROUNDS]
+"""
+
+import random
+import statistics
+import sys
+import time
+
+from placer.search.options import Engine, SolveOptions
+from placer.search.solver import solve
+from placer_models.affinity import AffinityLevel, AffinityTerm
+from placer_models.cluster import Instance, Machine, Node, RunningPod
+from placer_models.placement import PartlyPlaced, Placed, PodPlacement
+from placer_models.pod import Container, Gang, Pod, PodSpec, Resources
+from placer_models.policy import BindPolicy, QosClass, Strength
+from placer_models.topology import Cpu, NumaNode, Topology
+
+SIZES = ((64, 2), (128, 8))
+"""Cores and NUMA nodes."""
+
+DB = (("app", "db"),)
+PREFERRED = Strength.PREFERRED
+
+WORDS: dict[str, tuple[AffinityTerm, ...]] = {
+    "nothing": (),
+    "apart, numa": (AffinityTerm(DB, True, PREFERRED, AffinityLevel.NUMA),),
+    "apart, core": (AffinityTerm(DB, True, level=AffinityLevel.CORE),),
+    "together, numa": (AffinityTerm(DB, level=AffinityLevel.NUMA),),
+    "together, core": (AffinityTerm(DB, False, PREFERRED, AffinityLevel.CORE),),
+}
+PAIRS = 8
+
+
+def node(cores: int, numa_nodes: int) -> Node:
+    cpus = tuple(
+        Cpu(i, core=i // 2, package=0, numa_node=i * numa_nodes // (2 * cores))
+        for i in range(2 * cores)
+    )
+    numas = tuple(NumaNode(n, 0) for n in range(numa_nodes))
+    return Node("n", Machine(f"{cores}", "", Topology("x86_64", cpus, numas)))
+
+
+def pod(name: str, cpus: int, app: str, *terms: AffinityTerm) -> Pod:
+    containers = (Container("main", Resources(1000 * cpus)),)
+    bind = BindPolicy.SPREAD_BY_PCPUS
+    spec = PodSpec(containers, QosClass.LSR, bind, labels=(("app", app),), affinity=terms)
+    return Pod(name, "default", spec)
+
+
+def lone(one: Pod) -> Gang:
+    return Gang(one.name, one.namespace, (one,), 1, lone=True)
+
+
+def half_full(cores: int, numa_nodes: int, rng: random.Random) -> tuple[Node, list[RunningPod]]:
+    on = node(cores, numa_nodes)
+    free = list(range(2 * cores))
+    running = []
+    while len(free) > cores:
+        count = rng.choice((1, 2, 4))
+        first = rng.randrange(len(free) - count)
+        cpus, free[first : first + count] = free[first : first + count], []
+        one = pod(f"r{len(running)}", count, rng.choice(("db", "web")))
+        place = PodPlacement(one.name, "default", None, "n", frozenset(cpus))
+        running.append(RunningPod(one, place))
+    return on, running
+
+
+def timed(instance: Instance, limit_s: float = 60.0) -> tuple[float, str]:
+    """Return the seconds of a solve, pods placed, and how many of its tiers were proven."""
+    began = time.perf_counter()
+    options = SolveOptions(engine=Engine.EXACT, workers=1, seed=1, time_limit_s=limit_s)
+    answer = solve(instance, options)
+    took_s = time.perf_counter() - began
+    if not isinstance(answer, Placed | PartlyPlaced):
+        return took_s, type(answer).__name__
+    proven = f"{sum(tier.proven for tier in answer.tiers)} of {len(answer.tiers)} tiers"
+    return took_s, f"{len(answer.placement.pods)} placed, {proven}"
+
+
+def one_pod(rounds: int) -> None:
+    print("cores  word            median s  ratio")
+    for cores, numa_nodes in SIZES:
+        plain_s = 0.0
+        for word, terms in WORDS.items():
+            took = []
+            for seed in range(rounds):
+                on, running = half_full(cores, numa_nodes, random.Random(seed))
+                new = lone(pod("new", 5, "new", *terms))
+                took.append(timed(Instance((on,), (new,), running=tuple(running)))[0])
+            median_s = statistics.median(took)
+            plain_s = plain_s or median_s
+            print(f"{cores:5}  {word:14}  {median_s:8.3f}  {median_s / plain_s:5.2f}")
+
+
+def pairs() -> None:
+    print(f"\n{PAIRS} pairs of pods of 4 CPUs at once, within 60 s")
+    print("cores  word                 s  answer")
+    for cores, numa_nodes in SIZES:
+        for word in ("nothing", "together, numa", "together, core"):
+            gangs = []
+            for i in range(PAIRS):
+                wish = (("app", f"source-{i}"),)
+                terms = tuple(AffinityTerm(wish, level=term.level) for term in WORDS[word])
+                gangs.append(lone(pod(f"source-{i}", 4, f"source-{i}")))
+                gangs.append(lone(pod(f"sink-{i}", 4, f"sink-{i}", *terms)))
+            took_s, said = timed(Instance((node(cores, numa_nodes),), tuple(gangs)))
+            print(f"{cores:5}  {word:14}  {took_s:8.3f}  {said}")
+
+
+if __name__ == "__main__":
+    one_pod(int(sys.argv[1]) if len(sys.argv) > 1 else 10)
+    pairs()
