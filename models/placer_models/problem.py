@@ -5,7 +5,6 @@ Names, ids and units stay outside: `placer.state` builds a Problem from an insta
 """
 
 from dataclasses import dataclass, field
-from enum import IntEnum
 
 from placer_models.burst import Burst
 from placer_models.container_fit import ContainerFit
@@ -22,26 +21,7 @@ from placer_models.policy import (
 )
 from placer_models.shares import ShareNeed, ShareTake, Slot
 from placer_models.tasks import NO_AFFINITIES, Affinities, Beside, GangTask
-
-
-class Telling(IntEnum):
-    """How finely the cores of a node are told apart, for who shares them (C9)."""
-
-    ALIKE = 0
-    """Who shares a core matters to nobody that waits."""
-
-    HELD = 1
-    """Cores that running pods keep are told from others: one pod that waits minds."""
-
-    PAIRS = 2
-    """Several pods mind: wide cores are classes of their own. Of cores with two threads
-    counts say all, for whoever meets somebody there has one of the two."""
-
-    EACH = 3
-    """All cores with more than one free thread are classes of their own."""
-
-    WHO = 4
-    """So they are, and others are told apart by who runs on them (C18)."""
+from placer_models.telling import Telling
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,8 @@ from placer_models.device import GPU
 from placer_models.placement import DeviceGrant, Placement, PodPlacement
 from placer_models.pod import Gang, Pod
 from placer_models.policy import BindPolicy, QosClass
-from placer_models.problem import Choice, NodeState, Problem, Telling
+from placer_models.problem import Choice, NodeState, Problem
+from placer_models.telling import Telling
 
 VISIBLE_GPUS = "NVIDIA_VISIBLE_DEVICES"
 """Environment variable that names the GPUs a container may see."""

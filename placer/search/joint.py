@@ -26,7 +26,8 @@ from placer_models.cpsat.limits import modelled_tiers
 from placer_models.cpsat.units import units_of
 from placer_models.goals import OPENED, USABLE
 from placer_models.placement import Placement
-from placer_models.problem import Problem, Telling
+from placer_models.problem import Problem
+from placer_models.telling import Telling
 
 MOST_SEATS = 4_000
 """(unit, node) pairs up to which the tiers before the links are one model."""

@@ -16,7 +16,8 @@ from placer.state.account import Account
 from placer.state.batch import build_problem
 from placer_models.cluster import Instance
 from placer_models.placement import Answer, GaveUp, Infeasible, PartlyPlaced, Placed, TierValue
-from placer_models.problem import Problem, Telling
+from placer_models.problem import Problem
+from placer_models.telling import Telling
 
 ENDING = 3
 """Times of realising and judging once, that the end of a search takes."""

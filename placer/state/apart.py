@@ -6,7 +6,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from placer_models.cluster import Node, RunningPod
 from placer_models.cpuset import CpuSet
 from placer_models.policy import ExclusivePolicy, Strength
-from placer_models.problem import Shape, Telling
+from placer_models.problem import Shape
+from placer_models.telling import Telling
 
 Held = Mapping[int, Strength]
 """Core, or NUMA node -> how strongly it is kept; what nobody keeps is missing."""

@@ -38,9 +38,9 @@ from placer_models.problem import (
     Fit,
     Problem,
     Shape,
-    Telling,
 )
 from placer_models.tasks import NO_AFFINITIES, Beside, GangTask
+from placer_models.telling import Telling
 from placer_models.wishes import asked_tiers
 
 

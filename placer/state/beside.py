@@ -11,8 +11,9 @@ from placer_models.affinity import AffinityLevel, AffinityTerm
 from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.goals import Tier
 from placer_models.pod import PodSpec, pods_of
-from placer_models.problem import NodeState, Telling
+from placer_models.problem import NodeState
 from placer_models.tasks import Beside, BesideTerm
+from placer_models.telling import Telling
 
 INSIDE = (AffinityLevel.NUMA, AffinityLevel.CORE)
 """The levels inside a node."""

@@ -9,7 +9,8 @@ from placer.state.owners import owners_of_cores
 from placer_models.cluster import Node
 from placer_models.goals import CACHES, PACKAGES, Tier
 from placer_models.policy import CoreKind, Strength
-from placer_models.problem import Cell, CoreClass, Telling
+from placer_models.problem import Cell, CoreClass
+from placer_models.telling import Telling
 
 _HELD = (None, Strength.PREFERRED, Strength.REQUIRED)
 """What a core may be held by, in the order of classes."""

@@ -16,7 +16,7 @@ from placer_models.cluster import Instance, Machine, Node, RunningPod
 from placer_models.goals import AFFINITY
 from placer_models.placement import Answer, PartlyPlaced, Placed, PodPlacement
 from placer_models.pod import Gang, Pod
-from placer_models.problem import Telling
+from placer_models.telling import Telling
 from placer_models.topology import Cpu, NumaNode, Topology
 from plain_enumeration import best_vector_plainly
 from spices_affinity import beside_instance

@@ -7,7 +7,8 @@ from ortools.sat.python.cp_model import CpModel, IntVar
 
 from placer_models.cpsat.expression import Expression
 from placer_models.policy import ExclusivePolicy
-from placer_models.problem import CoreClass, NodeState, Problem, Shape, Telling
+from placer_models.problem import CoreClass, NodeState, Problem, Shape
+from placer_models.telling import Telling
 
 
 @dataclass(frozen=True, slots=True)
