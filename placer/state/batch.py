@@ -34,11 +34,7 @@ from placer_models.policy import (
     GatherLevel,
     QosClass,
 )
-from placer_models.problem import (
-    Fit,
-    Problem,
-    Shape,
-)
+from placer_models.problem import Fit, Problem, Shape
 from placer_models.tasks import NO_AFFINITIES, Beside, GangTask
 from placer_models.telling import Telling
 from placer_models.wishes import asked_tiers

@@ -14,8 +14,9 @@ from placer.state.strategies import cell_strategy_of
 from placer_models.cluster import Node
 from placer_models.goals import NUMA_STRATEGY, Tier
 from placer_models.links import counts_of
-from placer_models.problem import Cell, DeviceBank, NodeState, Telling
+from placer_models.problem import Cell, DeviceBank, NodeState
 from placer_models.shares import Slot
+from placer_models.telling import Telling
 
 
 class LookedAt(NamedTuple):
