@@ -9,6 +9,7 @@ import random
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, field, replace
 
+from placer.judge.breaches import breaches
 from placer.judge.measure import Vector, better, measure
 from placer.realise.pools import with_pools
 from placer.realise.realiser import Unrealisable, realise
@@ -210,7 +211,11 @@ class Neighbourhoods:
         moved = {pod.key for gang in part.gangs for pod in gang.pods}
         kept = [place for place in self.placement.pods if place.key not in moved]
         whole = Placement((*kept, *after.pods))
-        if {place.key for place in start.pods} == {place.key for place in after.pods}:
+        same_pods = {place.key for place in start.pods} == {place.key for place in after.pods}
+        # Pods that stay, as if they ran, may count on one that moved, or long for it.
+        if self._affine and breaches(self.instance, whole):
+            return False
+        if same_pods and not self._affine:
             gains = {
                 tier.name: new - old
                 for (tier, old), (_, new) in zip(before, measure(part, after), strict=True)
@@ -220,7 +225,7 @@ class Neighbourhoods:
                 for tier, value in zip(self.tiers, self.values, strict=True)
             ]
         else:
-            # Other pods run now, and what the best links are for them is seen only on
+            # Where other pods run now, what the best links are for them is seen only on
             # all nodes, so the part's own measure does not do.
             worth = measure(self.instance, whole)
             if not better(worth, tuple(zip(self.tiers, self.values, strict=True))):

@@ -1,23 +1,40 @@
 """Pods that care who is beside them, where a search goes part by part, and one by one."""
 
 from dataclasses import replace
+from random import Random
 
 import pytest
 
-from judge.cases_affinity import ALOOF, DB, FIRST, NODES, OTHER_DB, SECOND, SHY, WEB, app, on
-from judge.hand import node, world
+from judge.cases_affinity import (
+    ALOOF,
+    DB,
+    FIRST,
+    NODES,
+    OTHER_DB,
+    SECOND,
+    SHY,
+    WEB,
+    WITH_DB,
+    app,
+    on,
+)
+from judge.hand import gang, node, placed, world
 from placer.judge.breaches import breaches
 from placer.judge.measure import better, measure
 from placer.scheduler import Scheduler
 from placer.scheduling.words import Batch, Decision, Refusal, lone_gang
 from placer.search import joint, neighbourhoods
 from placer.search.beyond import lonely_nodes, witnesses_of
+from placer.search.budget import Budget
+from placer.search.neighbourhoods import Neighbourhoods
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer_models.affinity import AffinityTerm
 from placer_models.cluster import Instance, RunningPod
+from placer_models.network import Grouping, LevelRule
 from placer_models.placement import GaveUp, Infeasible, Placement
 from placer_models.pod import Pod
+from placer_models.policy import Strength
 from spices_affinity import affinity_instance
 
 
@@ -57,6 +74,43 @@ def test_a_part_knows_what_is_beyond_it() -> None:
     assert [w.pod.key for w in witnesses_of([other], {"n"}, gangs)] == [DB.key]
     assert witnesses_of([other], {"m"}, gangs) == []
     assert witnesses_of([other], {"n"}, [lone_gang(WEB)]) == []
+
+
+def test_a_pod_that_stays_in_a_part_keeps_its_company() -> None:
+    """
+    A member of a gang that spreads beyond the part runs there as others do; whom it needs
+    would rather be on the other node, and no wish is worth that.
+    """
+    spread = LevelRule("rack", Grouping.SPREAD, count=1)
+    racks = [replace(node(name), domains=(("rack", name),)) for name in ("n", "m", "far")]
+    needy = app("needy", "web", WITH_DB)
+    longing = app("db", "db", replace(AffinityTerm((("app", "old"),)), strength=Strength.PREFERRED))
+    instance = world(
+        gang("g", needy, app("beyond", "web"), levels=[spread]),
+        longing,
+        nodes=racks,
+        running=[(app("old", "old"), on("old", "m"))],
+    )
+    start = placed(
+        replace(on("needy", "n"), gang="g"),
+        replace(on("beyond", "far"), gang="g"),
+        on("db", "n"),
+    )
+    worth = measure(instance, start)
+    search = Neighbourhoods(
+        instance,
+        start,
+        [tier for tier, _ in worth],
+        [value for _, value in worth],
+        [None] * len(worth),
+        Budget(SolveOptions(workers=1, seed=1)),
+        Random(1),
+        size=3,
+    )
+    for names in ({"n", "m"}, {"n", "m", "far"}):
+        search._try(names, [])  # noqa: SLF001  # the part that matters, not one by chance
+
+        assert breaches(instance, search.placement) == ()
 
 
 @pytest.mark.parametrize("engine", [Engine.GREEDY, Engine.EXACT])
