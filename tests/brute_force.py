@@ -5,7 +5,8 @@ it is worth is asked of the judge alone. Three shortcuts, each plainly exact:
 
 * Which pods are placed decides the first tiers, so those choices are tried best first.
 * Given who is on which node, no rule and no tier couples two nodes, and tiers are sums:
-  the best inside of each node, together, is the best.
+  the best inside of each node, together, is the best. (That holds for moves of running pods,
+  too: on each node as few as can be is best in its tier, and for the budget.)
 * Cores are told apart only by NUMA node, online threads, free threads, and the pods on
   them that keep apart from others, or that others want there or not.
 
@@ -19,7 +20,7 @@ from itertools import pairwise, product, takewhile
 
 from insides import BETWEEN_NODES, Insides, broken
 from leaves import Stay
-from placer.judge.breaches import breaches
+from placer.judge.breaches import breaches, laid_out
 from placer.judge.measure import Vector, better, measure
 from placer_models.cluster import Instance
 from placer_models.placement import Placement
@@ -49,12 +50,13 @@ def best_vector(instance: Instance) -> tuple[int, ...]:
 
 
 def best_placement(instance: Instance, most_leaves: int = MOST_LEAVES) -> Best:
-    """Return a best placement of the instance.
+    """Return a best placement of the instance, with running pods that may move in it.
 
     Raises:
         TooManyLeavesError: There are more than ``most_leaves`` leaves.
 
     """
+    instance, _ = laid_out(instance, Placement())
     insides = Insides(instance, most_leaves)
     best: tuple[Vector, Placement] | None = None
     for stays, placed in _assignments(instance):
@@ -70,6 +72,8 @@ def best_placement(instance: Instance, most_leaves: int = MOST_LEAVES) -> Best:
         if None in found:
             continue
         placement = Placement(tuple(place for inside in found if inside for place in inside))
+        if broken(instance, placement, ["moves"]):
+            continue  # it moves too many
         vector = measure(instance, placement)
         if best is None or better(vector, best[0]):
             assert not breaches(instance, placement), "each node is well, and all together not"
@@ -82,6 +86,7 @@ def _assignments(instance: Instance) -> list[tuple[tuple[Stay, ...], Vector]]:
     """Return who goes to which node, best tiers ``placed`` first, with their values."""
     wanting = [(gang, pod) for gang in instance.gangs for pod in gang.pods]
     elsewhere = len(instance.nodes)
+    at_home = {home.key for home in instance.homes}
     found: list[tuple[tuple[Stay, ...], Vector]] = []
     for ranks in product(range(elsewhere + 1), repeat=len(wanting)):
         # Equal members of a gang are interchangeable: one order of them is enough.
@@ -95,8 +100,11 @@ def _assignments(instance: Instance) -> list[tuple[tuple[Stay, ...], Vector]]:
             for (gang, pod), rank in zip(wanting, ranks, strict=True)
             if rank < elsewhere
         )
+        if not at_home <= {stay.pod.key for stay in stays}:
+            continue
         skeleton = Placement(tuple(stay.place({}, stay.cpus) for stay in stays))
-        if not broken(instance, skeleton, ("cordon", "node-selector", "domain", *BETWEEN_NODES)):
+        rules = [rule for rule in BETWEEN_NODES if rule != "moves"]
+        if not broken(instance, skeleton, ("cordon", "node-selector", "domain", *rules)):
             found.append((stays, _placed_tiers(measure(instance, skeleton))))
 
     def compare(a: tuple[object, Vector], b: tuple[object, Vector]) -> int:

@@ -12,6 +12,7 @@ from leaves import (
     TooManyLeavesError,
     burst_homes,
     device_counts,
+    held_at,
     needs_of,
     pour_all,
     room_left,
@@ -37,7 +38,15 @@ Mask = frozenset[int]
 Minding = Mapping[int, tuple[str, str]]
 """CPU -> the pod that owns it, if it minds, or others do, who else is on its cores."""
 
-BETWEEN_NODES = ("gang-minimum", "gang-group", "gather", "spread", "multiples", "affinity")
+BETWEEN_NODES = (
+    "gang-minimum",
+    "gang-group",
+    "gather",
+    "spread",
+    "multiples",
+    "affinity",
+    "moves",
+)
 """The rules that look at more than one node."""
 
 INSIDE = tuple(name for name in RULES if name not in BETWEEN_NODES)
@@ -131,17 +140,19 @@ class Insides:
         free_cpus = node.machine.topology.online - node.reserved_cpus - owned
         free = [DeviceGrant(d.type, d.minor, d.id) for d in devices if node.is_healthy(d)]
         best: tuple[Vector, tuple[PodPlacement, ...]] | None = None
-        for stays in self._leaves(guests, free_cpus, free, shared, self._minding(runners)):
+        for stays, at_home in self._with_homes(
+            guests, free_cpus, free, shared, self._minding(runners)
+        ):
             self.leaves += 1
             if self.leaves > self.most_leaves:
                 raise TooManyLeavesError(f"{self.instance.name}: over {self.most_leaves} leaves")
             if any(map(is_by_container, stays)):
-                parted = self._parted(node, stays)
+                parted = self._parted(node, stays, at_home)
                 if parted is None:
                     continue
                 stays, memory = parted
             else:
-                memory = self._split(node, stays)
+                memory = self._split(node, stays, at_home)
             if memory is None:
                 continue
             places = settled(self.instance, stays, memory)
@@ -155,6 +166,48 @@ class Insides:
             if not broken(self.instance, Placement(places), INSIDE):
                 best = vector, places
         return best[1] if best else None
+
+    def _with_homes(
+        self,
+        guests: Sequence[Stay],
+        cpus: CpuSet,
+        grants: Sequence[DeviceGrant],
+        shared: Set[tuple[str, int]],
+        minding: Minding,
+    ) -> Iterator[tuple[tuple[Stay, ...], Mapping[int, Held]]]:
+        """Yield the leaves for each choice of who stays at home, with the homes' memory."""
+        homes = {home.key: home for home in self.instance.homes if home.node == guests[0].node.name}
+        mine = [i for i, guest in enumerate(guests) if guest.pod.key in homes]
+        for chosen in chain.from_iterable(combinations(mine, n) for n in range(len(mine) + 1)):
+            fixed = {}
+            free, left, parts, minded = cpus, list(grants), set(shared), dict(minding)
+            for i in chosen:
+                guest, home = guests[i], homes[guests[i].pod.key]
+                owns = guest.pod.spec.qos.owns_cpus
+                fixed[i] = replace(
+                    guest, cpus=home.cpuset if owns else frozenset(), grants=home.devices
+                )
+                minds = owns and self._minds(guest.pod)
+                minded |= dict.fromkeys(home.cpuset if minds else (), guest.pod.key)
+                free -= home.cpuset if owns else frozenset()
+                parts |= {(g.type, g.minor) for g in home.devices if g.share}
+                whole = [g for g in home.devices if not g.share]
+                left = [
+                    g
+                    for g in left
+                    if (g.type, g.minor) not in {(h.type, h.minor) for h in whole}
+                    and not any(overlap(guest.node, g, h) for h in whole)
+                ]
+            if not all(map(self._is_well_alone, fixed.values())):
+                continue
+            others = [guest for i, guest in enumerate(guests) if i not in fixed]
+            memory = {i: held_at(homes[guests[i].pod.key]) for i in chosen}
+            for stays in self._leaves(others, free, left, parts, minded):
+                rest = iter(stays)
+                yield (
+                    tuple(fixed[i] if i in fixed else next(rest) for i in range(len(guests))),
+                    memory,
+                )
 
     def _leaves(
         self,
@@ -221,35 +274,48 @@ class Insides:
             self.alone[stay.key] = not broken(self.instance, placement, rules)
         return self.alone[stay.key]
 
-    def _split(self, node: Node, stays: Sequence[Stay]) -> tuple[Held, ...] | None:
+    def _split(
+        self, node: Node, stays: Sequence[Stay], at_home: Mapping[int, Held]
+    ) -> tuple[Held, ...] | None:
         """Return each pod's memory and pages, worth most in tier ``alignment``; None: too little.
 
         Memory decides nothing else. So masks are tried by that tier's value, lowest
         first, until one lets all pods be served.
         """
-        options = [self._masks(stay) for stay in stays]
-        key = (node.name, tuple(s.pod.key for s in stays), tuple(tuple(o) for o in options))
+        options = [
+            [(0, frozenset())] if i in at_home else self._masks(stay)
+            for i, stay in enumerate(stays)
+        ]
+        key = (
+            node.name,
+            tuple(s.pod.key for s in stays),
+            tuple(at_home),
+            tuple(tuple(o) for o in options),
+        )
         if key not in self.splits:
             self.splits[key] = None
             for choice in sorted(product(*options), key=lambda c: sum(cost for cost, _ in c)):
-                poured = pour_all(self.instance, node, stays, [mask for _, mask in choice])
+                masks = [mask for _, mask in choice]
+                poured = pour_all(self.instance, node, stays, masks, at_home)
                 if poured is not None:
                     self.splits[key] = tuple(poured)
                     break
         return self.splits[key]
 
     def _parted(
-        self, node: Node, stays: Sequence[Stay]
+        self, node: Node, stays: Sequence[Stay], at_home: Mapping[int, Held]
     ) -> tuple[tuple[Stay, ...], tuple[Held, ...]] | None:
         """Return pods and their memory where containers are aligned each for itself.
 
         What such a pod holds is tried in every way, cheapest first.
         """
         options: list[list[tuple[int, Mask, Held | None, OwnParts | None]]] = [
-            self._own(stay)
+            [(0, frozenset(), at_home[i], None)]
+            if i in at_home
+            else self._own(stay)
             if is_by_container(stay)
             else [(cost, mask, None, None) for cost, mask in self._masks(stay)]
-            for stay in stays
+            for i, stay in enumerate(stays)
         ]
         for choice in sorted(product(*options), key=lambda c: sum(option[0] for option in c)):
             fixed = {i: held for i, (_, _, held, _) in enumerate(choice) if held is not None}

@@ -100,6 +100,14 @@ def device_counts(spec: PodSpec, asked: DeviceRequest, node: Node) -> range:
             return range(1, spec.requests.count_of(first) + 1)
 
 
+def held_at(home: PodPlacement) -> Held:
+    """Return the memory and hugepages of a pod that stays."""
+    held: dict[int, dict[int, int]] = {MEMORY: dict(home.memory_bytes)}
+    for numa_node, size, count in home.hugepages:
+        held.setdefault(size, {})[numa_node] = count
+    return held
+
+
 def needs_of(pod: Pod) -> dict[int, int]:
     """Return what the pod needs of memory and of each size of hugepages; no zeros."""
     requests = pod.spec.requests

@@ -11,6 +11,7 @@ from spices_extended import with_extended
 from spices_functions import spice_functions
 from spices_joint import spice_joint
 from spices_mig import mig_spice
+from spices_moves import spice_moves
 from spices_network import with_levels
 from spices_node_cpus import spice_kinds, spice_localities, spice_node_binds, spice_strategies
 from spices_numa import numa_spice
@@ -42,6 +43,7 @@ SPICES: tuple[Spice, ...] = (
     spice_burst,
     spice_device_strategies,
     with_company_inside,
+    spice_moves,
 )
 """One a family."""
 

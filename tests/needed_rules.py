@@ -5,7 +5,7 @@ from functools import partial
 
 import pytest
 
-from placer.judge.breaches import breaches
+from placer.judge.breaches import breaches, laid_out
 from placer.judge.measure import measure
 from placer.realise.realiser import Unrealisable, realise
 from placer.search import exact
@@ -14,6 +14,7 @@ from placer.search.cp import SolverError
 from placer.search.exact import limits_of, search_exactly
 from placer.search.options import SolveOptions
 from placer.state.batch import accounts_of, build_problem
+from placer.state.recount import recount
 from placer_models.cluster import Instance
 from placer_models.cpsat.batch import RULES, Rule, build_batch_model
 from placer_models.placement import Placement
@@ -37,11 +38,13 @@ def is_needed(rule: Rule, worlds: Iterable[Instance]) -> bool:
 
 def claimed(instance: Instance) -> tuple[tuple[int, ...], bool]:
     """Return the tier values that the search claims, and whether the judge agrees."""
+    instance, settled = laid_out(instance, Placement())
     accounts = accounts_of(instance)
     problem = build_problem(instance, accounts)
-    start = [value for _, value in measure(instance, Placement())]
+    start = [value for _, value in measure(instance, settled)]
+    choices = recount(instance, accounts, problem, settled)
     budget = Budget(SolveOptions(workers=1, time_limit_s=60))
-    found = search_exactly(problem, {}, start, budget, str, limits_of(problem))
-    placement = realise(instance, accounts, problem, found.choices or {})
+    found = search_exactly(problem, choices, start, budget, str, limits_of(problem))
+    placement = realise(instance, accounts, problem, found.choices or choices)
     right = not isinstance(placement, Unrealisable) and not breaches(instance, placement)
     return found.values, right

@@ -71,6 +71,8 @@ class Node:
         offered: It is not there yet: the first pod that comes to it opens it.
         mig: GPUs in MIG mode, which are given out in instances only.
         scope: What the alignment policy aligns together; None: not set.
+        homes: What running pods that may move hold here (CPUs only where they own them): a
+            solver tells it from all that is like it.
 
     """
 
@@ -92,6 +94,7 @@ class Node:
     mig: Modes = ()
     scope: AlignmentScope | None = None
     domains: tuple[tuple[str, str], ...] = ()
+    homes: tuple[PodPlacement, ...] = ()
 
     @property
     def devices(self) -> tuple[Device, ...]:
@@ -148,10 +151,16 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class RunningPod:
-    """A pod that holds its place already, and keeps it (G5)."""
+    """A pod that holds its place already (G5).
+
+    Attributes:
+        movable: It may get another place, where the instance has a budget of moves.
+
+    """
 
     pod: Pod
     placement: PodPlacement
+    movable: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +173,9 @@ class Instance:
             (``lone``). Keys of gangs and of pods are unique.
         groups: Gang groups; each names gangs of this instance.
         running: Pods in place; their keys differ from those that wait.
+        move_budget: So many running pods may move at most (G5).
+        homes: Where pods among those that wait run now. Files have none: it is how the
+            running pods that may move become part of the question (`placer_models.moves`).
 
     """
 
@@ -172,3 +184,5 @@ class Instance:
     groups: tuple[GangGroup, ...] = ()
     running: tuple[RunningPod, ...] = ()
     name: str = ""
+    move_budget: int = 0
+    homes: tuple[PodPlacement, ...] = ()

@@ -47,6 +47,9 @@ USABLE_SET_SIZES = (1, 2, 4, 8)
 OPENED = Tier("opened", "new nodes opened", Sense.MINIMISE)
 """Offered nodes that pods come to: who has to be bought or started (F27)."""
 
+MOVES = Tier("moves", "running pods moved", Sense.MINIMISE)
+"""Running pods that get another place, where there is a budget for that (G5)."""
+
 SHARED_CORES = Tier("exclusivity.cores", "shared cores", Sense.MINIMISE)
 """Over cores: new pods on it that count as PCPULevel, less one if no running pod on it
 does (C9). Where the policy is required the pod is alone, so it is the wishes that count."""
@@ -133,6 +136,7 @@ ALWAYS = (ALIGNMENT, BIND, POD_PAIR_MINIMUM, POD_PAIR_SUM, GANG_PAIR_SUM, USABLE
 
 _AFTER_PLACED = (
     OPENED,
+    MOVES,
     SHARED_CORES,
     SHARED_NUMA_NODES,
     AFFINITY,

@@ -1,9 +1,9 @@
 """What a solver sees: one batch, all in integers, counts instead of ids.
 
-Names, ids and units stay outside: `placer.state` builds a Problem from an instance,
-`placer.realise` turns the counts of an answer back into CPU ids and device minors.
+`placer.state` builds a Problem from an instance, `placer.realise` turns counts back into ids.
 """
 
+from collections import Counter
 from dataclasses import dataclass, field
 
 from placer_models.burst import Burst
@@ -283,8 +283,7 @@ class Fit:
 class Problem:
     """A batch of gangs and the nodes that could host them.
 
-    Extended resources that no pod of the batch asks for are left out; amounts of the
-    others are in units that divide them exactly, one unit a resource.
+    Extended resources are those that the batch asks for, in units that divide them exactly.
 
     Attributes:
         pods: The shape index of every pod, gang by gang in the instance's order.
@@ -298,6 +297,8 @@ class Problem:
         page_sizes: Sizes in bytes of the hugepages that pods ask for, ascending.
         most_extended: The most that any node has left of each extended resource.
         telling: How finely the nodes' core classes tell cores apart.
+        homes: (pod, where it runs now; None: on a node beyond) of running pods that may
+            move, who get a place in any case; so many as the move_budget another one.
 
     """
 
@@ -314,6 +315,8 @@ class Problem:
     page_sizes: tuple[int, ...] = ()
     most_extended: tuple[int, ...] = ()
     telling: Telling = Telling.ALIKE
+    homes: tuple[tuple[int, "Choice | None"], ...] = ()
+    move_budget: int = 0
 
     @property
     def tiers(self) -> tuple[Tier, ...]:
@@ -358,11 +361,11 @@ class Choice:
         cores: One a core class of the node.
         memory: Units from each cell of the node; None: it may come from anywhere.
         devices: For each bank of the node, whole devices from each twin class.
-        pages: For each page size, hugepages from each cell; empty where the pod asks
-            for none, or where they may come from anywhere as its memory may.
+        pages: For each page size, hugepages from each cell; empty where there are none, or
+            where they may come from anywhere as its memory may.
         shares: Shares of devices, ascending.
-        containers: For each container of the fit and each of its goods, how much from
-            each cell, and last from no cell, as some devices are.
+        containers: For each container of the fit, of each good how much from each cell, and
+            last from no cell.
         pool_cells: Under ConstrainedBurst, the cells in whose shared pool the pod runs.
 
     """
@@ -378,11 +381,8 @@ class Choice:
 
     def touched(self, bank: int) -> tuple[int, ...]:
         """Return the devices of each twin class of a bank, whole ones and shares."""
-        counts = list(self.devices[bank])
-        for take in self.shares:
-            if take.bank == bank:
-                counts[take.twin] += 1
-        return tuple(counts)
+        shared = Counter(take.twin for take in self.shares if take.bank == bank)
+        return tuple(count + shared[twin] for twin, count in enumerate(self.devices[bank]))
 
 
 Choices = dict[int, Choice]

@@ -9,6 +9,7 @@ from placer_models.goals import (
     CACHES,
     GATHERING,
     JOINT,
+    MOVES,
     NUMA_STRATEGY,
     OPENED,
     PACKAGES,
@@ -30,6 +31,8 @@ def asked_tiers(instance: Instance) -> tuple[Tier, ...]:
     asked = [*_exclusivity(specs), *_localities(instance, specs)]
     if any(node.offered for node in instance.nodes):
         asked.append(OPENED)
+    if instance.move_budget:
+        asked.append(MOVES)
     if any(spec.qos.owns_cpus for spec in specs) and any(n.numa_strategy for n in instance.nodes):
         asked.append(NUMA_STRATEGY)
     if any(map(_would_like_to_be_joint, specs)):

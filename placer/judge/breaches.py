@@ -22,6 +22,7 @@ from placer.judge.joint import joint
 from placer.judge.levels import domain, multiples, spread
 from placer.judge.memory import memory
 from placer.judge.mig import mig
+from placer.judge.moving import at_home, moves, unsettled
 from placer.judge.node_cpus import arm_cpu_policy, node_cpu_bind
 from placer.judge.partitions import device_scope, partition
 from placer.judge.pods import cordon, known, node_selector
@@ -72,6 +73,7 @@ RULES: Mapping[str, Rule] = {
     "gather": gather,
     "spread": spread,
     "multiples": multiples,
+    "moves": moves,
 }
 
 
@@ -105,6 +107,23 @@ def breaches(
         sites: As `scene.sites_of` returns them, where they are known.
 
     """
+    asked, laid = laid_out(instance, placement)
+    return _broken(asked, laid, sites if asked is instance else None)
+
+
+def laid_out(instance: Instance, placement: Placement) -> tuple[Instance, Placement]:
+    """Return the question in which running pods that may move are asked for, and its answer.
+
+    Both as they are where no running pod may move, or where that has been done already
+    (`placer_models.moves`).
+    """
+    asked = unsettled(instance, lambda *trial: [breach.subject for breach in _broken(*trial)])
+    return (instance, placement) if asked is instance else (asked, at_home(asked, placement))
+
+
+def _broken(
+    instance: Instance, placement: Placement, sites: Mapping[str, Site] | None = None
+) -> tuple[Breach, ...]:
     scene = scene_of(instance, placement, sites)
     return tuple(
         Breach(name, finding.subject, finding.message)

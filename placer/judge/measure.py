@@ -6,10 +6,12 @@ from placer.judge.affinity import wishes_not_met
 from placer.judge.align_tier import cells_beyond_fewest
 from placer.judge.apart import shared_cores, shared_numa_nodes
 from placer.judge.bind_tier import cpus_against_policy
+from placer.judge.breaches import laid_out
 from placer.judge.gathering_tier import gathering_short
 from placer.judge.joint import groups_without_every_type
 from placer.judge.link_tiers import gang_sum_shortfall, pod_minimum_shortfall, pod_sum_shortfall
 from placer.judge.locality_tiers import caches_beyond_fewest, packages_beyond_fewest
+from placer.judge.moving import pods_moved
 from placer.judge.opened_tier import nodes_opened
 from placer.judge.partitions import pods_outside_partitions
 from placer.judge.scene import Scene, Site, scene_of
@@ -26,6 +28,7 @@ from placer_models.goals import (
     JOINT,
     MEMBER_ABOVE_POINTS,
     MEMBER_OF_MINIMUM_POINTS,
+    MOVES,
     NUMA_STRATEGY,
     OPENED,
     PACKAGES,
@@ -51,6 +54,7 @@ MEASURES: Mapping[Tier, Callable[[Scene], int]] = {
     SHARED_CORES: shared_cores,
     SHARED_NUMA_NODES: shared_numa_nodes,
     OPENED: nodes_opened,
+    MOVES: pods_moved,
     ALIGNMENT: cells_beyond_fewest,
     BIND: cpus_against_policy,
     JOINT: groups_without_every_type,
@@ -79,7 +83,9 @@ def measure(
         sites: As `scene.sites_of` returns them, where they are known.
 
     """
-    scene = scene_of(instance, placement, sites)
+    asked, placement = laid_out(instance, placement)
+    scene = scene_of(asked, placement, sites if asked is instance else None)
+    instance = asked
     points = {placed_tier(p): points for p, points in _placed_points(scene).items()}
     tiers = tiers_for((gang.priority for gang in instance.gangs), asked_tiers(instance))
     return tuple((t, points[t] if t in points else MEASURES[t](scene)) for t in tiers)

@@ -9,13 +9,14 @@ from placer.judge.scene import Scene
 def known(scene: Scene) -> Iterator[Finding]:
     """Every placed pod waits in the instance, is placed once, and its node exists."""
     placed: set[tuple[str, str]] = set()
+    running = {runner.pod.key for runner in scene.instance.running}
     for place in scene.placement.pods:
         title = title_of(place.namespace, place.name)
         pod = scene.waiting.get(place.key)
         if pod is None:
-            yield Finding(
-                title, f"pod {title!r} does not wait in the instance; only pods that wait do"
-            )
+            runs = place.key in running
+            what = "runs, and may not move" if runs else "does not wait in the instance"
+            yield Finding(title, f"pod {title!r} {what}; only pods that wait are placed")
             continue
         if place.key in placed:
             yield Finding(title, f"pod {title!r} is placed more than once; a pod has one place")

@@ -1,6 +1,6 @@
 """Which devices each placed pod gets: whole ones from twin classes, shares from slots."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from placer.realise.functions import given_functions
 from placer.state.account import Account
@@ -11,7 +11,10 @@ from placer_models.problem import Choice, NodeState, Shape
 
 
 def grants_of(
-    account: Account, state: NodeState, pods: Sequence[tuple[str, Shape, Choice]]
+    account: Account,
+    state: NodeState,
+    pods: Sequence[tuple[str, Shape, Choice]],
+    kept: Mapping[int, tuple[DeviceGrant, ...]],
 ) -> list[tuple[DeviceGrant, ...]] | str:
     """Return the devices of every pod, ascending by (type, minor), or why there are none.
 
@@ -19,15 +22,18 @@ def grants_of(
         account: What is left on the node.
         state: The same in integers.
         pods: Title, shape and place of every pod that is new on the node.
+        kept: Position of a pod that stays -> the devices that it has.
 
     """
-    granted: list[list[DeviceGrant]] = [[] for _ in pods]
+    granted: list[list[DeviceGrant]] = [list(kept.get(at, ())) for at in range(len(pods))]
+    coming = [(pod, granted[at]) for at, pod in enumerate(pods) if at not in kept]
+    held = {(grant.type, grant.minor) for grants in kept.values() for grant in grants}
     ids = {(device.type, device.minor): device.id for device in account.devices}
     for position, bank in enumerate(state.banks):
-        free = {minor for kind, minor in account.free_devices if kind == bank.type}
+        free = {minor for kind, minor in account.free_devices - held if kind == bank.type}
         if bank.slots:
             slots = slots_of(account, bank.type, bank.board)
-            for (_, shape, choice), grants in zip(pods, granted, strict=True):
+            for (_, shape, choice), grants in coming:
                 for take in choice.shares:
                     if take.bank == position:
                         minor, _ = slots[take.twin][take.slot]
@@ -35,7 +41,7 @@ def grants_of(
                         need = shape.shares[take.need]
                         part = None if need.whole else need.share
                         grants.append(DeviceGrant(bank.type, minor, ids[bank.type, minor], part))
-        for (title, _, choice), grants in zip(pods, granted, strict=True):
+        for (title, _, choice), grants in coming:
             counts = choice.devices[position]
             if not any(counts):
                 continue

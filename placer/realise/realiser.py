@@ -12,7 +12,7 @@ from placer.realise.pairs import keeping, pick_pairs
 from placer.realise.parts import in_own_parts
 from placer.state.account import Account
 from placer.state.burst import within
-from placer.state.core_classes import core_classes
+from placer.state.core_classes import FreeCore, core_classes
 from placer_models.cluster import Instance, Node
 from placer_models.cpuset import CpuSet
 from placer_models.device import GPU
@@ -42,12 +42,24 @@ class Unrealisable:
 
 @dataclass(frozen=True, slots=True)
 class _Newcomer:
-    """A pod with its place in counts."""
+    """A pod with its place in counts.
+
+    Attributes:
+        home: Its place in ids, where the pod stays.
+
+    """
 
     index: int
     pod: Pod
     gang: Gang
     choice: Choice
+    home: PodPlacement | None
+
+    @property
+    def kept_cpus(self) -> CpuSet:
+        """The CPUs that the pod owns already."""
+        owns = self.home is not None and self.pod.spec.qos.owns_cpus
+        return self.home.cpuset if self.home and owns else frozenset()
 
 
 def realise(
@@ -67,10 +79,13 @@ def realise(
     """
     newcomers: defaultdict[int, list[_Newcomer]] = defaultdict(list)
     members = [(gang, pod) for gang in instance.gangs for pod in gang.pods]
+    in_counts = dict(problem.homes)
+    homes = {home.key: home for home in instance.homes}
     for index in sorted(choices):
         gang, pod = members[index]
         choice = choices[index]
-        newcomers[choice.node].append(_Newcomer(index, pod, gang, choice))
+        home = homes[pod.key] if choice == in_counts.get(index) else None
+        newcomers[choice.node].append(_Newcomer(index, pod, gang, choice, home))
     placed: dict[int, PodPlacement] = {}
     for position, pods in sorted(newcomers.items()):
         node = instance.nodes[position]
@@ -93,7 +108,10 @@ def _on_node(
     if isinstance(cpus, str):
         return cpus
     granted = grants_of(
-        account, state, [(one.pod.title, problem.shape_of(one.index), one.choice) for one in pods]
+        account,
+        state,
+        [(one.pod.title, problem.shape_of(one.index), one.choice) for one in pods],
+        {at: one.home.devices for at, one in enumerate(pods) if one.home},
     )
     if isinstance(granted, str):
         return granted
@@ -137,7 +155,11 @@ def _on_node(
         spec = one.pod.spec
         if spec.qos.owns_cpus:
             cpuset = frozenset(own)
-            containers = in_parts(spec.containers, own, node.machine.topology)
+            containers = (
+                one.home.containers
+                if one.home
+                else in_parts(spec.containers, own, node.machine.topology)
+            )
         else:
             cpuset = pools[spec.qos]
             if spec.constrained_burst:
@@ -189,8 +211,14 @@ def _cpus(
     classes = core_classes(node, account, state.cells, problem.asked, problem.telling)
     shapes = [(problem.shape_of(one.index), one.choice) for one in pods]
     keeps = keeping(state, shapes) if problem.telling is Telling.PAIRS else [None] * len(pods)
-    for position, (found, cores) in enumerate(classes):
-        takers = [i for i, one in enumerate(pods) if any(_amounts(one.choice, position))]
+    kept = frozenset[int]().union(*(one.kept_cpus for one in pods))
+    for position, (found, all_cores) in enumerate(classes):
+        cores = _without(all_cores, kept) if kept else all_cores
+        takers = [
+            i
+            for i, one in enumerate(pods)
+            if one.home is None and any(_amounts(one.choice, position))
+        ]
         wants = [Want(pods[i].choice.cores[position], spread[i]) for i in takers]
         minding = [keeps[i] for i in takers]
         if found.paired and any(minding):
@@ -206,6 +234,7 @@ def _cpus(
         for i, cpus in zip(takers, picked, strict=True):
             owned[i].extend(cpus)
     for one, own in zip(pods, owned, strict=True):
+        own.extend(sorted(one.kept_cpus))
         wanted = problem.shape_of(one.index).owned_cpus
         if len(own) != wanted:
             return f"pod {one.pod.title!r} owns {wanted} CPUs; its counts give {len(own)}"
@@ -215,6 +244,12 @@ def _cpus(
                 "for whole ones"
             )
     return owned
+
+
+def _without(cores: Sequence[FreeCore], kept: CpuSet) -> tuple[FreeCore, ...]:
+    """Return the cores with what pods that stay leave of them."""
+    left = (FreeCore(core.key, tuple(c for c in core.free if c not in kept)) for core in cores)
+    return tuple(core for core in left if core.free)
 
 
 def _amounts(choice: Choice, position: int) -> tuple[int, int]:

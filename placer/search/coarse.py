@@ -7,12 +7,14 @@ class of twins. GPUs that a partition table or a scope tells apart stay as they 
 """
 
 from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import replace
 
 from placer_models.device import GPU
 from placer_models.joint_fit import JointFit
 from placer_models.links import Board, selection_count, selections
 from placer_models.problem import (
+    Choice,
     Choices,
     DeviceBank,
     Fit,
@@ -52,6 +54,7 @@ def without_links(problem: Problem) -> Problem:
 
     return replace(
         problem,
+        homes=tuple((pod, _at_home(problem, home, twins)) for pod, home in problem.homes),
         nodes=tuple(
             replace(node, banks=tuple(coarse(bank, node.kind) for bank in node.banks))
             for node in problem.nodes
@@ -59,6 +62,24 @@ def without_links(problem: Problem) -> Problem:
         fits=tuple(
             tuple(_by_merged(fit, twins.get(kind, [])) for kind, fit in enumerate(of_shape))
             for of_shape in problem.fits
+        ),
+    )
+
+
+def _at_home(
+    problem: Problem, home: Choice | None, twins: Mapping[int, list[list[int]]]
+) -> Choice | None:
+    """Return what a pod has at home by merged classes of GPUs."""
+    if home is None:
+        return None
+    node = problem.nodes[home.node]
+    return replace(
+        home,
+        devices=tuple(
+            tuple(sum(counts[twin] for twin in members) for members in twins[node.kind])
+            if bank.type == GPU
+            else counts
+            for bank, counts in zip(node.banks, home.devices, strict=True)
         ),
     )
 
@@ -81,10 +102,25 @@ def _together(problem: Problem, node: NodeState) -> list[list[int]]:
         for of_shape in problem.fits
         if (fit := of_shape[node.kind]) is not None and fit.joint is not None
     ]
+    held = _held_at_home(problem, node)
     alike: defaultdict[tuple[int | None, ...], list[int]] = defaultdict(list)
     for twin, cell in enumerate(bank.cells):
-        alike[cell, *(of_wish[twin] for of_wish in groups if of_wish)].append(twin)
+        alone = twin if twin in held else None
+        alike[cell, alone, *(of_wish[twin] for of_wish in groups if of_wish)].append(twin)
     return list(alike.values())
+
+
+def _held_at_home(problem: Problem, node: NodeState) -> set[int]:
+    """Return the twin classes of GPUs that pods with a home on such a node have there."""
+    return {
+        twin
+        for _, home in problem.homes
+        if home is not None and problem.nodes[home.node].kind == node.kind
+        for bank, counts in zip(node.banks, home.devices, strict=True)
+        if bank.type == GPU
+        for twin, count in enumerate(counts)
+        if count
+    }
 
 
 def _gpu_groups(wish: JointFit) -> tuple[int | None, ...]:

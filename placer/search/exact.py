@@ -97,6 +97,9 @@ def choices_of(problem: Problem, batch: BatchModel, solution: Solution) -> Choic
             count = solution.value(seat.count)
             pods, waiting = waiting[:count], waiting[count:]
             choices.update(zip(pods, _deal(problem, seat, count, solution), strict=True))
+    for pod, home in problem.homes:
+        if home is not None and pod in x.stays and solution.value(x.stays[pod]):
+            choices[pod] = home
     return choices
 
 

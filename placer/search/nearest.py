@@ -44,7 +44,7 @@ def with_nearer_devices(
 
     Pods whose devices are held together by a rule are left alone: side by side with
     others, within a scope, out of a partition table, dealt out to containers; and so are
-    MIG instances.
+    MIG instances, and running pods.
     """
     moved = _moved(instance, ground.accounts, problem, best.placement)
     if not moved:
@@ -67,7 +67,10 @@ def _moved(
     for place in placement.pods:
         free[node_of[place.node]] -= {(d.type, d.minor) for d in place.devices}
     moved = {}
+    at_home = {home.key for home in instance.homes}
     for place in placement.pods:
+        if place.key in at_home:
+            continue  # it would be one more that moves
         at, index = node_of[place.node], index_of[place.key]
         fit, shape = problem.fit(index, at), problem.shape_of(index)
         if fit is None or fit.joint is not None or shape.scopes:

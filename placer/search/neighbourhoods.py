@@ -25,7 +25,8 @@ from placer.state.recount import recount
 from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.cpsat.limits import modelled_tiers
 from placer_models.goals import Tier, before_links, placed_tier
-from placer_models.placement import Placement
+from placer_models.moves import moved
+from placer_models.placement import Placement, PodPlacement
 from placer_models.pod import Gang, Pod, PodSpec, Resources
 
 FEWEST_NODES = 3
@@ -73,11 +74,13 @@ class Neighbourhoods:
     tried: int = 0
     _gang_of: dict[tuple[str, str], Gang] = field(init=False)
     _spec_of: dict[tuple[str, str], PodSpec] = field(init=False)
+    _home_of: dict[tuple[str, str], PodPlacement] = field(init=False)
     _affine: bool = field(init=False)
 
     def __post_init__(self) -> None:
         self._gang_of = {pod.key: gang for gang in self.instance.gangs for pod in gang.pods}
         self._spec_of = {pod.key: pod.spec for gang in self.instance.gangs for pod in gang.pods}
+        self._home_of = {home.key: home for home in self.instance.homes}
         self._affine = has_affinity(self.instance)
 
     def run(self, progress: Progress) -> None:
@@ -275,7 +278,12 @@ class Neighbourhoods:
         away = {place.key for place in self.placement.pods} - inside
         touched = {self._gang_of[key].key for key in inside}
         reaching = {self._gang_of[key].key for key in away}
-        stay = {place.key for place in here if self._stays(place.key, reaching)}
+        left = self._moves_left(inside)
+        stay = {
+            place.key
+            for place in here
+            if self._stays(place.key, reaching) or (left == 0 and place.key in self._home_of)
+        }
         here = [place for place in here if place.key not in stay]
         touched -= {self._gang_of[key].key for key in stay}
         free = (touched - reaching) | {gang.key for gang in waiting}
@@ -310,7 +318,14 @@ class Neighbourhoods:
                 ),
                 *witnesses,
             ),
+            move_budget=left,
+            homes=tuple(self._home_of[p.key] for p in here if p.key in self._home_of),
         ), Placement(tuple(here))
+
+    def _moves_left(self, inside: Set[Key]) -> int:
+        """Return how many pods with a home may be elsewhere, of those that are inside."""
+        gone = {home.key for home in moved(self.instance, self.placement)}
+        return self.instance.move_budget - len(gone - inside)
 
     def _everyone(self) -> list[RunningPod]:
         """Return every pod that has a place, running ones first."""

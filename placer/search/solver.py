@@ -3,11 +3,12 @@
 from collections.abc import Sequence
 
 from placer.greedy.place import place_greedily
+from placer.judge.breaches import laid_out
 from placer.search.budget import Budget
 from placer.search.exact import limits_of
 from placer.search.ground import Ground, ground_of
 from placer.search.joint import Bounds, JointSearch
-from placer.search.judged import Judged, realised
+from placer.search.judged import Judged, judged, realised
 from placer.search.nearest import with_nearer_devices
 from placer.search.options import Engine, SolveOptions
 from placer.search.reasons import why_unplaced
@@ -15,6 +16,7 @@ from placer.search.tiers import Progress, silent
 from placer.state.account import Account
 from placer.state.batch import build_problem
 from placer_models.cluster import Instance
+from placer_models.moves import without_stayers
 from placer_models.placement import Answer, GaveUp, Infeasible, PartlyPlaced, Placed, TierValue
 from placer_models.problem import Problem
 from placer_models.telling import Telling
@@ -61,8 +63,15 @@ def solve(
     best = realised(instance, ground, each_core, choices)
     # The search ends with what has just been done once: realising, judging, and reasons.
     budget.keep(ENDING * (budget.elapsed_s - placed_s))
+    before = accounts
+    asked, start = laid_out(instance, best.placement)
+    if asked is not instance:
+        # Greedy moves nobody. From here on running pods that may move are asked for, too.
+        ground = ground_of(asked)
+        problem = build_problem(asked, ground.accounts)
+        best = judged(asked, ground, start)
     search = JointSearch(
-        instance=instance,
+        instance=asked,
         ground=ground,
         problem=problem,
         budget=budget,
@@ -72,26 +81,26 @@ def solve(
     )
     if options.engine is not Engine.GREEDY:
         search.run(whole=options.engine is Engine.EXACT)
-    best = with_nearer_devices(instance, ground, problem, search.best)
-    return _answer(instance, accounts, problem, best, search.bounds, budget)
+    best = with_nearer_devices(asked, ground, problem, search.best)
+    return _answer(asked, before, problem, best, search.bounds, budget)
 
 
 def _answer(
     instance: Instance,
-    accounts: Sequence[Account],
+    before: Sequence[Account],
     problem: Problem,
     best: Judged,
     bounds: Bounds,
     budget: Budget,
 ) -> Answer:
     tiers = _tier_values(best, bounds)
-    left_out = why_unplaced(
-        instance, problem, accounts, best.placement, lambda: budget.past_deadline
-    )
+    left_out = why_unplaced(instance, problem, before, best.placement, lambda: budget.past_deadline)
+    placement = without_stayers(instance, best.placement)
     if not left_out:
-        return Placed(best.placement, tiers)
-    if best.placement.pods:
-        return PartlyPlaced(best.placement, tiers, left_out)
+        return Placed(placement, tiers)
+    homes = {home.key for home in instance.homes}
+    if any(place.key not in homes for place in placement.pods):
+        return PartlyPlaced(placement, tiers, left_out)
     levels = len({gang.priority for gang in instance.gangs})
     if all(value.proven for value in tiers[:levels]):
         return Infeasible(left_out)

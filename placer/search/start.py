@@ -27,6 +27,9 @@ def hint_of(problem: Problem, x: Decisions, choices: Choices) -> Iterator[tuple[
     for node, opened in enumerate(x.opened):
         for key, literal in opened.items():
             yield literal.index, int((node, *key) in shared)
+    homes = dict(problem.homes)
+    for pod, literal in x.stays.items():
+        yield literal.index, int(choices.get(pod) == homes[pod])
     stays: list[Stay] = []
     used = {choice.node for choice in choices.values()}
     for node, literal in x.node_opened.items():

@@ -24,8 +24,10 @@ from placer.state.network import (
     required_levels,
 )
 from placer.state.node_states import LookedAt, Terms
+from placer.state.recount import recount
 from placer_models.cluster import Instance, Node, RunningPod
-from placer_models.pod import PodSpec
+from placer_models.placement import Placement, PodPlacement
+from placer_models.pod import PodSpec, pods_of
 from placer_models.policy import (
     AlignmentScope,
     BindPolicy,
@@ -34,7 +36,7 @@ from placer_models.policy import (
     GatherLevel,
     QosClass,
 )
-from placer_models.problem import Fit, Problem, Shape
+from placer_models.problem import Choice, Fit, Problem, Shape
 from placer_models.tasks import NO_AFFINITIES, Beside, GangTask
 from placer_models.telling import Telling
 from placer_models.wishes import asked_tiers
@@ -99,7 +101,7 @@ def build_problem(
     )
     kinds, kind_of = kept.kinds_of(instance.nodes, looked_at)
     asked = asked_tiers(instance)
-    unit = _memory_unit(specs, accounts, _by_parts(instance, specs))
+    unit = _memory_unit(specs, accounts, _by_parts(instance, specs), instance.homes)
     sizes = tuple(sorted({h.page_bytes for spec in specs for h in spec.requests.hugepages}))
     units = extended_units(specs, accounts)
     shapes = tuple(
@@ -130,7 +132,7 @@ def build_problem(
     nodes = kept.states_of(instance.nodes, accounts, kinds, kind_of, terms)
     if met is not None:
         nodes = with_sides(nodes, instance.nodes, accounts, met, asked, telling)
-    return Problem(
+    problem = Problem(
         nodes=nodes,
         shapes=shapes,
         pods=pods,
@@ -159,7 +161,22 @@ def build_problem(
             for name, size in units.items()
         ),
         telling=telling,
+        move_budget=instance.move_budget,
     )
+    return replace(problem, homes=_homes(instance, accounts, problem))
+
+
+def _homes(
+    instance: Instance, accounts: Sequence[Account], problem: Problem
+) -> tuple[tuple[int, Choice | None], ...]:
+    """Return where pods run now that may move, in counts."""
+    if not instance.homes:
+        return ()
+    here = {node.name for node in instance.nodes}
+    index_of = {pod.key: index for index, pod in enumerate(pods_of(instance.gangs))}
+    inside = Placement(tuple(home for home in instance.homes if home.node in here))
+    known = recount(instance, accounts, problem, inside)
+    return tuple(sorted((i, known.get(i)) for i in (index_of[h.key] for h in instance.homes)))
 
 
 def _with_beside(shape: Shape, beside: Beside | None) -> Shape:
@@ -265,7 +282,10 @@ def _by_parts(instance: Instance, specs: Iterable[PodSpec]) -> list[PodSpec]:
 
 
 def _memory_unit(
-    specs: Iterable[PodSpec], accounts: Sequence[Account], by_parts: Iterable[PodSpec]
+    specs: Iterable[PodSpec],
+    accounts: Sequence[Account],
+    by_parts: Iterable[PodSpec],
+    homes: Iterable[PodPlacement],
 ) -> int:
     """Return the largest unit that divides every amount, so that nothing is rounded.
 
@@ -273,9 +293,11 @@ def _memory_unit(
         specs: All that waits.
         accounts: Of the nodes.
         by_parts: Those of which the containers' own amounts count, too.
+        homes: Of running pods that may move.
 
     """
     amounts = [spec.requests.memory_bytes for spec in specs]
     amounts += [c.requests.memory_bytes for spec in by_parts for c in spec.containers]
     amounts += [left for account in accounts for left in account.memory_bytes.values()]
+    amounts += [amount for home in homes for _, amount in home.memory_bytes]
     return gcd(*amounts) or 1

@@ -1,5 +1,7 @@
 """The devices of a node, in classes of twins."""
 
+from itertools import count
+
 from placer_models.cluster import Node
 from placer_models.device import GPU, Device
 from placer_models.goals import MIG_POINTS
@@ -16,9 +18,31 @@ def healthy(node: Node, device_type: str) -> tuple[Device, ...]:
 def device_board(node: Node, device_type: str) -> Board:
     """Return the node's healthy devices of a type, and what is between them."""
     devices = healthy(node, device_type)
+    marks = marks_of(node, device_type)
     if device_type != GPU:
-        return board_of(devices, None)
-    return board_of(devices, node.machine.gpu_links, table=node.table, honored=node.honors_table)
+        return board_of(devices, None, marks=marks)
+    return board_of(
+        devices,
+        node.machine.gpu_links,
+        table=node.table,
+        honored=node.honors_table,
+        marks=marks,
+    )
+
+
+def marks_of(node: Node, device_type: str) -> tuple[tuple[int, int], ...]:
+    """Tell the devices that pods at home here hold from others (G5).
+
+    What one pod has whole stays together: by count it then has just these. A device that
+    it has a share of stands alone.
+    """
+    marks: dict[int, int] = {}
+    next_mark = count()
+    for home in node.homes:
+        mine = [grant for grant in home.devices if grant.type == device_type]
+        marks |= dict.fromkeys([g.minor for g in mine if g.share is None], next(next_mark))
+        marks |= {g.minor: next(next_mark) for g in mine if g.share is not None}
+    return tuple(sorted(marks.items()))
 
 
 def cuts_of(node: Node, device_type: str, board: Board) -> tuple[Cut, ...]:

@@ -52,6 +52,7 @@ def core_classes(
     held = account.cores_held if telling is not Telling.ALIKE else {}
     owners = owners_of_cores(node, account.beside) if telling is Telling.WHO else {}
     numbers = {who: number for number, who in enumerate(sorted({(), *owners.values()}))}
+    marks = _marks(node)
     groups: defaultdict[tuple[int, ...], list[tuple[int, FreeCore]]] = defaultdict(list)
     for key, threads in topology.cores.items():
         free = tuple(sorted(threads & account.free_cpus))
@@ -68,11 +69,12 @@ def core_classes(
             numbers[owners.get(key, ())],
             some.package if by_package else 0,
             cache if by_cache else 0,
+            marks.get(key, 0),
         )
         groups[group].append((cache, FreeCore(key, free)))
     result = []
     for kind, members in sorted(groups.items()):
-        cell, threads_, free_, efficient, rank, _, package, cache = kind
+        cell, threads_, free_, efficient, rank, _, package, cache, _ = kind
         members.sort(key=lambda item: (item[0], item[1].free))
         cores = tuple(core for _, core in members)
         # A core with one free thread takes one more pod, whoever that is.
@@ -91,3 +93,20 @@ def core_classes(
             )
             result.append((found, part))
     return tuple(result)
+
+
+def _marks(node: Node) -> dict[int, int]:
+    """Tell the cores that pods at home here own from others; the key of a core -> a mark.
+
+    Cores that one pod has all of stay together: by count it then has just these. A core
+    that it has in part stands alone.
+    """
+    marks: dict[int, int] = {}
+    if any(home.cpuset for home in node.homes):
+        for key, threads in node.machine.topology.cores.items():
+            for position, home in enumerate(node.homes, start=1):
+                if threads <= home.cpuset:
+                    marks[key] = position
+                elif threads & home.cpuset:
+                    marks[key] = -1 - key
+    return marks

@@ -7,6 +7,7 @@ import pytest
 from exact.test_extended import extended_world
 from exact.test_opened import offered_world
 from exact_checks import MakeWorld
+from moving_worlds import memory_in_the_way, moving_instance, pinned_crowd
 from needed_rules import is_needed
 from placer_models.cluster import Instance, Machine, Node
 from placer_models.cpsat.affinity import pods_come_together, pods_keep_apart
@@ -48,6 +49,12 @@ from placer_models.cpsat.joint import (
 )
 from placer_models.cpsat.localities import a_pod_touches_the_groups_it_takes_from
 from placer_models.cpsat.mig import instances_of_a_gpu_do_not_overlap
+from placer_models.cpsat.moves import (
+    a_running_pod_keeps_a_place,
+    no_more_pods_move_than_may,
+    who_stays_has_what_it_had,
+    who_stays_keeps_its_cells,
+)
 from placer_models.cpsat.network import (
     a_gang_gathers_where_it_must,
     a_gang_spreads_where_it_must,
@@ -124,6 +131,10 @@ def lone(name: str, cpus: int, qos: QosClass = QosClass.LSR) -> Gang:
 
 
 WORLDS: dict[Rule, MakeWorld] = {
+    a_running_pod_keeps_a_place: moving_instance,
+    who_stays_has_what_it_had: moving_instance,
+    who_stays_keeps_its_cells: lambda _: memory_in_the_way(),
+    no_more_pods_move_than_may: lambda _: pinned_crowd(1),
     pods_keep_apart: affinity_instance,
     pods_come_together: affinity_instance,
     a_pod_is_where_it_owns_cpus: beside_instance,

@@ -11,6 +11,7 @@ from judge.cases_functions import FUNCTION_CASES
 from judge.cases_hugepages import HUGEPAGES_CASES
 from judge.cases_joint import JOINT_CASES
 from judge.cases_mig import MIG_CASES
+from judge.cases_moves import MOVE_CASES
 from judge.cases_network import NETWORK_CASES
 from judge.cases_node_cpus import NODE_CPU_CASES
 from judge.cases_partitions import PARTITION_CASES
@@ -43,4 +44,5 @@ CASES = (
     *CONTAINER_PART_CASES,
     *GANG_CASES,
     *NETWORK_CASES,
+    *MOVE_CASES,
 )

@@ -29,7 +29,7 @@ def verify(
     from placer.judge.health import broken_devices_held
     from placer.judge.measure import measure
     from placer.load import load_claimed, load_instance
-    from placer_models.instance.claims import CLAIMS, false_status, false_tiers
+    from placer_models.instance.claims import CLAIMS, false_moves, false_status, false_tiers
 
     problem = load_instance(instance)
     answer, claims = load_claimed(placement)
@@ -39,6 +39,7 @@ def verify(
     found += tuple(
         Breach(CLAIMS, "status", message) for message in false_status(claims, problem, answer)
     )
+    found += tuple(Breach(CLAIMS, *claim) for claim in false_moves(claims, problem, answer))
     if values:
         found += tuple(Breach(CLAIMS, *claim) for claim in false_tiers(claims, values))
     held = broken_devices_held(problem)

@@ -11,11 +11,12 @@ from placer.search.options import SolveOptions
 from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.flow import titled
 from placer_cli.draw.palette import BAD, GOOD, STRONG
-from placer_cli.draw.places import draw_places, draw_unplaced
+from placer_cli.draw.places import draw_moves, draw_places, draw_unplaced
 from placer_cli.draw.residents import residents_of
 from placer_cli.draw.tiers import draw_tiers
 from placer_cli.draw.verdict import verdict
 from placer_models.cluster import Instance
+from placer_models.moves import movers
 from placer_models.placement import Answer, GaveUp, Infeasible, PartlyPlaced, Placed
 
 
@@ -35,6 +36,9 @@ def _parts(
             if answer.placement.pods:
                 yield ""
                 yield draw_places(instance, residents_of(instance, answer.placement), canvas)
+            if moves := movers(instance, answer.placement):
+                yield ""
+                yield titled("Running pods that move", draw_moves(instance, moves, canvas))
             yield ""
             yield titled("How good it is", draw_tiers(answer.tiers, canvas))
         case Infeasible() | GaveUp():

@@ -13,6 +13,7 @@ from placer_cli.draw.tiers import draw_values
 from placer_cli.draw.words import count
 from placer_models.cluster import Instance
 from placer_models.goals import Tier
+from placer_models.moves import movers
 from placer_models.placement import Placement
 
 
@@ -34,7 +35,10 @@ def draw_finding(
         drawn = table(head, rows, canvas.width, wrap={"who": 12, "what is wrong": 20})
         return Group(Text(number, BAD), "", drawn)
     pods = sum(len(gang.pods) for gang in instance.gangs)
+    moving = len(movers(instance, placement))
     words = (
-        f"No breach of {len(RULES)} rules; {len(placement.pods):,} of {count(pods, 'pod')} placed."
+        f"No breach of {len(RULES)} rules; {len(placement.pods) - moving:,} of "
+        f"{count(pods, 'pod')} placed"
     )
+    words += f", {count(moving, 'running pod')} moved." if moving else "."
     return Group(Text(words, GOOD), "", draw_values(values, canvas))

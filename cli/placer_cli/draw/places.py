@@ -14,6 +14,7 @@ from placer_cli.draw.tables import table
 from placer_cli.draw.waiting import asked
 from placer_cli.draw.words import fold_names, stem, title_of
 from placer_models.cluster import Instance, Node
+from placer_models.moves import Move
 from placer_models.network import NODE_LEVEL
 from placer_models.placement import Unplaced
 from placer_models.pod import Gang, pods_of
@@ -41,6 +42,21 @@ def draw_places(
     if len(by_node) <= MOST_ROWS:
         return _folded(by_node, canvas)
     return _folded(_fold(placed, _kind), canvas)
+
+
+def draw_moves(instance: Instance, moves: Sequence[Move], canvas: Canvas) -> RenderableType:
+    """Return a table of the running pods that get another place: where from, and what there."""
+    nodes = {node.name: node for node in instance.nodes}
+    pods = {running.pod.key: running.pod for running in instance.running}
+    rows = []
+    for home, place in moves:
+        pod = pods[place.key]
+        resident = Resident(pod, place, stem(pod.name), running=True)
+        (node, _, *held), _ = _where(resident, nodes[place.node], (), canvas)
+        rows.append([Text(word) for word in (pod.title, home.node, node, *held)])
+    head = ("pod", "from", "to", *HEAD[3:])
+    wraps = {**PLACE_WRAPS, "from": 12, "to": 12}
+    return table(head, rows, canvas.width, wrap=wraps, spare=("QoS", "links"))
 
 
 def draw_unplaced(unplaced: Sequence[Unplaced], canvas: Canvas) -> RenderableType:

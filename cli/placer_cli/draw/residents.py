@@ -1,11 +1,12 @@
 """Who is on which node: running pods, and those that a placement adds."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 
 from placer_cli.draw.words import stem
 from placer_models.cluster import Instance
+from placer_models.moves import movers
 from placer_models.placement import Placement, PodPlacement
 from placer_models.pod import Pod
 
@@ -43,6 +44,8 @@ class StrangeError(ValueError):
 def residents_of(instance: Instance, placement: Placement) -> Mapping[str, tuple[Resident, ...]]:
     """Return the pods of every node that has any, running ones first.
 
+    A running pod that the placement moves is where it goes to.
+
     Raises:
         StrangeError: The placement is of another instance.
 
@@ -50,16 +53,26 @@ def residents_of(instance: Instance, placement: Placement) -> Mapping[str, tuple
     nodes = {node.name for node in instance.nodes}
     waiting = {pod.key: (pod, gang) for gang in instance.gangs for pod in gang.pods}
     found: dict[str, list[Resident]] = defaultdict(list)
+    goes_to = {to.key: to for _, to in movers(instance, placement)}
     for running in instance.running:
         place = running.placement
+        if running.pod.key in goes_to:
+            place = goes_to[running.pod.key]
+            _known(place, nodes)
         party = place.gang or stem(place.name)
         found[place.node].append(Resident(running.pod, place, party, running=True))
     for place in placement.pods:
+        if place.key in goes_to:
+            continue
         if place.key not in waiting:
             raise StrangeError(f"pod '{place.name}' of namespace '{place.namespace}' does not wait")
-        if place.node not in nodes:
-            raise StrangeError(f"pod '{place.name}' is placed on '{place.node}', which is no node")
+        _known(place, nodes)
         pod, gang = waiting[place.key]
         party = stem(pod.name) if gang.lone else gang.name
         found[place.node].append(Resident(pod, place, party, running=False))
     return {node: tuple(pods) for node, pods in found.items()}
+
+
+def _known(place: PodPlacement, nodes: Container[str]) -> None:
+    if place.node not in nodes:
+        raise StrangeError(f"pod '{place.name}' is placed on '{place.node}', which is no node")

@@ -6,6 +6,7 @@ from placer.search.options import Engine, SolveOptions
 from placer_cli.draw.words import count, gb_per_s
 from placer_models.cluster import Instance
 from placer_models.goals import Tier
+from placer_models.moves import movers
 from placer_models.placement import Answer, GaveUp, Infeasible, PartlyPlaced, Placed, TierValue
 
 
@@ -17,10 +18,12 @@ def verdict(answer: Answer, instance: Instance, options: SolveOptions) -> str:
         case Placed() if not total:
             return "Nothing waits for a place."
         case Placed():
-            return f"{total:,} of {pods} placed; {_proof(answer.tiers)}."
+            moved = _moved(len(movers(instance, answer.placement)))
+            return f"{total:,} of {pods} placed{moved}; {_proof(answer.tiers)}."
         case PartlyPlaced():
-            placed = len(answer.placement.pods)
-            return f"{placed:,} of {pods} placed; {_proof(answer.tiers)}."
+            moving = len(movers(instance, answer.placement))
+            placed = len(answer.placement.pods) - moving
+            return f"{placed:,} of {pods} placed{_moved(moving)}; {_proof(answer.tiers)}."
         case Infeasible():
             return f"0 of {pods} placed: it is proven that nothing that waits can have a place."
         case GaveUp() if options.engine is Engine.GREEDY:
@@ -30,6 +33,10 @@ def verdict(answer: Answer, instance: Instance, options: SolveOptions) -> str:
             return f"No placement was found or ruled out in {answer.after_s:.1f} s; try a {more}."
         case _:
             assert_never(answer)
+
+
+def _moved(pods: int) -> str:
+    return f", {count(pods, 'running pod')} moved" if pods else ""
 
 
 def _proof(tiers: tuple[TierValue, ...]) -> str:

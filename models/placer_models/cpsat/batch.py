@@ -72,6 +72,12 @@ from placer_models.cpsat.localities import (
     a_pod_touches_the_groups_it_takes_from,
 )
 from placer_models.cpsat.mig import instances_of_a_gpu_do_not_overlap
+from placer_models.cpsat.moves import (
+    a_running_pod_keeps_a_place,
+    no_more_pods_move_than_may,
+    who_stays_has_what_it_had,
+    who_stays_keeps_its_cells,
+)
 from placer_models.cpsat.network import (
     a_gang_gathers_where_it_must,
     a_gang_spreads_where_it_must,
@@ -167,6 +173,10 @@ RULES: tuple[Rule, ...] = (
     a_node_is_opened_before_it_is_used,
     instances_of_a_gpu_do_not_overlap,
     virtual_functions_fit_their_device,
+    a_running_pod_keeps_a_place,
+    who_stays_has_what_it_had,
+    who_stays_keeps_its_cells,
+    no_more_pods_move_than_may,
 )
 """What every placement obeys; without any one of them a wrong placement gets through."""
 

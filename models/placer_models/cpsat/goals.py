@@ -12,6 +12,7 @@ from placer_models.cpsat.expression import Expression
 from placer_models.cpsat.joint import groups_apart
 from placer_models.cpsat.localities import caches, packages
 from placer_models.cpsat.mig import usable_instances
+from placer_models.cpsat.moves import pods_moved
 from placer_models.cpsat.network import gathering
 from placer_models.cpsat.opened import nodes_opened
 from placer_models.cpsat.share_seats import opened_in, shared_by
@@ -29,6 +30,7 @@ from placer_models.goals import (
     JOINT,
     MEMBER_ABOVE_POINTS,
     MEMBER_OF_MINIMUM_POINTS,
+    MOVES,
     NUMA_STRATEGY,
     OPENED,
     PACKAGES,
@@ -285,6 +287,7 @@ EXPRESSIONS: Mapping[Tier, Callable[[CpModel, Problem, Decisions], Expression]] 
     SHARED_CORES: shared_cores,
     SHARED_NUMA_NODES: shared_numa_nodes,
     OPENED: nodes_opened,
+    MOVES: pods_moved,
     ALIGNMENT: alignment,
     BIND: bind,
     JOINT: groups_apart,

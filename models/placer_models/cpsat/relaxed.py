@@ -48,6 +48,7 @@ def build_relaxed_model(problem: Problem, stop: Callable[[], bool]) -> RelaxedMo
     model = CpModel()
     classes = Counter(problem.nodes)
     families = _families(problem)
+    at_home = {pod for pod, _ in problem.homes}
     if len(classes) * len(families) > MOST_COUNTS:
         return None
     unit = _memory_unit(problem)
@@ -74,7 +75,8 @@ def build_relaxed_model(problem: Problem, stop: Callable[[], bool]) -> RelaxedMo
     placed = []
     for (_, _, pods), counts in zip(families, of_family, strict=True):
         total = LinearExpr.sum(counts)
-        model.add(total <= len(pods))
+        # Who runs now is placed in any case.
+        model.add(total == len(pods) if pods[0] in at_home else total <= len(pods))
         placed.append(total)
     levels = _levels(model, problem, families, placed)
     return RelaxedModel(model, levels, LinearExpr.sum(opened))
@@ -82,12 +84,14 @@ def build_relaxed_model(problem: Problem, stop: Callable[[], bool]) -> RelaxedMo
 
 def _families(problem: Problem) -> list[tuple[int | None, int, tuple[int, ...]]]:
     """Return (gang, shape, pods): equal members of a gang, or equal lone pods."""
-    alike: defaultdict[tuple[int | None, int, int, int], list[int]] = defaultdict(list)
+    alike: defaultdict[tuple[int | None, int, int, int, bool], list[int]] = defaultdict(list)
+    at_home = {pod for pod, _ in problem.homes}
     for index, gang in enumerate(problem.gangs):
         owner = None if len(gang.pods) == 1 and gang.group is None else index
         for pod in gang.pods:
-            alike[owner, problem.pods[pod], gang.level, gang.weight].append(pod)
-    return [(owner, shape, tuple(pods)) for (owner, shape, _, _), pods in alike.items()]
+            key = owner, problem.pods[pod], gang.level, gang.weight, pod in at_home
+            alike[key].append(pod)
+    return [(owner, shape, tuple(pods)) for (owner, shape, *_), pods in alike.items()]
 
 
 Demands = dict[str, tuple[int, int]]

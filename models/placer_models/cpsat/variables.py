@@ -117,6 +117,7 @@ class Decisions:
             though both would rather not; 0 where that is not counted by class.
         reached: For each gang, whether it runs; None for a lone pod.
         node_opened: Offered node that pods could come to -> whether it is opened.
+        stays: Running pod that may move -> whether it stays; none for one that cannot stay.
 
     """
 
@@ -129,6 +130,7 @@ class Decisions:
     paired: tuple[tuple[Expression, ...], ...]
     reached: tuple[IntVar | None, ...]
     node_opened: Mapping[int, IntVar]
+    stays: Mapping[int, IntVar]
 
     def placed(self, unit: int) -> Expression:
         """Return how many pods of the unit have a place."""
@@ -180,7 +182,20 @@ def decide(model: CpModel, problem: Problem, stop: Callable[[], bool]) -> Decisi
             for index, node in enumerate(problem.nodes)
             if node.offered and on_node[index]
         },
+        stays=_stays(model, problem, units, seats),
     )
+
+
+def _stays(
+    model: CpModel, problem: Problem, units: tuple[Unit, ...], seats: list[Seat]
+) -> dict[int, IntVar]:
+    if not problem.homes:
+        return {}
+    at_home = {(pod, home.node) for pod, home in problem.homes if home is not None}
+    pods = [(units[seat.unit].pods[0], seat.node) for seat in seats]
+    return {
+        pod: model.new_bool_var(f"stays[{pod}]") for pod, node in pods if (pod, node) in at_home
+    }
 
 
 def _room(problem: Problem, unit: Unit, index: int) -> int:

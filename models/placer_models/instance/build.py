@@ -208,7 +208,16 @@ def _build(
         groups=groups,
         running=in_place,
         name=next(_names(files), ""),
+        move_budget=_move_budget(files, faults),
     )
+
+
+def _move_budget(files: Sequence[tuple[InstanceFile, Place]], faults: Faults) -> int:
+    """Return what one of the documents says; two of them do not."""
+    given = [(f.move_budget, place) for f, place in files if f.move_budget is not None]
+    for _, place in given[1:]:
+        faults.add(place.at("moveBudget"), "is given by another document already; give it once")
+    return given[0][0] if given else 0
 
 
 def _names(files: Sequence[tuple[InstanceFile, Place]]) -> Iterator[str]:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from placer_models.cluster import Instance
 from placer_models.goals import Tier
+from placer_models.moves import movers
 from placer_models.placement import Placement
 from placer_models.pod import pods_of
 
@@ -23,17 +24,28 @@ class TierClaim:
 
 
 @dataclass(frozen=True, slots=True)
+class MoveClaim:
+    """What a file says of one running pod: from which node to which it goes."""
+
+    pod: tuple[str, str]
+    source: str
+    target: str
+
+
+@dataclass(frozen=True, slots=True)
 class Claims:
     """What a file says of its own placement; anyone could have written it.
 
     Attributes:
         status: Its word for the outcome; None: the file says nothing.
         tiers: In the file's order; may be empty.
+        moves: In the file's order; may be empty.
 
     """
 
     status: str | None = None
     tiers: tuple[TierClaim, ...] = ()
+    moves: tuple[MoveClaim, ...] = ()
 
 
 def false_status(claims: Claims, instance: Instance, placement: Placement) -> Iterator[str]:
@@ -54,6 +66,34 @@ def false_status(claims: Claims, instance: Instance, placement: Placement) -> It
             f"the file claims '{claims.status}', but {placed:,} of {len(waiting):,} pods are "
             f"placed; that is {' or '.join(repr(word) for word in allowed)}"
         )
+
+
+def false_moves(
+    claims: Claims, instance: Instance, placement: Placement
+) -> Iterator[tuple[str, str]]:
+    """Yield the name of each running pod of which a wrong move is claimed, or none, and what.
+
+    A file that claims nothing at all, neither status nor tiers, need not name moves.
+    """
+    nodes = {to.key: (home.node, to.node) for home, to in movers(instance, placement)}
+    claimed = {move.pod: (move.source, move.target) for move in claims.moves}
+    for key, said in claimed.items():
+        found = nodes.get(key)
+        if found is None:
+            yield key[1], "the file claims a move, but gives no running pod of this name a place"
+        elif said != found:
+            yield (
+                key[1],
+                f"the file claims a move from {said[0]!r} to {said[1]!r}, but the pod goes from "
+                f"{found[0]!r} to {found[1]!r}",
+            )
+    silent = claims.status is None and not claims.tiers
+    for key, found in nodes.items():
+        if key not in claimed and not silent:
+            yield (
+                key[1],
+                f"the pod moves from {found[0]!r} to {found[1]!r}, which 'moves' leaves out",
+            )
 
 
 def false_tiers(claims: Claims, measured: Sequence[tuple[Tier, int]]) -> Iterator[tuple[str, str]]:

@@ -111,6 +111,8 @@ Count = Annotated[int, Field(ge=1, le=1_000_000)]
 
 DeviceCount = Annotated[int, Field(ge=1, le=MAX_DEVICES)]
 
+MoveBudget = Annotated[int, Field(ge=0, le=1_000_000)]
+
 Percent = Annotated[int, Field(ge=1, le=100)]
 
 Minor = Annotated[int, Field(ge=0, le=65_535)]

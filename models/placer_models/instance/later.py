@@ -3,7 +3,6 @@
 import re
 
 _LATER = {
-    "moveBudget": "running pods keep their place",
     "distribute-cpus-across-cores": "set cpuBindPolicy at the pods",
     "strict-cpu-reservation": "reserved CPUs are part of the pools",
 }

@@ -7,7 +7,7 @@ from pydantic import Field
 
 from placer_models.cluster import Instance
 from placer_models.cpuset import format_cpu_list, parse_cpu_list
-from placer_models.instance.claims import Claims, TierClaim
+from placer_models.instance.claims import Claims, MoveClaim, TierClaim
 from placer_models.instance.documents import Document
 from placer_models.instance.faults import Faults, Place
 from placer_models.instance.fields import CpuList, Part
@@ -23,6 +23,7 @@ from placer_models.instance.placement_parts import (
     memory_to_json,
 )
 from placer_models.instance.validate import check
+from placer_models.moves import movers
 from placer_models.placement import (
     Answer,
     ContainerPlacement,
@@ -80,6 +81,15 @@ class UnplacedEntry(Part):
     reasons: tuple[str, ...] = ()
 
 
+class MoveEntry(Part):
+    """A running pod that gets another place; which one stands among the pods."""
+
+    name: str
+    namespace: str = "default"
+    source: str = Field(alias="from")
+    target: str = Field(alias="to")
+
+
 class PlacementFile(Part):
     """One document of ``kind: Placement``; a hand-written one needs ``pods`` only."""
 
@@ -88,7 +98,7 @@ class PlacementFile(Part):
     status: Literal["placed", "partly-placed", "infeasible", "gave-up"] | None = None
     tiers: tuple[TierEntry, ...] = ()
     pods: tuple[PodEntry, ...]
-    moves: tuple[Json, ...] = ()
+    moves: tuple[MoveEntry, ...] = ()
     unplaced: tuple[UnplacedEntry, ...] = ()
     timing: Json = Field(default_factory=dict)
 
@@ -96,7 +106,8 @@ class PlacementFile(Part):
 def answer_to_json(answer: Answer, instance: Instance, timing: Mapping[str, object]) -> Json:
     """Return the document of an answer; pods stand in the order of the instance."""
     placement, tiers, unplaced = _parts(answer)
-    order = {pod.key: i for i, pod in enumerate(pods_of(instance.gangs))}
+    running = [runner.pod for runner in instance.running]
+    order = {pod.key: i for i, pod in enumerate([*pods_of(instance.gangs), *running])}
     last = len(order)
     memory_of = memory_of_devices(instance, placement)
     return {
@@ -108,7 +119,10 @@ def answer_to_json(answer: Answer, instance: Instance, timing: Mapping[str, obje
             _pod(pod, memory_of)
             for pod in sorted(placement.pods, key=lambda pod: order.get(pod.key, last))
         ],
-        "moves": [],
+        "moves": [
+            {"name": to.name, "namespace": to.namespace, "from": home.node, "to": to.node}
+            for home, to in movers(instance, placement)
+        ],
         "unplaced": [
             {
                 "name": pod.name,
@@ -146,7 +160,9 @@ def placement_with_claims(document: Document) -> tuple[Placement, Claims]:
     claims = Claims()
     if file is not None:
         claims = Claims(
-            file.status, tuple(TierClaim(t.name, t.value, t.bound, t.proven) for t in file.tiers)
+            file.status,
+            tuple(TierClaim(t.name, t.value, t.bound, t.proven) for t in file.tiers),
+            tuple(MoveClaim((m.namespace, m.name), m.source, m.target) for m in file.moves),
         )
         for i, entry in enumerate(file.pods):
             pods.append(_placed(entry, place.at("pods", i), faults))

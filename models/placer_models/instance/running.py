@@ -46,6 +46,7 @@ class _Seat:
     place: Place
     cpus: CpuSet
     devices: tuple[DeviceGrant, ...]
+    movable: bool
     memory: dict[int, int] | None = None
     hugepages: dict[tuple[int, int], int] | None = None
 
@@ -81,6 +82,7 @@ class RunningReader:
             place,
             self._cpus(part, pod, node, place),
             self._devices(part, pod, node, place),
+            part.movable,
         )
         if part.memory is not None:
             seat.memory = self._memory(part.memory, seat)
@@ -112,7 +114,8 @@ class RunningReader:
         self._check_pools(owned)
         self._check_extended()
         return tuple(
-            RunningPod(seat.pod, _placement(seat, owned[seat.node.name])) for seat in self._seats
+            RunningPod(seat.pod, _placement(seat, owned[seat.node.name]), seat.movable)
+            for seat in self._seats
         )
 
     def _cpus(self, part: RunningPart, pod: Pod, node: Node, place: Place) -> CpuSet:

@@ -18,6 +18,7 @@ from placer_models.instance.fields import (
     Levels,
     Localities,
     Minor,
+    MoveBudget,
     Name,
     NodeBind,
     Pages,
@@ -252,6 +253,7 @@ class RunningPart(SpecPart):
     vfs: dict[str, dict[str, Minor]] = Field(
         default_factory=dict, description="Virtual functions by type and minor: {rdma: {'0': 3}}."
     )
+    movable: bool = Field(True, description="Whether it may move where there is a moveBudget.")
 
 
 class InstanceFile(Part):
@@ -267,6 +269,9 @@ class InstanceFile(Part):
     gangs: tuple[GangPart, ...] = ()
     gang_groups: tuple[GangGroupPart, ...] = ()
     running: tuple[RunningPart, ...] = ()
+    move_budget: MoveBudget | None = Field(
+        None, description="So many running pods may get another place. Without it, none."
+    )
 
 
 def json_schema() -> dict[str, object]:

@@ -92,6 +92,7 @@ def instance_to_dict(instance: Instance, found_by_name: MachineTest) -> Json:
         ("running", [_running(running) for running in instance.running]),
     ):
         written.update({field: parts} if parts else {})
+    written.update({"moveBudget": instance.move_budget} if instance.move_budget else {})
     return written
 
 
@@ -310,6 +311,8 @@ def _running(running: RunningPod) -> Json:
         written["devices"] = _minors(in_order(pod.spec.requests, placement.devices))
     if any(grant.vfs for grant in placement.devices):
         written["vfs"] = _functions(placement.devices)
+    if not running.movable:
+        written["movable"] = False
     return written
 
 

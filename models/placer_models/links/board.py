@@ -70,6 +70,7 @@ def board_of(
     table: PartitionTable | None = None,
     *,
     honored: bool = False,
+    marks: tuple[tuple[int, int], ...] = (),
 ) -> Board:
     """Return the board of a node's healthy devices of one type.
 
@@ -80,15 +81,18 @@ def board_of(
         links: Between GPUs.
         table: The partition table that pods look at; None: there is none.
         honored: Whether they may have nothing but its partitions.
+        marks: (minor, what tells it from others beyond all that it is).
 
     """
     ordered = sorted(devices, key=lambda device: device.minor)
     rows = _bandwidths(ordered, links)
+    marked = dict(marks)
     facts = [
         (
             *(d.numa_node, d.package, d.pcie_root, d.pcie_switch, d.model, d.memory_bytes),
             d.minor if is_instance(d.type) else None,
             sorted(function.labels for function in d.virtual_functions),
+            marked.get(d.minor),
         )
         for d in ordered
     ]

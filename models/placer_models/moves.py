@@ -1,0 +1,108 @@
+"""Running pods that may move: where they are at home, and whether they stay there (G5, C18).
+
+An instance with a budget of moves asks for a place of the pods that wait and of the
+running pods that may move, all at once: each of the latter has a home, and is placed in any
+case. So there is one kind of question, and every rule and every tier knows what to do.
+"""
+
+from collections import defaultdict
+from collections.abc import Set
+from dataclasses import replace
+
+from placer_models.cluster import Instance, Node, RunningPod
+from placer_models.placement import Placement, PodPlacement
+from placer_models.pod import Gang
+from placer_models.policy import AlignmentScope
+
+Key = tuple[str, str]
+"""Namespace and name."""
+
+
+def could_move(running: RunningPod, node: Node) -> bool:
+    """Return whether a running pod may be looked at for another place at all.
+
+    A member of a gang stays, for the sake of the others. So does who is where it is by a part
+    of a pool, by virtual functions, by a strategy for devices or by the parts of its
+    containers: no count says that such a pod has just what it had.
+    """
+    spec = running.pod.spec
+    by_container = AlignmentScope.CONTAINER in (spec.scope, node.scope)
+    bound = spec.constrained_burst or spec.functions or spec.strategies or by_container
+    return running.movable and running.placement.gang is None and not bound
+
+
+def with_homes(instance: Instance, movable: Set[Key]) -> Instance:
+    """Return the question in which those running pods want a place, and have a home.
+
+    They stand after all that waits, each in a gang of its own that is worth nothing.
+    """
+    leaving = [running for running in instance.running if running.pod.key in movable]
+    at_home: defaultdict[str, list[PodPlacement]] = defaultdict(list)
+    for running in leaving:
+        place = running.placement
+        own = place.cpuset if running.pod.spec.qos.owns_cpus else frozenset()
+        at_home[place.node].append(replace(place, cpuset=own))
+    least = min(gang.priority for gang in instance.gangs)
+    gangs = [
+        Gang(pod.name, pod.namespace, (pod,), 1, priority=least, weight=0, lone=True)
+        for pod in (running.pod for running in leaving)
+    ]
+    return replace(
+        instance,
+        nodes=tuple(
+            replace(node, homes=tuple(at_home[node.name])) if node.name in at_home else node
+            for node in instance.nodes
+        ),
+        gangs=(*instance.gangs, *gangs),
+        running=tuple(r for r in instance.running if r.pod.key not in movable),
+        homes=tuple(running.placement for running in leaving),
+    )
+
+
+def stays(place: PodPlacement, home: PodPlacement, *, owns_cpus: bool) -> bool:
+    """Return whether a pod is where it was: node, own CPUs, memory and devices.
+
+    A pool that shrinks or grows around a pod moves nobody.
+    """
+    if place.node != home.node or (owns_cpus and place.cpuset != home.cpuset):
+        return False
+    held, had = (
+        (one.memory_bytes, one.hugepages, [(d.type, d.minor, d.share) for d in one.devices])
+        for one in (place, home)
+    )
+    return held == had
+
+
+def moved(instance: Instance, placement: Placement) -> tuple[PodPlacement, ...]:
+    """Return the homes of the pods that are placed elsewhere, in the instance's order."""
+    place_of = {place.key: place for place in placement.pods}
+    owners = {pod.key for gang in instance.gangs for pod in gang.pods if pod.spec.qos.owns_cpus}
+    return tuple(
+        home
+        for home in instance.homes
+        if home.key in place_of
+        and not stays(place_of[home.key], home, owns_cpus=home.key in owners)
+    )
+
+
+Move = tuple[PodPlacement, PodPlacement]
+"""Where a running pod is, and where it goes."""
+
+
+def movers(instance: Instance, placement: Placement) -> tuple[Move, ...]:
+    """Return every move of an answer: the running pods that it places, in their order."""
+    place_of = {place.key: place for place in placement.pods}
+    return tuple(
+        (running.placement, place_of[running.pod.key])
+        for running in instance.running
+        if running.pod.key in place_of
+    )
+
+
+def without_stayers(instance: Instance, placement: Placement) -> Placement:
+    """Return the placement as an answer says it: pods that stay are not repeated."""
+    if not instance.homes:
+        return placement
+    gone = {home.key for home in moved(instance, placement)}
+    staying = {home.key for home in instance.homes} - gone
+    return Placement(tuple(place for place in placement.pods if place.key not in staying))

@@ -1,0 +1,72 @@
+"""Moves of running pods at the command line."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from placer_cli.app import main
+from placer_cli.exits import Exit
+
+MOVES = str(Path(__file__).parents[2] / "instances" / "rules" / "moves.yaml")
+
+
+@pytest.fixture
+def solved(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> tuple[str, str]:
+    """Return the file of the example's answer, and what was printed."""
+    file = str(tmp_path / "p.json")
+    assert main(["solve", MOVES, "--workers", "1", "--output", file]) == Exit.DONE
+    return file, capsys.readouterr().out
+
+
+def test_an_answer_says_who_moves_from_where_to_where(solved: tuple[str, str]) -> None:
+    """
+    In the verdict, and as a table with a row for each.
+    """
+    file, out = solved
+    moves = json.loads(Path(file).read_text(encoding="utf-8"))["moves"]
+
+    assert out.startswith("1 of 1 pod placed, 2 running pods moved; proven optimal")
+    table = out.split("Running pods that move")[1].split("How good it is")[0]
+    for move in moves:
+        row = next(line.split() for line in table.splitlines() if line.startswith(move["name"]))
+        assert row[:3] == [move["name"], move["from"], move["to"]]
+
+
+def test_moves_are_verified(
+    solved: tuple[str, str], capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """
+    As the answer says them: no breach. With one left out of 'moves': a false claim.
+    """
+    file, _ = solved
+    assert main(["verify", MOVES, file]) == Exit.DONE
+    assert "1 of 1 pod placed, 2 running pods moved." in capsys.readouterr().out
+    tree = json.loads(Path(file).read_text(encoding="utf-8"))
+    short = tmp_path / "short.json"
+    short.write_text(json.dumps({**tree, "moves": tree["moves"][1:]}), encoding="utf-8")
+
+    assert main(["verify", MOVES, str(short), "--format", "json"]) == Exit.NOT_ALL
+
+    (breach,) = json.loads(capsys.readouterr().out)["breaches"]
+    assert (breach["rule"], breach["subject"]) == ("claims", tree["moves"][0]["name"])
+
+
+def test_a_cluster_is_drawn_after_its_moves(
+    solved: tuple[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """
+    The node that was emptied holds the pod that waited, on all of its GPUs, and nobody else.
+    """
+    file, _ = solved
+    tree = json.loads(Path(file).read_text(encoding="utf-8"))
+    emptied = next(pod["node"] for pod in tree["pods"] if pod["name"] == "train")
+
+    assert main(["show", MOVES, "--placement", file]) == Exit.DONE
+
+    out = capsys.readouterr().out
+    row = next(line.split() for line in out.splitlines() if line.startswith(emptied))
+    assert row[-1] == "1"
+    assert len(set(row[-2])) == 1
+    assert "6 running pods" in out
+    assert "1 of 1 pod placed" in out

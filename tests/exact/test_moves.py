@@ -1,0 +1,118 @@
+"""Running pods that may move: as few as can be, for as much as can be placed."""
+
+from dataclasses import replace
+
+import pytest
+
+from exact_checks import check_worlds
+from judge.hand import pod, put, world
+from moving_worlds import crowded, memory_in_the_way, moving_instance, pinned_crowd
+from placer.search.options import Engine, SolveOptions
+from placer.search.solver import solve
+from placer_models.cluster import Instance, RunningPod
+from placer_models.goals import MOVES
+from placer_models.moves import movers
+from placer_models.placement import Infeasible, PartlyPlaced, Placed
+
+BATCHES = 10
+
+
+@pytest.mark.parametrize("batch", range(BATCHES))
+def test_worlds_with_moves_are_solved_as_by_brute_force(batch: int) -> None:
+    """
+    On 100 worlds the exact engine moves as few pods as brute force, and proves it.
+    """
+    check_worlds(moving_instance, batch, BATCHES, 10)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("batch", range(BATCHES))
+def test_many_worlds_with_moves(batch: int) -> None:
+    """
+    The same on 1,000 others.
+    """
+    check_worlds(moving_instance, 10_000 + batch, BATCHES, 100)
+
+
+def exactly(instance: Instance) -> Placed | PartlyPlaced | Infeasible:
+    answer = solve(instance, SolveOptions(engine=Engine.EXACT, workers=1, seed=1))
+    assert isinstance(answer, Placed | PartlyPlaced | Infeasible)
+    return answer
+
+
+def test_as_many_moves_as_make_room_and_no_more() -> None:
+    """
+    One move empties the second node: the least, though the budget has three.
+    """
+    instance = crowded(3)
+
+    answer = exactly(instance)
+
+    assert isinstance(answer, Placed)
+    assert {t.tier: t.value for t in answer.tiers}[MOVES] == 1
+    ((home, to),) = movers(instance, answer.placement)
+    assert (home.name, home.node, to.node) == ("c", "m", "n")
+    assert all(value.proven for value in answer.tiers)
+
+
+def test_without_a_budget_nobody_moves() -> None:
+    """
+    The same pod then has no place, and that is proven.
+    """
+    assert isinstance(exactly(crowded(0)), Infeasible)
+
+
+def test_who_may_not_move_stays() -> None:
+    """
+    With the one of the second node pinned, two have to leave the first: a budget of one fails.
+    """
+    assert isinstance(exactly(pinned_crowd(1)), Infeasible)
+    answer = exactly(pinned_crowd(2))
+    assert isinstance(answer, Placed)
+    assert {t.tier: t.value for t in answer.tiers}[MOVES] == 2
+
+
+def test_memory_of_who_stays_stays() -> None:
+    """
+    It fills a NUMA node though no policy pins it there; making room is a move.
+    """
+    answer = exactly(memory_in_the_way())
+
+    assert isinstance(answer, Placed)
+    assert {t.tier: t.value for t in answer.tiers}[MOVES] == 1
+
+
+def test_nobody_moves_for_a_tier_below() -> None:
+    """
+    A pod on the slow side of a split pair stays there: moves come before links and alignment.
+    """
+    split = RunningPod(pod("r", 2, gpus=2), put("r", "0-1", gpus=[0, 2]))
+    instance = replace(world(pod("a", 1)), running=(split,), move_budget=1)
+
+    answer = exactly(instance)
+
+    assert isinstance(answer, Placed)
+    assert {t.tier: t.value for t in answer.tiers}[MOVES] == 0
+
+
+def test_greedy_moves_nobody() -> None:
+    """
+    It takes the running pods as they are.
+    """
+    instance = crowded(3)
+    answer = solve(instance, SolveOptions(engine=Engine.GREEDY, workers=1))
+    assert not isinstance(answer, Placed)
+
+
+def test_a_cpu_that_stays_keeps_its_very_thread() -> None:
+    """
+    Of a core whose second thread a running pod owns, a newcomer gets the first.
+    """
+    runner = RunningPod(pod("r", 1), put("r", "1"))
+    instance = replace(world(pod("a", 8)), running=(runner,), move_budget=1)
+
+    answer = exactly(instance)
+
+    assert isinstance(answer, Placed)
+    (place,) = answer.placement.pods
+    assert place.cpuset == frozenset({0, 2, 3, 4, 5, 6, 7, 8})

@@ -1,0 +1,105 @@
+"""Budgets of moves in files: read, written, answered, claimed."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from placer.load import in_catalogue, load_claimed, load_instance
+from placer.search.options import Engine, SolveOptions
+from placer.search.solver import solve
+from placer_models.cluster import Instance
+from placer_models.instance.claims import false_moves
+from placer_models.instance.errors import InputError
+from placer_models.instance.placement_file import answer_to_json
+from placer_models.instance.writer import instance_to_yaml
+from placer_models.placement import Placed
+
+MOVES = Path(__file__).parents[2] / "instances" / "rules" / "moves.yaml"
+
+
+def test_a_budget_and_who_may_move_are_read_and_written_back(tmp_path: Path) -> None:
+    """
+    The budget is 2, and one of the running pods stays.
+    """
+    instance = load_instance([MOVES])
+    copy = tmp_path / "copy.yaml"
+    copy.write_text(instance_to_yaml(instance, in_catalogue), encoding="utf-8")
+
+    assert instance.move_budget == 2
+    assert [r.pod.name for r in instance.running if not r.movable] == ["serve"]
+    assert load_instance([copy]) == instance
+
+
+def test_a_budget_is_given_once(read: Callable[..., Instance], tmp_path: Path) -> None:
+    """
+    Two documents with a budget each are refused, the second with its line.
+    """
+    text = "apiVersion: placer/v1\nkind: Instance\nmoveBudget: 1\n"
+    with pytest.raises(InputError, match="moveBudget: is given by another document already"):
+        read(f"{text}nodes: [{{name: n, machine: dgx-2}}]\n---\n{text}")
+
+
+@pytest.fixture(scope="module")
+def answered() -> tuple[Instance, dict[str, object]]:
+    """Return the example and the document of its answer."""
+    instance = load_instance([MOVES])
+    answer = solve(instance, SolveOptions(engine=Engine.EXACT, workers=1, seed=1))
+    assert isinstance(answer, Placed)
+    return instance, answer_to_json(answer, instance, {})
+
+
+def claims_of(instance: Instance, tree: dict[str, object], folder: Path) -> list[tuple[str, str]]:
+    path = folder / "p.json"
+    path.write_text(json.dumps(tree), encoding="utf-8")
+    placement, claims = load_claimed(path)
+    return list(false_moves(claims, instance, placement))
+
+
+def test_moves_are_named_with_where_from_and_where_to(
+    answered: tuple[Instance, dict[str, object]], tmp_path: Path
+) -> None:
+    """
+    And their new places stand among the pods, after those that waited.
+    """
+    instance, tree = answered
+    moves = json.loads(json.dumps(tree["moves"]))
+    pods = json.loads(json.dumps(tree["pods"]))
+
+    node_of = {runner.pod.name: runner.placement.node for runner in instance.running}
+    goes_to = {pod["name"]: pod["node"] for pod in pods}
+    assert len(moves) == 2
+    for move in moves:
+        assert set(move) == {"name", "namespace", "from", "to"}
+        assert (move["from"], move["to"]) == (node_of[move["name"]], goes_to[move["name"]])
+    assert [pod["name"] for pod in pods] == ["train", *(move["name"] for move in moves)]
+    assert claims_of(instance, tree, tmp_path) == []
+
+
+def test_false_claims_about_moves_are_found(
+    answered: tuple[Instance, dict[str, object]], tmp_path: Path
+) -> None:
+    """
+    A move that is none, one to elsewhere, and one that is left out.
+    """
+    instance, tree = answered
+    moves = json.loads(json.dumps(tree["moves"]))
+    wrong = tree | {"moves": [{**moves[0], "to": "n9"}, {**moves[1], "name": "web"}]}
+
+    found = dict(claims_of(instance, wrong, tmp_path))
+
+    assert "to 'n9', but the pod goes" in found[moves[0]["name"]]
+    assert found["web"] == "the file claims a move, but gives no running pod of this name a place"
+    assert "which 'moves' leaves out" in found[moves[1]["name"]]
+
+
+def test_a_file_that_claims_nothing_need_not_name_moves(
+    answered: tuple[Instance, dict[str, object]], tmp_path: Path
+) -> None:
+    """
+    Pods alone are a placement.
+    """
+    instance, tree = answered
+    bare = {key: tree[key] for key in ("apiVersion", "kind", "pods")}
+    assert claims_of(instance, bare, tmp_path) == []

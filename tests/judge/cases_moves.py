@@ -1,0 +1,57 @@
+"""The edges of the rule about moves of running pods."""
+
+from dataclasses import replace
+
+from judge.hand import Case, node, placed, pod, put, world
+from placer_models.cluster import Instance, RunningPod
+
+NODES = [node("n"), node("m")]
+RUNNING = tuple(
+    RunningPod(pod(name, 2), put(name, cpus)) for name, cpus in (("r", "0-1"), ("s", "4-5"))
+)
+
+
+def moving(budget: int) -> Instance:
+    """Return two nodes, two pods that run on the first, and one that waits."""
+    instance = world(pod("a", 2), nodes=NODES)
+    return replace(instance, running=RUNNING, move_budget=budget)
+
+
+MOVE_CASES = (
+    Case(
+        "moves",
+        "as many running pods move as may",
+        moving(1),
+        good=placed(put("a", "0-1"), put("r", "0-1", on="m")),
+        bad=placed(put("a", "0-1"), put("r", "0-1", on="m"), put("s", "2-3", on="m")),
+    ),
+    Case(
+        "moves",
+        "other CPUs of the same node are another place",
+        moving(1),
+        good=placed(put("s", "4-5"), put("r", "2-3")),
+        bad=placed(put("s", "6-7"), put("r", "2-3")),
+    ),
+    Case(
+        "known",
+        "only who may move is placed anew",
+        moving(1),
+        good=placed(put("r", "0-1", on="m")),
+        bad=placed(put("r", "0-1", on="m")),
+        bad_world=replace(moving(1), running=tuple(replace(r, movable=False) for r in RUNNING)),
+    ),
+    Case(
+        "cpu-exclusive",
+        "who moves owns its CPUs there, and nothing where it was",
+        moving(1),
+        good=placed(put("a", "0-1"), put("r", "0-1", on="m")),
+        bad=placed(put("a", "0-1", on="m"), put("r", "0-1", on="m")),
+    ),
+    Case(
+        "cpu-exclusive",
+        "who stays keeps its CPUs",
+        moving(1),
+        good=placed(put("a", "2-3")),
+        bad=placed(put("a", "4-5")),
+    ),
+)

@@ -1,0 +1,150 @@
+"""Which running pods may move, and what is measured of them."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from judge.hand import ALL_CPUS, node, placed, pod, put, world
+from placer.judge.breaches import breaches, laid_out
+from placer.judge.measure import measure
+from placer_models.cluster import Instance, RunningPod
+from placer_models.goals import MOVES
+from placer_models.placement import Placement, PodPlacement
+from placer_models.policy import AlignmentPolicy, AlignmentScope, QosClass
+
+HOME = put("r", "0-1", memory={0: 2}, gpus=[0])
+
+
+def one_running(
+    place: PodPlacement = HOME, budget: int = 1, **wishes: AlignmentPolicy | QosClass
+) -> Instance:
+    """Return a node where one pod of 2 CPUs, 2 bytes and a GPU runs, and another node."""
+    runner = pod("r", 2, memory=2, gpus=1, **wishes)
+    return replace(
+        world(pod("a", 1), nodes=[node("n"), node("m")]),
+        running=(RunningPod(runner, place),),
+        move_budget=budget,
+    )
+
+
+def homes(instance: Instance) -> list[str]:
+    asked, _ = laid_out(instance, Placement())
+    return [home.name for home in asked.homes]
+
+
+@pytest.mark.parametrize(
+    ("place", "moves"),
+    [
+        (HOME, 0),
+        (put("r", "0-1", memory={0: 2}, gpus=[0], on="m"), 1),
+        (put("r", "2-3", memory={0: 2}, gpus=[0]), 1),
+        (put("r", "0-1", memory={1: 2}, gpus=[0]), 1),
+        (put("r", "0-1", memory={0: 2}, gpus=[1]), 1),
+    ],
+    ids=["at home", "another node", "other CPUs", "memory elsewhere", "another GPU"],
+)
+def test_a_pod_stays_if_all_that_it_holds_does(place: PodPlacement, moves: int) -> None:
+    """
+    Node, own CPUs, memory by NUMA node and devices; anything else is a move.
+    """
+    instance = one_running()
+
+    assert breaches(instance, placed(place)) == ()
+    assert dict(measure(instance, placed(place)))[MOVES] == moves
+
+
+def test_who_is_not_named_stays() -> None:
+    """
+    And so takes what it has from those that come.
+    """
+    instance = one_running()
+
+    assert dict(measure(instance, Placement()))[MOVES] == 0
+    (breach,) = breaches(instance, placed(put("a", "0")))
+    assert breach.rule == "cpu-exclusive"
+
+
+def test_a_pool_that_grows_moves_nobody() -> None:
+    """
+    An LS pod runs in what is left of the node, also when that is more than it was.
+    """
+    shared = RunningPod(pod("ls", 1, qos=QosClass.LS), put("ls", "2-8"))
+    instance = one_running()
+    instance = replace(instance, running=(*instance.running, shared))
+    away = placed(replace(HOME, node="m"))
+
+    assert homes(instance) == ["r", "ls"]
+    assert breaches(instance, away) == ()
+    assert dict(measure(instance, away))[MOVES] == 1
+
+
+def test_in_the_question_itself_a_running_pod_may_not_be_dropped() -> None:
+    """
+    Once they wait, too, a placement has to say where they are.
+    """
+    asked, _ = laid_out(one_running(), Placement())
+
+    (breach,) = breaches(asked, Placement())
+
+    assert breach.rule == "moves"
+    assert "'r' runs on node 'n' and is given no place any more" in breach.message
+
+
+def pinned(instance: Instance) -> Instance:
+    (runner,) = instance.running
+    return replace(instance, running=(replace(runner, movable=False),))
+
+
+def in_a_gang(instance: Instance) -> Instance:
+    (runner,) = instance.running
+    place = replace(runner.placement, gang="g")
+    return replace(instance, running=(replace(runner, placement=place),))
+
+
+def by_container(instance: Instance) -> Instance:
+    nodes = [replace(each, scope=AlignmentScope.CONTAINER) for each in instance.nodes]
+    return replace(instance, nodes=tuple(nodes))
+
+
+def cordoned(instance: Instance) -> Instance:
+    return replace(instance, nodes=tuple(replace(n, cordoned=True) for n in instance.nodes))
+
+
+def misaligned(instance: Instance) -> Instance:
+    split = put("r", "0,4", memory={0: 2}, gpus=[0])
+    return one_running(split, alignment=AlignmentPolicy.SINGLE_NUMA_NODE)
+
+
+@pytest.mark.parametrize("change", [pinned, in_a_gang, by_container, cordoned, misaligned])
+def test_some_running_pods_stay_whatever_the_budget(
+    change: Callable[[Instance], Instance],
+) -> None:
+    """
+    Who may not, members of gangs, and pods that are where no new pod could be.
+    """
+    assert homes(one_running()) == ["r"]
+    assert homes(change(one_running())) == []
+
+
+def test_without_a_budget_nothing_is_asked_of_running_pods() -> None:
+    """
+    The instance is judged as it is, and there is no such tier.
+    """
+    instance = one_running(budget=0)
+
+    assert laid_out(instance, Placement()) == (instance, Placement())
+    assert MOVES not in dict(measure(instance, Placement()))
+
+
+def test_of_pods_that_disturb_each_other_only_the_others_may_move() -> None:
+    """
+    Two LS pods that together ask for more than the pool has are left; the one beside may.
+    """
+    greedy = [
+        RunningPod(pod(name, 6, qos=QosClass.LS), put(name, ALL_CPUS, on="m")) for name in "xy"
+    ]
+    instance = one_running()
+    instance = replace(instance, running=(*instance.running, *greedy))
+
+    assert homes(instance) == ["r"]

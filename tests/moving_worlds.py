@@ -1,0 +1,87 @@
+"""Tiny instances in which a large pod waits and small running ones are in its way."""
+
+from collections import Counter
+from dataclasses import replace
+from random import Random
+
+from judge.hand import node, pod, put, world
+from placer_models.cluster import Instance, Node, RunningPod
+from placer_models.device import GPU
+from placer_models.pod import Container, DeviceRequest, Pod, PodSpec, Resources
+from placer_models.policy import AlignmentPolicy, QosClass
+from spices_moves import scattered
+from tiny_pods import lone, scale_of, tiny_spec
+from worlds import tiny_instance
+
+
+def moving_instance(seed: int) -> Instance:
+    """Draw nodes, small running pods scattered over them, and one or two large ones."""
+    rng = Random(f"moving-{seed}")
+    base = tiny_instance(seed)
+    first = replace(base.nodes[0], cordoned=False, reserved_cpus=frozenset())
+    nodes = (first, replace(first, name="n1"))[: rng.choice((1, 2, 2))]
+    unit_bytes = max(1, min(n.memory_bytes for n in first.machine.topology.numa_nodes))
+    scale = replace(scale_of(nodes, unit_bytes), cpus=1, gpu_counts=(0, 0, 1, 1), memory_units=1)
+    early = [tiny_spec(rng, scale) for _ in range(rng.choice((2, 2, 3)))]
+    large = [_large(rng, first) for _ in range(rng.choice((1, 1, 2)))]
+    gangs = tuple(
+        lone(Pod(f"large-{i}", "default", spec), priority=rng.choice((0, 0, 5)))
+        for i, spec in enumerate(large)
+    )
+    world = Instance(nodes, gangs, name=f"moving-{seed}", move_budget=rng.choice((1, 2, 2)))
+    return scattered(rng, world, early)
+
+
+def crowded(budget: int) -> Instance:
+    """Return two nodes with a small pod on each half of one, one on the other, and a large one.
+
+    One move empties the second node, two the first.
+    """
+    small = [
+        RunningPod(pod(name, 1, gpus=1), put(name, cpu, on=on, gpus=[gpu]))
+        for name, cpu, on, gpu in (("a", "0", "n", 0), ("b", "4", "n", 2), ("c", "2", "m", 1))
+    ]
+    asked = world(pod("large", 2, gpus=4), nodes=[node("n"), node("m")])
+    return replace(asked, running=tuple(small), move_budget=budget)
+
+
+def pinned_crowd(budget: int) -> Instance:
+    """Return the same where the pod of the second node may not move: it takes two moves."""
+    instance = crowded(budget)
+    *others, last = instance.running
+    return replace(instance, running=(*others, replace(last, movable=False)))
+
+
+def memory_in_the_way() -> Instance:
+    """Return a node where the memory of a pod without a policy is all of a NUMA node's.
+
+    A pod waits for the GPUs of that NUMA node, and for memory and CPUs beside them.
+    """
+    runner = RunningPod(pod("r", 1, memory=4, qos=QosClass.LS), put("r", "0-8", memory={0: 4}))
+    waiting = pod("a", 2, memory=4, gpus=2, alignment=AlignmentPolicy.SINGLE_NUMA_NODE)
+    instance = world(waiting, nodes=[node("n", broken_gpus=[2, 3])])
+    return replace(instance, running=(runner,), move_budget=1)
+
+
+def _large(rng: Random, on: Node) -> PodSpec:
+    """Draw what a pod wants that takes all of a NUMA node, or of the node."""
+    topology = on.machine.topology
+    free = topology.online - on.reserved_cpus
+    homes = Counter(topology.cpu[cpu].numa_node for cpu in free)
+    numa_node = rng.choice(sorted(homes, key=str))
+    gpus = [d for d in on.machine.devices if d.type == GPU and on.is_healthy(d)]
+    near = sum(gpu.numa_node == numa_node for gpu in gpus)
+    single = rng.random() < 0.6 and numa_node is not None
+    cpus, most = (homes[numa_node], near) if single else (len(free), len(gpus))
+    wanted = 0 if rng.random() < 0.5 else most
+    cpu_milli = 1000 * (1 if wanted else max(1, cpus - rng.choice((0, 0, 1))))
+    return PodSpec(
+        containers=(
+            Container(
+                "app",
+                Resources(cpu_milli, devices=(DeviceRequest(GPU, wanted),) if wanted else ()),
+            ),
+        ),
+        qos=rng.choice((QosClass.LSR, QosClass.LSR, QosClass.LSE)),
+        alignment=AlignmentPolicy.SINGLE_NUMA_NODE if single else AlignmentPolicy.NONE,
+    )

@@ -1,0 +1,65 @@
+"""Moves of running pods where a search goes part by part."""
+
+from dataclasses import replace
+
+import pytest
+
+from exact_checks import worlds
+from judge.hand import node, pod, put, world
+from moving_worlds import moving_instance
+from placer.judge.breaches import breaches
+from placer.judge.measure import better, measure
+from placer.search import joint, neighbourhoods
+from placer.search.options import Engine, SolveOptions
+from placer.search.solver import solve
+from placer_models.cluster import Instance, RunningPod
+from placer_models.goals import MOVES
+from placer_models.placement import GaveUp, Infeasible, Placed, Placement
+
+
+def answer(instance: Instance, engine: Engine) -> Placement:
+    options = SolveOptions(engine=engine, workers=1, seed=1, work_limit=20)
+    found = solve(instance, options)
+    return Placement() if isinstance(found, Infeasible | GaveUp) else found.placement
+
+
+@pytest.fixture
+def parts_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the search see two nodes at a time, and never the whole."""
+    for name in ("FEW_SEATS", "MOST_LINKED_SEATS", "MOST_SEATS"):
+        monkeypatch.setattr(joint, name, 0)
+    monkeypatch.setattr(neighbourhoods, "FEWEST_NODES", 2)
+    monkeypatch.setattr(neighbourhoods, "MOST_NODES", 2)
+
+
+@pytest.mark.usefixtures("parts_only")
+def test_parts_are_never_worse_than_nobody_moving() -> None:
+    """
+    And within the budget, as the judge sees it whole, and no better than the best there is.
+    """
+    for instance, best in worlds(moving_instance, 0, 1, 60):
+        found = answer(instance, Engine.AUTO)
+        greedy = answer(instance, Engine.GREEDY)
+
+        assert breaches(instance, found) == ()
+        assert not better(measure(instance, greedy), measure(instance, found))
+        assert not better(measure(instance, found), best.vector)
+
+
+@pytest.mark.usefixtures("parts_only")
+def test_parts_share_one_budget() -> None:
+    """
+    Six nodes with a small pod each, and three that want a node: two moves make room for one.
+    """
+    nodes = [node(f"n{i}") for i in range(6)]
+    running = tuple(RunningPod(pod(f"r{i}", 4), put(f"r{i}", "0-3", on=f"n{i}")) for i in range(6))
+    waiting = [pod(f"large-{i}", 9) for i in range(3)]
+    instance = replace(world(*waiting, nodes=nodes), running=running, move_budget=2)
+
+    found = solve(instance, SolveOptions(workers=1, seed=1, work_limit=60))
+
+    assert not isinstance(found, Placed | Infeasible | GaveUp)
+    assert breaches(instance, found.placement) == ()
+    values = {t.tier: t.value for t in found.tiers}
+    assert values[MOVES] == 2
+    assert sum(place.name.startswith("large") for place in found.placement.pods) == 2

@@ -1,0 +1,58 @@
+"""Tiny instances with a budget of moves, and running pods in the way."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from random import Random
+
+from placer.search.options import Engine, SolveOptions
+from placer.search.solver import solve
+from placer_models.cluster import Instance, Node, RunningPod
+from placer_models.placement import Placed
+from placer_models.pod import Gang, Pod, PodSpec, pods_of
+
+
+def spice_moves(rng: Random, instance: Instance) -> Instance:
+    """Let likes of the pods that wait run already, in the way of the rest, and allow moves.
+
+    Few of them, for all of a node's pods are tried in all places.
+    """
+    specs = [pod.spec for pod in pods_of(instance.gangs)]
+    chosen = [rng.choice(specs) for _ in range(2 if 0 < len(specs) < 3 else 1)] if specs else []
+    running = tuple(replace(runner, movable=False) for runner in instance.running)
+    instance = replace(instance, running=running, move_budget=rng.choice((1, 1, 2)))
+    return scattered(rng, instance, chosen)
+
+
+def scattered(rng: Random, instance: Instance, specs: Sequence[PodSpec]) -> Instance:
+    """Return the instance with pods of those specs running, as far as they find a place.
+
+    Each comes to a cluster of which another part looks taken.
+    """
+    running = list(instance.running)
+    for i, spec in enumerate(specs):
+        gang = _alone(f"early-{i}", spec)
+        nodes = tuple(_half_taken(rng, node) for node in instance.nodes)
+        asked = Instance(nodes, (gang,), running=tuple(running))
+        answer = solve(asked, SolveOptions(engine=Engine.GREEDY, workers=1, seed=1))
+        if isinstance(answer, Placed):
+            (place,) = answer.placement.pods
+            movable = rng.random() < 0.9
+            running.append(RunningPod(gang.pods[0], replace(place, env=()), movable=movable))
+    return replace(instance, running=tuple(running))
+
+
+def _alone(name: str, spec: PodSpec) -> Gang:
+    return Gang(name, "default", (Pod(name, "default", spec),), 1, lone=True)
+
+
+def _half_taken(rng: Random, node: Node) -> Node:
+    """Return the node with CPUs reserved and devices broken by chance."""
+    share = rng.choice((0.0, 0.3, 0.6))
+    cpus = frozenset(c for c in sorted(node.machine.topology.online) if rng.random() < share)
+    devices = {(d.type, d.minor) for d in node.devices if rng.random() < share}
+    return replace(
+        node,
+        reserved_cpus=node.reserved_cpus | cpus,
+        unhealthy=node.unhealthy | devices,
+        cordoned=node.cordoned or rng.random() < 0.4,
+    )
