@@ -23,12 +23,17 @@ def could_move(running: RunningPod, node: Node) -> bool:
 
     A member of a gang stays, for the sake of the others. So does who is where it is by a part
     of a pool, by virtual functions, by a strategy for devices or by the parts of its
-    containers: no count says that such a pod has just what it had.
+    containers: no count says that such a pod has just what it had. And so does who may be
+    the first of its kind by its own affinity: looked at as new, it would keep others out.
     """
     spec = running.pod.spec
     by_container = AlignmentScope.CONTAINER in (spec.scope, node.scope)
     bound = spec.constrained_burst or spec.functions or spec.strategies or by_container
-    return running.movable and running.placement.gang is None and not bound
+    first = any(
+        term.required and not term.apart and term.means(spec.labels, owns_cpus=spec.qos.owns_cpus)
+        for term in spec.affinity
+    )
+    return running.movable and running.placement.gang is None and not bound and not first
 
 
 def with_homes(instance: Instance, movable: Set[Key]) -> Instance:

@@ -8,6 +8,7 @@ import pytest
 from judge.hand import ALL_CPUS, node, placed, pod, put, world
 from placer.judge.breaches import breaches, laid_out
 from placer.judge.measure import measure
+from placer_models.affinity import AffinityTerm
 from placer_models.cluster import Instance, RunningPod
 from placer_models.goals import MOVES
 from placer_models.placement import Placement, PodPlacement
@@ -52,6 +53,27 @@ def test_a_pod_stays_if_all_that_it_holds_does(place: PodPlacement, moves: int) 
 
     assert breaches(instance, placed(place)) == ()
     assert dict(measure(instance, placed(place)))[MOVES] == moves
+
+
+@pytest.mark.parametrize(("app", "movable"), [("db", False), ("web", True)])
+def test_who_may_be_the_first_of_its_kind_stays(app: str, movable: bool) -> None:
+    """
+    What comes elsewhere is of its kind too, and runs there no worse for that.
+    """
+    term = AffinityTerm((("app", "db"),))
+    runner = pod("r", 1, labels={"app": app}, affinity=[term])
+    beside = pod("s", 1, labels={"app": "db"})
+    instance = replace(
+        world(pod("a", 1, labels={"app": "db"}), nodes=[node("n"), node("m")]),
+        running=(
+            RunningPod(runner, put("r", "0")),
+            *([RunningPod(beside, put("s", "2"), movable=False)] if movable else []),
+        ),
+        move_budget=1,
+    )
+
+    assert ("r" in homes(instance)) is movable
+    assert breaches(instance, placed(put("a", "0", on="m"))) == ()
 
 
 def test_who_is_not_named_stays() -> None:
