@@ -19,7 +19,7 @@ from functools import cmp_to_key
 from itertools import pairwise, product, takewhile
 
 from insides import BETWEEN_NODES, Insides, broken
-from leaves import Stay
+from leaves import Stay, TooManyLeavesError
 from placer.judge.breaches import breaches, laid_out
 from placer.judge.measure import Vector, better, measure
 from placer_models.cluster import Instance
@@ -27,6 +27,10 @@ from placer_models.placement import Placement
 
 MOST_LEAVES = 100_000
 """Insides of single nodes that are tried before a world is given up."""
+
+
+MOST_ASSIGNMENTS = 20_000
+"""Ways to send pods to nodes that are tried before a world is given up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +57,7 @@ def best_placement(instance: Instance, most_leaves: int = MOST_LEAVES) -> Best:
     """Return a best placement of the instance, with running pods that may move in it.
 
     Raises:
-        TooManyLeavesError: There are more than ``most_leaves`` leaves.
+        TooManyLeavesError: There are more than ``most_leaves`` leaves, or assignments.
 
     """
     instance, _ = laid_out(instance, Placement())
@@ -87,6 +91,9 @@ def _assignments(instance: Instance) -> list[tuple[tuple[Stay, ...], Vector]]:
     wanting = [(gang, pod) for gang in instance.gangs for pod in gang.pods]
     elsewhere = len(instance.nodes)
     at_home = {home.key for home in instance.homes}
+    ways = (elsewhere + 1) ** (len(wanting) - len(at_home)) * elsewhere ** len(at_home)
+    if ways > MOST_ASSIGNMENTS:
+        raise TooManyLeavesError(f"{instance.name}: {len(wanting)} pods on {elsewhere} nodes")
     found: list[tuple[tuple[Stay, ...], Vector]] = []
     for ranks in product(range(elsewhere + 1), repeat=len(wanting)):
         # Equal members of a gang are interchangeable: one order of them is enough.

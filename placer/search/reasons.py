@@ -82,6 +82,8 @@ def why_unplaced(
                 if verdict.startswith(NEVER):
                     names = names or KnownNames(instance.nodes)
                     known[shape] = (verdict, *names.strangers(pod.spec))
+                else:
+                    known[shape] = (verdict, *_move_reasons(instance))
             reasons = (
                 *known[shape],
                 *_company_reasons(pod.spec),
@@ -117,6 +119,13 @@ def _after(instance: Instance, placement: Placement) -> dict[int, Account]:
         for index, node in enumerate(instance.nodes)
         if node.name in on_node
     }
+
+
+def _move_reasons(instance: Instance) -> Iterable[str]:
+    """Say how far running pods could make room; nothing where none may move."""
+    if instance.homes:
+        most = min(instance.move_budget, len(instance.homes))
+        yield f"moves: of {len(instance.homes)} running pods that could move, {most} may"
 
 
 def _company_reasons(spec: PodSpec) -> Iterable[str]:

@@ -66,7 +66,8 @@ def solve(
     before = accounts
     asked, start = laid_out(instance, best.placement)
     if asked is not instance:
-        # Greedy moves nobody. From here on running pods that may move are asked for, too.
+        # Greedy moves nobody. From here on running pods that may move are asked for, too, and
+        # there may be tiers that only they ask for.
         ground = ground_of(asked)
         problem = build_problem(asked, ground.accounts)
         best = judged(asked, ground, start)

@@ -1,11 +1,13 @@
 """Running pods that may move: as few as can be, for as much as can be placed."""
 
 from dataclasses import replace
+from random import Random
 
 import pytest
 
 from exact_checks import check_worlds
 from judge.hand import pod, put, world
+from mixed_worlds import mixed
 from moving_worlds import crowded, memory_in_the_way, moving_instance, pinned_crowd
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
@@ -17,12 +19,34 @@ from placer_models.placement import Infeasible, PartlyPlaced, Placed
 BATCHES = 10
 
 
+def mixed_moving_instance(seed: int) -> Instance:
+    """Draw a world with moves, and dress it with the words of some families."""
+    return mixed(Random(f"mixed-moving-{seed}"), moving_instance(seed))
+
+
 @pytest.mark.parametrize("batch", range(BATCHES))
 def test_worlds_with_moves_are_solved_as_by_brute_force(batch: int) -> None:
     """
     On 100 worlds the exact engine moves as few pods as brute force, and proves it.
     """
     check_worlds(moving_instance, batch, BATCHES, 10)
+
+
+@pytest.mark.parametrize("batch", range(5))
+def test_moves_among_the_words_of_all_families(batch: int) -> None:
+    """
+    The same on 100 worlds in which large pods and small running ones have other wishes, too.
+    """
+    check_worlds(mixed_moving_instance, batch, 5, 20)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("batch", range(BATCHES))
+def test_moves_among_the_words_of_all_families_in_many_worlds(batch: int) -> None:
+    """
+    The same on 300 others.
+    """
+    check_worlds(mixed_moving_instance, 10_000 + batch, BATCHES, 30)
 
 
 @pytest.mark.slow
@@ -60,6 +84,21 @@ def test_without_a_budget_nobody_moves() -> None:
     The same pod then has no place, and that is proven.
     """
     assert isinstance(exactly(crowded(0)), Infeasible)
+
+
+def test_who_is_left_out_hears_of_the_budget() -> None:
+    """
+    Two of the running pods could move and one may; where none can, nothing is said of moves.
+    """
+    answer = exactly(pinned_crowd(1))
+    assert isinstance(answer, Infeasible)
+    (left,) = answer.unplaced
+    assert left.reasons[0].startswith("not now")
+    assert left.reasons[1] == "moves: of 2 running pods that could move, 1 may"
+
+    answer = exactly(pinned_crowd(0))
+    assert isinstance(answer, Infeasible)
+    assert not any("moves" in reason for reason in answer.unplaced[0].reasons)
 
 
 def test_who_may_not_move_stays() -> None:
