@@ -51,7 +51,7 @@ def test_parts_keep_affinity_and_never_lose(monkeypatch: pytest.MonkeyPatch) -> 
         monkeypatch.setattr(joint, name, 0)
     monkeypatch.setattr(neighbourhoods, "FEWEST_NODES", 2)
     monkeypatch.setattr(neighbourhoods, "MOST_NODES", 2)
-    for seed in range(80):
+    for seed in range(40):
         instance = affinity_instance(seed)
         found = answer(instance, Engine.AUTO)
         greedy = answer(instance, Engine.GREEDY)

@@ -37,7 +37,7 @@ def test_parts_are_never_worse_than_nobody_moving() -> None:
     """
     And within the budget, as the judge sees it whole, and no better than the best there is.
     """
-    for instance, best in worlds(moving_instance, 0, 1, 60):
+    for instance, best in worlds(moving_instance, 0, 1, 25):
         found = answer(instance, Engine.AUTO)
         greedy = answer(instance, Engine.GREEDY)
 
