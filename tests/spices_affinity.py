@@ -8,6 +8,7 @@ from placer_models.cluster import Instance, RunningPod
 from placer_models.pod import Gang, Pod, PodSpec
 from placer_models.policy import Strength
 from spices_exclusivity import crowded
+from tiny_machines import unused_name
 from worlds import tiny_instance
 
 APPS = ("web", "db")
@@ -18,7 +19,7 @@ def with_affinity(rng: Random, instance: Instance) -> Instance:
     """Give pods labels, and let some ask for others, or for none; replicas ask alike."""
     nodes = instance.nodes
     if len(nodes) < 2 or (len(nodes) < 3 and rng.random() < 0.3):
-        nodes = (*nodes, replace(rng.choice(nodes), name=f"n{len(nodes)}"))
+        nodes = (*nodes, replace(rng.choice(nodes), name=unused_name(nodes)))
     dressed: dict[PodSpec, PodSpec] = {}
 
     def dress(pod: Pod) -> Pod:

@@ -7,6 +7,7 @@ from placer_models.cluster import Instance, Node
 from placer_models.network import Grouping, LevelRule
 from placer_models.pod import Gang
 from placer_models.policy import Strength
+from tiny_machines import unused_name
 from worlds import tiny_instance
 
 LEVELS = ("block", "node", "rack")
@@ -17,7 +18,7 @@ def with_levels(rng: Random, instance: Instance) -> Instance:
     nodes = instance.nodes
     pods = sum(len(gang.pods) for gang in instance.gangs)
     while len(nodes) < 4 and pods * len(nodes) < 9 and rng.random() < 0.6:
-        nodes = (*nodes, replace(rng.choice(nodes), name=f"n{len(nodes)}"))
+        nodes = (*nodes, replace(rng.choice(nodes), name=unused_name(nodes)))
     return replace(
         instance,
         nodes=tuple(_in_domains(rng, node) for node in nodes),

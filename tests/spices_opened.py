@@ -4,12 +4,13 @@ from dataclasses import replace
 from random import Random
 
 from placer_models.cluster import Instance, Node
+from tiny_machines import unused_name
 
 
 def with_offers(rng: Random, instance: Instance) -> Instance:
     """Offer some of the nodes, and now and then one more that is equal to another."""
     nodes = [replace(node, offered=rng.random() < 0.7) for node in instance.nodes]
     if len(nodes) == 1 and rng.random() < 0.6:
-        twin: Node = replace(nodes[0], name="n1" if nodes[0].name != "n1" else "n2")
+        twin: Node = replace(nodes[0], name=unused_name(nodes))
         nodes.append(replace(twin, offered=True) if rng.random() < 0.7 else twin)
     return replace(instance, nodes=tuple(nodes))

@@ -1,9 +1,10 @@
 """Random tiny machines, as uneven as real ones: at most 8 CPUs, 4 GPUs, 4 NUMA nodes."""
 
 from collections.abc import Sequence
+from itertools import count
 from random import Random
 
-from placer_models.cluster import Machine
+from placer_models.cluster import Machine, Node
 from placer_models.device import GPU, Device, LinkMatrix
 from placer_models.policy import CoreKind
 from placer_models.topology import Cpu, NumaNode, Topology
@@ -32,6 +33,12 @@ def tiny_machine(rng: Random, name: str, unit_bytes: int, least_gpus: int) -> Ma
         devices=(*gpus, *_nics(rng, numa_ids)),
         gpu_links=_links(rng, [gpu.minor for gpu in gpus]),
     )
+
+
+def unused_name(nodes: Sequence[Node]) -> str:
+    """Return a name for one node more."""
+    names = {node.name for node in nodes}
+    return next(name for i in count(len(nodes)) if (name := f"n{i}") not in names)
 
 
 def _cpus(rng: Random, numa_ids: Sequence[int]) -> tuple[Cpu, ...]:
