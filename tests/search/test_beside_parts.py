@@ -13,35 +13,23 @@ from placer.judge.measure import better, measure
 from placer.scheduler import Scheduler
 from placer.scheduling.errors import BadWordsError
 from placer.scheduling.words import Batch, Decision, Refusal, lone_gang
-from placer.search import joint, neighbourhoods
 from placer.search.beyond import lonely_nodes, witnesses_of
 from placer.search.options import Engine, SolveOptions
-from placer.search.solver import solve
 from placer_models.affinity import AffinityTerm
-from placer_models.cluster import Instance, RunningPod
-from placer_models.placement import GaveUp, Infeasible, Placement
+from placer_models.cluster import RunningPod
 from placer_models.pod import Pod
 from placer_models.policy import QosClass
+from search.by_parts import answer
 from spices_affinity import beside_instance
 
 FIRST = owner("first", 2, "db", NEAR_DB)
 
 
-def answer(instance: Instance, engine: Engine) -> Placement:
-    found = solve(instance, SolveOptions(engine=engine, workers=1, seed=1, work_limit=20))
-    return Placement() if isinstance(found, Infeasible | GaveUp) else found.placement
-
-
-def test_parts_keep_pods_together_and_apart_and_never_lose(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+@pytest.mark.usefixtures("parts_only")
+def test_parts_keep_pods_together_and_apart_and_never_lose() -> None:
     """
     Two nodes of three at a time: who is beyond them keeps others from being the first.
     """
-    for name in ("FEW_SEATS", "MOST_LINKED_SEATS", "MOST_SEATS"):
-        monkeypatch.setattr(joint, name, 0)
-    monkeypatch.setattr(neighbourhoods, "FEWEST_NODES", 2)
-    monkeypatch.setattr(neighbourhoods, "MOST_NODES", 2)
     for seed in range(30):
         instance = beside_instance(seed)
         nodes = (*instance.nodes, replace(instance.nodes[0], name="more"))

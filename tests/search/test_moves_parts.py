@@ -9,27 +9,12 @@ from judge.hand import node, pod, put, world
 from moving_worlds import moving_instance
 from placer.judge.breaches import breaches
 from placer.judge.measure import better, measure
-from placer.search import joint, neighbourhoods
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
-from placer_models.cluster import Instance, RunningPod
+from placer_models.cluster import RunningPod
 from placer_models.goals import MOVES
-from placer_models.placement import GaveUp, Infeasible, Placed, Placement
-
-
-def answer(instance: Instance, engine: Engine) -> Placement:
-    options = SolveOptions(engine=engine, workers=1, seed=1, work_limit=20)
-    found = solve(instance, options)
-    return Placement() if isinstance(found, Infeasible | GaveUp) else found.placement
-
-
-@pytest.fixture
-def parts_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let the search see two nodes at a time, and never the whole."""
-    for name in ("FEW_SEATS", "MOST_LINKED_SEATS", "MOST_SEATS"):
-        monkeypatch.setattr(joint, name, 0)
-    monkeypatch.setattr(neighbourhoods, "FEWEST_NODES", 2)
-    monkeypatch.setattr(neighbourhoods, "MOST_NODES", 2)
+from placer_models.placement import GaveUp, Infeasible, Placed
+from search.by_parts import answer
 
 
 @pytest.mark.usefixtures("parts_only")

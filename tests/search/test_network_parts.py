@@ -7,30 +7,15 @@ import pytest
 from greedy.small import Numa, gang, machine, spec
 from placer.judge.breaches import breaches
 from placer.judge.measure import better, measure
-from placer.search import joint, neighbourhoods
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer_models.cluster import Instance, Node
 from placer_models.goals import GATHERING
 from placer_models.network import Grouping, LevelRule
-from placer_models.placement import GaveUp, Infeasible, Placement
+from placer_models.placement import Infeasible
 from placer_models.policy import Strength
+from search.by_parts import answer
 from spices_network import network_instance
-
-
-def answer(instance: Instance, engine: Engine) -> Placement:
-    options = SolveOptions(engine=engine, workers=1, seed=1, work_limit=20)
-    found = solve(instance, options)
-    return Placement() if isinstance(found, Infeasible | GaveUp) else found.placement
-
-
-@pytest.fixture
-def parts_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let the search see two nodes at a time, and never the whole."""
-    for name in ("FEW_SEATS", "MOST_LINKED_SEATS", "MOST_SEATS"):
-        monkeypatch.setattr(joint, name, 0)
-    monkeypatch.setattr(neighbourhoods, "FEWEST_NODES", 2)
-    monkeypatch.setattr(neighbourhoods, "MOST_NODES", 2)
 
 
 @pytest.mark.usefixtures("parts_only")
