@@ -12,19 +12,13 @@ Run: python benchmarks/beside.py [ROUNDS]
 import random
 import statistics
 import sys
-import time
 
-from placer.search.options import Engine, SolveOptions
-from placer.search.solver import solve
+from _half_full import SIZES, half_full, lone, node, timed
+
 from placer_models.affinity import AffinityLevel, AffinityTerm
-from placer_models.cluster import Instance, Machine, Node, RunningPod
-from placer_models.placement import PartlyPlaced, Placed, PodPlacement
-from placer_models.pod import Container, Gang, Pod, PodSpec, Resources
+from placer_models.cluster import Instance
+from placer_models.pod import Container, Pod, PodSpec, Resources
 from placer_models.policy import BindPolicy, QosClass, Strength
-from placer_models.topology import Cpu, NumaNode, Topology
-
-SIZES = ((64, 2), (128, 8))
-"""Cores and NUMA nodes."""
 
 DB = (("app", "db"),)
 PREFERRED = Strength.PREFERRED
@@ -39,15 +33,6 @@ WORDS: dict[str, tuple[AffinityTerm, ...]] = {
 PAIRS = 8
 
 
-def node(cores: int, numa_nodes: int) -> Node:
-    cpus = tuple(
-        Cpu(i, core=i // 2, package=0, numa_node=i * numa_nodes // (2 * cores))
-        for i in range(2 * cores)
-    )
-    numas = tuple(NumaNode(n, 0) for n in range(numa_nodes))
-    return Node("n", Machine(f"{cores}", "", Topology("x86_64", cpus, numas)))
-
-
 def pod(name: str, cpus: int, app: str, *terms: AffinityTerm) -> Pod:
     containers = (Container("main", Resources(1000 * cpus)),)
     bind = BindPolicy.SPREAD_BY_PCPUS
@@ -55,34 +40,9 @@ def pod(name: str, cpus: int, app: str, *terms: AffinityTerm) -> Pod:
     return Pod(name, "default", spec)
 
 
-def lone(one: Pod) -> Gang:
-    return Gang(one.name, one.namespace, (one,), 1, lone=True)
-
-
-def half_full(cores: int, numa_nodes: int, rng: random.Random) -> tuple[Node, list[RunningPod]]:
-    on = node(cores, numa_nodes)
-    free = list(range(2 * cores))
-    running = []
-    while len(free) > cores:
-        count = rng.choice((1, 2, 4))
-        first = rng.randrange(len(free) - count)
-        cpus, free[first : first + count] = free[first : first + count], []
-        one = pod(f"r{len(running)}", count, rng.choice(("db", "web")))
-        place = PodPlacement(one.name, "default", None, "n", frozenset(cpus))
-        running.append(RunningPod(one, place))
-    return on, running
-
-
-def timed(instance: Instance, limit_s: float = 60.0) -> tuple[float, str]:
-    """Return the seconds of a solve, pods placed, and how many of its tiers were proven."""
-    began = time.perf_counter()
-    options = SolveOptions(engine=Engine.EXACT, workers=1, seed=1, time_limit_s=limit_s)
-    answer = solve(instance, options)
-    took_s = time.perf_counter() - began
-    if not isinstance(answer, Placed | PartlyPlaced):
-        return took_s, type(answer).__name__
-    proven = f"{sum(tier.proven for tier in answer.tiers)} of {len(answer.tiers)} tiers"
-    return took_s, f"{len(answer.placement.pods)} placed, {proven}"
+def holder(name: str, cpus: int, rng: random.Random) -> Pod:
+    """Return a pod that runs already, a database or not."""
+    return pod(name, cpus, rng.choice(("db", "web")))
 
 
 def one_pod(rounds: int) -> None:
@@ -92,9 +52,9 @@ def one_pod(rounds: int) -> None:
         for word, terms in WORDS.items():
             took = []
             for seed in range(rounds):
-                on, running = half_full(cores, numa_nodes, random.Random(seed))
+                on, running = half_full(cores, numa_nodes, random.Random(seed), holder)
                 new = lone(pod("new", 5, "new", *terms))
-                took.append(timed(Instance((on,), (new,), running=tuple(running)))[0])
+                took.append(timed(Instance((on,), (new,), running=running))[0])
             median_s = statistics.median(took)
             plain_s = plain_s or median_s
             print(f"{cores:5}  {word:14}  {median_s:8.3f}  {median_s / plain_s:5.2f}")

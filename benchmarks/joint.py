@@ -22,7 +22,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 
-from worn import taken
+from _worn import taken
 
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve

@@ -18,7 +18,7 @@ import time
 from collections.abc import Mapping
 from itertools import combinations
 
-from worn import taken
+from _worn import taken
 
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve

@@ -17,8 +17,8 @@ import time
 from collections.abc import Mapping
 from dataclasses import replace
 
+from _worn import taken
 from one_pod import GIB, machine
-from worn import taken
 
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve

@@ -72,7 +72,7 @@ def stays(place: PodPlacement, home: PodPlacement, *, owns_cpus: bool) -> bool:
     if place.node != home.node or (owns_cpus and place.cpuset != home.cpuset):
         return False
     held, had = (
-        (one.memory_bytes, one.hugepages, [(d.type, d.minor, d.share) for d in one.devices])
+        {*one.memory_bytes, *one.hugepages, *((d.type, d.minor, d.share) for d in one.devices)}
         for one in (place, home)
     )
     return held == had

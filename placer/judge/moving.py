@@ -4,17 +4,15 @@ Who may move is asked of the judge himself: a pod that already breaks a rule whe
 or would by being looked at as new, stays as it is and is never blamed.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from placer.judge.finding import Finding, title_of
-from placer.judge.scene import Scene
+from placer.judge.pools import pool_of
+from placer.judge.scene import Scene, scene_of
 from placer_models.cluster import Instance
-from placer_models.cpuset import CpuSet
-from placer_models.moves import Key, could_move, moved, with_homes
+from placer_models.moves import could_move, moved, with_homes
 from placer_models.placement import Placement, PodPlacement
-from placer_models.pod import pods_of
-from placer_models.policy import QosClass
 
 Blamed = Callable[[Instance, Placement], Sequence[str]]
 """Names whom a placement breaks a rule at: pods, nodes, gangs."""
@@ -80,40 +78,15 @@ def at_home(instance: Instance, placement: Placement) -> Placement:
     staying = [home for home in instance.homes if home.key not in placed]
     if not staying:
         return placement
-    qos = {pod.key: pod.spec.qos for pod in pods_of(instance.gangs)}
-    owned = _owned(instance, [*placement.pods, *staying], qos)
-    online = {node.name: node.machine.topology.online for node in instance.nodes}
-    pools = {
-        (name, kind): online[name] - owned(name, kinds)
-        for name in {home.node for home in staying}
-        for kind, kinds in (
-            (QosClass.LS, {QosClass.LSE, QosClass.LSR}),
-            (QosClass.BE, {QosClass.LSE}),
-        )
-    }
-    return Placement(
-        (
-            *placement.pods,
-            *(
-                home if qos[home.key].owns_cpus else _in_pool(home, pools[home.node, qos[home.key]])
-                for home in staying
-            ),
-        )
-    )
+    scene = scene_of(instance, Placement((*placement.pods, *staying)))
+    return Placement((*placement.pods, *(_settled(home, scene) for home in staying)))
 
 
-def _owned(
-    instance: Instance, places: Sequence[PodPlacement], qos: Mapping[Key, QosClass]
-) -> Callable[[str, Set[QosClass]], CpuSet]:
-    """Return what tells the CPUs of a node that pods of some classes own."""
-    held: dict[tuple[str, QosClass], CpuSet] = {}
-    running = [(r.placement, r.pod.spec.qos) for r in instance.running]
-    for place, kind in (*running, *((p, qos[p.key]) for p in places if p.key in qos)):
-        key = place.node, kind
-        held[key] = held.get(key, frozenset()) | place.cpuset
-    return lambda node, kinds: frozenset().union(*(held.get((node, k), ()) for k in kinds))
-
-
-def _in_pool(home: PodPlacement, pool: CpuSet) -> PodPlacement:
+def _settled(home: PodPlacement, scene: Scene) -> PodPlacement:
+    """Return the home of a pod that stays, with the pool as it has become."""
+    qos = scene.waiting[home.key].spec.qos
+    if qos.owns_cpus:
+        return home
+    pool = pool_of(scene.sites[home.node], qos)
     containers = tuple(replace(part, cpuset=pool) for part in home.containers)
     return replace(home, cpuset=pool, containers=containers)

@@ -14,13 +14,13 @@ from placer_models.policy import QosClass
 def shared_pool(scene: Scene) -> Iterator[Finding]:
     """LS pods run on the CPUs that nobody owns, and what is allocatable of them suffices."""
     for site in scene.touched():
-        yield from _pool_holds(site, QosClass.LS, site.taken)
+        yield from _pool_holds(site, QosClass.LS)
 
 
 def be_pool(scene: Scene) -> Iterator[Finding]:
     """BE pods run on the CPUs that no LSE pod owns, and what is allocatable suffices."""
     for site in scene.touched():
-        yield from _pool_holds(site, QosClass.BE, site.taken_by_lse)
+        yield from _pool_holds(site, QosClass.BE)
 
 
 def containers(scene: Scene) -> Iterator[Finding]:
@@ -44,7 +44,7 @@ def containers(scene: Scene) -> Iterator[Finding]:
         elif tenant.qos.owns_cpus:
             yield from _parts_hold(tenant)
         else:
-            pool = _pool(site, site.taken if tenant.qos is QosClass.LS else site.taken_by_lse)
+            pool = pool_of(site, tenant.qos)
             if tenant.pod.spec.constrained_burst:
                 pool = burst_pool(site, tenant)
             for container in tenant.place.containers:
@@ -56,16 +56,22 @@ def containers(scene: Scene) -> Iterator[Finding]:
                     )
 
 
-def _pool(site: Site, withheld: CpuSet) -> CpuSet:
-    return site.inside.topology.online - withheld
+def pool_of(site: Site, qos: QosClass) -> CpuSet:
+    """Return the pool that LS or BE pods of the site run in."""
+    return site.inside.topology.online - _withheld(site, qos)
 
 
-def _pool_holds(site: Site, qos: QosClass, withheld: CpuSet) -> Iterator[Finding]:
+def _withheld(site: Site, qos: QosClass) -> CpuSet:
+    return site.taken if qos is QosClass.LS else site.taken_by_lse
+
+
+def _pool_holds(site: Site, qos: QosClass) -> Iterator[Finding]:
     tenants = [tenant for tenant in site.tenants if tenant.qos is qos]
     if not tenants:
         return
     name = site.node.name
-    pool = _pool(site, withheld)
+    withheld = _withheld(site, qos)
+    pool = pool_of(site, qos)
     asked_milli = sum(tenant.requests.cpu_milli for tenant in tenants)
     has_milli = 1000 * len(site.inside.allocatable - withheld)
     # Running pods may overfill a pool by themselves: only those who add to it are blamed.

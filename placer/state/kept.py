@@ -8,7 +8,7 @@ node as long as there is room. A Problem never depends on what was kept.
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import fields, replace
 from functools import partial
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from placer.state.account import Account
 from placer.state.node_states import LookedAt, Terms, banks_of, kind_of, node_state
@@ -47,7 +47,7 @@ class Kept:
         self._machines: dict[int, tuple[Machine, Machine]] = {}
         self._same_machines: dict[Machine, Machine] = {}
         self._same_kinds: dict[Hashable, Node] = {}
-        self._values: dict[Hashable, tuple[tuple[Node, ...], object]] = {}
+        self._values: dict[Hashable, tuple[tuple[Node, ...], Any]] = {}
 
     def kinds_of(
         self, nodes: Sequence[Node], looked_at: LookedAt
@@ -57,7 +57,7 @@ class Kept:
         Equal kinds are one object, here and in later calls.
         """
         if len(self._same_kinds) > MOST_VALUES:
-            self.__init__()  # type: ignore[misc]
+            self._forget()
         known = _recent(self._kinds, looked_at)
         numbers: dict[int, int] = {}
         kinds: list[Node] = []
@@ -131,7 +131,17 @@ class Kept:
                 self._values.clear()
             # The kinds stay alive with the value, so that their ids are nobody else's.
             found = self._values[key] = kinds, make()
-        return found[1]  # type: ignore[return-value]
+        value: T = found[1]
+        return value
+
+    def _forget(self) -> None:
+        """Let all go together: equal kinds have to be one object, wherever they are kept."""
+        self._kinds.clear()
+        self._rows.clear()
+        self._machines.clear()
+        self._same_machines.clear()
+        self._same_kinds.clear()
+        self._values.clear()
 
     def _kind(self, node: Node, looked_at: LookedAt) -> Node:
         """Return the one object for the node's kind; a machine is read through but once."""

@@ -76,6 +76,18 @@ def test_who_may_be_the_first_of_its_kind_stays(app: str, movable: bool) -> None
     assert breaches(instance, placed(put("a", "0", on="m"))) == ()
 
 
+def test_in_what_order_a_pod_names_what_it_holds_does_not_matter() -> None:
+    """
+    The same GPUs in another order are the same place.
+    """
+    home = put("r", "0-1", memory={0: 1, 1: 1}, gpus=[0, 1])
+    turned = replace(home, devices=home.devices[::-1], memory_bytes=home.memory_bytes[::-1])
+    runner = RunningPod(pod("r", 2, memory=2, gpus=2), home)
+    instance = replace(world(pod("a", 1)), running=(runner,), move_budget=1)
+
+    assert dict(measure(instance, placed(turned)))[MOVES] == 0
+
+
 def test_who_is_not_named_stays() -> None:
     """
     And so takes what it has from those that come.

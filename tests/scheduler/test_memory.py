@@ -15,6 +15,7 @@ from placer.scheduling.books import Books, books_of
 from placer.scheduling.words import Batch
 from placer.search.ground import Ground, Memory
 from placer.search.solver import solve
+from placer.state import kept
 from placer.state.batch import build_problem
 from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.placement import Answer, GaveUp, Placement
@@ -90,9 +91,9 @@ def states(seed: int) -> Iterator[tuple[Instance, Ground, Random]]:
 
 def check(seed: int) -> None:
     for instance, ground, rng in states(seed):
-        kept, fleets = ground.memory.kept, ground.memory.fleets
+        known, fleets = ground.memory.kept, ground.memory.fleets
         for each_core in (False, True):
-            problem = build_problem(instance, ground.accounts, each_core=each_core, kept=kept)
+            problem = build_problem(instance, ground.accounts, each_core=each_core, kept=known)
             fresh = build_problem(instance, each_core=each_core)
 
             assert problem == fresh
@@ -124,6 +125,16 @@ def disordered(rng: Random, placement: Placement, instance: Instance) -> Placeme
 
 def test_nothing_depends_on_what_was_kept() -> None:
     for seed in range(30):
+        check(seed)
+
+
+def test_nothing_depends_on_what_had_to_go(monkeypatch: pytest.MonkeyPatch) -> None:
+    """
+    With room for hardly anything, things are let go in the middle of a Problem, too.
+    """
+    monkeypatch.setattr(kept, "MOST_VALUES", 3)
+    monkeypatch.setattr(kept, "MOST_LOOKS", 1)
+    for seed in range(12):
         check(seed)
 
 
