@@ -17,6 +17,7 @@ from placer.search.ground import Ground, Memory
 from placer.search.solver import solve
 from placer.state import kept
 from placer.state.batch import build_problem
+from placer.state.node_states import LookedAt
 from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.placement import Answer, GaveUp, Placement
 from placer_models.pod import pods_of
@@ -136,6 +137,21 @@ def test_nothing_depends_on_what_had_to_go(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(kept, "MOST_LOOKS", 1)
     for seed in range(12):
         check(seed)
+
+
+def test_equal_kinds_are_one_also_after_some_had_to_go(monkeypatch: pytest.MonkeyPatch) -> None:
+    """
+    A node known before and one like it that is new are of one kind.
+    """
+    monkeypatch.setattr(kept, "MOST_VALUES", 0)
+    looked_at = LookedAt(frozenset(), frozenset(), frozenset())
+    first, second = Node("n0", BOX), Node("n1", BOX)
+    known = kept.Kept()
+    known.kinds_of([first], looked_at)
+
+    kinds, numbers = known.kinds_of([first, second], looked_at)
+
+    assert (len(kinds), numbers) == (1, [0, 0])
 
 
 @pytest.mark.slow
