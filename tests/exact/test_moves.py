@@ -6,13 +6,13 @@ from random import Random
 import pytest
 
 from exact_checks import check_worlds
-from judge.hand import pod, put, world
+from judge.hand import node, pod, put, world
 from mixed_worlds import mixed
 from moving_worlds import crowded, memory_in_the_way, moving_instance, pinned_crowd
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer_models.cluster import Instance, RunningPod
-from placer_models.goals import MOVES
+from placer_models.goals import MOVES, OPENED
 from placer_models.moves import movers
 from placer_models.placement import Infeasible, PartlyPlaced, Placed
 
@@ -119,6 +119,23 @@ def test_memory_of_who_stays_stays() -> None:
 
     assert isinstance(answer, Placed)
     assert {t.tier: t.value for t in answer.tiers}[MOVES] == 1
+
+
+def test_a_move_saves_a_new_node() -> None:
+    """
+    A pod that wants a whole node goes to an offered one, or, if one may move, where that was.
+    """
+    nodes = [node("old-0"), node("old-1"), replace(node("new"), offered=True)]
+    running = tuple(
+        RunningPod(pod(f"r{i}", 4), put(f"r{i}", "0-3", on=f"old-{i}")) for i in range(2)
+    )
+    instance = replace(world(pod("a", 9), nodes=nodes), running=running)
+
+    for budget, opened, moves in ((0, 1, 0), (2, 0, 1)):
+        answer = exactly(replace(instance, move_budget=budget))
+        assert isinstance(answer, Placed)
+        values = {t.tier: t.value for t in answer.tiers}
+        assert (values[OPENED], values.get(MOVES, 0)) == (opened, moves)
 
 
 def test_nobody_moves_for_a_tier_below() -> None:
