@@ -71,9 +71,9 @@ class Scheduler:
         books = self._books
         return Snapshot(
             Instance(
-                nodes=tuple(book.node for book in books.book.values()),
+                nodes=books.nodes,
                 gangs=(),
-                running=tuple(runner for book in books.book.values() for runner in book.pods),
+                running=tuple(runner for book in books.books for runner in book.pods),
             ),
             books.version,
         )
@@ -88,7 +88,7 @@ class Scheduler:
         books = self._books
         if pod not in books.node_of:
             raise UnknownPodError((pod,))
-        pods = books.book[books.node_of[pod]].pods
+        pods = books.of(books.node_of[pod]).pods
         return next(runner.placement for runner in pods if runner.pod.key == pod)
 
     def running_on(self, node: str) -> tuple[RunningPod, ...]:
@@ -111,7 +111,7 @@ class Scheduler:
 
     def misfits(self) -> tuple[Misfit, ...]:
         """Return all running pods that could not come to where they are, if they came now."""
-        return tuple(misfit for book in self._books.book.values() for misfit in misfits_of(book))
+        return tuple(misfit for book in self._books.books for misfit in misfits_of(book))
 
     def place(
         self,
@@ -187,7 +187,7 @@ class Scheduler:
 
         """
         with self._lock:
-            if node.name in self._books.book:
+            if node.name in self._books:
                 raise NodeExistsError(node.name)
             return self._become(self._books.with_node(node))
 
@@ -202,7 +202,7 @@ class Scheduler:
         """
         with self._lock:
             after = self._updated(node)
-            return self._become(after, misfits_of(after.book[node.name]))
+            return self._become(after, misfits_of(after.of(node.name)))
 
     def remove_node(self, name: str) -> Change:
         """Remove a node on which nothing runs.

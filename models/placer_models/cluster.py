@@ -1,6 +1,8 @@
 """What is given: machines, the nodes made of them, what runs there, what waits."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 from placer_models.cpuset import CpuSet
 from placer_models.device import GPU, Device, LinkMatrix, PartitionTable
@@ -147,6 +149,48 @@ class Node:
         if level == NODE_LEVEL:
             return self.name
         return next((domain for name, domain in self.domains if name == level), None)
+
+
+class Nodes(tuple[Node, ...]):
+    """Nodes, and what all of them say together: looked for once.
+
+    A tuple like any other. Who asks about the same nodes again and again keeps the object.
+    """
+
+    @classmethod
+    def of(cls, nodes: tuple[Node, ...]) -> "Nodes":
+        """Return the nodes as they are, or as one that can be asked."""
+        return nodes if isinstance(nodes, Nodes) else cls(nodes)
+
+    @cached_property
+    def position(self) -> Mapping[str, int]:
+        """Name of a node -> where it stands."""
+        return {node.name: position for position, node in enumerate(self)}
+
+    @cached_property
+    def offer(self) -> bool:
+        """Whether some of them are not there yet."""
+        return any(node.offered for node in self)
+
+    @cached_property
+    def have_strategy(self) -> bool:
+        """Whether some of them mind which NUMA nodes owned CPUs come from."""
+        return any(node.numa_strategy for node in self)
+
+    @cached_property
+    def prefer_partitions(self) -> bool:
+        """Whether pods would like to keep to the partition table of some of them."""
+        return any(node.partition_policy is PartitionPolicy.PREFER for node in self)
+
+    @cached_property
+    def localities(self) -> frozenset[Locality]:
+        """What pods that say nothing would like on some of them."""
+        return frozenset(wish for node in self for wish in node.locality)
+
+    @cached_property
+    def align_containers(self) -> bool:
+        """Whether some of them align each container for itself."""
+        return any(node.scope is AlignmentScope.CONTAINER for node in self)
 
 
 @dataclass(frozen=True, slots=True)

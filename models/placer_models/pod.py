@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
 
 from placer_models.affinity import AffinityTerm
 from placer_models.device import FunctionSelector
@@ -120,7 +121,7 @@ class JointAllocation:
             raise ValueError(f"got the device types {named}; expected two or more, each once")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # without slots: what it asks for is worked out once
 class PodSpec:
     """All that decides where a pod can go: pods of equal spec are interchangeable.
 
@@ -212,7 +213,7 @@ class PodSpec:
             and self.exclusive is not ExclusivePolicy.NONE
         )
 
-    @property
+    @cached_property
     def requests(self) -> Resources:
         """What the pod holds: the larger of its app phase and its init phases.
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from placer_models.cluster import Instance
+from placer_models.cluster import Instance, Nodes
 from placer_models.device import GPU
 from placer_models.goals import (
     AFFINITY,
@@ -19,7 +19,7 @@ from placer_models.goals import (
     Tier,
 )
 from placer_models.pod import PodSpec, pods_of
-from placer_models.policy import ExclusivePolicy, Locality, PartitionPolicy, Strength
+from placer_models.policy import ExclusivePolicy, Locality, Strength
 
 _LOCALITY_TIERS = {Locality.PACKAGE: PACKAGES, Locality.LLC: CACHES}
 
@@ -28,16 +28,17 @@ def asked_tiers(instance: Instance) -> tuple[Tier, ...]:
     """Return the tiers beyond `goals.ALWAYS` that something in the instance asks for."""
     # By identity: replicas share their spec.
     specs = {id(pod.spec): pod.spec for pod in pods_of(instance.gangs)}.values()
-    asked = [*_exclusivity(specs), *_localities(instance, specs)]
-    if any(node.offered for node in instance.nodes):
+    nodes = Nodes.of(instance.nodes)
+    asked = [*_exclusivity(specs), *_localities(nodes, specs)]
+    if nodes.offer:
         asked.append(OPENED)
     if instance.move_budget:
         asked.append(MOVES)
-    if any(spec.qos.owns_cpus for spec in specs) and any(n.numa_strategy for n in instance.nodes):
+    if any(spec.qos.owns_cpus for spec in specs) and nodes.have_strategy:
         asked.append(NUMA_STRATEGY)
     if any(map(_would_like_to_be_joint, specs)):
         asked.append(JOINT)
-    if _prefers_partitions(instance, specs):
+    if nodes.prefer_partitions and any(spec.requests.count_of(GPU) for spec in specs):
         asked.append(PARTITIONS)
     if any(not term.required for spec in specs for term in spec.affinity):
         asked.append(AFFINITY)
@@ -50,20 +51,12 @@ def _would_like_to_be_joint(spec: PodSpec) -> bool:
     return spec.joint is not None and spec.joint.strength is Strength.PREFERRED
 
 
-def _prefers_partitions(instance: Instance, specs: Iterable[PodSpec]) -> bool:
-    """Return whether pods that wait for GPUs might go where partitions go first."""
-    prefer = PartitionPolicy.PREFER
-    return any(node.partition_policy is prefer for node in instance.nodes) and any(
-        spec.requests.count_of(GPU) for spec in specs
-    )
-
-
-def _localities(instance: Instance, specs: Iterable[PodSpec]) -> Iterator[Tier]:
+def _localities(nodes: Nodes, specs: Iterable[PodSpec]) -> Iterator[Tier]:
     """Yield the tiers of what pods that wait, or nodes for them, would like to stay within."""
     owners = {spec.locality for spec in specs if spec.qos.owns_cpus}
     asked = {wish for wishes in owners for wish in wishes}
     if () in owners:
-        asked |= {wish for node in instance.nodes for wish in node.locality}
+        asked |= nodes.localities
     yield from (tier for wish, tier in _LOCALITY_TIERS.items() if wish in asked)
 
 

@@ -27,7 +27,7 @@ from placer.judge.node_cpus import arm_cpu_policy, node_cpu_bind
 from placer.judge.partitions import device_scope, partition
 from placer.judge.pods import cordon, known, node_selector
 from placer.judge.pools import be_pool, containers, shared_pool
-from placer.judge.scene import Site, scene_of
+from placer.judge.scene import Standing, scene_of
 from placer.judge.shares import device_share
 from placer.judge.strategies import device_strategy
 from placer_models.cluster import Instance
@@ -94,7 +94,7 @@ class Breach:
 
 
 def breaches(
-    instance: Instance, placement: Placement, sites: Mapping[str, Site] | None = None
+    instance: Instance, placement: Placement, standing: Standing | None = None
 ) -> tuple[Breach, ...]:
     """Return all that is wrong with the placement; nothing if it keeps every rule.
 
@@ -104,11 +104,11 @@ def breaches(
     Args:
         instance: The nodes, what runs there and what waits.
         placement: What is newly placed.
-        sites: As `scene.sites_of` returns them, where they are known.
+        standing: As `scene.sites_of` returns it, where it is known.
 
     """
     asked, laid = laid_out(instance, placement)
-    return _broken(asked, laid, sites if asked is instance else None)
+    return _broken(asked, laid, standing if asked is instance else None)
 
 
 def laid_out(instance: Instance, placement: Placement) -> tuple[Instance, Placement]:
@@ -122,9 +122,9 @@ def laid_out(instance: Instance, placement: Placement) -> tuple[Instance, Placem
 
 
 def _broken(
-    instance: Instance, placement: Placement, sites: Mapping[str, Site] | None = None
+    instance: Instance, placement: Placement, standing: Standing | None = None
 ) -> tuple[Breach, ...]:
-    scene = scene_of(instance, placement, sites)
+    scene = scene_of(instance, placement, standing)
     return tuple(
         Breach(name, finding.subject, finding.message)
         for name, rule in RULES.items()

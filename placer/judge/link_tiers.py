@@ -21,13 +21,14 @@ def pod_minimum_shortfall(scene: Scene) -> int:
 
     @cache
     def best(size: int, selector: tuple[tuple[str, str], ...], scope: DeviceScope) -> int:
-        open_sites = {
-            id(site.inside): site
-            for site in scene.sites.values()
-            if not site.node.cordoned and set(selector) <= set(site.node.labels)
-        }
-        boards = (site.inside.gpus for site in open_sites.values())
-        minima = (best_permitted_minimum(board, size, scope) for board in boards)
+        labels = set(selector)
+        boards = {}
+        for site in scene.sites.values():
+            # Nodes share their inside: most are known after a look at a few.
+            known = id(site.inside) in boards
+            if not known and not site.node.cordoned and labels <= set(site.node.labels):
+                boards[id(site.inside)] = site.inside.gpus
+        minima = (best_permitted_minimum(board, size, scope) for board in boards.values())
         return max((value for value in minima if value is not None), default=0)
 
     short = 0

@@ -14,7 +14,7 @@ from placer.judge.locality_tiers import caches_beyond_fewest, packages_beyond_fe
 from placer.judge.moving import pods_moved
 from placer.judge.opened_tier import nodes_opened
 from placer.judge.partitions import pods_outside_partitions
-from placer.judge.scene import Scene, Site, scene_of
+from placer.judge.scene import Scene, Standing, scene_of
 from placer.judge.strategy_tier import against_strategies
 from placer.judge.usable_tier import usable_points_left
 from placer_models.cluster import Instance
@@ -70,9 +70,7 @@ MEASURES: Mapping[Tier, Callable[[Scene], int]] = {
 """How each tier after the first is measured."""
 
 
-def measure(
-    instance: Instance, placement: Placement, sites: Mapping[str, Site] | None = None
-) -> Vector:
+def measure(instance: Instance, placement: Placement, standing: Standing | None = None) -> Vector:
     """Return the value of each tier, aligned with ``tiers_for`` the instance.
 
     Values mean something for placements without breaches only; others get some number.
@@ -80,11 +78,11 @@ def measure(
     Args:
         instance: The nodes, what runs there and what waits.
         placement: What is newly placed.
-        sites: As `scene.sites_of` returns them, where they are known.
+        standing: As `scene.sites_of` returns it, where it is known.
 
     """
     asked, placement = laid_out(instance, placement)
-    scene = scene_of(asked, placement, sites if asked is instance else None)
+    scene = scene_of(asked, placement, standing if asked is instance else None)
     instance = asked
     points = {placed_tier(p): points for p, points in _placed_points(scene).items()}
     tiers = tiers_for((gang.priority for gang in instance.gangs), asked_tiers(instance))

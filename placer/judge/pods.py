@@ -9,7 +9,8 @@ from placer.judge.scene import Scene
 def known(scene: Scene) -> Iterator[Finding]:
     """Every placed pod waits in the instance, is placed once, and its node exists."""
     placed: set[tuple[str, str]] = set()
-    running = {runner.pod.key for runner in scene.instance.running}
+    strange = any(place.key not in scene.waiting for place in scene.placement.pods)
+    running = {runner.pod.key for runner in scene.instance.running} if strange else set()
     for place in scene.placement.pods:
         title = title_of(place.namespace, place.name)
         pod = scene.waiting.get(place.key)

@@ -1,13 +1,14 @@
 """A placement laid over its instance: who holds what on which node."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from placer_models.cluster import Instance, Machine, Node, RunningPod
 from placer_models.cpuset import CpuSet
 from placer_models.device import GPU, Device
 from placer_models.links import Board, board_of
+from placer_models.pieces import changed
 from placer_models.placement import Placement, PodPlacement
 from placer_models.pod import Gang, Pod, Resources
 from placer_models.policy import CoreKind, QosClass
@@ -106,6 +107,39 @@ class Site:
     taken_by_lse: CpuSet
 
 
+class Standing:
+    """All nodes before a placement. Never changes.
+
+    Attributes:
+        sites: Name of a node -> its site, in the order of the nodes.
+
+    """
+
+    def __init__(self, sites: Iterable[Site]) -> None:
+        """Begin with the sites of nodes."""
+        self.sites: Mapping[str, Site] = {site.node.name: site for site in sites}
+        self._totals: dict[Callable[[Site], int], int] = {}
+
+    def total(self, worth: Callable[[Site], int]) -> int:
+        """Return what all nodes are worth together; worked out once."""
+        if worth not in self._totals:
+            self._totals[worth] = sum(map(worth, self.sites.values()))
+        return self._totals[worth]
+
+    def with_sites(self, others: Iterable[Site]) -> "Standing":
+        """Return the same with other sites of some of the nodes."""
+        new = {site.node.name: site for site in others}
+        if not new:
+            return self
+        found = Standing(())
+        found.sites = {**self.sites, **new}
+        found._totals = {
+            worth: total + sum(worth(new[name]) - worth(self.sites[name]) for name in new)
+            for worth, total in self._totals.items()
+        }
+        return found
+
+
 @dataclass(frozen=True, slots=True)
 class Scene:
     """A placement over its instance; what the instance does not know is left out.
@@ -113,6 +147,7 @@ class Scene:
     Attributes:
         waiting: Key -> the pod that waits.
         gang_of: Key of a waiting pod -> its gang.
+        standing: The nodes before it.
         sites: Name of a node -> the node and its tenants.
         entered: The sites where something is newly placed, in the order of the nodes.
         members: Key of a gang -> its placed members, each with the name of its node.
@@ -123,6 +158,7 @@ class Scene:
     placement: Placement
     waiting: Mapping[Key, Pod]
     gang_of: Mapping[Key, Gang]
+    standing: Standing
     sites: Mapping[str, Site]
     entered: tuple[Site, ...]
     members: Mapping[Key, Mapping[Key, str]]
@@ -153,26 +189,33 @@ class Sites:
         """Begin with no node known."""
         self._sites: dict[str, tuple[Node, Runners, Site]] = {}
         self._insides: dict[object, tuple[Machine, Inside]] = {}
+        self._last: tuple[tuple[Node, ...], tuple[Runners, ...], Standing] | None = None
 
-    def of(self, nodes: Iterable[Node], running: Iterable[Runners]) -> dict[str, Site]:
-        """Return the site of each node by name, nothing being newly placed.
+    def of(self, nodes: tuple[Node, ...], running: tuple[Runners, ...]) -> Standing:
+        """Return the nodes as they stand, nothing being newly placed.
 
         Args:
             nodes: Names are unique.
-            running: What runs on each of them. A tuple stands for the same pods whenever
-                it comes again.
+            running: What runs on each of them.
 
         """
-        found = {}
-        for node, pods in zip(nodes, running, strict=True):
-            known = self._sites.get(node.name)
-            if known is None or known[0] is not node or known[1] is not pods:
-                site = _site(node, self._inside(node), [_tenant(pod) for pod in pods], ())
-                known = self._sites[node.name] = (node, pods, site)
-            found[node.name] = known[2]
-        if len(self._sites) > 2 * len(found):
-            self._sites = {name: self._sites[name] for name in found}
-        return found
+        if self._last is not None and self._last[0] is nodes:
+            _, before, standing = self._last
+            others = (self._site(nodes[i], running[i]) for i in changed(before, running))
+            standing = standing.with_sites(others)
+        else:
+            standing = Standing(map(self._site, nodes, running))
+            if len(self._sites) > 2 * len(nodes):
+                self._sites = {name: self._sites[name] for name in standing.sites}
+        self._last = nodes, running, standing
+        return standing
+
+    def _site(self, node: Node, pods: Runners) -> Site:
+        known = self._sites.get(node.name)
+        if known is None or known[0] is not node or known[1] is not pods:
+            site = _site(node, self._inside(node), [_tenant(pod) for pod in pods], ())
+            known = self._sites[node.name] = (node, pods, site)
+        return known[2]
 
     def _inside(self, node: Node) -> Inside:
         kind = (
@@ -192,43 +235,41 @@ class Sites:
         return self._insides[kind][1]
 
 
-def sites_of(instance: Instance) -> dict[str, Site]:
-    """Return the site of each node of an instance by name, nothing being newly placed."""
+def sites_of(instance: Instance) -> Standing:
+    """Return the nodes of an instance as they stand, nothing being newly placed."""
     running: dict[str, list[RunningPod]] = {node.name: [] for node in instance.nodes}
     for runner in instance.running:
         if runner.placement.node in running:
             running[runner.placement.node].append(runner)
-    return Sites().of(instance.nodes, map(tuple, running.values()))
+    return Sites().of(instance.nodes, tuple(map(tuple, running.values())))
 
 
-def scene_of(
-    instance: Instance, placement: Placement, sites: Mapping[str, Site] | None = None
-) -> Scene:
+def scene_of(instance: Instance, placement: Placement, standing: Standing | None = None) -> Scene:
     """Lay the placement over the instance; it may be any nonsense.
 
     Args:
         instance: The nodes, what runs there and what waits.
         placement: What is newly placed.
-        sites: As `sites_of` returns them, where they are known.
+        standing: As `sites_of` returns it, where it is known.
 
     """
-    laid = dict(sites_of(instance) if sites is None else sites)
+    standing = sites_of(instance) if standing is None else standing
+    laid = dict(standing.sites)
     gang_of = {pod.key: gang for gang in instance.gangs for pod in gang.pods}
     waiting = {pod.key: pod for gang in instance.gangs for pod in gang.pods}
     new: dict[str, list[Tenant]] = defaultdict(list)
     members: dict[Key, dict[Key, str]] = defaultdict(dict)
-    requests: dict[int, Resources] = {}  # by identity: replicas share their spec
     for place in placement.pods:
         pod = waiting.get(place.key)
         if pod is not None and place.node in laid:
-            asked = requests.setdefault(id(pod.spec), pod.spec.requests)
-            new[place.node].append(Tenant(pod, place, asked, new=True))
+            new[place.node].append(Tenant(pod, place, pod.spec.requests, new=True))
             members[gang_of[place.key].key][place.key] = place.node
     for name, tenants in new.items():
         before = laid[name]
         laid[name] = _site(before.node, before.inside, before.tenants, tenants)
-    entered = tuple(laid[node.name] for node in instance.nodes if node.name in new)
-    return Scene(instance, placement, waiting, gang_of, laid, entered, members)
+    in_order = new if len(new) < 2 else [name for name in laid if name in new]
+    entered = tuple(laid[name] for name in in_order)
+    return Scene(instance, placement, waiting, gang_of, standing, laid, entered, members)
 
 
 def inside_of(node: Node) -> Inside:

@@ -14,7 +14,10 @@ _points: WeakKeyDictionary[Site, int] = WeakKeyDictionary()
 
 def usable_points_left(scene: Scene) -> int:
     """Return the points of free GPU sets, MIG instances and whole cores over all nodes."""
-    return sum(map(_points_of, scene.sites.values()))
+    before = scene.standing
+    return before.total(_points_of) + sum(
+        _points_of(site) - _points_of(before.sites[site.node.name]) for site in scene.entered
+    )
 
 
 def _points_of(site: Site) -> int:

@@ -2,64 +2,71 @@
 
 The words are the accounts: what is free is always counted from them, so nothing can
 drift away from a fresh count. Kept besides are only the pools of LS and BE pods, node by
-node, and where each pod is.
+node, and where each pod is. A change copies rows of references; what it does not touch
+stays the same objects, by which later calls know what they need not look at again.
 """
 
-from collections.abc import Iterable, Mapping
+from collections import defaultdict
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, replace
-from functools import cached_property
 from itertools import chain
 
 from placer.realise.containers import in_pool
 from placer.scheduling.errors import UnknownNodeError
+from placer.scheduling.shared import Shared
 from placer.scheduling.words import Batch, Key
 from placer.search.ground import Ground, Memory, known_ground
-from placer.state.account import Account, account_of
+from placer.state.account import Account, account_of, alike_when_idle
 from placer.state.burst import pool_within
-from placer_models.cluster import Instance, Node, RunningPod
+from placer_models.cluster import Instance, Node, Nodes, RunningPod
+from placer_models.pieces import changed as differing
 from placer_models.placement import PodPlacement
 from placer_models.policy import QosClass
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Book:
     """One node and what runs there; ``book_of`` makes it, and it never changes.
 
     Attributes:
         pods: Ascending by key; LS and BE pods run in the pools that the others leave.
+        counted: The pods as accounts can read them.
+        account: What is left on the node.
         changed: The version in which the node or its pods last changed.
 
     """
 
     node: Node
     pods: tuple[RunningPod, ...]
+    counted: tuple[RunningPod, ...]
+    account: Account
     changed: int
 
-    @cached_property
-    def account(self) -> Account:
-        """What is left on the node."""
-        return account_of(self.node, self.counted)
 
-    @cached_property
-    def counted(self) -> tuple[RunningPod, ...]:
-        """The pods as accounts can read them."""
-        return _counted(self.node, self.pods)
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Books:
-    """All nodes of a cluster.
+    """All nodes of a cluster, ascending by name.
 
     Attributes:
-        book: Name of a node -> its book, ascending.
+        nodes: One object as long as no node comes, goes or becomes another one.
+        books: Of each node.
+        running: What each of them has counted.
+        accounts: What is left on each node.
         node_of: Key of a running pod -> name of its node.
         version: Counts the changes.
 
     """
 
-    book: Mapping[str, Book]
-    node_of: Mapping[Key, str]
+    nodes: Nodes
+    books: tuple[Book, ...]
+    running: tuple[tuple[RunningPod, ...], ...]
+    accounts: tuple[Account, ...]
+    node_of: Shared[Key, str]
     version: int
+
+    def __contains__(self, name: str) -> bool:
+        """Return whether there is a node of the name."""
+        return name in self.nodes.position
 
     def of(self, name: str) -> Book:
         """Return the book of a node.
@@ -68,17 +75,18 @@ class Books:
             UnknownNodeError: There is no such node.
 
         """
-        if name not in self.book:
-            raise UnknownNodeError(name, self.book)
-        return self.book[name]
+        position = self.nodes.position
+        if name not in position:
+            raise UnknownNodeError(name, position)
+        return self.books[position[name]]
 
     def asking(self, batch: Batch) -> Instance:
         """Return the problem of a batch."""
         return Instance(
-            nodes=tuple(book.node for book in self.book.values()),
+            nodes=self.nodes,
             gangs=batch.gangs,
             groups=batch.groups,
-            running=tuple(chain.from_iterable(book.counted for book in self.book.values())),
+            running=tuple(chain.from_iterable(self.running)),
         )
 
     def ground(self, memory: Memory) -> Ground:
@@ -88,23 +96,19 @@ class Books:
             memory: What earlier batches have left.
 
         """
-        books = self.book.values()
-        return known_ground(
-            (book.node for book in books),
-            (book.counted for book in books),
-            [book.account for book in books],
-            memory,
-        )
+        return known_ground(self.nodes, self.running, self.accounts, memory)
 
     def with_node(self, node: Node) -> "Books":
         """Return the books with the node in place of the one of its name, or besides."""
-        pods = self.book[node.name].pods if node.name in self.book else ()
-        return self._with((book_of(node, pods, self.version + 1),))
+        if node.name in self:
+            return self._with((book_of(node, self.of(node.name).pods, self.version + 1),))
+        more = (*self.books, book_of(node, (), self.version + 1))
+        return _bound(sorted(more, key=_name_of), self.node_of, self.version + 1)
 
     def without_node(self, name: str) -> "Books":
         """Return the books without a node on which nothing runs."""
-        left = {other: book for other, book in self.book.items() if other != name}
-        return Books(left, self.node_of, self.version + 1)
+        left = (book for book in self.books if book.node.name != name)
+        return _bound(left, self.node_of, self.version + 1)
 
     def with_pods(self, pods: Iterable[RunningPod]) -> "Books":
         """Return the books with more pods, each on the node of its place."""
@@ -112,7 +116,7 @@ class Books:
         for runner in pods:
             new.setdefault(runner.placement.node, []).append(runner)
         return self._with(
-            book_of(self.book[name].node, (*self.book[name].pods, *more), self.version + 1)
+            book_of(self.of(name).node, (*self.of(name).pods, *more), self.version + 1)
             for name, more in new.items()
         )
 
@@ -122,49 +126,89 @@ class Books:
         touched = {self.node_of[key] for key in gone}
         return self._with(
             book_of(
-                self.book[name].node,
-                (runner for runner in self.book[name].pods if runner.pod.key not in gone),
+                self.of(name).node,
+                (runner for runner in self.of(name).pods if runner.pod.key not in gone),
                 self.version + 1,
             )
             for name in touched
         )
 
-    def _with(self, books: Iterable[Book]) -> "Books":
-        new = {book.node.name: book for book in books}
-        if not new:
+    def _with(self, new: Iterable[Book]) -> "Books":
+        """Return the books with new ones of nodes that are there."""
+        books, running, accounts = list(self.books), list(self.running), list(self.accounts)
+        gone: set[Key] = set()
+        came: dict[Key, str] = {}
+        touched = []
+        for book in new:
+            position = self.nodes.position[book.node.name]
+            gone |= {runner.pod.key for runner in books[position].pods}
+            came |= {runner.pod.key: book.node.name for runner in book.pods}
+            books[position], running[position] = book, book.counted
+            accounts[position] = book.account
+            touched.append(position)
+        if not touched:
             return self
-        book = {**self.book, **new}
-        if len(book) > len(self.book):
-            book = dict(sorted(book.items()))
-        node_of = dict(self.node_of)
-        for name in new.keys() & self.book.keys():
-            for runner in self.book[name].pods:
-                del node_of[runner.pod.key]
-        node_of |= {r.pod.key: name for name, b in new.items() for r in b.pods}
-        return Books(book, node_of, self.version + 1)
+        same = all(books[position].node is self.nodes[position] for position in touched)
+        return Books(
+            self.nodes if same else Nodes(book.node for book in books),
+            tuple(books),
+            tuple(running),
+            tuple(accounts),
+            self.node_of.changed(
+                gone - came.keys(), {key: came[key] for key in came.keys() - gone}
+            ),
+            self.version + 1,
+        )
 
 
 def books_of(nodes: Iterable[Node], running: Iterable[RunningPod], version: int) -> Books:
-    """Open the books of nodes with names of their own, and of pods on them."""
-    on_node: dict[str, list[RunningPod]] = {
-        node.name: [] for node in sorted(nodes, key=lambda node: node.name)
-    }
+    """Open the books of nodes with names of their own, and of pods on them.
+
+    Idle nodes that differ in names alone share their account.
+    """
+    on_node: defaultdict[str, list[RunningPod]] = defaultdict(list)
     for runner in running:
         on_node[runner.placement.node].append(runner)
-    node_of = {r.pod.key: name for name, here in on_node.items() for r in here}
-    by_name = {node.name: node for node in nodes}
+    idle: dict[Hashable, Account] = {}
+    books = []
+    for node in sorted(nodes, key=lambda node: node.name):
+        here = on_node.get(node.name, ())
+        alike = alike_when_idle(node)
+        if here or alike not in idle:
+            book = book_of(node, here, version)
+        else:
+            book = Book(node, (), (), idle[alike], version)
+        if not here:
+            idle[alike] = book.account
+        books.append(book)
+    return _bound(
+        books, Shared((r.pod.key, name) for name in on_node for r in on_node[name]), version
+    )
+
+
+def _bound(books: Iterable[Book], node_of: Shared[Key, str], version: int) -> Books:
+    """Return books that are in order as those of a cluster."""
+    books = tuple(books)
     return Books(
-        {name: book_of(by_name[name], here, version) for name, here in on_node.items()},
+        Nodes(book.node for book in books),
+        books,
+        tuple(book.counted for book in books),
+        tuple(book.account for book in books),
         node_of,
         version,
     )
 
 
+def _name_of(book: Book) -> str:
+    return book.node.name
+
+
 def book_of(node: Node, pods: Iterable[RunningPod], changed: int) -> Book:
     """Open the book of a node: every LS and BE pod moves to the pool as it is now (C7)."""
-    ordered = tuple(sorted(pods, key=lambda runner: runner.pod.key))
-    left = account_of(node, _counted(node, ordered))
-    pools = {QosClass.LS: left.pool, QosClass.BE: left.best_effort_pool}
+    found = tuple(sorted(pods, key=lambda runner: runner.pod.key))
+    counted = _counted(node, found)
+    account = account_of(node, counted)
+    pools = {QosClass.LS: account.pool, QosClass.BE: account.best_effort_pool}
 
     def in_its_pool(runner: RunningPod) -> RunningPod:
         spec, place = runner.pod.spec, runner.placement
@@ -176,20 +220,23 @@ def book_of(node: Node, pods: Iterable[RunningPod], changed: int) -> Book:
             return runner
         return RunningPod(runner.pod, replace(place, cpuset=pool, containers=containers))
 
-    return Book(node, tuple(map(in_its_pool, ordered)), changed)
+    settled = tuple(map(in_its_pool, found))
+    if settled != found:
+        counted = _counted(node, settled)
+        account = account_of(node, counted)
+    return Book(node, settled, counted, account, changed)
 
 
 def followers(before: Books, after: Books) -> tuple[PodPlacement, ...]:
     """Return the new places of pods that run in both and whose CPUs differ."""
+    if len(before.books) != len(after.books):
+        return ()  # a node has come or gone, on which nothing runs
     moved = []
-    for name, book in after.book.items():
-        old = before.book.get(name)
-        if old is None or old is book:
-            continue
-        places = {runner.pod.key: runner.placement for runner in old.pods}
+    for position in differing(before.books, after.books):
+        places = {runner.pod.key: runner.placement for runner in before.books[position].pods}
         moved += [
             runner.placement
-            for runner in book.pods
+            for runner in after.books[position].pods
             if runner.pod.key in places and places[runner.pod.key] != runner.placement
         ]
     return tuple(moved)

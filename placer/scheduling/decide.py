@@ -34,7 +34,7 @@ def decide(books: Books, batch: Batch, options: SolveOptions, memory: Memory) ->
     left_s = max(LEAST_TIME_S, options.time_limit_s - (monotonic() - began_s))
     answer = solve(instance, replace(options, time_limit_s=left_s), ground=ground)
     decision = Decision(batch, answer, books.version)
-    found = breaches(instance, decision.placement, ground.sites)
+    found = breaches(instance, decision.placement, ground.standing)
     if found:
         raise SolverError("; ".join(f"{b.rule}: {b.message}" for b in found[:3]))
     return decision
@@ -61,7 +61,7 @@ def taking(books: Books, decision: Decision) -> Books:
 def _is_as_seen(books: Books, node: str, version: int) -> bool:
     """Return whether a decision of the version saw the node as it is now."""
     # A version that is still to come is that of another Scheduler.
-    return node in books.book and books.book[node].changed <= version <= books.version
+    return node in books and books.of(node).changed <= version <= books.version
 
 
 def _touched(books: Books, decision: Decision) -> Instance:
@@ -72,7 +72,7 @@ def _touched(books: Books, decision: Decision) -> Instance:
     if any(True for pod in pods_of(decision.batch.gangs) for _ in lonely_terms(pod.spec)):
         return books.asking(decision.batch)
     names = sorted({place.node for place in decision.placement.pods})
-    touched = [books.book[name] for name in names]
+    touched = [books.of(name) for name in names]
     return Instance(
         nodes=tuple(book.node for book in touched),
         gangs=decision.batch.gangs,

@@ -1,10 +1,9 @@
 """What a solve begins on: the nodes as they are, counted."""
 
-from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from placer.greedy.fleets import Fleets
-from placer.judge.scene import Site, Sites, sites_of
+from placer.judge.scene import Sites, Standing, sites_of
 from placer.state.account import Account
 from placer.state.batch import accounts_of
 from placer.state.kept import Kept
@@ -29,13 +28,13 @@ class Ground:
 
     Attributes:
         accounts: What is left on each node, in the instance's order.
-        sites: The same for the judge, who counts for himself.
+        standing: The same for the judge, who counts for himself.
         memory: What earlier solves have left.
 
     """
 
     accounts: tuple[Account, ...]
-    sites: Mapping[str, Site]
+    standing: Standing
     memory: Memory
 
 
@@ -45,9 +44,9 @@ def ground_of(instance: Instance) -> Ground:
 
 
 def known_ground(
-    nodes: Iterable[Node],
-    running: Iterable[tuple[RunningPod, ...]],
-    accounts: Sequence[Account],
+    nodes: tuple[Node, ...],
+    running: tuple[tuple[RunningPod, ...], ...],
+    accounts: tuple[Account, ...],
     memory: Memory,
 ) -> Ground:
     """Return the ground of nodes that are counted already.
@@ -59,4 +58,4 @@ def known_ground(
         memory: What earlier solves have left.
 
     """
-    return Ground(tuple(accounts), memory.sites.of(nodes, running), memory)
+    return Ground(accounts, memory.sites.of(nodes, running), memory)

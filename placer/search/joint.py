@@ -99,7 +99,7 @@ class JointSearch:
 
     def _bound_usable(self) -> None:
         """Bound the last tier by what is usable where nothing is placed: placing takes away."""
-        *_, (tier, most) = measure(self.instance, Placement(), self.ground.sites)
+        *_, (tier, most) = measure(self.instance, Placement(), self.ground.standing)
         if tier == USABLE and self.bounds[-1] is None:
             self.bounds[-1] = most
 
@@ -172,7 +172,7 @@ class JointSearch:
         placement = realise(self.instance, self.ground.accounts, self.problem, found.choices)
         # Patterns know amounts only; other rules may be broken by what they propose.
         if not isinstance(placement, Unrealisable) and not breaches(
-            self.instance, placement, self.ground.sites
+            self.instance, placement, self.ground.standing
         ):
             better = judged(self.instance, self.ground, placement)
             if better.better_than(self.best):

@@ -38,10 +38,10 @@ def judged(instance: Instance, ground: Ground, placement: Placement) -> Judged:
         SolverError: It breaks a rule: a defect of ours.
 
     """
-    found = breaches(instance, placement, ground.sites)
+    found = breaches(instance, placement, ground.standing)
     if found:
         raise SolverError("; ".join(f"{b.rule}: {b.message}" for b in found[:3]))
-    return Judged(placement, measure(instance, placement, ground.sites))
+    return Judged(placement, measure(instance, placement, ground.standing))
 
 
 def realised(instance: Instance, ground: Ground, problem: Problem, choices: Choices) -> Judged:

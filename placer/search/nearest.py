@@ -13,7 +13,7 @@ from placer.realise.realiser import environment
 from placer.search.ground import Ground
 from placer.search.judged import Judged, judged
 from placer.state.account import Account
-from placer_models.cluster import Instance
+from placer_models.cluster import Instance, Nodes
 from placer_models.device import GPU
 from placer_models.links import (
     counts_of,
@@ -58,7 +58,7 @@ def _moved(
     instance: Instance, accounts: Sequence[Account], problem: Problem, placement: Placement
 ) -> dict[tuple[str, str], PodPlacement]:
     """Return new places of the pods that could have nearer devices."""
-    node_of = {node.name: index for index, node in enumerate(instance.nodes)}
+    node_of = Nodes.of(instance.nodes).position
     index_of = {pod.key: index for index, pod in enumerate(pods_of(instance.gangs))}
     free = {
         at: set(accounts[at].free_devices)

@@ -1,7 +1,7 @@
 """What the running pods of a node leave to others, by id."""
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Hashable, Iterable, Mapping
 from dataclasses import dataclass
 
 from placer.state.apart import Held, cores_held, numa_nodes_held
@@ -39,6 +39,7 @@ class Account:
         bursts: Of the pods under ConstrainedBurst: their NUMA nodes, CPU request in
             milli, and CPUs that they need in the shared pool there.
         beside: Running pods that own CPUs and have labels or affinities of their own, by name.
+        affine: Some pod that runs here asks for others, or for none of them.
 
     """
 
@@ -61,6 +62,7 @@ class Account:
     held_functions: frozenset[tuple[str, int, int]]
     bursts: tuple[tuple[frozenset[int], int, int], ...]
     beside: tuple[RunningPod, ...]
+    affine: bool
 
 
 def account_of(node: Node, running: Iterable[RunningPod]) -> Account:
@@ -106,7 +108,17 @@ def account_of(node: Node, running: Iterable[RunningPod]) -> Account:
         ),
         bursts=bursts_of(node, pods),
         beside=owners_beside(pods),
+        affine=any(pod.pod.spec.affinity for pod in pods),
     )
+
+
+def alike_when_idle(node: Node) -> Hashable:
+    """Return what nodes agree in whose accounts are equal when nothing runs there.
+
+    For as long as their machines live: they are told apart by identity.
+    """
+    facts = (id(node.machine), node.reserved_cpus, node.unhealthy, node.hugepages)
+    return (*facts, node.extended, node.offered, node.mig)
 
 
 def _cut_off(node: Node, held: Collection[tuple[str, int]]) -> frozenset[tuple[str, int]]:

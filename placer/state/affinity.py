@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from placer_models.affinity import AffinityTerm
 from placer_models.cluster import Instance
-from placer_models.pod import PodSpec, pods_of
+from placer_models.pod import Gang, PodSpec, pods_of
 from placer_models.tasks import Affinities, AffinityTask
 
 Side = tuple[PodSpec, str]
@@ -14,10 +14,15 @@ Side = tuple[PodSpec, str]
 
 def has_affinity(instance: Instance) -> bool:
     """Return whether any pod, waiting or running, asks for others."""
-    waiting = {id(pod.spec): pod.spec for pod in pods_of(instance.gangs)}.values()
-    return any(spec.affinity for spec in waiting) or any(
+    return asks_for_others(instance.gangs) or any(
         runner.pod.spec.affinity for runner in instance.running
     )
+
+
+def asks_for_others(gangs: tuple[Gang, ...]) -> bool:
+    """Return whether any pod that waits asks for others."""
+    specs = {id(pod.spec): pod.spec for pod in pods_of(gangs)}.values()
+    return any(spec.affinity for spec in specs)
 
 
 def affinities_of(instance: Instance, sides: Sequence[Side]) -> Affinities:

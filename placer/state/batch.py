@@ -7,8 +7,8 @@ from functools import partial
 from math import gcd
 from typing import NamedTuple
 
-from placer.state.account import Account, account_of
-from placer.state.affinity import affinities_of, has_affinity
+from placer.state.account import Account, account_of, alike_when_idle
+from placer.state.affinity import affinities_of, asks_for_others
 from placer.state.apart import telling_of
 from placer.state.applied import share_needs
 from placer.state.beside import has_inside, sides_of, with_sides
@@ -25,7 +25,8 @@ from placer.state.network import (
 )
 from placer.state.node_states import LookedAt, Terms
 from placer.state.recount import recount
-from placer_models.cluster import Instance, Node, RunningPod
+from placer.state.sums import Sums
+from placer_models.cluster import Instance, Node, Nodes, RunningPod
 from placer_models.placement import Placement, PodPlacement
 from placer_models.pod import PodSpec, pods_of
 from placer_models.policy import (
@@ -56,9 +57,7 @@ def accounts_of(instance: Instance) -> tuple[Account, ...]:
         if node.name in running:
             accounts.append(account_of(node, running[node.name]))
             continue
-        # The instance keeps the machines alive, so an id is that of one machine.
-        facts = (id(node.machine), node.reserved_cpus, node.unhealthy, node.hugepages)
-        key = (*facts, node.extended, node.offered, node.mig)
+        key = alike_when_idle(node)
         if key not in idle:
             idle[key] = account_of(node, ())
         accounts.append(idle[key])
@@ -67,7 +66,7 @@ def accounts_of(instance: Instance) -> tuple[Account, ...]:
 
 def build_problem(
     instance: Instance,
-    accounts: Sequence[Account] | None = None,
+    accounts: tuple[Account, ...] | None = None,
     *,
     each_core: bool = False,
     kept: Kept | None = None,
@@ -83,8 +82,9 @@ def build_problem(
     """
     accounts = accounts_of(instance) if accounts is None else accounts
     kept = Kept() if kept is None else kept
+    left = kept.sums_of(accounts)
     asks: dict[_Ask, int] = {}
-    beside = has_affinity(instance)
+    beside = left.affine or asks_for_others(instance.gangs)
     pods = tuple(
         asks.setdefault(_Ask(pod.spec, levels, pod.namespace if beside else ""), len(asks))
         for gang in instance.gangs
@@ -101,9 +101,9 @@ def build_problem(
     )
     kinds, kind_of = kept.kinds_of(instance.nodes, looked_at)
     asked = asked_tiers(instance)
-    unit = _memory_unit(specs, accounts, _by_parts(instance, specs), instance.homes)
+    unit = _memory_unit(specs, left, _by_parts(instance, specs), instance.homes)
     sizes = tuple(sorted({h.page_bytes for spec in specs for h in spec.requests.hugepages}))
-    units = extended_units(specs, accounts)
+    units = extended_units(specs, left)
     shapes = tuple(
         kept.once(
             (_shape, spec, unit, sizes, *units.items()),
@@ -127,7 +127,7 @@ def build_problem(
         asked=asked,
         shared=_shared(specs),
         telling=telling,
-        bursts=any(spec.constrained_burst for spec in specs) or any(a.bursts for a in accounts),
+        bursts=any(spec.constrained_burst for spec in specs) or left.bursts,
     )
     nodes = kept.states_of(instance.nodes, accounts, kinds, kind_of, terms)
     if met is not None:
@@ -140,15 +140,10 @@ def build_problem(
         domains=tuple(domains_of(instance, level) for level in levels),
         affinity=affinities_of(instance, sides) if beside else NO_AFFINITIES,
         fits=tuple(
-            tuple(
-                kept.once(
-                    (_fit, ask.spec, unit, sizes),
-                    (kind,),
-                    partial(_fit, ask.spec, kind, unit, sizes),
-                )
-                if has_levels(kind, ask.levels)
-                else None
-                for kind in kinds
+            kept.once(
+                (_fits, ask.spec, ask.levels, unit, sizes),
+                kinds,
+                partial(_fits, ask, kinds, unit, sizes, kept),
             )
             for ask in asks
         ),
@@ -156,13 +151,12 @@ def build_problem(
         memory_unit_bytes=unit,
         page_sizes=sizes,
         asked=asked,
-        most_extended=tuple(
-            max((left.extended.get(name, 0) for left in accounts), default=0) // size
-            for name, size in units.items()
-        ),
+        most_extended=tuple(left.most_of(name) // size for name, size in units.items()),
         telling=telling,
         move_budget=instance.move_budget,
     )
+    if not instance.homes:
+        return problem
     return replace(problem, homes=_homes(instance, accounts, problem))
 
 
@@ -170,8 +164,6 @@ def _homes(
     instance: Instance, accounts: Sequence[Account], problem: Problem
 ) -> tuple[tuple[int, Choice | None], ...]:
     """Return where pods run now that may move, in counts."""
-    if not instance.homes:
-        return ()
     here = {node.name for node in instance.nodes}
     index_of = {pod.key: index for index, pod in enumerate(pods_of(instance.gangs))}
     inside = Placement(tuple(home for home in instance.homes if home.node in here))
@@ -181,6 +173,22 @@ def _homes(
 
 def _with_beside(shape: Shape, beside: Beside | None) -> Shape:
     return replace(shape, beside=beside)
+
+
+def _fits(
+    ask: "_Ask", kinds: Iterable[Node], unit: int, page_sizes: tuple[int, ...], kept: Kept
+) -> tuple[Fit | None, ...]:
+    """Return what is asked for on each kind of node."""
+    return tuple(
+        kept.once(
+            (_fit, ask.spec, unit, page_sizes),
+            (kind,),
+            partial(_fit, ask.spec, kind, unit, page_sizes),
+        )
+        if has_levels(kind, ask.levels)
+        else None
+        for kind in kinds
+    )
 
 
 def _fit(spec: PodSpec, kind: Node, unit: int, page_sizes: Sequence[int]) -> Fit | None:
@@ -277,13 +285,13 @@ def _gangs(
 
 def _by_parts(instance: Instance, specs: Iterable[PodSpec]) -> list[PodSpec]:
     """Return the specs whose containers may be aligned each for itself on some node."""
-    somewhere = any(node.scope is AlignmentScope.CONTAINER for node in instance.nodes)
+    somewhere = Nodes.of(instance.nodes).align_containers
     return [spec for spec in specs if somewhere or spec.scope is AlignmentScope.CONTAINER]
 
 
 def _memory_unit(
     specs: Iterable[PodSpec],
-    accounts: Sequence[Account],
+    left: Sums,
     by_parts: Iterable[PodSpec],
     homes: Iterable[PodPlacement],
 ) -> int:
@@ -291,13 +299,12 @@ def _memory_unit(
 
     Args:
         specs: All that waits.
-        accounts: Of the nodes.
+        left: What the nodes have left.
         by_parts: Those of which the containers' own amounts count, too.
         homes: Of running pods that may move.
 
     """
-    amounts = [spec.requests.memory_bytes for spec in specs]
+    amounts = [left.memory_bytes, *(spec.requests.memory_bytes for spec in specs)]
     amounts += [c.requests.memory_bytes for spec in by_parts for c in spec.containers]
-    amounts += [left for account in accounts for left in account.memory_bytes.values()]
     amounts += [amount for home in homes for _, amount in home.memory_bytes]
     return gcd(*amounts) or 1

@@ -3,16 +3,21 @@
 Between two batches most nodes stay as they are. So what follows from a node and its
 account is kept until either is another object, and what follows from a spec and a kind of
 node as long as there is room. A Problem never depends on what was kept.
+
+Where the tuple of nodes is the one of the last time, only accounts are looked through, and
+those that stay cost next to nothing (`placer_models.pieces`).
 """
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable
 from dataclasses import fields, replace
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 from placer.state.account import Account
 from placer.state.node_states import LookedAt, Terms, banks_of, kind_of, node_state
+from placer.state.sums import Sums, joined, sums_of
 from placer_models.cluster import Machine, Node
+from placer_models.pieces import Fold, changed
 from placer_models.problem import NodeState
 
 MOST_LOOKS = 8
@@ -32,9 +37,29 @@ class _Row(NamedTuple):
 
     node: Node
     account: Account
-    kind: Node
     number: int
     state: NodeState
+
+
+class _Look:
+    """The nodes of the last time as a batch looks at them; what is known of each by name."""
+
+    def __init__(self) -> None:
+        self.nodes: tuple[Node, ...] | None = None
+        self.kinds: tuple[Node, ...] = ()
+        self.numbers: tuple[int, ...] = ()
+        self.known: dict[str, tuple[Node, Node]] = {}
+
+
+class _Said:
+    """The states of the last time in some terms; what is known of each node by name."""
+
+    def __init__(self) -> None:
+        self.nodes: tuple[Node, ...] | None = None
+        self.numbers: tuple[int, ...] = ()
+        self.accounts: tuple[Account, ...] = ()
+        self.states: tuple[NodeState, ...] = ()
+        self.known: dict[str, _Row] = {}
 
 
 class Kept:
@@ -42,44 +67,52 @@ class Kept:
 
     def __init__(self) -> None:
         """Begin with nothing."""
-        self._kinds: dict[LookedAt, dict[str, tuple[Node, Node]]] = {}
-        self._rows: dict[Terms, dict[str, _Row]] = {}
+        self._sums = Fold(sums_of, joined)
+        self._looks: dict[LookedAt, _Look] = {}
+        self._said: dict[Terms, _Said] = {}
         self._machines: dict[int, tuple[Machine, Machine]] = {}
         self._same_machines: dict[Machine, Machine] = {}
         self._same_kinds: dict[Hashable, Node] = {}
         self._values: dict[Hashable, tuple[tuple[Node, ...], Any]] = {}
 
+    def sums_of(self, accounts: tuple[Account, ...]) -> Sums:
+        """Return what follows from the accounts of all nodes together."""
+        return self._sums.of(accounts)
+
     def kinds_of(
-        self, nodes: Sequence[Node], looked_at: LookedAt
-    ) -> tuple[tuple[Node, ...], list[int]]:
+        self, nodes: tuple[Node, ...], looked_at: LookedAt
+    ) -> tuple[tuple[Node, ...], tuple[int, ...]]:
         """Return the kinds of nodes, and the number of each node's kind.
 
-        Equal kinds are one object, here and in later calls.
+        Equal kinds are one object, here and in later calls. While nodes are the same tuple,
+        so are both.
         """
         if len(self._same_kinds) > MOST_VALUES:
             self._forget()
-        known = _recent(self._kinds, looked_at)
-        numbers: dict[int, int] = {}
-        kinds: list[Node] = []
-        kind_numbers = []
-        for node in nodes:
-            found = known.get(node.name)
-            if found is None or found[0] is not node:
-                found = known[node.name] = node, self._kind(node, looked_at)
-            number = numbers.setdefault(id(found[1]), len(kinds))
-            if number == len(kinds):
-                kinds.append(found[1])
-            kind_numbers.append(number)
-        if len(known) > 2 * len(nodes):
-            self._kinds[looked_at] = {node.name: known[node.name] for node in nodes}
-        return tuple(kinds), kind_numbers
+        look = _recent(self._looks, looked_at, _Look)
+        if look.nodes is not nodes:
+            numbers: dict[int, int] = {}
+            kinds: list[Node] = []
+            kind_numbers = []
+            for node in nodes:
+                found = look.known.get(node.name)
+                if found is None or found[0] is not node:
+                    found = look.known[node.name] = node, self._kind(node, looked_at)
+                number = numbers.setdefault(id(found[1]), len(kinds))
+                if number == len(kinds):
+                    kinds.append(found[1])
+                kind_numbers.append(number)
+            look.nodes, look.kinds, look.numbers = nodes, tuple(kinds), tuple(kind_numbers)
+            if len(look.known) > 2 * len(nodes):
+                look.known = {node.name: look.known[node.name] for node in nodes}
+        return look.kinds, look.numbers
 
     def states_of(
         self,
-        nodes: Sequence[Node],
-        accounts: Sequence[Account],
-        kinds: Sequence[Node],
-        kind_numbers: Sequence[int],
+        nodes: tuple[Node, ...],
+        accounts: tuple[Account, ...],
+        kinds: tuple[Node, ...],
+        kind_numbers: tuple[int, ...],
         terms: Terms,
     ) -> tuple[NodeState, ...]:
         """Return what is left on each node; one object as long as nothing changes there.
@@ -92,28 +125,36 @@ class Kept:
             terms: In what the batch has them said.
 
         """
-        known = _recent(self._rows, terms)
+        said = _recent(self._said, terms, _Said)
+        same = said.nodes is nodes and said.numbers is kind_numbers
+        at = changed(said.accounts, accounts) if same else range(len(nodes))
+        states = list(said.states) if same else []
         alike: dict[tuple[int, int], NodeState] = {}
-        states = []
-        for node, account, number in zip(nodes, accounts, kind_numbers, strict=True):
-            kind = kinds[number]
-            row = known.get(node.name)
+        for position in at:
+            node, account, number = nodes[position], accounts[position], kind_numbers[position]
+            row = said.known.get(node.name)
             if row is None or row.node is not node or row.account is not account:
                 # Idle nodes of a kind share their account, and so all but the name.
                 state = alike.get((number, id(account)))
                 if state is None:
+                    kind = kinds[number]
                     banks = self.once(banks_of, (kind,), partial(banks_of, kind))
                     state = node_state(node, number, banks, account, terms)
                     alike[number, id(account)] = state
                 state = replace(state, name=node.name)
-                row = known[node.name] = _Row(node, account, kind, number, state)
+                row = said.known[node.name] = _Row(node, account, number, state)
             elif row.number != number:
                 state = replace(row.state, kind=number)
-                row = known[node.name] = row._replace(number=number, state=state)
-            states.append(row.state)
-        if len(known) > 2 * len(states):
-            self._rows[terms] = {node.name: known[node.name] for node in nodes}
-        return tuple(states)
+                row = said.known[node.name] = row._replace(number=number, state=state)
+            if same:
+                states[position] = row.state
+            else:
+                states.append(row.state)
+        said.nodes, said.numbers, said.accounts = nodes, kind_numbers, accounts
+        said.states = tuple(states)
+        if len(said.known) > 2 * len(nodes):
+            said.known = {node.name: said.known[node.name] for node in nodes}
+        return said.states
 
     def once(self, what: Hashable, kinds: tuple[Node, ...], make: Callable[[], T]) -> T:
         """Return what follows from some kinds, as `kinds_of` returns them, and nothing else.
@@ -136,8 +177,8 @@ class Kept:
 
     def _forget(self) -> None:
         """Let all go together: equal kinds have to be one object, wherever they are kept."""
-        self._kinds.clear()
-        self._rows.clear()
+        self._looks.clear()
+        self._said.clear()
         self._machines.clear()
         self._same_machines.clear()
         self._same_kinds.clear()
@@ -158,12 +199,12 @@ class Kept:
 K = TypeVar("K", bound=Hashable)
 
 
-def _recent(looks: dict[K, dict[str, T]], key: K) -> dict[str, T]:
+def _recent(kept: dict[K, T], key: K, make: Callable[[], T]) -> T:
     """Return what is kept under the key, as the latest; the oldest one may have to go."""
-    found = looks.pop(key, None)
+    found = kept.pop(key, None)
     if found is None:
-        found = {}
-        if len(looks) >= MOST_LOOKS:
-            del looks[next(iter(looks))]
-    looks[key] = found
+        found = make()
+        if len(kept) >= MOST_LOOKS:
+            del kept[next(iter(kept))]
+    kept[key] = found
     return found

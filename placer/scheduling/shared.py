@@ -1,0 +1,53 @@
+"""A mapping that never changes, and shares with its successors all that stays."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
+from typing import TypeVar
+
+PARTS = 256
+"""A successor copies those of so many parts in which something is another."""
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+class Shared(Mapping[K, V]):
+    """What keys stand for; in no order."""
+
+    def __init__(self, entries: Iterable[tuple[K, V]] = ()) -> None:
+        """Begin with some entries."""
+        self._parts: tuple[dict[K, V], ...] = tuple({} for _ in range(PARTS))
+        for key, value in entries:
+            self._parts[hash(key) % PARTS][key] = value
+
+    def __getitem__(self, key: K) -> V:
+        """Return what the key stands for."""
+        return self._parts[hash(key) % PARTS][key]
+
+    def __iter__(self) -> Iterator[K]:
+        """Yield every key."""
+        return chain.from_iterable(self._parts)
+
+    def __len__(self) -> int:
+        """Return how many keys there are."""
+        return sum(map(len, self._parts))
+
+    def changed(self, gone: Iterable[K], new: Mapping[K, V]) -> "Shared[K, V]":
+        """Return the mapping without some of its keys, and with others."""
+        parts = list(self._parts)
+        fresh: set[int] = set()
+
+        def part_of(key: K) -> dict[K, V]:
+            number = hash(key) % PARTS
+            if number not in fresh:
+                parts[number] = dict(parts[number])
+                fresh.add(number)
+            return parts[number]
+
+        for key in gone:
+            del part_of(key)[key]
+        for key, value in new.items():
+            part_of(key)[key] = value
+        found: Shared[K, V] = Shared()
+        found._parts = tuple(parts)
+        return found

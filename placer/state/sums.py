@@ -1,0 +1,67 @@
+"""What a Problem says of all nodes together: what divides their amounts, the most of any."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from math import gcd
+
+from placer.state.account import Account
+
+
+@dataclass(frozen=True, slots=True)
+class Sums:
+    """What follows from the accounts of some nodes, whichever node has which.
+
+    Attributes:
+        memory_bytes: The largest number that divides what is left of every NUMA node.
+        extended: Extended resource -> the largest number that divides what is left of it
+            on every node, and the most that is left on any.
+        bursts: Pods under ConstrainedBurst run there.
+        affine: Pods run there that ask for others.
+
+    """
+
+    memory_bytes: int
+    extended: Mapping[str, tuple[int, int]]
+    bursts: bool
+    affine: bool
+
+    def unit_of(self, name: str) -> int:
+        """Return what divides all that is left of an extended resource; 0: nothing is."""
+        return self.extended.get(name, _NOTHING)[0]
+
+    def most_of(self, name: str) -> int:
+        """Return the most that any node has left of an extended resource."""
+        return self.extended.get(name, _NOTHING)[1]
+
+
+_NOTHING = (0, 0)
+
+
+def sums_of(accounts: Sequence[Account]) -> Sums:
+    """Return the sums of some nodes."""
+    names = {name for account in accounts for name in account.extended}
+    held = {name: [account.extended.get(name, 0) for account in accounts] for name in names}
+    return Sums(
+        gcd(*(amount for account in accounts for amount in account.memory_bytes.values())),
+        {name: (gcd(*amounts), max(amounts)) for name, amounts in held.items()},
+        any(account.bursts for account in accounts),
+        any(account.affine for account in accounts),
+    )
+
+
+def joined(parts: Iterable[Sums]) -> Sums:
+    """Return the sums of all nodes of which the parts are."""
+    known = tuple(parts)
+    names = {name for part in known for name in part.extended}
+    return Sums(
+        gcd(*(part.memory_bytes for part in known)),
+        {
+            name: (
+                gcd(*(part.unit_of(name) for part in known)),
+                max(part.most_of(name) for part in known),
+            )
+            for name in names
+        },
+        any(part.bursts for part in known),
+        any(part.affine for part in known),
+    )

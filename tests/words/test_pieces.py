@@ -1,0 +1,51 @@
+"""Sequences of which most stays: where they differ, and folds over them."""
+
+from random import Random
+
+from placer_models.pieces import PIECE, Fold, changed
+
+
+class Entry:
+    """Equal to itself alone."""
+
+
+def test_where_tuples_differ() -> None:
+    rng = Random(1)
+    for length in (0, 1, PIECE - 1, PIECE, PIECE + 1, 3 * PIECE + 5):
+        old = tuple(Entry() for _ in range(length))
+        others = sorted(rng.sample(range(length), min(length, 7)))
+        new = list(old)
+        for index in others:
+            new[index] = Entry()
+
+        assert changed(old, tuple(new)) == others
+        assert changed(old, old) == []
+
+
+def test_a_fold_is_as_good_as_new() -> None:
+    rng = Random(2)
+    known = Fold(sum, sum)
+    entries: list[int] = []
+    for _ in range(200):
+        where = rng.randrange(len(entries) + 1)
+        many = rng.randrange(2 * PIECE)
+        entries[where : where + rng.choice([0, 1, many])] = rng.choices(range(9), k=many)
+
+        assert known.of(tuple(entries)) == sum(entries)
+        entries[: rng.choice([0, 0, len(entries)])] = []
+
+
+def test_a_fold_works_out_only_what_is_another() -> None:
+    asked: list[tuple[int, ...]] = []
+
+    def most(piece: tuple[int, ...]) -> int:
+        asked.append(piece)
+        return max(piece)
+
+    known = Fold(most, max)
+    entries = tuple(range(3 * PIECE))
+    assert known.of(entries) == 3 * PIECE - 1
+    asked.clear()
+
+    assert known.of((*entries[:PIECE], 10_000, *entries[PIECE + 1 :])) == 10_000
+    assert [piece[1:] for piece in asked] == [entries[PIECE + 1 : 2 * PIECE]]
