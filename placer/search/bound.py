@@ -1,11 +1,14 @@
 """How much better the first tiers could be, for batches too large for the whole model."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+
+from ortools.sat.python.cp_model import CpModel, IntVar
 
 from placer.search.budget import Budget
-from placer.search.cp import optimise
-from placer_models.cpsat.relaxed import build_relaxed_model
-from placer_models.goals import OPENED, Sense
+from placer.search.cp import hint, optimise
+from placer_models.cpsat.expression import Expression
+from placer_models.cpsat.relaxed import RelaxedModel, build_relaxed_model
+from placer_models.goals import MOVES, OPENED, Sense, Tier
 from placer_models.problem import Problem
 
 
@@ -15,7 +18,7 @@ def bound_first_tiers(
     limits: Sequence[int | None],
     budget: Budget,
 ) -> list[int | None]:
-    """Return a bound for each sub-tier of tier 1, and for tier ``opened`` where there is one.
+    """Return a bound for each sub-tier of tier 1, and for ``opened`` and ``moves`` where they are.
 
     Args:
         problem: The whole batch.
@@ -30,23 +33,52 @@ def bound_first_tiers(
     relaxed = build_relaxed_model(problem, lambda: budget.over)
     if relaxed is None:
         return list(limits[:count])
+    # A solution is there from the start, for without one CP-SAT's bound says nothing.
+    hint(relaxed.model, as_it_is(relaxed))
     bounds: list[int | None] = []
     tiers = zip(problem.tiers[:count], values, limits, strict=False)
     for (tier, value, limit), expression in zip(
-        tiers, (*relaxed.levels, relaxed.opened), strict=False
+        tiers, relaxed_tiers(problem, relaxed), strict=True
     ):
         bound = limit
         if value != limit and not budget.over:
-            solved = optimise(relaxed.model, expression, tier.sense, budget, budget.slice(4))
+            share = budget.slice(count - len(bounds))
+            solved = optimise(relaxed.model, expression, tier.sense, budget, share)
             if solved.bound is not None and (limit is None or tier.better(limit, solved.bound)):
                 bound = solved.bound
+            if solved.solution is not None:
+                hint(relaxed.model, enumerate(solved.solution.variables))
         bounds.append(bound)
         # Later tiers are bounded among placements that keep what this one reached.
-        if tier.sense is Sense.MAXIMISE:
-            relaxed.model.add(expression >= value)
+        keep(relaxed.model, tier, expression, value)
     return bounds
+
+
+def as_it_is(relaxed: RelaxedModel) -> Iterator[tuple[int, int]]:
+    """Yield (variable index, value) pairs that say that all stay and nobody comes."""
+    for division in relaxed.divisions:
+        residents = dict(division.alike.residents)
+        if isinstance(division.there, IntVar):
+            as_now = division.held == residents and not division.alike.offered
+            yield division.there.index, len(division.alike.nodes) if as_now else 0
+        for f, count in division.stay.items():
+            if isinstance(count, IntVar):
+                yield count.index, residents[f]
+        yield from ((count.index, 0) for count in division.come.values())
+
+
+def keep(model: CpModel, tier: Tier, expression: Expression, value: int) -> None:
+    """Have a tier no worse than the value from now on."""
+    model.add(expression >= value if tier.sense is Sense.MAXIMISE else expression <= value)
+
+
+def relaxed_tiers(problem: Problem, relaxed: RelaxedModel) -> list[Expression]:
+    """Return an expression for each of the tiers that the relaxed model bounds."""
+    later = ((OPENED, relaxed.opened), (MOVES, relaxed.moves))
+    asked = [expression for tier, expression in later if tier in problem.tiers]
+    return [*relaxed.levels, *asked]
 
 
 def bounded_tiers(problem: Problem) -> int:
     """Return how many tiers, from the first on, the relaxed model bounds."""
-    return len(problem.priorities) + (OPENED in problem.tiers)
+    return len(problem.priorities) + sum(tier in problem.tiers for tier in (OPENED, MOVES))

@@ -1,37 +1,72 @@
-"""A bound on tier 1 for batches too large for the whole model.
+"""A bound on the first tiers for batches too large for the whole model.
 
 Equal nodes are one class and equal pods one family; the model counts pods of a family on
 a class. Resources are summed over the class, and every way of cutting a node into slots
-bounds how many pods of at least that size it takes. Every placement is a solution, so
-what the relaxed model cannot reach no placement can.
+bounds how many pods of at least that size it takes. Where running pods may move, the nodes
+of a class are divided by who stays there: one large pod has room only where all leave that
+are in its way. Every placement is a solution, so what the relaxed model cannot reach no
+placement can.
 """
 
-from collections import Counter, defaultdict
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from math import prod
 
 from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
+from placer_models.cpsat.alike import Alike, Demands, Family, classes_of, families_of
 from placer_models.cpsat.expression import Expression
 from placer_models.goals import MEMBER_ABOVE_POINTS, MEMBER_OF_MINIMUM_POINTS
-from placer_models.problem import NodeState, Problem
+from placer_models.problem import Problem
+
+
+@dataclass(frozen=True, slots=True)
+class Division:
+    """Nodes of a class at which equally many pods stay.
+
+    Attributes:
+        alike: The class.
+        there: How many of its nodes they are.
+        held: Family -> how many of its pods stay on each of the nodes.
+        stay: Family -> how many of its pods stay on all of them. What is not held as well
+            may stay on any of them.
+        come: Family -> how many of its pods come to them.
+
+    """
+
+    alike: Alike
+    there: Expression
+    held: Mapping[int, int]
+    stay: Mapping[int, Expression]
+    come: Mapping[int, IntVar]
 
 
 @dataclass(frozen=True, slots=True)
 class RelaxedModel:
-    """The model, one expression for each priority level, and one for tier ``opened``."""
+    """The model.
+
+    Attributes:
+        families: Of pods, by index.
+        divisions: Of all classes of nodes.
+        levels: One expression for each priority level.
+        opened: Tier ``opened``.
+        moves: Tier ``moves``.
+
+    """
 
     model: CpModel
+    families: Sequence[Family]
+    divisions: Sequence[Division]
     levels: tuple[Expression, ...]
     opened: Expression
+    moves: Expression
 
 
 MOST_COUNTS = 100_000
-"""Families x classes of nodes that are written down; a fleet of nodes that all differ
+"""Families x divisions of nodes that are written down; a fleet of nodes that all differ
 and as many different pods have no relaxed bound."""
-
-MEMORY_BITS = 40
-"""Memory is counted in so many bits at most, so that no sum leaves 64 bits."""
 
 
 def build_relaxed_model(problem: Problem, stop: Callable[[], bool]) -> RelaxedModel | None:
@@ -46,101 +81,117 @@ def build_relaxed_model(problem: Problem, stop: Callable[[], bool]) -> RelaxedMo
 
     """
     model = CpModel()
-    classes = Counter(problem.nodes)
-    families = _families(problem)
-    at_home = {pod for pod, _ in problem.homes}
-    if len(classes) * len(families) > MOST_COUNTS:
+    families = families_of(problem)
+    classes = classes_of(problem, families, stop)
+    if classes is None:
         return None
-    unit = _memory_unit(problem)
-    of_family: list[list[IntVar]] = [[] for _ in families]
-    opened: list[IntVar] = []
-    for c, (node, copies) in enumerate(classes.items()):
+    if len(families) * sum(min(len(alike.nodes), _ways(alike)) for alike in classes) > MOST_COUNTS:
+        return None
+    divisions: list[Division] = []
+    for c, alike in enumerate(classes):
         if stop():
             return None
-        here: list[tuple[Demands, IntVar]] = []
-        there: Expression = copies
-        if node.offered:
-            opened.append(there := model.new_int_var(0, copies, f"opened[{c}]"))
-        demands = {shape: _demands(problem, shape, node, unit) for _, shape, _ in families}
-        for f, (_, shape, pods) in enumerate(families):
-            asked = demands[shape]
-            slots = 0 if asked is None else _slots(asked, len(pods))
-            if asked is not None and slots:
-                count = model.new_int_var(0, min(len(pods), copies * slots), f"count[{f},{c}]")
-                of_family[f].append(count)
-                if node.offered:
-                    model.add(count <= slots * there)
-                here.append((asked, count))
-        _fill(model, there, here)
+        for division in _divisions(model, alike, families, str(c)):
+            _fill(model, division, families)
+            divisions.append(division)
     placed = []
-    for (_, _, pods), counts in zip(families, of_family, strict=True):
-        total = LinearExpr.sum(counts)
+    for f, family in enumerate(families):
+        total = LinearExpr.sum(
+            [
+                count
+                for d in divisions
+                for count in (d.come.get(f), d.stay.get(f))
+                if count is not None
+            ]
+        )
         # Who runs now is placed in any case.
-        model.add(total == len(pods) if pods[0] in at_home else total <= len(pods))
+        model.add(total == len(family.pods) if family.at_home else total <= len(family.pods))
         placed.append(total)
+    staying = LinearExpr.sum([count for d in divisions for count in d.stay.values()])
+    moves = len(problem.homes) - staying
+    if problem.homes:
+        model.add(moves <= problem.move_budget)
+    opened = LinearExpr.sum([d.there for d in divisions if d.alike.offered])
     levels = _levels(model, problem, families, placed)
-    return RelaxedModel(model, levels, LinearExpr.sum(opened))
+    return RelaxedModel(model, families, divisions, levels, opened, moves)
 
 
-def _families(problem: Problem) -> list[tuple[int | None, int, tuple[int, ...]]]:
-    """Return (gang, shape, pods): equal members of a gang, or equal lone pods."""
-    alike: defaultdict[tuple[int | None, int, int, int, bool], list[int]] = defaultdict(list)
-    at_home = {pod for pod, _ in problem.homes}
-    for index, gang in enumerate(problem.gangs):
-        owner = None if len(gang.pods) == 1 and gang.group is None else index
-        for pod in gang.pods:
-            key = owner, problem.pods[pod], gang.level, gang.weight, pod in at_home
-            alike[key].append(pod)
-    return [(owner, shape, tuple(pods)) for (owner, shape, *_), pods in alike.items()]
+def _ways(alike: Alike) -> int:
+    """Return in how many ways pods can stay on a node of the class."""
+    return prod(count + 1 for _, count in alike.residents)
 
 
-Demands = dict[str, tuple[int, int]]
-"""Resource -> (what a node has of it, what a pod takes of it)."""
+def _divisions(
+    model: CpModel, alike: Alike, families: Sequence[Family], name: str
+) -> Iterator[Division]:
+    """Yield the divisions of a class, with a variable for each family that may come.
+
+    Where pods can stay in more ways than there are nodes, each node is one, and who stays
+    there a sum.
+    """
+    residents = alike.residents
+    if not residents or len(alike.nodes) < _ways(alike):
+        apart = [replace(alike, nodes=(node,)) for node in alike.nodes] if residents else [alike]
+        for one in apart:
+            label = f"{name}/{one.nodes[0]}"
+            there = _there(model, one, label)
+            stay: dict[int, Expression] = {
+                f: model.new_int_var(0, count, f"stay[{f},{label}]") for f, count in residents
+            }
+            yield Division(one, there, {}, stay, _come(model, one, there, {}, families, label))
+        return
+    copies = len(alike.nodes)
+    parts = []
+    for way in product(*(range(count + 1) for _, count in residents)):
+        held = {f: count for (f, _), count in zip(residents, way, strict=True) if count}
+        label = f"{name}/{'.'.join(map(str, way))}"
+        parts.append(there := model.new_int_var(0, copies, f"there[{label}]"))
+        stay = {f: count * there for f, count in held.items()}
+        yield Division(alike, there, held, stay, _come(model, alike, there, held, families, label))
+    total = LinearExpr.sum(parts)
+    # An offered node that is not opened has nobody.
+    model.add(total <= copies if alike.offered else total == copies)
 
 
-def _demands(problem: Problem, index: int, node: NodeState, unit: int) -> Demands | None:
-    """Return what a shape takes of a node; None: it never runs there."""
-    shape = problem.shapes[index]
-    if problem.fits[index][node.kind] is None:
+def _there(model: CpModel, alike: Alike, name: str) -> Expression:
+    """Return how many nodes of a class are there: all, or those that are opened."""
+    copies = len(alike.nodes)
+    return model.new_int_var(0, copies, f"opened[{name}]") if alike.offered else copies
+
+
+def _come(
+    model: CpModel,
+    alike: Alike,
+    there: Expression,
+    held: Mapping[int, int],
+    families: Sequence[Family],
+    name: str,
+) -> dict[int, IntVar]:
+    """Return how many pods of each family come to nodes, for those that have room there."""
+    come = {}
+    for f, family in enumerate(families):
+        asked = left_for(alike, held, families, family.shape)
+        slots = 0 if asked is None else _slots(asked, len(family.pods))
+        if slots:
+            most = min(len(family.pods), len(alike.nodes) * slots)
+            come[f] = model.new_int_var(0, most, f"count[{f},{name}]")
+            if isinstance(there, IntVar):
+                model.add(come[f] <= slots * there)
+    return come
+
+
+def left_for(
+    alike: Alike, held: Mapping[int, int], families: Sequence[Family], shape: int
+) -> Demands | None:
+    """Return what a shape takes, and what those that stay leave of it."""
+    asked = alike.demands[shape]
+    if asked is None:
         return None
-    exclusive = shape.owned_cpus if shape.exclusive else 0
-    found = {
-        "cpus": (sum(c.cores * c.free for c in node.cores), shape.owned_cpus),
-        "pool": (node.pool_milli, shape.shared_milli + 1000 * shape.owned_cpus),
-        "be-pool": (node.best_effort_milli, shape.best_effort_milli + 1000 * exclusive),
-        # Less is asked for and more is there than in truth: still nothing is cut off.
-        "memory": (
-            -(-sum(cell.memory for cell in node.cells) // unit),
-            shape.memory // unit,
-        ),
+    stayers = [(alike.demands[families[f].shape] or {}, count) for f, count in held.items()]
+    return {
+        name: (free - sum(n * d[name][1] for d, n in stayers if name in d), taken)
+        for name, (free, taken) in asked.items()
     }
-    for i, pages in enumerate(shape.pages):
-        found[f"pages {i}"] = (sum(cell.pages[i] for cell in node.cells), pages)
-    for device_type, count in shape.devices:
-        bank = node.bank(device_type)
-        found[f"device {device_type}"] = (sum(bank.free) if bank else 0, count)
-    for place, need in enumerate(shape.shares):
-        bank = node.bank(need.type)
-        slots = [slot for members in bank.slots for slot in members] if bank else []
-        least = need.least_on(bank.board) if bank else need.count
-        most = len(problem.pods) * least
-        room = sum(slot.room_for(need.share, most, need.function) for slot in slots)
-        found[f"share {index}.{place}"] = (room, least)
-    for bank in node.banks:
-        if bank.slots:
-            # Whole devices and shares of one type together.
-            percent = sum(slot.percent for members in bank.slots for slot in members)
-            asked = 100 * shape.whole_of(bank.type) + sum(
-                need.least_on(bank.board) * (need.share.percent or 0)
-                for need in shape.shares
-                if need.type == bank.type
-            )
-            found[f"percent {bank.type}"] = (percent, asked)
-    for position, (left, asked) in enumerate(zip(node.extended, shape.extended, strict=True)):
-        # As for memory: rounded so that still nothing is cut off.
-        scale = 1 + (left >> MEMORY_BITS)
-        found[f"extended {position}"] = (-(-left // scale), asked // scale)
-    return {name: amounts for name, amounts in found.items() if amounts[1]}
 
 
 def _slots(demands: Demands, most: int) -> int:
@@ -148,26 +199,23 @@ def _slots(demands: Demands, most: int) -> int:
     return min((free // taken for free, taken in demands.values()), default=most)
 
 
-def _fill(model: CpModel, copies: Expression, here: list[tuple[Demands, IntVar]]) -> None:
-    """Bound what the pods of a class of nodes take of each resource."""
-    takers: defaultdict[str, list[tuple[int, IntVar]]] = defaultdict(list)
+def _fill(model: CpModel, division: Division, families: Sequence[Family]) -> None:
+    """Bound what the pods of a division of nodes take of each resource."""
+    takers: defaultdict[str, list[tuple[int, Expression]]] = defaultdict(list)
     has: dict[str, int] = {}
-    for demands, count in here:
-        for name, (free, taken) in demands.items():
+    loose = [(f, count) for f, count in division.stay.items() if f not in division.held]
+    for f, count in (*division.come.items(), *loose):
+        asked = left_for(division.alike, division.held, families, families[f].shape)
+        for name, (free, taken) in (asked or {}).items():
             takers[name].append((taken, count))
             has[name] = free
     for name, free in has.items():
-        _fits(model, free, copies, takers[name])
+        _fits(model, free, division.there, takers[name])
 
 
-def _memory_unit(problem: Problem) -> int:
-    """Return the unit in which all memory asked for, and all there is, is small enough."""
-    asked = sum(problem.shapes[shape].memory for shape in problem.pods)
-    there = sum(cell.memory for node in problem.nodes for cell in node.cells)
-    return 1 + (max(asked, there) >> MEMORY_BITS)
-
-
-def _fits(model: CpModel, free: int, copies: Expression, takers: list[tuple[int, IntVar]]) -> None:
+def _fits(
+    model: CpModel, free: int, copies: Expression, takers: list[tuple[int, Expression]]
+) -> None:
     """The sum fits the class, and pods of at least a size fit into the node's slots."""
     model.add(LinearExpr.sum([demand * var for demand, var in takers]) <= free * copies)
     for size in sorted({demand for demand, _ in takers}):
@@ -179,19 +227,19 @@ def _fits(model: CpModel, free: int, copies: Expression, takers: list[tuple[int,
 def _levels(
     model: CpModel,
     problem: Problem,
-    families: list[tuple[int | None, int, tuple[int, ...]]],
+    families: Sequence[Family],
     placed: list[LinearExpr],
 ) -> tuple[Expression, ...]:
     """Return the points of each priority level; gangs and groups run whole or not."""
     terms: list[list[Expression]] = [[] for _ in problem.priorities]
     of_gang: defaultdict[int, list[LinearExpr]] = defaultdict(list)
     gang_of = {pod: index for index, gang in enumerate(problem.gangs) for pod in gang.pods}
-    for (owner, _, pods), total in zip(families, placed, strict=True):
-        gang = problem.gangs[gang_of[pods[0]]]
-        if owner is None:
+    for family, total in zip(families, placed, strict=True):
+        gang = problem.gangs[gang_of[family.pods[0]]]
+        if family.gang is None:
             terms[gang.level].append(gang.weight * MEMBER_OF_MINIMUM_POINTS * total)
         else:
-            of_gang[owner].append(total)
+            of_gang[family.gang].append(total)
     groups: dict[int, IntVar] = {}
     for index, totals in of_gang.items():
         gang = problem.gangs[index]

@@ -1,0 +1,150 @@
+"""Pods and nodes that are one to a bound: families of pods, classes of nodes.
+
+What a node has and what a pod takes of it are sums, so nodes are alike where the sums
+are, and equally many pods of each family are at home.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from placer_models.problem import NodeState, Problem
+
+MEMORY_BITS = 40
+"""Memory is counted in so many bits at most, so that no sum leaves 64 bits."""
+
+Demands = dict[str, tuple[int, int]]
+"""Resource -> (what a node has of it, what a pod takes of it)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """Equal members of a gang, or equal lone pods.
+
+    Attributes:
+        gang: Index of the gang; None: each pod is a gang of its own.
+        shape: Index of their shape.
+        pods: Indices of the pods.
+        at_home: They run now, and may move.
+
+    """
+
+    gang: int | None
+    shape: int
+    pods: tuple[int, ...]
+    at_home: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Alike:
+    """Nodes that are one to a bound.
+
+    Attributes:
+        nodes: Their indices.
+        demands: Shape -> what its pods take of such a node; None: they never run there.
+        offered: They are not there yet.
+        residents: (family, how many of its pods are at home on each of the nodes).
+
+    """
+
+    nodes: tuple[int, ...]
+    demands: Mapping[int, Demands | None]
+    offered: bool
+    residents: tuple[tuple[int, int], ...]
+
+
+def families_of(problem: Problem) -> list[Family]:
+    """Group the pods of a Problem, in the order of their first pods."""
+    alike: defaultdict[tuple[int | None, int, int, int, bool], list[int]] = defaultdict(list)
+    at_home = {pod for pod, _ in problem.homes}
+    for index, gang in enumerate(problem.gangs):
+        owner = None if len(gang.pods) == 1 and gang.group is None else index
+        for pod in gang.pods:
+            key = owner, problem.pods[pod], gang.level, gang.weight, pod in at_home
+            alike[key].append(pod)
+    return [
+        Family(owner, shape, tuple(pods), home)
+        for (owner, shape, _, _, home), pods in alike.items()
+    ]
+
+
+def classes_of(
+    problem: Problem, families: list[Family], stop: Callable[[], bool]
+) -> list[Alike] | None:
+    """Group the nodes of a Problem; None: stopped."""
+    unit = _memory_unit(problem)
+    shapes = {family.shape for family in families}
+    family_of = {pod: index for index, family in enumerate(families) for pod in family.pods}
+    at_home: defaultdict[int, Counter[int]] = defaultdict(Counter)
+    for pod, home in problem.homes:
+        if home is not None:
+            at_home[home.node][family_of[pod]] += 1
+    equal: defaultdict[tuple[NodeState, tuple[tuple[int, int], ...]], list[int]]
+    equal = defaultdict(list)
+    for index, node in enumerate(problem.nodes):
+        equal[node, tuple(sorted(at_home[index].items()))].append(index)
+    found: dict[object, Alike] = {}
+    for (node, residents), nodes in equal.items():
+        if stop():
+            return None
+        demands = {shape: _demands(problem, shape, node, unit) for shape in shapes}
+        key = (
+            node.offered,
+            residents,
+            tuple(None if asked is None else tuple(asked.items()) for asked in demands.values()),
+        )
+        before = found[key].nodes if key in found else ()
+        found[key] = Alike((*before, *nodes), demands, node.offered, residents)
+    return list(found.values())
+
+
+def _demands(problem: Problem, index: int, node: NodeState, unit: int) -> Demands | None:
+    """Return what a shape takes of a node; None: it never runs there."""
+    shape = problem.shapes[index]
+    if problem.fits[index][node.kind] is None:
+        return None
+    exclusive = shape.owned_cpus if shape.exclusive else 0
+    found = {
+        "cpus": (sum(c.cores * c.free for c in node.cores), shape.owned_cpus),
+        "pool": (node.pool_milli, shape.shared_milli + 1000 * shape.owned_cpus),
+        "be-pool": (node.best_effort_milli, shape.best_effort_milli + 1000 * exclusive),
+        # Less is asked for and more is there than in truth: still nothing is cut off.
+        "memory": (
+            -(-sum(cell.memory for cell in node.cells) // unit),
+            shape.memory // unit,
+        ),
+    }
+    for i, pages in enumerate(shape.pages):
+        found[f"pages {i}"] = (sum(cell.pages[i] for cell in node.cells), pages)
+    for device_type, count in shape.devices:
+        bank = node.bank(device_type)
+        found[f"device {device_type}"] = (sum(bank.free) if bank else 0, count)
+    for place, need in enumerate(shape.shares):
+        bank = node.bank(need.type)
+        slots = [slot for members in bank.slots for slot in members] if bank else []
+        least = need.least_on(bank.board) if bank else need.count
+        most = len(problem.pods) * least
+        room = sum(slot.room_for(need.share, most, need.function) for slot in slots)
+        found[f"share {index}.{place}"] = (room, least)
+    for bank in node.banks:
+        if bank.slots:
+            # Whole devices and shares of one type together.
+            percent = sum(slot.percent for members in bank.slots for slot in members)
+            asked = 100 * shape.whole_of(bank.type) + sum(
+                need.least_on(bank.board) * (need.share.percent or 0)
+                for need in shape.shares
+                if need.type == bank.type
+            )
+            found[f"percent {bank.type}"] = (percent, asked)
+    for position, (left, asked) in enumerate(zip(node.extended, shape.extended, strict=True)):
+        # As for memory: rounded so that still nothing is cut off.
+        scale = 1 + (left >> MEMORY_BITS)
+        found[f"extended {position}"] = (-(-left // scale), asked // scale)
+    return {name: amounts for name, amounts in found.items() if amounts[1]}
+
+
+def _memory_unit(problem: Problem) -> int:
+    """Return the unit in which all memory asked for, and all there is, is small enough."""
+    asked = sum(problem.shapes[shape].memory for shape in problem.pods)
+    there = sum(cell.memory for node in problem.nodes for cell in node.cells)
+    return 1 + (max(asked, there) >> MEMORY_BITS)
