@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from placer.judge.breaches import breaches
 from placer.judge.measure import measure
+from placer.realise.pools import with_pools
 from placer.realise.realiser import Unrealisable, realise
 from placer.search.bound import bound_first_tiers, bounded_tiers
 from placer.search.budget import Budget
@@ -18,6 +19,7 @@ from placer.search.exact import search_exactly
 from placer.search.ground import Ground
 from placer.search.judged import Judged, check_claim, judged, realised
 from placer.search.neighbourhoods import Neighbourhoods
+from placer.search.outline import outline
 from placer.search.packing.opened import open_fewest
 from placer.search.tiers import Progress
 from placer.state.recount import recount
@@ -45,7 +47,10 @@ SHARE_BEFORE_LINKS = 0.6
 """Of the time: for the model without links, where a search part by part follows."""
 
 SHARE_OF_BOUND = 0.1
-"""Of the time: for bounding tier 1 by the relaxed model."""
+"""Of the time: for bounding the first tiers by the relaxed model."""
+
+SHARE_OF_ROOM = 0.4
+"""Of the time: for parts in which the relaxed model finds room by moves."""
 
 Bounds = list[int | None]
 """One a tier; None where nothing is known."""
@@ -87,6 +92,8 @@ class JointSearch:
         self._bound_usable()
         if self._settled() == len(self.bounds):
             return
+        if self.problem.homes and seats > MOST_LINKED_SEATS:
+            self._make_room()
         self._bound()
         self._pack()
         apart = tiers == count or (linked and seats > FEW_SEATS)
@@ -146,13 +153,13 @@ class JointSearch:
                 return index
         return len(self.bounds)
 
-    def _bound(self) -> None:
+    def _bound(self, share: float = SHARE_OF_BOUND) -> None:
         """Bound the first tiers by the relaxed model, which says what none can reach."""
         levels = bounded_tiers(self.problem)
         if list(self.best.values[:levels]) == self.bounds[:levels]:
             return
         self.tell("bounding tier 1")
-        part = self.budget.part(SHARE_OF_BOUND * self.budget.left)
+        part = self.budget.part(share * self.budget.left)
         # These stay true when earlier levels improve: then fewer placements are as good.
         self.bounds[:levels] = bound_first_tiers(self.problem, self.best.values, self.bounds, part)
         self.budget.spend(part)
@@ -178,19 +185,47 @@ class JointSearch:
             if better.better_than(self.best):
                 self.best = better
 
+    def _make_room(self) -> None:
+        """Move pods out of the way as the relaxed model proposes, while that helps."""
+        self.tell("looking for who is in the way")
+        part = self.budget.part(SHARE_OF_ROOM * self.budget.left)
+        search = self._parts(part)
+        helps = True
+        while helps and not part.over:
+            proposing = part.part(part.slice(2))
+            parts = outline(self.instance, search.placement, proposing)
+            part.spend(proposing)
+            helps = search.follow(parts, self.tell)
+        self.budget.spend(part)
+        self._take(search)
+
     def _by_parts(self) -> None:
-        """Improve a few nodes at a time."""
-        search = Neighbourhoods(
+        """Improve a few nodes at a time; what is bounded by what it reaches, again."""
+        open_moves = bool(self.problem.homes) and self._settled() < bounded_tiers(self.problem)
+        share = 1 - SHARE_OF_BOUND if open_moves else 1.0
+        part = self.budget.part(share * self.budget.left)
+        search = self._parts(part)
+        search.run(self.tell)
+        self.budget.spend(part)
+        self._take(search)
+        if open_moves:
+            self._bound(1.0)
+
+    def _parts(self, budget: Budget) -> Neighbourhoods:
+        return Neighbourhoods(
             instance=self.instance,
             placement=self.best.placement,
             tiers=self.problem.tiers,
             values=list(self.best.values),
             limits=self.bounds,
-            budget=self.budget,
+            budget=budget,
             rng=random.Random(self.budget.options.seed),
         )
-        search.run(self.tell)
-        found = judged(self.instance, self.ground, search.placement)
+
+    def _take(self, search: Neighbourhoods) -> None:
+        """Let the judge look at what a search part by part has come to."""
+        placement = with_pools(self.instance, search.placement)
+        found = judged(self.instance, self.ground, placement)
         if found.better_than(self.best):
             self.best = found
 

@@ -6,12 +6,11 @@ their gang asks for levels of the network they stay, as running pods of the part
 """
 
 import random
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, field, replace
 
 from placer.judge.breaches import breaches
 from placer.judge.measure import Vector, better, measure
-from placer.realise.pools import with_pools
 from placer.realise.realiser import Unrealisable, realise
 from placer.search.beyond import closed, lonely_nodes, witnesses_of
 from placer.search.budget import Budget
@@ -24,7 +23,7 @@ from placer.state.fits import admits
 from placer.state.recount import recount
 from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.cpsat.limits import modelled_tiers
-from placer_models.goals import Tier, before_links, placed_tier
+from placer_models.goals import MOVES, Tier, before_links, placed_tier
 from placer_models.moves import moved
 from placer_models.placement import Placement, PodPlacement
 from placer_models.pod import Gang, Pod, PodSpec, Resources
@@ -86,7 +85,7 @@ class Neighbourhoods:
     def run(self, progress: Progress) -> None:
         """Search until the budget is gone, nothing is left to gain or nothing helps."""
         fruitless = 0
-        while not self.budget.over and fruitless < FRUITLESS_ROUNDS and not self._at_limits():
+        while not self.budget.over and fruitless < FRUITLESS_ROUNDS and self._open():
             self.tried += 1
             progress(f"neighbourhood {self.tried}, {self.accepted} improved")
             if self._try(*self._pick()):
@@ -96,10 +95,21 @@ class Neighbourhoods:
                 fruitless += 1
                 if fruitless % 5 == 0:
                     self.size = min(MOST_NODES, self.size + 1)
-        self.placement = with_pools(self.instance, self.placement)
 
-    def _at_limits(self) -> bool:
-        return all(a == b for a, b in zip(self.values, self.limits, strict=True))
+    def follow(self, parts: Iterable[tuple[set[str], list[Gang]]], progress: Progress) -> bool:
+        """Try parts that were proposed; return whether any of them helps."""
+        helped = False
+        for nodes, waiting in parts:
+            if self.budget.over:
+                break
+            progress(f"making room on {len(nodes)} nodes")
+            helped = self._try(nodes, waiting) or helped
+        return helped
+
+    def _open(self) -> list[Tier]:
+        """Return the tiers that could still be better."""
+        standing = zip(self.tiers, self.values, self.limits, strict=True)
+        return [tier for tier, value, limit in standing if value != limit]
 
     def _pick(self) -> tuple[set[str], list[Gang]]:
         """Choose the nodes to clear and the waiting gangs to try on them."""
@@ -108,7 +118,8 @@ class Neighbourhoods:
         if not waiting or (self.rough and self.tried % ROUNDS_TO_REPAIR == 0):
             names = set(sorted(self.rough)[: self.size])
             self.rough -= names
-            names |= self._sample(nodes, self.size - len(names))
+            names |= self._homes_of_movers()
+            names |= self._sample(nodes, max(0, self.size - len(names)))
             used = sorted({place.node for place in self.placement.pods})
             if used and names.isdisjoint(used):
                 names.add(self.rng.choice(used))  # Without a pod there is nothing to improve.
@@ -127,11 +138,7 @@ class Neighbourhoods:
 
     def _waiting(self) -> list[Gang]:
         """Return the gangs without a place at levels that could still be better."""
-        open_levels = {
-            tier.name
-            for tier, value, limit in zip(self.tiers, self.values, self.limits, strict=True)
-            if value != limit
-        }
+        open_levels = {tier.name for tier in self._open()}
         placed = {place.key for place in self.placement.pods}
         return [
             gang
@@ -326,6 +333,13 @@ class Neighbourhoods:
         """Return how many pods with a home may be elsewhere, of those that are inside."""
         gone = {home.key for home in moved(self.instance, self.placement)}
         return self.instance.move_budget - len(gone - inside)
+
+    def _homes_of_movers(self) -> set[str]:
+        """Return where a pod is that has moved, and where its home is, if fewer could move."""
+        if MOVES not in self._open():
+            return set()
+        home = self.rng.choice(moved(self.instance, self.placement))
+        return {home.node, *(p.node for p in self.placement.pods if p.key == home.key)}
 
     def _everyone(self) -> list[RunningPod]:
         """Return every pod that has a place, running ones first."""

@@ -1,0 +1,212 @@
+"""Who could move for what waits, in outline: parts of a cluster that are worth solving.
+
+The relaxed model says how many pods of each kind leave which nodes and where they could
+go. That is a proposal: each part of it, nodes that exchange pods, is then solved exactly.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from placer.search.bound import as_it_is, keep, relaxed_tiers
+from placer.search.budget import Budget
+from placer.search.cp import Solution, hint, optimise
+from placer.state.batch import build_problem
+from placer_models.cluster import Instance, RunningPod
+from placer_models.cpsat.relaxed import Division, RelaxedModel, build_relaxed_model, left_for
+from placer_models.moves import moved
+from placer_models.placement import Placement
+from placer_models.pod import Gang, Pod
+from placer_models.problem import Problem
+
+Part = tuple[set[str], list[Gang]]
+"""Names of nodes, and gangs that wait and could have a place there."""
+
+
+def outline(instance: Instance, placement: Placement, budget: Budget) -> list[Part]:
+    """Return parts in which running pods make room for gangs that wait.
+
+    Args:
+        instance: With homes of the running pods that may move.
+        placement: What has a place keeps it, but for pods that are at home.
+        budget: Bounds the solves.
+
+    """
+    left = _left(instance, placement)
+    if not left.gangs:
+        return []
+    problem = build_problem(left)
+    relaxed = build_relaxed_model(problem, lambda: budget.over)
+    solution = relaxed and _solved(problem, relaxed, budget)
+    if not relaxed or not solution:
+        return []
+    return list(_parts(left, relaxed, _changes(relaxed, solution)))
+
+
+def _left(instance: Instance, placement: Placement) -> Instance:
+    """Return the question what else could be placed, and who that is at home makes room."""
+    gone = moved(instance, placement)
+    at_home = {home.key for home in instance.homes} - {home.key for home in gone}
+    place_of = {place.key: place for place in placement.pods if place.key not in at_home}
+    gangs = [gang for gang in instance.gangs if not any(p.key in place_of for p in gang.pods)]
+    keys = {gang.key for gang in gangs}
+    return replace(
+        instance,
+        gangs=tuple(gangs),
+        groups=tuple(group for group in instance.groups if keys.issuperset(group.gangs)),
+        running=(
+            *instance.running,
+            *(
+                RunningPod(Pod(pod.name, pod.namespace, pod.spec), place_of[pod.key])
+                for gang in instance.gangs
+                for pod in gang.pods
+                if pod.key in place_of
+            ),
+        ),
+        homes=tuple(home for home in instance.homes if home.key in at_home),
+        move_budget=instance.move_budget - len(gone),
+    )
+
+
+def _solved(problem: Problem, relaxed: RelaxedModel, budget: Budget) -> Solution | None:
+    """Return the best solution that is found, tier by tier; None: none is found in time."""
+    best: Solution | None = None
+    tiers = problem.tiers
+    hint(relaxed.model, as_it_is(relaxed))
+    expressions = relaxed_tiers(problem, relaxed)
+    for index, (tier, expression) in enumerate(zip(tiers, expressions, strict=False)):
+        if budget.over:
+            break
+        share = budget.slice(len(expressions) - index)
+        found = optimise(relaxed.model, expression, tier.sense, budget, share).solution
+        if found is None:
+            break
+        best = found
+        hint(relaxed.model, enumerate(best.variables))
+        keep(relaxed.model, tier, expression, best.value(expression))
+    return best
+
+
+@dataclass(slots=True)
+class _Change:
+    """What a proposal changes on one node.
+
+    Attributes:
+        node: Its index.
+        has: Family -> how many of its pods are there in the end.
+        leave: Family -> how many of its pods go.
+        come: Family -> how many of its pods come.
+
+    """
+
+    node: int
+    has: Counter[int]
+    leave: Counter[int] = field(default_factory=Counter)
+    come: Counter[int] = field(default_factory=Counter)
+
+
+def _changes(relaxed: RelaxedModel, solution: Solution) -> list[_Change]:
+    """Deal a solution out to the nodes; those at which nothing changes are left out."""
+    dealt: Counter[int] = Counter()
+    found = []
+    for division in relaxed.divisions:
+        nodes = division.alike.nodes
+        first = dealt[nodes[0]]
+        dealt[nodes[0]] += solution.value(division.there)
+        residents = Counter(dict(division.alike.residents))
+        here = [_Change(node, residents.copy()) for node in nodes[first : dealt[nodes[0]]]]
+        for f, count in residents.items():
+            leaving = count * len(here) - solution.value(division.stay.get(f, 0))
+            for change in here:
+                gone = min(leaving, count - division.held.get(f, 0))
+                leaving -= gone
+                change.leave[f] += gone
+                change.has[f] -= gone
+        for f in sorted(division.come, key=lambda f: -_size(relaxed, division, f)):
+            for _ in range(solution.value(division.come[f])):
+                roomy = (change for change in here if _has_room(relaxed, division, change, f))
+                change = next(roomy, here[0])
+                change.come[f] += 1
+                change.has[f] += 1
+        found += here
+    return [change for change in found if +change.leave or +change.come]
+
+
+def _size(relaxed: RelaxedModel, division: Division, family: int) -> float:
+    """Return the largest share of a resource of a node that a pod of the family takes."""
+    asked = division.alike.demands[relaxed.families[family].shape] or {}
+    return max((taken / has for has, taken in asked.values()), default=0.0)
+
+
+def _has_room(relaxed: RelaxedModel, division: Division, change: _Change, family: int) -> bool:
+    shape = relaxed.families[family].shape
+    asked = left_for(division.alike, change.has, relaxed.families, shape)
+    return asked is not None and all(left >= taken for left, taken in asked.values())
+
+
+def _parts(instance: Instance, relaxed: RelaxedModel, changes: Sequence[_Change]) -> Iterator[Part]:
+    """Yield the nodes that exchange pods, with the gangs that come to them."""
+    gang_of = [gang for gang in instance.gangs for _ in gang.pods]
+    waiting = {
+        f: [gang_of[pod] for pod in family.pods]
+        for f, family in enumerate(relaxed.families)
+        if not family.at_home
+    }
+    joined = _Joined(len(changes))
+    names: list[set[tuple[str, str]]] = [set() for _ in changes]
+    at: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
+    for i, change in enumerate(changes):
+        for f, count in sorted(change.come.items()):
+            for _ in range(count if f in waiting else 0):
+                key = waiting[f].pop(0).key
+                at[key].append(i)
+                names[i].add(key)
+    # All members of a gang, and all gangs of a group, are in one part.
+    for keys in (*((key,) for key in at), *(group.gangs for group in instance.groups)):
+        together = [i for key in keys for i in at.get(key, ())]
+        for i in together:
+            joined.join(together[0], i)
+    _join_who_exchange(changes, waiting, joined)
+    parts: defaultdict[int, list[int]] = defaultdict(list)
+    for i in range(len(changes)):
+        parts[joined.of(i)].append(i)
+    for members in parts.values():
+        coming = set().union(*(names[i] for i in members))
+        gangs = [gang for gang in instance.gangs if gang.key in coming]
+        if gangs:
+            yield {instance.nodes[changes[i].node].name for i in members}, gangs
+
+
+def _join_who_exchange(
+    changes: Sequence[_Change], waiting: Mapping[int, object], joined: "_Joined"
+) -> None:
+    """Join each node that a pod leaves with one that its like comes to, joined ones first."""
+    free: defaultdict[int, list[int]] = defaultdict(list)
+    for i, change in enumerate(changes):
+        for f in change.come:
+            if f not in waiting:
+                free[f] += [i] * change.come[f]
+    for i, change in enumerate(changes):
+        for f in change.leave:
+            for _ in range(change.leave[f]):
+                near = (other for other in free[f] if joined.of(other) == joined.of(i))
+                target = next(near, free[f][0])
+                free[f].remove(target)
+                joined.join(i, target)
+
+
+class _Joined:
+    """Numbers in sets that grow together."""
+
+    def __init__(self, count: int) -> None:
+        self._above = list(range(count))
+
+    def of(self, number: int) -> int:
+        """Return the number that stands for its set."""
+        while self._above[number] != number:
+            number = self._above[number]
+        return number
+
+    def join(self, a: int, b: int) -> None:
+        """Make one set of two."""
+        self._above[self.of(b)] = self.of(a)
