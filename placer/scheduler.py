@@ -58,7 +58,7 @@ class Scheduler:
         """
         scheduler = cls()
         instance = snapshot.instance
-        scheduler._books = _opened(instance.nodes, instance.running, snapshot.version)
+        scheduler._books = _opened(instance.nodes, tuple(instance.running), snapshot.version)
         return scheduler
 
     @property

@@ -1,6 +1,6 @@
 """What is given: machines, the nodes made of them, what runs there, what waits."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -226,7 +226,7 @@ class Instance:
     nodes: tuple[Node, ...]
     gangs: tuple[Gang, ...]
     groups: tuple[GangGroup, ...] = ()
-    running: tuple[RunningPod, ...] = ()
+    running: Sequence[RunningPod] = ()
     name: str = ""
     move_budget: int = 0
     homes: tuple[PodPlacement, ...] = ()

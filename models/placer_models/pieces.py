@@ -1,11 +1,13 @@
 """Sequences of which most stays as it was: where two differ, and what follows from all of one.
 
 Both compare entry by entry, and an entry with itself costs next to nothing. So nobody has
-to tell what has changed, and nothing that was kept can be out of date.
+to tell what has changed, and nothing that was kept can be out of date. And tuples one after
+the other, as one sequence that copies none of them.
 """
 
-from collections.abc import Callable, Iterable
-from typing import Generic, TypeVar
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
+from typing import Generic, TypeVar, overload
 
 PIECE = 64
 """Entries that are compared, or worked out again, at a time."""
@@ -56,3 +58,35 @@ class Fold(Generic[T, V]):
             pieces[start] = known
         self._known = pieces
         return self._joined(value for _, value in pieces.values())
+
+
+class Joined(Sequence[T]):
+    """Tuples, one after the other; equal to any sequence of the same entries."""
+
+    def __init__(self, parts: tuple[tuple[T, ...], ...]) -> None:
+        """Take the tuples."""
+        self._parts = parts
+
+    def __iter__(self) -> Iterator[T]:
+        """Yield the entries of one tuple after the other."""
+        return chain.from_iterable(self._parts)
+
+    def __len__(self) -> int:
+        """Return how many entries there are."""
+        return sum(map(len, self._parts))
+
+    @overload
+    def __getitem__(self, index: int) -> T: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[T]: ...
+    def __getitem__(self, index: int | slice) -> T | Sequence[T]:
+        """Return an entry, or some of them."""
+        return tuple(self)[index]
+
+    def __eq__(self, other: object) -> bool:
+        """Return whether the entries are equal."""
+        return isinstance(other, Sequence) and tuple(self) == tuple(other)
+
+    def __hash__(self) -> int:
+        """Return the hash of the entries as one tuple."""
+        return hash(tuple(self))

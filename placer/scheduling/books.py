@@ -9,7 +9,6 @@ stays the same objects, by which later calls know what they need not look at aga
 from collections import defaultdict
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, replace
-from itertools import chain
 
 from placer.realise.containers import in_pool
 from placer.scheduling.errors import UnknownNodeError
@@ -19,6 +18,7 @@ from placer.search.ground import Ground, Memory, known_ground
 from placer.state.account import Account, account_of, alike_when_idle
 from placer.state.burst import pool_within
 from placer_models.cluster import Instance, Node, Nodes, RunningPod
+from placer_models.pieces import Joined
 from placer_models.pieces import changed as differing
 from placer_models.placement import PodPlacement
 from placer_models.policy import QosClass
@@ -86,7 +86,7 @@ class Books:
             nodes=self.nodes,
             gangs=batch.gangs,
             groups=batch.groups,
-            running=tuple(chain.from_iterable(self.running)),
+            running=Joined(self.running),
         )
 
     def ground(self, memory: Memory) -> Ground:
@@ -181,9 +181,8 @@ def books_of(nodes: Iterable[Node], running: Iterable[RunningPod], version: int)
         if not here:
             idle[alike] = book.account
         books.append(book)
-    return _bound(
-        books, Shared((r.pod.key, name) for name in on_node for r in on_node[name]), version
-    )
+    node_of = Shared.of((r.pod.key, name) for name, here in on_node.items() for r in here)
+    return _bound(books, node_of, version)
 
 
 def _bound(books: Iterable[Book], node_of: Shared[Key, str], version: int) -> Books:

@@ -14,11 +14,17 @@ V = TypeVar("V")
 class Shared(Mapping[K, V]):
     """What keys stand for; in no order."""
 
-    def __init__(self, entries: Iterable[tuple[K, V]] = ()) -> None:
-        """Begin with some entries."""
-        self._parts: tuple[dict[K, V], ...] = tuple({} for _ in range(PARTS))
+    def __init__(self, parts: tuple[dict[K, V], ...]) -> None:
+        """Take the parts; a key is in the one that its hash says."""
+        self._parts = parts
+
+    @classmethod
+    def of(cls, entries: Iterable[tuple[K, V]]) -> "Shared[K, V]":
+        """Return a mapping of some entries."""
+        parts: tuple[dict[K, V], ...] = tuple({} for _ in range(PARTS))
         for key, value in entries:
-            self._parts[hash(key) % PARTS][key] = value
+            parts[hash(key) % PARTS][key] = value
+        return cls(parts)
 
     def __getitem__(self, key: K) -> V:
         """Return what the key stands for."""
@@ -48,6 +54,4 @@ class Shared(Mapping[K, V]):
             del part_of(key)[key]
         for key, value in new.items():
             part_of(key)[key] = value
-        found: Shared[K, V] = Shared()
-        found._parts = tuple(parts)
-        return found
+        return Shared(tuple(parts))

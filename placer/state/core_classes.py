@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from placer.state.account import Account
 from placer.state.owners import owners_of_cores
@@ -16,8 +16,7 @@ _HELD = (None, Strength.PREFERRED, Strength.REQUIRED)
 """What a core may be held by, in the order of classes."""
 
 
-@dataclass(frozen=True, slots=True)
-class FreeCore:
+class FreeCore(NamedTuple):
     """A core with the threads that a pod may still own, ascending."""
 
     key: int
@@ -53,30 +52,32 @@ def core_classes(
     owners = owners_of_cores(node, account.beside) if telling is Telling.WHO else {}
     numbers = {who: number for number, who in enumerate(sorted({(), *owners.values()}))}
     marks = _marks(node)
-    groups: defaultdict[tuple[int, ...], list[tuple[int, FreeCore]]] = defaultdict(list)
+    free_cpus, cpu_of = account.free_cpus, topology.cpu
+    groups: defaultdict[tuple[int, ...], list[tuple[int, tuple[int, ...], int]]]
+    groups = defaultdict(list)
     for key, threads in topology.cores.items():
-        free = tuple(sorted(threads & account.free_cpus))
-        if not free:
+        left = threads & free_cpus
+        if not left:
             continue
-        some = topology.cpu[free[0]]
+        free = tuple(sorted(left))
+        some = cpu_of[free[0]]
         cache = -1 if some.llc is None else some.llc
         group = (
             cell_of[some.numa_node],
             -len(threads),
             -len(free),
             some.kind is CoreKind.EFFICIENCY and len(threads) > 1,
-            _HELD.index(held.get(key)),
-            numbers[owners.get(key, ())],
+            _HELD.index(held.get(key)) if held else 0,
+            numbers[owners.get(key, ())] if owners else 0,
             some.package if by_package else 0,
             cache if by_cache else 0,
-            marks.get(key, 0),
+            marks.get(key, 0) if marks else 0,
         )
-        groups[group].append((cache, FreeCore(key, free)))
+        groups[group].append((cache, free, key))
     result = []
     for kind, members in sorted(groups.items()):
         cell, threads_, free_, efficient, rank, _, package, cache, _ = kind
-        members.sort(key=lambda item: (item[0], item[1].free))
-        cores = tuple(core for _, core in members)
+        cores = tuple(FreeCore(key, free) for _, free, key in sorted(members))
         # A core with one free thread takes one more pod, whoever that is.
         wide = telling >= Telling.EACH or (telling is Telling.PAIRS and threads_ < -2)
         alone = free_ < -1 and (wide or rank > 0)

@@ -2,7 +2,7 @@
 
 from random import Random
 
-from placer_models.pieces import PIECE, Fold, changed
+from placer_models.pieces import PIECE, Fold, Joined, changed
 
 
 class Entry:
@@ -49,3 +49,18 @@ def test_a_fold_works_out_only_what_is_another() -> None:
 
     assert known.of((*entries[:PIECE], 10_000, *entries[PIECE + 1 :])) == 10_000
     assert [piece[1:] for piece in asked] == [entries[PIECE + 1 : 2 * PIECE]]
+
+
+def test_joined_tuples_are_as_good_as_one() -> None:
+    entries = Joined(((1, 2), (), (3,), (4, 5)))
+
+    assert entries == (1, 2, 3, 4, 5)
+    assert entries == (1, 2, 3, 4, 5)
+    assert entries != (1, 2, 3, 4)
+    assert entries != 3
+    assert list(entries) == [1, 2, 3, 4, 5]
+    assert len(entries) == 5
+    assert (entries[0], entries[-1], entries[1:3]) == (1, 5, (2, 3))
+    assert 4 in entries
+    assert hash(entries) == hash((1, 2, 3, 4, 5))
+    assert not Joined(())
