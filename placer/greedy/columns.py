@@ -1,65 +1,213 @@
-"""Columns over the nodes: a quick look at which of them could host a shape at all."""
+"""What every node has left, in columns of numbers: a whole fleet at one look."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import IntEnum, auto
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from placer.greedy.residual import Residual, free_threads, whole_cores
-from placer_models.policy import BindPolicy
-from placer_models.problem import Fit, Problem, Shape
+from placer_models.device import GPU
+from placer_models.goals import USABLE_SET_SIZES
+from placer_models.links import disjoint_sets
+from placer_models.problem import Problem, Shape
 
-_ANY = np.iinfo(np.int64).min
+Numbers = NDArray[np.int64]
+Indices = NDArray[np.intp]
 
-_SAID_OTHERWISE = frozenset({2, 3, 4, 5})
-"""Columns of CPUs, which the columns of milli CPUs count already."""
-
-
-def device_types(problem: Problem) -> tuple[str, ...]:
-    """Return every device type that some node has or some shape asks for."""
-    had = {bank.type for node in problem.nodes for bank in node.banks}
-    asked = {kind for shape in problem.shapes for kind, _ in shape.devices}
-    asked |= {need.type for shape in problem.shapes for need in shape.shares}
-    return tuple(sorted(had | asked))
+_NEVER_SHORT = np.iinfo(np.int64).min
 
 
-def column_count(types: Sequence[str], extended: int) -> int:
-    """Return how many numbers a row has; with so many extended resources."""
-    return 8 + len(types) + extended
+class Column(IntEnum):
+    """Where in a row a number is that every node has."""
+
+    @staticmethod
+    def _generate_next_value_(name: str, start: int, count: int, last_values: list[int]) -> int:
+        return count
+
+    POOL_MILLI = auto()
+    BEST_EFFORT_MILLI = auto()
+    MEMORY = auto()
+    POOL_CPUS = auto()
+    BEST_EFFORT_CPUS = auto()
+    OWNABLE_CPUS = auto()
+    CPUS_OF_WHOLE_CORES = auto()
+    BROKEN_CORES = auto()
+    OFFERED = auto()
 
 
-def spare_of(row: Sequence[int], largest: Sequence[int]) -> int:
-    """Return how much of a node is free, in 1/1000 of the fleet's largest, added up."""
-    return sum(
-        1000 * max(0, have) // most
-        for position, (have, most) in enumerate(zip(row, largest, strict=True))
-        if most > 0 and position not in _SAID_OTHERWISE
-    )
+class CellColumn(IntEnum):
+    """Where in the row of a cell a number is that every cell has."""
+
+    REAL = 0
+    OWNABLE_CPUS = 1
+    CPUS_OF_WHOLE_CORES = 2
+    MEMORY = 3
 
 
-def row_of(residual: Residual, types: Iterable[str]) -> tuple[int, ...]:
-    """Return what is left on a node, one number a column."""
-    classes = list(zip(residual.layout.classes, residual.cores, strict=True))
-    devices = {
-        bank.type: sum(free)
-        for bank, free in zip(residual.layout.banks, residual.devices, strict=True)
-    }
-    return (
-        residual.pool_milli,
-        residual.best_effort_milli,
-        residual.pool_cpus,
-        residual.best_effort_cpus,
-        sum(free_threads(facts, left) for facts, left in classes),
-        sum(whole_cores(facts, left) * facts.threads for facts, left in classes),
-        residual.memory_total,
-        *(devices.get(kind, 0) for kind in types),
-        _percent_left(residual),
-        *residual.extended,
-    )
+_COLUMNS = len(Column)
+_CELL_COLUMNS = len(CellColumn)
+
+
+class Row(NamedTuple):
+    """What is left on a node.
+
+    Attributes:
+        numbers: One a column.
+        cells: cells[cell, column], devices of no cell counted in each.
+        layout: Number of the layout.
+
+    """
+
+    numbers: tuple[int, ...]
+    cells: Numbers
+    layout: int
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """Which columns there are: those of `Column`, then the slices, one after the other.
+
+    Attributes:
+        types: Device types; free devices are a column each.
+        cut_types: Those of MIG instances, which may overlap.
+        extended: How many extended resources there are; a column each.
+
+    """
+
+    types: tuple[str, ...]
+    cut_types: frozenset[str]
+    extended: int
+
+    @classmethod
+    def of(cls, problem: Problem) -> "Columns":
+        """Return the columns for all device types that a node has or a shape asks for."""
+        had = {bank.type: bool(bank.cuts) for node in problem.nodes for bank in node.banks}
+        asked = {kind for shape in problem.shapes for kind, _ in shape.devices}
+        asked |= {need.type for shape in problem.shapes for need in shape.shares}
+        cut = frozenset(kind for kind, is_cut in had.items() if is_cut)
+        return cls(tuple(sorted(had.keys() | asked)), cut, len(problem.most_extended))
+
+    @property
+    def devices(self) -> slice:
+        """The columns of free devices."""
+        return slice(_COLUMNS, _COLUMNS + len(self.types))
+
+    @property
+    def percent(self) -> int:
+        """The column of what is left of devices that take shares; a free one has 100."""
+        return _COLUMNS + len(self.types)
+
+    @property
+    def sets(self) -> slice:
+        """The columns of disjoint fast sets of GPUs, for each of ``USABLE_SET_SIZES``."""
+        return slice(self.percent + 1, self.percent + 1 + len(USABLE_SET_SIZES))
+
+    @property
+    def extras(self) -> slice:
+        """The columns of extended resources."""
+        return slice(self.count - self.extended, self.count)
+
+    @property
+    def count(self) -> int:
+        """How many numbers a row has."""
+        return self.percent + 1 + len(USABLE_SET_SIZES) + self.extended
+
+    @property
+    def spare(self) -> list[int]:
+        """The columns that together say how much of a node is free."""
+        most = [Column.POOL_MILLI, Column.BEST_EFFORT_MILLI, Column.MEMORY]
+        devices = range(self.devices.start, self.devices.stop)
+        return [*most, *devices, self.percent, *range(self.extras.start, self.extras.stop)]
+
+    def column_of(self, device_type: str) -> int:
+        """Return the column of free devices of the type."""
+        return _COLUMNS + self.types.index(device_type)
+
+    def row_of(self, residual: Residual) -> Row:
+        """Return what is left on a node in numbers."""
+        layout = residual.layout
+        cells = np.zeros((len(layout.real), _CELL_COLUMNS + len(self.types)), dtype=np.int64)
+        ownable = whole = broken = 0
+        for facts, left in zip(layout.classes, residual.cores, strict=True):
+            threads, cores = free_threads(facts, left), whole_cores(facts, left)
+            ownable += threads
+            whole += cores * facts.threads
+            broken += left.cores - cores
+            cells[facts.cell, CellColumn.OWNABLE_CPUS] += threads
+            cells[facts.cell, CellColumn.CPUS_OF_WHOLE_CORES] += cores * facts.threads
+        cells[:, CellColumn.REAL] = layout.real
+        cells[:, CellColumn.MEMORY] = residual.memory
+        devices = [0] * len(self.types)
+        sets = [0] * len(USABLE_SET_SIZES)
+        for bank, free in zip(layout.banks, residual.devices, strict=True):
+            at = self.types.index(bank.type)
+            devices[at] += sum(free)
+            for count, cell in zip(free, bank.cells, strict=True):
+                cells[slice(None) if cell is None else cell, _CELL_COLUMNS + at] += count
+            if bank.type == GPU:
+                for i, size in enumerate(USABLE_SET_SIZES):
+                    sets[i] += disjoint_sets(bank.board, size, free)
+        numbers = (
+            residual.pool_milli,
+            residual.best_effort_milli,
+            residual.memory_total,
+            residual.pool_cpus,
+            residual.best_effort_cpus,
+            ownable,
+            whole,
+            broken,
+            residual.offered,
+            *devices,
+            _percent_left(residual),
+            *sets,
+            *residual.extended,
+        )
+        return Row(numbers, cells, layout.number)
+
+    def taken_by(self, shape: Shape) -> tuple[int, ...]:
+        """Return what a pod of the shape takes at least, column by column."""
+        owned = shape.owned_cpus
+        exclusive = owned if shape.exclusive else 0
+        return (
+            1000 * owned + shape.shared_milli,
+            1000 * exclusive + shape.best_effort_milli,
+            shape.memory,
+            owned + shape.shared,
+            exclusive + shape.best_effort,
+            owned,
+            0,
+            0,
+            0,
+            *(shape.whole_of(kind) for kind in self.types),
+            sum(need.count * (need.share.percent or 0) for need in shape.shares),
+            *(0 for _ in USABLE_SET_SIZES),
+            *shape.extended,
+        )
+
+    def least(self, shape: Shape, *, only_whole_cores: bool) -> Numbers:
+        """Return what a node has to have left, at least, to host a pod of the shape."""
+        least = np.array(self.taken_by(shape), dtype=np.int64)
+        if only_whole_cores:
+            least[Column.CPUS_OF_WHOLE_CORES] = shape.owned_cpus
+        # Pools may be overfull; who takes nothing of them does not mind.
+        for column in (Column.POOL_MILLI, Column.BEST_EFFORT_MILLI):
+            least[column] = least[column] or _NEVER_SHORT
+        return least
+
+    def least_in_cells(self, shape: Shape, *, only_whole_cores: bool) -> Numbers:
+        """Return what the cells of a pod have to have left together, at least.
+
+        Whether they are NUMA nodes is not asked.
+        """
+        whole = shape.owned_cpus if only_whole_cores else 0
+        devices = (shape.whole_of(kind) for kind in self.types)
+        return np.array([0, shape.owned_cpus, whole, shape.memory, *devices], dtype=np.int64)
 
 
 def _percent_left(residual: Residual) -> int:
-    """Return what is left of devices that take shares; a free one has 100 percent."""
     return sum(
         100 * sum(free) + sum(left.slot.percent for of in slots for left in of if left.shared)
         for free, slots in zip(residual.devices, residual.slots, strict=True)
@@ -67,39 +215,32 @@ def _percent_left(residual: Residual) -> int:
     )
 
 
-def _percent_asked(shape: Shape) -> int:
-    """Return the percent of devices that the shares of a shape sum to."""
-    return sum(need.count * (need.share.percent or 0) for need in shape.shares)
+class Table:
+    """The rows of all nodes.
 
-
-def least_row(shape: Shape, fits: Iterable[Fit | None], types: Iterable[str]) -> NDArray[np.int64]:
-    """Return what a node has to have left, at least, to host a pod of the shape.
-
-    Args:
-        shape: What the pod asks for.
-        fits: What that means on each kind of node; what holds on all is asked of all.
-        types: Device types, one a column.
+    Attributes:
+        numbers: numbers[node, column].
+        cells: cells[node, cell, column]; zeros beyond the cells that a node has.
+        layouts: The layout of every node.
 
     """
-    owned = shape.owned_cpus
-    exclusive = owned if shape.exclusive else 0
-    pool = 1000 * owned + shape.shared_milli
-    best_effort = 1000 * exclusive + shape.best_effort_milli
-    only_whole = all(
-        fit.bind_required and fit.bind is BindPolicy.FULL_PCPUS for fit in fits if fit is not None
-    )
-    return np.array(
-        [
-            pool or _ANY,
-            best_effort or _ANY,
-            owned + shape.shared,
-            exclusive + shape.best_effort,
-            owned,
-            owned if only_whole else 0,
-            shape.memory,
-            *(shape.whole_of(kind) for kind in types),
-            _percent_asked(shape),
-            *shape.extended,
-        ],
-        dtype=np.int64,
-    )
+
+    def __init__(self, columns: Columns, rows: Sequence[Row]) -> None:
+        """Write down the row of every node."""
+        most = max((len(row.cells) for row in rows), default=0)
+        in_cell = _CELL_COLUMNS + len(columns.types)
+        self.numbers: Numbers = np.zeros((len(rows), columns.count), dtype=np.int64)
+        self.cells: Numbers = np.zeros((len(rows), most, in_cell), dtype=np.int64)
+        self.layouts: Indices = np.zeros(len(rows), dtype=np.intp)
+        for node, row in enumerate(rows):
+            self.write(node, row)
+
+    def write(self, node: int, row: Row) -> None:
+        """Note what is left on a node now."""
+        more = len(row.cells) - self.cells.shape[1]
+        if more > 0:
+            self.cells = np.pad(self.cells, ((0, 0), (0, more), (0, 0)))
+        self.numbers[node] = row.numbers
+        self.cells[node] = 0
+        self.cells[node, : len(row.cells)] = row.cells
+        self.layouts[node] = row.layout

@@ -6,8 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from placer.greedy.burst import choose_beside_bursts
-from placer.greedy.columns import column_count, device_types, least_row, row_of, spare_of
+from placer.greedy.columns import Columns, Indices, Numbers, Row, Table
 from placer.greedy.company import Company
+from placer.greedy.outlook import Outlook
 from placer.greedy.ranking import Bid, Ranking
 from placer.greedy.residual import Inside, Layouts, Residual, residual_of
 from placer.greedy.taking import after
@@ -23,8 +24,9 @@ class Fleet:
     """The nodes, what was placed on them so far, and what they offer.
 
     Nodes with equal residuals share a state, a small number; what a state offers to a
-    shape is computed once. Taking a place changes one node, and a ranking looks again
-    only at nodes that changed since it was last asked.
+    shape is computed once, and only if no other node is certain to offer better. Taking a
+    place changes one node, and a ranking looks again only at nodes that changed since it
+    was last asked.
 
     Attributes:
         problem: The batch that is placed now.
@@ -34,20 +36,19 @@ class Fleet:
 
     def __init__(self, problem: Problem) -> None:
         """Begin with nothing placed."""
-        self._types = device_types(problem)
+        self._columns = Columns.of(problem)
         self._layouts = Layouts()
         self._known: dict[Residual, int] = {}
         self._residuals: list[Residual] = []
-        self._rows: list[tuple[int, ...]] = []
+        self._rows: list[Row] = []
         self._nodes = problem.nodes
-        self._states = [self._state_of(node) for node in problem.nodes]
-        rows = [self._rows[state] for state in self._states]
-        columns = column_count(self._types, len(problem.most_extended))
-        self._table: NDArray[np.int64] = np.array(rows, dtype=np.int64).reshape(len(rows), columns)
-        self._kind: NDArray[np.intp] = np.array([n.kind for n in problem.nodes], dtype=np.intp)
+        states = [self._state_of(node) for node in problem.nodes]
+        self._states: Indices = np.array(states, dtype=np.intp)
+        self._table = Table(self._columns, [self._rows[state] for state in states])
         self._largest = self._most()
-        # A slot is a shape with its fits: what bids and rankings are about.
+        # A slot is a shape with its fits: what outlooks, bids and rankings are about.
         self._slots: dict[tuple[Shape, Fits], int] = {}
+        self._outlooks: dict[int, Outlook] = {}
         self._bids: dict[tuple[int, int, frozenset[int]], Bid | None] = {}
         self._rankings: dict[tuple[int, frozenset[int]], Ranking] = {}
         self._changed: list[int] = []
@@ -65,11 +66,10 @@ class Fleet:
         self.undo(0)
         for node, (old, new) in enumerate(zip(self._nodes, problem.nodes, strict=True)):
             if old is not new:
-                self._kind[node] = new.kind
                 self._set(node, self._state_of(new))
         self._nodes = problem.nodes
         largest = self._most()
-        if largest != self._largest:
+        if (largest != self._largest).any():
             self._largest = largest
             self._rankings.clear()
             for key, bid in self._bids.items():
@@ -80,6 +80,11 @@ class Fleet:
     def size(self) -> int:
         """How much the fleet remembers."""
         return len(self._residuals) + len(self._bids) + len(self._changed)
+
+    @property
+    def looked_into(self) -> int:
+        """How often it was worked out what nodes in a state offer to a shape."""
+        return len(self._bids)
 
     def _take_up(self, problem: Problem) -> None:
         self.problem = problem
@@ -93,9 +98,10 @@ class Fleet:
     def _state_of(self, node: NodeState) -> int:
         return self.number(residual_of(node, self._layouts.of(node)))
 
-    def _most(self) -> tuple[int, ...]:
+    def _most(self) -> Numbers:
         """Return the most that any node has, column by column."""
-        return tuple(self._table.max(axis=0, initial=0).tolist())
+        most: Numbers = self._table.numbers.max(axis=0, initial=0)
+        return most
 
     @property
     def choices(self) -> Choices:
@@ -107,8 +113,13 @@ class Fleet:
         return self._choices.get(pod)
 
     def spare(self, state: int) -> int:
-        """Return how much is free on a node in the state; less is fuller."""
-        return spare_of(self._rows[state], self._largest)
+        """Return how much is free on a node in the state, in 1/1000 of the fleet's largest."""
+        row = self._rows[state].numbers
+        return sum(
+            1000 * max(0, row[column]) // most
+            for column in self._columns.spare
+            if (most := int(self._largest[column])) > 0
+        )
 
     def residual(self, state: int) -> Residual:
         """Return what is left on a node in the state."""
@@ -116,14 +127,14 @@ class Fleet:
 
     def state(self, node: int) -> int:
         """Return the state of a node."""
-        return self._states[node]
+        return int(self._states[node])
 
     def number(self, residual: Residual) -> int:
         """Return the state of the residual; equal residuals have one."""
         state = self._known.setdefault(residual, len(self._residuals))
         if state == len(self._residuals):
             self._residuals.append(residual)
-            self._rows.append(row_of(residual, self._types))
+            self._rows.append(self._columns.row_of(residual))
         return state
 
     def find(self, pod: int, allowed: NDArray[np.bool_] | None = None) -> Choice | None:
@@ -138,7 +149,7 @@ class Fleet:
         ranking = self._ranking(shape)
         first = None
         if self.company is None:
-            node = ranking.best(allowed)
+            node = self._best(shape, ranking, allowed)
         else:
             mask = self.company.allowed(shape)
             mask = mask if allowed is None else mask & allowed
@@ -146,11 +157,12 @@ class Fleet:
             if first is not None:
                 mask &= np.arange(len(mask)) == first[0]
             lost = self.company.wishes_lost(shape)
-            bests = (ranking.best(mask & (lost == least)) for least in np.unique(lost[mask]))
+            masks = (mask & (lost == least) for least in sorted(set(lost[mask].tolist())))
+            bests = (self._best(shape, ranking, few) for few in masks)
             node = next((best for best in bests if best is not None), None)
         if node is None:
             return None
-        bid = self.bid(shape, self._states[node])
+        bid = self.bid(shape, self.state(node))
         choice = bid and bid.inside.on(node)
         if choice and self.company and first and not self.company.covers(choice, *first):
             return None
@@ -170,12 +182,10 @@ class Fleet:
 
     def hosts(self, shapes: Iterable[int]) -> list[int]:
         """Return the nodes that could, by their sums, host a pod of any of the shapes."""
+        everywhere = np.arange(len(self._states))
         mask = np.zeros(len(self._states), dtype=np.bool_)
         for shape in shapes:
-            fits = self.problem.fits[shape]
-            some = np.array([fit is not None for fit in fits], dtype=np.bool_)
-            least = least_row(self.problem.shapes[shape], fits, self._types)
-            mask |= some[self._kind] & (self._table >= least).all(axis=1)
+            mask |= self._outlook(shape).hosts(self._table, self._layouts.all, everywhere)
         return [int(node) for node in np.flatnonzero(mask)]
 
     def take(self, pod: int, choice: Choice) -> None:
@@ -190,11 +200,11 @@ class Fleet:
             choice.containers,
             choice.pool_cells,
         )
-        self._journal.append((pod, self._states[node]))
+        self._journal.append((pod, self.state(node)))
         self._choices[pod] = choice
         if self.company is not None:
             self.company.add(self.problem.pods[pod], node, 1)
-        self._set(node, self.leaves(self.problem.pods[pod], self._states[node], inside))
+        self._set(node, self.leaves(self.problem.pods[pod], self.state(node), inside))
 
     def domains(self, level: int) -> NDArray[np.intp]:
         """Return the domain of every node at a level of the network."""
@@ -219,7 +229,7 @@ class Fleet:
 
     def _set(self, node: int, state: int) -> None:
         self._states[node] = state
-        self._table[node] = self._rows[state]
+        self._table.write(node, self._rows[state])
         self._changed.append(node)
 
     def _begun(self, shape: int) -> frozenset[int]:
@@ -237,16 +247,36 @@ class Fleet:
         left = self.leaves(shape, state, offer.inside)
         return Bid(offer.price, self.spare(left), offer.inside, left)
 
+    def _outlook(self, shape: int) -> Outlook:
+        slot = self._slot_of[shape]
+        if slot not in self._outlooks:
+            wanted, fits = self.problem.shapes[shape], self.problem.fits[shape]
+            self._outlooks[slot] = Outlook(self._columns, wanted, fits)
+        return self._outlooks[slot]
+
     def _ranking(self, shape: int) -> Ranking:
         key = (self._slot_of[shape], self._begun(shape))
         ranking = self._rankings.get(key)
         if ranking is None:
-            ranking = Ranking(len(self._states), len(self._changed))
-            self._rankings[key] = ranking
-            nodes = self.hosts([shape])
+            ranking = self._rankings[key] = Ranking(len(self._states))
+            nodes = np.arange(len(self._states))
         else:
-            nodes = sorted(set(self._changed[ranking.seen :]))
-            ranking.seen = len(self._changed)
-        for node in nodes:
-            ranking.put(node, self.bid(shape, self._states[node]))
+            changed = set(self._changed[ranking.seen :])
+            nodes = np.fromiter(changed, dtype=np.intp, count=len(changed))
+        ranking.seen = len(self._changed)
+        if nodes.size:
+            self._look_at(shape, ranking, nodes)
         return ranking
+
+    def _look_at(self, shape: int, ranking: Ranking, nodes: Indices) -> None:
+        """Let the ranking know what nodes promise."""
+        outlook, layouts = self._outlook(shape), self._layouts.all
+        fits = outlook.hosts(self._table, layouts, nodes)
+        ranking.expect(nodes, fits, outlook.costs(self._table, layouts, nodes, self._largest))
+
+    def _best(self, shape: int, ranking: Ranking, allowed: NDArray[np.bool_] | None) -> int | None:
+        """Return the cheapest node; looks into nodes as long as one promises more."""
+        while (node := ranking.first(allowed)) is not None and not ranking.is_sure(node):
+            state = self.state(node)
+            ranking.put(np.flatnonzero(self._states == state), self.bid(shape, state))
+        return node

@@ -2,7 +2,7 @@
 
 from collections.abc import Hashable
 
-from placer.greedy.columns import device_types
+from placer.greedy.columns import Columns
 from placer.greedy.fleet import Fleet
 from placer_models.problem import Problem
 
@@ -17,10 +17,9 @@ def terms_of(problem: Problem) -> Hashable:
     """Return what Problems have to agree in so that a fleet can turn from one to the other."""
     return (
         len(problem.nodes),
-        device_types(problem),
+        Columns.of(problem),
         problem.memory_unit_bytes,
         problem.page_sizes,
-        len(problem.most_extended),
         problem.asked,
         problem.telling,
     )

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from placer.greedy.chooser import Price
+from placer.greedy.columns import Indices, Numbers
 from placer.greedy.residual import Inside
 
 
@@ -29,25 +30,52 @@ class Bid(NamedTuple):
 class Ranking:
     """The nodes as pods of one shape see them: one column of costs a node.
 
+    Of a node that nobody has looked into since it changed, the costs are a bound.
+
     Attributes:
         seen: How many changes of nodes the ranking knows of.
 
     """
 
-    def __init__(self, nodes: int, seen: int) -> None:
+    def __init__(self, nodes: int) -> None:
         """Begin with no node that fits."""
         self._fits: NDArray[np.bool_] = np.zeros(nodes, dtype=np.bool_)
-        self._costs: NDArray[np.int64] = np.zeros((len(Price._fields) + 1, nodes), dtype=np.int64)
-        self.seen = seen
+        self._sure: NDArray[np.bool_] = np.zeros(nodes, dtype=np.bool_)
+        self._costs: Numbers = np.zeros((len(Price._fields) + 1, nodes), dtype=np.int64)
+        self._telling: list[int] = []
+        self.seen = 0
 
-    def put(self, node: int, bid: Bid | None) -> None:
-        """Write down what a node offers now."""
-        self._fits[node] = bid is not None
+    def expect(self, nodes: Indices, fits: NDArray[np.bool_], costs: Numbers) -> None:
+        """Write down what nodes offer at best.
+
+        Args:
+            nodes: The nodes.
+            fits: For each whether it may have a place.
+            costs: costs[i, node]: what a place there costs at least, as in a bid.
+
+        """
+        self._fits[nodes] = fits
+        self._sure[nodes] = False
+        self._costs[:, nodes] = costs
+        self._tell(np.logical_or.reduce(costs, axis=1))
+
+    def put(self, nodes: Indices, bid: Bid | None) -> None:
+        """Write down what nodes, all in one state, do offer."""
+        self._fits[nodes] = bid is not None
+        self._sure[nodes] = True
         if bid is not None:
-            self._costs[:, node] = (*bid.price, bid.spare)
+            costs = np.array((*bid.price, bid.spare), dtype=np.int64)
+            self._costs[:, nodes] = costs[:, np.newaxis]
+            self._tell(costs != 0)
 
-    def best(self, allowed: NDArray[np.bool_] | None = None) -> int | None:
-        """Return the cheapest node, the first of equals; None: no node has a place.
+    def is_sure(self, node: int) -> bool:
+        """Return whether a place on the node costs just what is written."""
+        return bool(self._sure[node])
+
+    def first(self, allowed: NDArray[np.bool_] | None = None) -> int | None:
+        """Return the cheapest node as written, the first of equals; None: none has a place.
+
+        If it is sure then it is the best of all, for no place costs less than its bound.
 
         Args:
             allowed: The nodes that may be taken; None: all.
@@ -56,9 +84,14 @@ class Ranking:
         nodes = np.flatnonzero(self._fits if allowed is None else self._fits & allowed)
         if not nodes.size:
             return None
-        for costs in self._costs:
+        for position in self._telling:
             if nodes.size == 1:
                 break
-            mine = costs[nodes]
+            mine = self._costs[position, nodes]
             nodes = nodes[mine == mine.min()]
         return int(nodes[0])
+
+    def _tell(self, positions: NDArray[np.bool_]) -> None:
+        """Note the costs in which nodes may differ: where all are zero none does."""
+        more = np.flatnonzero(positions).tolist()
+        self._telling = sorted({*self._telling, *more})

@@ -81,11 +81,13 @@ class Layout:
     """What never changes about nodes that are alike. Compared by identity.
 
     Attributes:
+        number: Its position among the layouts that are known together.
         kind: As in ``NodeState``.
         real: For each cell whether it is a NUMA node.
 
     """
 
+    number: int
     kind: int
     real: tuple[bool, ...]
     classes: tuple[ClassFacts, ...]
@@ -153,10 +155,16 @@ class Inside(NamedTuple):
 
 
 class Layouts:
-    """The layouts of nodes; nodes that are alike share one."""
+    """The layouts of nodes; nodes that are alike share one.
+
+    Attributes:
+        all: Those known so far, by number.
+
+    """
 
     def __init__(self) -> None:
         """Begin with none."""
+        self.all: list[Layout] = []
         self._known: dict[object, Layout] = {}
 
     def of(self, node: NodeState) -> Layout:
@@ -171,7 +179,9 @@ class Layouts:
         key = (node.kind, real, classes, boards, node.strategy)
         if key not in self._known:
             banks = tuple(Bank(bank.type, bank.board, bank.cells, bank.cuts) for bank in node.banks)
-            self._known[key] = Layout(node.kind, real, classes, banks, node.strategy)
+            layout = Layout(len(self.all), node.kind, real, classes, banks, node.strategy)
+            self._known[key] = layout
+            self.all.append(layout)
         return self._known[key]
 
 

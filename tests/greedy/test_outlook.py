@@ -1,0 +1,141 @@
+"""What a shape can hope for on a node: no less than it gets there, and often just that."""
+
+from collections.abc import Iterator
+from random import Random
+
+import numpy as np
+import pytest
+
+from greedy.small import Numa, gang, instance, machine, scanned, spec
+from mixed_worlds import mixed_instance
+from placer.greedy.columns import Columns, Numbers, Table
+from placer.greedy.fleet import Fleet
+from placer.greedy.outlook import Outlook
+from placer.greedy.residual import Residual
+from placer.state.batch import build_problem
+from placer_models.pod import PodSpec
+from placer_models.policy import AlignmentPolicy, BindPolicy, QosClass
+from worlds import tiny_instance
+
+WORLDS = 100
+"""Of each kind; many thousands were drawn by hand."""
+
+
+class Looked:
+    """The nodes of a fleet, in numbers."""
+
+    def __init__(self, fleet: Fleet) -> None:
+        """Look at the fleet as nothing is placed yet."""
+        self._fleet = fleet
+        self._columns = Columns.of(fleet.problem)
+        self._largest: Numbers = self._table().numbers.max(axis=0, initial=0)
+
+    def outlook(self, shape: int, node: int) -> tuple[int, ...] | None:
+        """Return what a place on the node costs at least; None: there is none."""
+        problem, table, nodes = self._fleet.problem, self._table(), np.array([node])
+        layouts = {residual.layout.number: residual.layout for residual in self._residuals()}
+        known = [layouts[number] for number in sorted(layouts)]
+        outlook = Outlook(self._columns, problem.shapes[shape], problem.fits[shape])
+        if not outlook.hosts(table, known, nodes)[0]:
+            return None
+        return tuple(outlook.costs(table, known, nodes, self._largest)[:, 0].tolist())
+
+    def _residuals(self) -> Iterator[Residual]:
+        for node in range(len(self._fleet.problem.nodes)):
+            yield self._fleet.residual(self._fleet.state(node))
+
+    def _table(self) -> Table:
+        return Table(self._columns, [self._columns.row_of(left) for left in self._residuals()])
+
+
+def while_pods_come(fleet: Fleet, rng: Random) -> Iterator[None]:
+    """Yield while pods are placed in some order; some are taken back at once."""
+    yield
+    pods = range(len(fleet.problem.pods))
+    for pod in rng.sample(pods, len(pods)):
+        mark = fleet.mark()
+        choice = fleet.find(pod)
+        if choice is not None:
+            fleet.take(pod, choice)
+            yield
+        if rng.random() < 0.2:
+            fleet.undo(mark)
+
+
+@pytest.mark.parametrize("seed", range(WORLDS))
+def test_no_place_costs_less(seed: int) -> None:
+    """
+    In tiny worlds, with and without the words of all families, for every shape on every node.
+    """
+    for world in (tiny_instance(seed), mixed_instance(seed)):
+        fleet = Fleet(build_problem(world))
+        looked = Looked(fleet)
+        for _ in while_pods_come(fleet, Random(seed)):
+            for shape in range(len(fleet.problem.shapes)):
+                for node in range(len(fleet.problem.nodes)):
+                    bid = fleet.bid(shape, fleet.state(node))
+                    least = looked.outlook(shape, node)
+                    if bid is not None:
+                        assert least is not None
+                        assert least <= (*bid.price, bid.spare)
+
+
+@pytest.mark.parametrize("seed", range(WORLDS))
+def test_the_best_node_is_found_without_looking_into_all(seed: int) -> None:
+    """
+    In the same worlds, where nobody minds who is beside whom: what is found, and took a look
+    at some nodes alone, costs what asking every node says is the least.
+    """
+    for world in (tiny_instance(seed), mixed_instance(seed)):
+        problem = build_problem(world)
+        fleet, asked = Fleet(problem), Fleet(problem)
+        if fleet.company is not None:
+            continue
+        for pod in Random(seed).sample(range(len(problem.pods)), len(problem.pods)):
+            least = scanned(asked, problem, pod)
+            choice = fleet.find(pod)
+            assert (choice is None) is (least is None)
+            if choice is not None:
+                bid = fleet.bid(problem.pods[pod], fleet.state(choice.node))
+                assert bid is not None
+                assert (*bid.price, bid.spare) == least
+                fleet.take(pod, choice)
+                asked.take(pod, choice)
+
+
+SMT = Numa(cores=(2,) * 16, memory_bytes=64, gpus=4)
+KINDS = {
+    "shared": spec(3, qos=QosClass.LS),
+    "whole cores": spec(8),
+    "whole cores and a thread": spec(7),
+    "threads apart": spec(8, bind=BindPolicy.SPREAD_BY_PCPUS),
+    "required": spec(8, bind=BindPolicy.FULL_PCPUS, required=True),
+    "one NUMA node": spec(8, gpus=1, alignment=AlignmentPolicy.SINGLE_NUMA_NODE),
+    "few NUMA nodes": spec(8, gpus=2, alignment=AlignmentPolicy.BEST_EFFORT),
+    "GPUs": spec(2, gpus=4, qos=QosClass.LS),
+}
+
+
+@pytest.mark.parametrize("kind", list(KINDS.values()), ids=list(KINDS))
+def test_few_nodes_are_looked_into(kind: PodSpec) -> None:
+    """
+    Of 60 nodes that all differ, for one pod at most 3 are: the outlook is close.
+    """
+    others = [
+        spec(1 + i % 5, gpus=i % 3, memory_bytes=1 + i % 7, bind=bind)
+        for i, bind in enumerate([BindPolicy.DEFAULT, BindPolicy.SPREAD_BY_PCPUS] * 60)
+    ]
+    crowd = [gang(f"old-{i}", each) for i, each in enumerate(others)]
+    fleet = Fleet(build_problem(instance([machine(SMT, SMT)] * 60, *crowd, gang("new", kind))))
+    rng = Random(0)
+    for pod in range(len(crowd)):
+        node = rng.randrange(60)
+        bid = fleet.bid(fleet.problem.pods[pod], fleet.state(node))
+        if bid is not None:
+            fleet.take(pod, bid.inside.on(node))
+    assert len({fleet.state(node) for node in range(60)}) > 45
+    before = fleet.looked_into
+
+    assert fleet.find(len(crowd)) is not None
+
+    assert fleet.looked_into - before <= 3
