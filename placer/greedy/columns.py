@@ -13,6 +13,7 @@ from placer_models.device import GPU
 from placer_models.goals import USABLE_SET_SIZES
 from placer_models.links import disjoint_sets
 from placer_models.problem import Problem, Shape
+from placer_models.shares import Slot
 
 Numbers = NDArray[np.int64]
 Indices = NDArray[np.intp]
@@ -36,6 +37,8 @@ class Column(IntEnum):
     CPUS_OF_WHOLE_CORES = auto()
     BROKEN_CORES = auto()
     OFFERED = auto()
+    SHARED_GPUS = auto()
+    MOST_PERCENT_OF_A_SHARED_GPU = auto()
 
 
 class CellColumn(IntEnum):
@@ -142,6 +145,7 @@ class Columns:
         cells[:, CellColumn.MEMORY] = residual.memory
         devices = [0] * len(self.types)
         sets = [0] * len(USABLE_SET_SIZES)
+        shared = _shared_gpus(residual)
         for bank, free in zip(layout.banks, residual.devices, strict=True):
             at = self.types.index(bank.type)
             devices[at] += sum(free)
@@ -160,6 +164,8 @@ class Columns:
             whole,
             broken,
             residual.offered,
+            len(shared),
+            max((slot.percent for slot in shared), default=0),
             *devices,
             _percent_left(residual),
             *sets,
@@ -167,35 +173,37 @@ class Columns:
         )
         return Row(numbers, cells, layout.number)
 
-    def taken_by(self, shape: Shape) -> tuple[int, ...]:
-        """Return what a pod of the shape takes at least, column by column."""
-        owned = shape.owned_cpus
-        exclusive = owned if shape.exclusive else 0
-        return (
-            1000 * owned + shape.shared_milli,
-            1000 * exclusive + shape.best_effort_milli,
-            shape.memory,
-            owned + shape.shared,
-            exclusive + shape.best_effort,
-            owned,
-            0,
-            0,
-            0,
-            *(shape.whole_of(kind) for kind in self.types),
-            sum(need.count * (need.share.percent or 0) for need in shape.shares),
-            *(0 for _ in USABLE_SET_SIZES),
-            *shape.extended,
-        )
-
     def least(self, shape: Shape, *, only_whole_cores: bool) -> Numbers:
         """Return what a node has to have left, at least, to host a pod of the shape."""
-        least = np.array(self.taken_by(shape), dtype=np.int64)
-        if only_whole_cores:
-            least[Column.CPUS_OF_WHOLE_CORES] = shape.owned_cpus
         # Pools may be overfull; who takes nothing of them does not mind.
-        for column in (Column.POOL_MILLI, Column.BEST_EFFORT_MILLI):
-            least[column] = least[column] or _NEVER_SHORT
+        pool, best_effort = (milli or _NEVER_SHORT for milli in _milli_of(shape))
+        owned = shape.owned_cpus
+        percent = sum(need.count * (need.share.percent or 0) for need in shape.shares)
+        least: Numbers = np.zeros(self.count, dtype=np.int64)
+        least[Column.POOL_MILLI] = pool
+        least[Column.BEST_EFFORT_MILLI] = best_effort
+        least[Column.MEMORY] = shape.memory
+        least[Column.POOL_CPUS] = owned + shape.shared
+        least[Column.BEST_EFFORT_CPUS] = owned * shape.exclusive + shape.best_effort
+        least[Column.OWNABLE_CPUS] = owned
+        least[Column.CPUS_OF_WHOLE_CORES] = owned * only_whole_cores
+        least[self.devices] = [shape.whole_of(kind) for kind in self.types]
+        least[self.percent] = percent
+        least[self.extras] = shape.extended
         return least
+
+    def most(self, shape: Shape) -> Numbers:
+        """Return how much less of what is spare a node has, at most, with a pod more."""
+        pool, best_effort = _milli_of(shape)
+        percent = sum(need.count * (need.share.percent or 100) for need in shape.shares)
+        most: Numbers = np.zeros(self.count, dtype=np.int64)
+        most[Column.POOL_MILLI] = pool
+        most[Column.BEST_EFFORT_MILLI] = best_effort
+        most[Column.MEMORY] = shape.memory
+        most[self.devices] = [shape.count_of(kind) for kind in self.types]
+        most[self.percent] = percent + 100 * sum(count for _, count in shape.devices)
+        most[self.extras] = shape.extended
+        return most
 
     def least_in_cells(self, shape: Shape, *, only_whole_cores: bool) -> Numbers:
         """Return what the cells of a pod have to have left together, at least.
@@ -213,6 +221,24 @@ def _percent_left(residual: Residual) -> int:
         for free, slots in zip(residual.devices, residual.slots, strict=True)
         if slots
     )
+
+
+def _shared_gpus(residual: Residual) -> list[Slot]:
+    """Return what is left of the GPUs that some pod has a share of."""
+    return [
+        left.slot
+        for bank, slots in zip(residual.layout.banks, residual.slots, strict=True)
+        for of_twins in slots
+        for left in of_twins
+        if bank.type == GPU and left.shared
+    ]
+
+
+def _milli_of(shape: Shape) -> tuple[int, int]:
+    """Return the milli CPUs that a pod takes of the shared pool and of the BE pool."""
+    owned_milli = 1000 * shape.owned_cpus
+    exclusive_milli = owned_milli if shape.exclusive else 0
+    return owned_milli + shape.shared_milli, exclusive_milli + shape.best_effort_milli
 
 
 class Table:

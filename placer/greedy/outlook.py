@@ -63,9 +63,9 @@ class Outlook:
         )
         self._least = columns.least(shape, only_whole_cores=only_whole)
         self._least_in_cells = columns.least_in_cells(shape, only_whole_cores=only_whole)
-        self._spare = _certain(columns, shape)
-        self._taken = np.array(columns.taken_by(shape), dtype=np.int64)[self._spare]
-        self._gpus = shape.whole_of(GPU)
+        self._spare = _foreseen(columns, shape)
+        self._taken = columns.most(shape)[self._spare]
+        self._gpus = shape.count_of(GPU)
         self._gpu_column = columns.column_of(GPU) if self._gpus else -1
         self._sets = columns.sets
         self._terms: list[_Terms] = []
@@ -156,11 +156,20 @@ class Outlook:
 
     def _sets_lost(self, rows: Numbers) -> Numbers:
         """Return the GPUs in fast sets that are lost, added up over the usual sizes."""
-        left = rows[:, self._gpu_column] - self._gpus
+        left = rows[:, self._gpu_column] - self._gpus + self._shared(rows)
         lost: Numbers = np.zeros(len(rows), dtype=np.int64)
         for size, sets in zip(USABLE_SET_SIZES, rows[:, self._sets].T, strict=True):
             lost += size * np.maximum(sets - left // size, 0)
         return lost
+
+    def _shared(self, rows: Numbers) -> Numbers:
+        """Return how many of the GPUs may be ones that are shared already, at most."""
+        shares = [need for need in self._shape.shares if need.type == GPU]
+        wanted = sum(need.count for need in shares)
+        least = min((need.share.percent or 0 for need in shares), default=0)
+        fit = rows[:, Column.MOST_PERCENT_OF_A_SHARED_GPU] >= least
+        shared: Numbers = np.where(fit, np.minimum(rows[:, Column.SHARED_GPUS], wanted), 0)
+        return shared
 
     def _of(self, table: Table, layouts: Sequence[Layout], nodes: Indices, term: str) -> Numbers:
         """Return a term of the shape for each of the nodes."""
@@ -193,7 +202,7 @@ class Outlook:
         )
 
     def _pair_minimum(self, layout: Layout) -> int:
-        if self._gpus < 2 or self._gpus < self._shape.count_of(GPU):
+        if self._gpus < 2 or self._shape.shares:
             return 0
         best = (
             best_permitted_minimum(bank.board, self._gpus, self._shape.scope_of(GPU))
@@ -203,17 +212,17 @@ class Outlook:
         return self._shape.best_pair_minimum - max((b for b in best if b is not None), default=0)
 
 
-def _certain(columns: Columns, shape: Shape) -> list[int]:
-    """Return the columns of spare room of which it is certain what the pod leaves there.
+def _foreseen(columns: Columns, shape: Shape) -> list[int]:
+    """Return the columns of what is spare in which it is known what the pod takes at most.
 
-    Devices that are opened for a share are not, nor are MIG instances that overlap.
+    With a strategy it may have more devices than it counts; MIG instances may overlap.
     """
-    unsure = {columns.column_of(need.type) for need in shape.shares}
+    unforeseen = {columns.column_of(need.type) for need in shape.shares if need.strategy}
+    if unforeseen:
+        unforeseen.add(columns.percent)
     if any(kind in columns.cut_types for kind, _ in shape.devices):
-        unsure |= {columns.column_of(kind) for kind in columns.cut_types}
-    if shape.shares or shape.devices:
-        unsure.add(columns.percent)
-    return [column for column in columns.spare if column not in unsure]
+        unforeseen |= {columns.column_of(kind) for kind in columns.cut_types}
+    return [column for column in columns.spare if column not in unforeseen]
 
 
 def _all(mask: Mask) -> Mask:
