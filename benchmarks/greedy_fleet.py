@@ -2,8 +2,8 @@
 
 The fleet is of catalogue machines; it is measured empty, and again after thousands of
 other pods have made its nodes differ. First fit takes the first node with a place and
-scores nothing. The plain scan asks every node for its best place, as the greedy path
-does, but remembers nothing; it is timed on a few pods only.
+scores nothing. The plain scan asks every node for its best place, which is what the greedy
+path answers without doing it; it is timed on a few pods only.
 
 Times are CPU times of the one thread that works: the same as the clock's on an idle
 machine, and no worse on a busy one.

@@ -173,7 +173,7 @@ class Outlook:
 
     def _of(self, table: Table, layouts: Sequence[Layout], nodes: Indices, term: str) -> Numbers:
         """Return a term of the shape for each of the nodes."""
-        if len(self._terms) < len(layouts):
+        if len(self._terms) < len(layouts) or not self._columns:
             self._terms += [self._mean(layout) for layout in layouts[len(self._terms) :]]
             columns = np.array(self._terms, dtype=np.int64).reshape(len(layouts), -1)
             self._columns = dict(zip(_Terms._fields, columns.T, strict=True))
@@ -182,7 +182,8 @@ class Outlook:
 
     def _mean(self, layout: Layout) -> _Terms:
         """Return what the shape means on nodes of the layout."""
-        fit = self._fits[layout.kind]
+        # A layout of an earlier batch may be of a kind that no node is of any more.
+        fit = self._fits[layout.kind] if layout.kind < len(self._fits) else None
         if fit is None:
             return _Terms()
         threads = [facts.threads for facts in layout.classes]

@@ -217,7 +217,7 @@ def book_of(node: Node, pods: Iterable[RunningPod], changed: int) -> Book:
         containers = in_pool(spec.containers, pool, place.containers)
         if (place.cpuset, place.containers) == (pool, containers):
             return runner
-        return RunningPod(runner.pod, replace(place, cpuset=pool, containers=containers))
+        return replace(runner, placement=replace(place, cpuset=pool, containers=containers))
 
     settled = tuple(map(in_its_pool, found))
     if settled != found:
@@ -251,6 +251,6 @@ def _counted(node: Node, pods: tuple[RunningPod, ...]) -> tuple[RunningPod, ...]
         pages = tuple(held for held in place.hugepages if held[0] in known)
         if (memory, pages) == (place.memory_bytes, place.hugepages):
             return runner
-        return RunningPod(runner.pod, replace(place, memory_bytes=memory, hugepages=pages))
+        return replace(runner, placement=replace(place, memory_bytes=memory, hugepages=pages))
 
     return tuple(map(cleaned, pods))

@@ -24,6 +24,7 @@ from scheduler.cluster import (
     check_fresh_count,
     gang,
     key,
+    machine,
     pod,
 )
 
@@ -148,6 +149,23 @@ def test_pools_follow_pods_that_come_and_go() -> None:
         ("web", everything),
         ("job", everything),
     }
+
+
+def test_a_pod_that_follows_its_pool_still_may_not_move() -> None:
+    """
+    Its CPUs change with every owner that comes and goes; that it is not to be moved does not.
+    """
+    first = Scheduler([Node("n0", BOX)])
+    first.place(batch(pod("web", 1, QosClass.LS)), DEADLINE_S, options=QUICK)
+    (web,) = first.snapshot().instance.running
+    scheduler = Scheduler([Node("n0", BOX)], [replace(web, movable=False)])
+
+    scheduler.place(batch(pod("lse", 4, QosClass.LSE)), DEADLINE_S, options=QUICK)
+    scheduler.update_node(Node("n0", machine(numa_nodes=1, gpus=0)))
+
+    running = {each.pod.name: each for each in scheduler.snapshot().instance.running}
+    assert running["web"].placement.cpuset != web.placement.cpuset
+    assert not running["web"].movable
 
 
 def test_best_effort_pods_do_not_follow_lsr_pods() -> None:
