@@ -18,8 +18,6 @@ from placer_models.shares import Slot
 Numbers = NDArray[np.int64]
 Indices = NDArray[np.intp]
 
-_NEVER_SHORT = np.iinfo(np.int64).min
-
 
 class Column(IntEnum):
     """Where in a row a number is that every node has."""
@@ -174,9 +172,11 @@ class Columns:
         return Row(numbers, cells, layout.number)
 
     def least(self, shape: Shape, *, only_whole_cores: bool) -> Numbers:
-        """Return what a node has to have left, at least, to host a pod of the shape."""
-        # Pools may be overfull; who takes nothing of them does not mind.
-        pool, best_effort = (milli or _NEVER_SHORT for milli in _milli_of(shape))
+        """Return what a node has to have left, at least, to host a pod of the shape.
+
+        Where that is 0 the node need not even have 0: pools may be overfull.
+        """
+        pool, best_effort = _milli_of(shape)
         owned = shape.owned_cpus
         percent = sum(need.count * (need.share.percent or 0) for need in shape.shares)
         least: Numbers = np.zeros(self.count, dtype=np.int64)
@@ -242,31 +242,47 @@ def _milli_of(shape: Shape) -> tuple[int, int]:
 
 
 class Table:
-    """The rows of all nodes.
+    """The rows of nodes, column by column.
 
     Attributes:
-        numbers: numbers[node, column].
-        cells: cells[node, cell, column]; zeros beyond the cells that a node has.
+        numbers: numbers[column, node].
+        cells: cells[column, node, cell]; zeros beyond the cells that a node has.
         layouts: The layout of every node.
 
     """
 
-    def __init__(self, columns: Columns, rows: Sequence[Row]) -> None:
-        """Write down the row of every node."""
+    def __init__(self, numbers: Numbers, cells: Numbers, layouts: Indices) -> None:
+        """Take the arrays as they are."""
+        self.numbers, self.cells, self.layouts = numbers, cells, layouts
+
+    @classmethod
+    def of(cls, columns: Columns, rows: Sequence[Row]) -> "Table":
+        """Return a table with the row of every node."""
         most = max((len(row.cells) for row in rows), default=0)
         in_cell = _CELL_COLUMNS + len(columns.types)
-        self.numbers: Numbers = np.zeros((len(rows), columns.count), dtype=np.int64)
-        self.cells: Numbers = np.zeros((len(rows), most, in_cell), dtype=np.int64)
-        self.layouts: Indices = np.zeros(len(rows), dtype=np.intp)
+        table = cls(
+            np.zeros((columns.count, len(rows)), dtype=np.int64),
+            np.zeros((in_cell, len(rows), most), dtype=np.int64),
+            np.zeros(len(rows), dtype=np.intp),
+        )
         for node, row in enumerate(rows):
-            self.write(node, row)
+            table.write(node, row)
+        return table
+
+    def __len__(self) -> int:
+        """Return the number of nodes."""
+        return len(self.layouts)
+
+    def at(self, nodes: Indices) -> "Table":
+        """Return a copy with some of the nodes, in that order."""
+        return Table(self.numbers[:, nodes], self.cells[:, nodes], self.layouts[nodes])
 
     def write(self, node: int, row: Row) -> None:
         """Note what is left on a node now."""
-        more = len(row.cells) - self.cells.shape[1]
+        more = len(row.cells) - self.cells.shape[2]
         if more > 0:
-            self.cells = np.pad(self.cells, ((0, 0), (0, more), (0, 0)))
-        self.numbers[node] = row.numbers
-        self.cells[node] = 0
-        self.cells[node, : len(row.cells)] = row.cells
+            self.cells = np.pad(self.cells, ((0, 0), (0, 0), (0, more)))
+        self.numbers[:, node] = row.numbers
+        self.cells[:, node] = 0
+        self.cells[:, node, : len(row.cells)] = row.cells.T
         self.layouts[node] = row.layout

@@ -44,7 +44,7 @@ class Fleet:
         self._nodes = problem.nodes
         states = [self._state_of(node) for node in problem.nodes]
         self._states: Indices = np.array(states, dtype=np.intp)
-        self._table = Table(self._columns, [self._rows[state] for state in states])
+        self._table = Table.of(self._columns, [self._rows[state] for state in states])
         self._largest = self._most()
         # A slot is a shape with its fits: what outlooks, bids and rankings are about.
         self._slots: dict[tuple[Shape, Fits], int] = {}
@@ -100,7 +100,7 @@ class Fleet:
 
     def _most(self) -> Numbers:
         """Return the most that any node has, column by column."""
-        most: Numbers = self._table.numbers.max(axis=0, initial=0)
+        most: Numbers = self._table.numbers.max(axis=1, initial=0)
         return most
 
     @property
@@ -182,10 +182,9 @@ class Fleet:
 
     def hosts(self, shapes: Iterable[int]) -> list[int]:
         """Return the nodes that could, by their sums, host a pod of any of the shapes."""
-        everywhere = np.arange(len(self._states))
         mask = np.zeros(len(self._states), dtype=np.bool_)
         for shape in shapes:
-            mask |= self._outlook(shape).hosts(self._table, self._layouts.all, everywhere)
+            mask |= self._outlook(shape).hosts(self._table, self._layouts.all)
         return [int(node) for node in np.flatnonzero(mask)]
 
     def take(self, pod: int, choice: Choice) -> None:
@@ -259,20 +258,18 @@ class Fleet:
         ranking = self._rankings.get(key)
         if ranking is None:
             ranking = self._rankings[key] = Ranking(len(self._states))
-            nodes = np.arange(len(self._states))
-        else:
-            changed = set(self._changed[ranking.seen :])
-            nodes = np.fromiter(changed, dtype=np.intp, count=len(changed))
+            self._promise(shape, ranking, np.arange(len(self._states)), self._table)
+        elif changed := sorted(set(self._changed[ranking.seen :])):
+            nodes = np.array(changed, dtype=np.intp)
+            self._promise(shape, ranking, nodes, self._table.at(nodes))
         ranking.seen = len(self._changed)
-        if nodes.size:
-            self._look_at(shape, ranking, nodes)
         return ranking
 
-    def _look_at(self, shape: int, ranking: Ranking, nodes: Indices) -> None:
-        """Let the ranking know what nodes promise."""
+    def _promise(self, shape: int, ranking: Ranking, nodes: Indices, table: Table) -> None:
+        """Let the ranking know what nodes promise; the table is theirs."""
         outlook, layouts = self._outlook(shape), self._layouts.all
-        fits = outlook.hosts(self._table, layouts, nodes)
-        ranking.expect(nodes, fits, outlook.costs(self._table, layouts, nodes, self._largest))
+        fits = outlook.hosts(table, layouts)
+        ranking.expect(nodes, fits, outlook.costs(table, layouts, self._largest))
 
     def _best(self, shape: int, ranking: Ranking, allowed: NDArray[np.bool_] | None) -> int | None:
         """Return the cheapest node; looks into nodes as long as one promises more."""

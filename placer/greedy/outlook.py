@@ -51,6 +51,10 @@ class _Terms(NamedTuple):
     pair_minimum: int = 0
 
 
+_Means = dict[str, Numbers]
+"""Each term, for every node."""
+
+
 class Outlook:
     """Lower bounds of what places for pods of one shape cost."""
 
@@ -61,124 +65,134 @@ class Outlook:
         only_whole = all(
             fit.bind_required and fit.bind is BindPolicy.FULL_PCPUS for fit in fits if fit
         )
-        self._least = columns.least(shape, only_whole_cores=only_whole)
-        self._least_in_cells = columns.least_in_cells(shape, only_whole_cores=only_whole)
-        self._spare = _foreseen(columns, shape)
-        self._taken = columns.most(shape)[self._spare]
+        least = columns.least(shape, only_whole_cores=only_whole)
+        self._least = [(column, int(least[column])) for column in np.flatnonzero(least)]
+        in_cells = columns.least_in_cells(shape, only_whole_cores=only_whole)
+        self._least_in_cells = [
+            (column, int(in_cells[column])) for column in np.flatnonzero(in_cells)
+        ]
+        most = columns.most(shape)
+        self._taken = [(column, int(most[column])) for column in _foreseen(columns, shape)]
         self._gpus = shape.count_of(GPU)
         self._gpu_column = columns.column_of(GPU) if self._gpus else -1
         self._sets = columns.sets
-        self._terms: list[_Terms] = []
-        self._columns: dict[str, Numbers] = {}
+        self._by_layout: Numbers = np.zeros((len(_Terms._fields), 0), dtype=np.int64)
 
-    def hosts(self, table: Table, layouts: Sequence[Layout], nodes: Indices) -> Mask:
+    def hosts(self, table: Table, layouts: Sequence[Layout]) -> Mask:
         """Return which of the nodes could, by their sums, host a pod."""
-        limits = self._of(table, layouts, nodes, "cell_limit")
-        found = self._of(table, layouts, nodes, "possible") > 0
-        found &= _all(table.numbers[nodes] >= self._least)
+        terms = self._terms_of(table, layouts)
+        found: Mask = terms["possible"] > 0
+        for column, least in self._least:
+            found &= table.numbers[column] >= least
+        limits = terms["cell_limit"]
         for limit in sorted(set(limits[found].tolist())):
-            if 0 < limit < table.cells.shape[1]:
+            if 0 < limit < table.cells.shape[2]:
                 asked = np.flatnonzero(found & (limits == limit))
-                found[asked] = self._fits_in(table.cells[nodes[asked]], limit)
+                found[asked] = self._fits_in(table, asked, limit)
         return found
 
-    def costs(
-        self, table: Table, layouts: Sequence[Layout], nodes: Indices, largest: Numbers
-    ) -> Numbers:
+    def costs(self, table: Table, layouts: Sequence[Layout], largest: Numbers) -> Numbers:
         """Return costs[position in a bid's price, or after it its spare; node].
 
         A place on a node, if there is one, costs as much or more, compared as a tuple.
+
+        Args:
+            table: What the nodes have left.
+            layouts: By number.
+            largest: What of each column there is on the fleet's largest node.
+
         """
-        rows = table.numbers[nodes]
-        costs: Numbers = np.zeros((len(Price._fields) + 1, len(nodes)), dtype=np.int64)
-        costs[_AT["opened"]] = rows[:, Column.OFFERED]
-        costs[_AT["pair_minimum"]] = self._of(table, layouts, nodes, "pair_minimum")
-        beyond = self._of(table, layouts, nodes, "beyond_one")
-        wide = np.flatnonzero(beyond)
+        terms = self._terms_of(table, layouts)
+        costs: Numbers = np.zeros((len(Price._fields) + 1, len(table)), dtype=np.int64)
+        costs[_AT["opened"]] = table.numbers[Column.OFFERED]
+        costs[_AT["pair_minimum"]] = terms["pair_minimum"]
+        wide = np.flatnonzero(terms["beyond_one"])
         if wide.size:
-            narrow = self._fits_in_one(table.cells[nodes[wide]])
-            costs[_AT["alignment"], wide] = np.where(narrow, 0, beyond[wide])
+            in_one = self._fits_in_one(table, wide)
+            costs[_AT["alignment"], wide] = np.where(in_one, 0, terms["beyond_one"][wide])
         if self._shape.owned_cpus:
-            spread = self._of(table, layouts, nodes, "spread") > 0
-            bind, lost = self._by_cores(table, layouts, nodes)
-            costs[_AT["bind"]] = np.where(spread, 0, bind)
-            costs[_AT["usable"]] = WHOLE_CORE_POINTS * np.where(
-                spread, self._by_threads(table, layouts, nodes), lost
-            )
+            bind, lost = self._by_cores(table, terms)
+            if terms["spread"].any():
+                spread = terms["spread"] > 0
+                bind = np.where(spread, 0, bind)
+                lost = np.where(spread, self._by_threads(table, terms), lost)
+            costs[_AT["bind"]] = bind
+            costs[_AT["usable"]] = WHOLE_CORE_POINTS * lost
         if self._gpus:
-            costs[_AT["usable"]] += GPU_POINTS * self._sets_lost(rows)
-        most = largest[self._spare]
-        left = np.maximum(rows[:, self._spare] - self._taken, 0)
-        costs[-1] = (1000 * left[:, most > 0] // most[most > 0]).sum(axis=1)
+            costs[_AT["usable"]] += GPU_POINTS * self._sets_lost(table)
+        for column, taken in self._taken:
+            if (most := int(largest[column])) > 0:
+                left = np.maximum(table.numbers[column] - taken, 0)
+                costs[-1] += 1000 * left // most
         return costs
 
-    def _fits_in(self, cells: Numbers, limit: int) -> Mask:
+    def _fits_in(self, table: Table, nodes: Indices, limit: int) -> Mask:
         """Return for which nodes so many of their NUMA nodes could hold the pod."""
-        cells = cells * cells[:, :, CellColumn.REAL, np.newaxis]
         if limit == 1:
-            return self._fits_in_one(cells)
-        fullest = np.sort(cells, axis=1)[:, -limit:].sum(axis=1)
-        return _all(fullest >= self._least_in_cells)
+            return self._fits_in_one(table, nodes, real=True)
+        found: Mask = np.ones(len(nodes), dtype=np.bool_)
+        real = table.cells[CellColumn.REAL, nodes]
+        for column, least in self._least_in_cells:
+            fullest = np.sort(real * table.cells[column, nodes], axis=1)[:, -limit:]
+            found &= fullest.sum(axis=1) >= least
+        return found
 
-    def _fits_in_one(self, cells: Numbers) -> Mask:
-        """Return for which nodes one cell alone could hold the pod."""
-        return _any(_all(cells >= self._least_in_cells))
+    def _fits_in_one(self, table: Table, nodes: Indices, *, real: bool = False) -> Mask:
+        """Return for which nodes one cell alone, or one that is a NUMA node, could hold the pod."""
+        asked = [*self._least_in_cells, (int(CellColumn.REAL), int(real))]
+        each: Mask = np.ones((len(nodes), table.cells.shape[2]), dtype=np.bool_)
+        for column, least in asked:
+            each &= table.cells[column, nodes] >= least
+        found: Mask = np.logical_or.reduce(each, axis=1)
+        return found
 
-    def _by_cores(
-        self, table: Table, layouts: Sequence[Layout], nodes: Indices
-    ) -> tuple[Numbers, Numbers]:
+    def _by_cores(self, table: Table, terms: _Means) -> tuple[Numbers, Numbers]:
         """Return the CPUs against FullPCPUs, and the whole cores lost with so few."""
-        owned = self._shape.owned_cpus
-        rows = table.numbers[nodes]
-        whole = rows[:, Column.CPUS_OF_WHOLE_CORES]
-        on_broken = rows[:, Column.OWNABLE_CPUS] - whole
-        widest = self._of(table, layouts, nodes, "widest")
-        even = self._of(table, layouts, nodes, "even") > 0
-        priced = self._of(table, layouts, nodes, "priced") > 0
-        free = self._of(table, layouts, nodes, "free_singles")
-        singles = np.maximum(np.maximum(owned - whole, np.where(even, owned % widest, 0)), free)
+        owned, widest = self._shape.owned_cpus, terms["widest"]
+        whole = table.numbers[Column.CPUS_OF_WHOLE_CORES]
+        on_broken = table.numbers[Column.OWNABLE_CPUS] - whole
+        priced, free = terms["priced"] > 0, terms["free_singles"]
+        rest = np.where(terms["even"] > 0, owned % widest, 0)
+        singles = np.maximum(np.maximum(owned - whole, rest), free)
         # Where singles cost nothing, as many as there is room for on broken cores.
         singles = np.where(priced, singles, np.clip(on_broken, 0, owned))
         lost = -(-(owned - singles) // widest) + np.maximum(-(-(singles - on_broken) // widest), 0)
         return np.where(priced, singles - free, 0), np.maximum(lost, 0)
 
-    def _by_threads(self, table: Table, layouts: Sequence[Layout], nodes: Indices) -> Numbers:
+    def _by_threads(self, table: Table, terms: _Means) -> Numbers:
         """Return the whole cores lost with as many CPUs on cores of their own as can be."""
         owned = self._shape.owned_cpus
-        rows = table.numbers[nodes]
-        on_broken = rows[:, Column.OWNABLE_CPUS] - rows[:, Column.CPUS_OF_WHOLE_CORES]
-        widest = self._of(table, layouts, nodes, "widest")
-        free = self._of(table, layouts, nodes, "free_singles")
-        anyhow = -(-(owned - on_broken) // widest)
-        apart = owned - free - rows[:, Column.BROKEN_CORES]
+        on_broken = table.numbers[Column.OWNABLE_CPUS] - table.numbers[Column.CPUS_OF_WHOLE_CORES]
+        anyhow = -(-(owned - on_broken) // terms["widest"])
+        apart = owned - terms["free_singles"] - table.numbers[Column.BROKEN_CORES]
         lost: Numbers = np.maximum(np.maximum(anyhow, apart), 0)
         return lost
 
-    def _sets_lost(self, rows: Numbers) -> Numbers:
+    def _sets_lost(self, table: Table) -> Numbers:
         """Return the GPUs in fast sets that are lost, added up over the usual sizes."""
-        left = rows[:, self._gpu_column] - self._gpus + self._shared(rows)
-        lost: Numbers = np.zeros(len(rows), dtype=np.int64)
-        for size, sets in zip(USABLE_SET_SIZES, rows[:, self._sets].T, strict=True):
+        left = table.numbers[self._gpu_column] - self._gpus + self._shared(table)
+        lost: Numbers = np.zeros(len(table), dtype=np.int64)
+        for size, sets in zip(USABLE_SET_SIZES, table.numbers[self._sets], strict=True):
             lost += size * np.maximum(sets - left // size, 0)
         return lost
 
-    def _shared(self, rows: Numbers) -> Numbers:
+    def _shared(self, table: Table) -> Numbers:
         """Return how many of the GPUs may be ones that are shared already, at most."""
         shares = [need for need in self._shape.shares if need.type == GPU]
         wanted = sum(need.count for need in shares)
         least = min((need.share.percent or 0 for need in shares), default=0)
-        fit = rows[:, Column.MOST_PERCENT_OF_A_SHARED_GPU] >= least
-        shared: Numbers = np.where(fit, np.minimum(rows[:, Column.SHARED_GPUS], wanted), 0)
+        fit = table.numbers[Column.MOST_PERCENT_OF_A_SHARED_GPU] >= least
+        there = np.minimum(table.numbers[Column.SHARED_GPUS], wanted)
+        shared: Numbers = np.where(fit, there, 0)
         return shared
 
-    def _of(self, table: Table, layouts: Sequence[Layout], nodes: Indices, term: str) -> Numbers:
-        """Return a term of the shape for each of the nodes."""
-        if len(self._terms) < len(layouts) or not self._columns:
-            self._terms += [self._mean(layout) for layout in layouts[len(self._terms) :]]
-            columns = np.array(self._terms, dtype=np.int64).reshape(len(layouts), -1)
-            self._columns = dict(zip(_Terms._fields, columns.T, strict=True))
-        values: Numbers = self._columns[term][table.layouts[nodes]]
-        return values
+    def _terms_of(self, table: Table, layouts: Sequence[Layout]) -> _Means:
+        """Return each term of the shape, for every node."""
+        known = self._by_layout.shape[1]
+        if known < len(layouts):
+            more = [self._mean(layout) for layout in layouts[known:]]
+            self._by_layout = np.hstack([self._by_layout, np.array(more, dtype=np.int64).T])
+        return dict(zip(_Terms._fields, self._by_layout[:, table.layouts], strict=True))
 
     def _mean(self, layout: Layout) -> _Terms:
         """Return what the shape means on nodes of the layout."""
@@ -226,13 +240,6 @@ def _foreseen(columns: Columns, shape: Shape) -> list[int]:
     return [column for column in columns.spare if column not in unforeseen]
 
 
-def _all(mask: Mask) -> Mask:
-    """Return whether all are true along the last axis."""
-    found: Mask = np.logical_and.reduce(mask, axis=-1)
-    return found
-
-
-def _any(mask: Mask) -> Mask:
-    """Return whether any is true along the last axis."""
-    found: Mask = np.logical_or.reduce(mask, axis=-1)
-    return found
+def _asked(least: Numbers) -> list[tuple[int, int]]:
+    """Return (column, least) where anything is asked for."""
+    return [(int(column), int(least[column])) for column in np.flatnonzero(least)]

@@ -28,24 +28,24 @@ class Looked:
         """Look at the fleet as nothing is placed yet."""
         self._fleet = fleet
         self._columns = Columns.of(fleet.problem)
-        self._largest: Numbers = self._table().numbers.max(axis=0, initial=0)
+        self._largest: Numbers = self._table().numbers.max(axis=1, initial=0)
 
     def outlook(self, shape: int, node: int) -> tuple[int, ...] | None:
         """Return what a place on the node costs at least; None: there is none."""
-        problem, table, nodes = self._fleet.problem, self._table(), np.array([node])
+        problem, table = self._fleet.problem, self._table().at(np.array([node]))
         layouts = {residual.layout.number: residual.layout for residual in self._residuals()}
         known = [layouts[number] for number in sorted(layouts)]
         outlook = Outlook(self._columns, problem.shapes[shape], problem.fits[shape])
-        if not outlook.hosts(table, known, nodes)[0]:
+        if not outlook.hosts(table, known)[0]:
             return None
-        return tuple(outlook.costs(table, known, nodes, self._largest)[:, 0].tolist())
+        return tuple(outlook.costs(table, known, self._largest)[:, 0].tolist())
 
     def _residuals(self) -> Iterator[Residual]:
         for node in range(len(self._fleet.problem.nodes)):
             yield self._fleet.residual(self._fleet.state(node))
 
     def _table(self) -> Table:
-        return Table(self._columns, [self._columns.row_of(left) for left in self._residuals()])
+        return Table.of(self._columns, [self._columns.row_of(left) for left in self._residuals()])
 
 
 def while_pods_come(fleet: Fleet, rng: Random) -> Iterator[None]:
