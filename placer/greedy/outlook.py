@@ -131,7 +131,7 @@ class Outlook:
         if limit == 1:
             return self._fits_in_one(table, nodes, real=True)
         found: Mask = np.ones(len(nodes), dtype=np.bool_)
-        real = table.cells[CellColumn.REAL, nodes]
+        real = table.cells[int(CellColumn.REAL), nodes]
         for column, least in self._least_in_cells:
             fullest = np.sort(real * table.cells[column, nodes], axis=1)[:, -limit:]
             found &= fullest.sum(axis=1) >= least
@@ -139,9 +139,8 @@ class Outlook:
 
     def _fits_in_one(self, table: Table, nodes: Indices, *, real: bool = False) -> Mask:
         """Return for which nodes one cell alone, or one that is a NUMA node, could hold the pod."""
-        asked = [*self._least_in_cells, (int(CellColumn.REAL), int(real))]
-        each: Mask = np.ones((len(nodes), table.cells.shape[2]), dtype=np.bool_)
-        for column, least in asked:
+        each: Mask = table.cells[int(CellColumn.REAL), nodes] >= int(real)
+        for column, least in self._least_in_cells:
             each &= table.cells[column, nodes] >= least
         found: Mask = np.logical_or.reduce(each, axis=1)
         return found
