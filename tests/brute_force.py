@@ -96,9 +96,10 @@ def _assignments(instance: Instance) -> list[tuple[tuple[Stay, ...], Vector]]:
         raise TooManyLeavesError(f"{instance.name}: {len(wanting)} pods on {elsewhere} nodes")
     found: list[tuple[tuple[Stay, ...], Vector]] = []
     for ranks in product(range(elsewhere + 1), repeat=len(wanting)):
-        # Equal members of a gang are interchangeable: one order of them is enough.
+        # Equal members of a gang are interchangeable: one order of them is enough. Not so
+        # where they have homes.
         if any(
-            a[0] is b[0] and a[1].spec == b[1].spec and rank_a > rank_b
+            a[0] is b[0] and a[1].key not in at_home and a[1].spec == b[1].spec and rank_a > rank_b
             for (a, rank_a), (b, rank_b) in pairwise(zip(wanting, ranks, strict=True))
         ):
             continue

@@ -5,11 +5,13 @@ from dataclasses import replace
 from random import Random
 
 from judge.hand import node, pod, put, world
-from placer_models.cluster import Instance, Node, RunningPod
+from placer_models.cluster import Instance, Node, RunningGang, RunningPod
 from placer_models.device import GPU
+from placer_models.network import LevelRule
 from placer_models.pod import Container, DeviceRequest, Pod, PodSpec, Resources
 from placer_models.policy import AlignmentPolicy, QosClass
-from spices_moves import scattered
+from spices_moves import scattered, tied
+from spices_network import in_domains
 from tiny_pods import lone, scale_of, tiny_spec
 from worlds import tiny_instance
 
@@ -32,6 +34,14 @@ def moving_instance(seed: int) -> Instance:
     return scattered(rng, world, early)
 
 
+def tied_instance(seed: int) -> Instance:
+    """Draw the same with gangs of running pods, which ask for racks, blocks and nodes."""
+    rng = Random(f"tied-{seed}")
+    base = moving_instance(seed)
+    nodes = tuple(in_domains(rng, node) for node in base.nodes)
+    return tied(rng, replace(base, nodes=nodes, name=f"tied-{seed}"))
+
+
 def crowded(budget: int) -> Instance:
     """Return two nodes with a small pod on each half of one, one on the other, and a large one.
 
@@ -52,6 +62,16 @@ def pinned_crowd(budget: int) -> Instance:
     return replace(instance, running=(*others, replace(last, movable=False)))
 
 
+def tied_crowd(names: str, instance: Instance, *asked: LevelRule) -> Instance:
+    """Return the instance where the running pods of those names are a gang that asks for that."""
+    running = tuple(
+        replace(r, placement=replace(r.placement, gang="tied")) if r.pod.name in names else r
+        for r in instance.running
+    )
+    gang = RunningGang("tied", "default", levels=asked)
+    return replace(instance, running=running, running_gangs=(gang,))
+
+
 def memory_in_the_way() -> Instance:
     """Return a node where the memory of a pod without a policy is all of a NUMA node's.
 
@@ -68,7 +88,7 @@ def _large(rng: Random, on: Node) -> PodSpec:
     topology = on.machine.topology
     free = topology.online - on.reserved_cpus
     homes = Counter(topology.cpu[cpu].numa_node for cpu in free)
-    numa_node = rng.choice(sorted(homes, key=str))
+    numa_node = rng.choice(sorted(homes, key=str) or [None])
     gpus = [d for d in on.machine.devices if d.type == GPU and on.is_healthy(d)]
     near = sum(gpu.numa_node == numa_node for gpu in gpus)
     single = rng.random() < 0.6 and numa_node is not None

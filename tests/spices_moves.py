@@ -6,9 +6,11 @@ from random import Random
 
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
-from placer_models.cluster import Instance, Node, RunningPod
+from placer_models.cluster import Instance, Node, RunningGang, RunningPod
 from placer_models.placement import Placed
 from placer_models.pod import Gang, Pod, PodSpec, pods_of
+from placer_models.policy import GatherLevel
+from spices_network import level_rule
 
 
 def spice_moves(rng: Random, instance: Instance) -> Instance:
@@ -20,7 +22,36 @@ def spice_moves(rng: Random, instance: Instance) -> Instance:
     chosen = [rng.choice(specs) for _ in range(2 if 0 < len(specs) < 3 else 1)] if specs else []
     running = tuple(replace(runner, movable=False) for runner in instance.running)
     instance = replace(instance, running=running, move_budget=rng.choice((1, 1, 2)))
-    return scattered(rng, instance, chosen)
+    instance = scattered(rng, instance, chosen)
+    return tied(rng, instance) if rng.random() < 0.5 else instance
+
+
+def tied(rng: Random, instance: Instance) -> Instance:
+    """Let running pods that may move be gangs, which often ask for what they have."""
+    running = list(instance.running)
+    gangs = []
+    for i in range(rng.choice((1, 1, 2))):
+        free = [r for r in running if r.movable and r.placement.gang is None]
+        members = rng.sample(free, min(len(free), rng.choice((1, 2, 2, 3))))
+        if not members:
+            break
+        name = f"tied-{i}"
+        running = [
+            replace(r, placement=replace(r.placement, gang=name)) if r in members else r
+            for r in running
+        ]
+        gangs.append(_asking(rng, RunningGang(name, "default"), members))
+    return replace(instance, running=tuple(running), running_gangs=tuple(gangs))
+
+
+def _asking(rng: Random, gang: RunningGang, members: Sequence[RunningPod]) -> RunningGang:
+    """Let a gang ask for one or two levels, or for one node if it is on one, or for nothing."""
+    if rng.random() < 0.2:
+        return gang
+    if rng.random() < 0.3 and len({r.placement.node for r in members}) == 1:
+        return replace(gang, gather=GatherLevel.NODE)
+    rules = {rule.level: rule for rule in (level_rule(rng) for _ in range(rng.choice((1, 1, 2))))}
+    return replace(gang, levels=tuple(rules[level] for level in sorted(rules)))
 
 
 def scattered(rng: Random, instance: Instance, specs: Sequence[PodSpec]) -> Instance:

@@ -21,7 +21,7 @@ def with_levels(rng: Random, instance: Instance) -> Instance:
         nodes = (*nodes, replace(rng.choice(nodes), name=unused_name(nodes)))
     return replace(
         instance,
-        nodes=tuple(_in_domains(rng, node) for node in nodes),
+        nodes=tuple(in_domains(rng, node) for node in nodes),
         gangs=tuple(_asking(rng, gang) for gang in instance.gangs),
     )
 
@@ -31,7 +31,8 @@ def network_instance(seed: int) -> Instance:
     return with_levels(Random(f"network-{seed}"), tiny_instance(seed))
 
 
-def _in_domains(rng: Random, node: Node) -> Node:
+def in_domains(rng: Random, node: Node) -> Node:
+    """Put a node into a rack and a block, or into none."""
     rack = rng.choice(("r0", "r0", "r1", None))
     block = rng.choice(("b0", "b0", "b1", None))
     names = (("block", block), ("rack", rack))
@@ -42,7 +43,7 @@ def _asking(rng: Random, gang: Gang) -> Gang:
     """Let gangs, not lone pods, ask for one or two levels."""
     if gang.lone or rng.random() < 0.2:
         return gang
-    rules = {rule.level: rule for rule in (_rule(rng) for _ in range(rng.choice((1, 1, 2))))}
+    rules = {rule.level: rule for rule in (level_rule(rng) for _ in range(rng.choice((1, 1, 2))))}
     return replace(
         gang,
         minimum=rng.choice((gang.minimum, 1)),
@@ -50,7 +51,8 @@ def _asking(rng: Random, gang: Gang) -> Gang:
     )
 
 
-def _rule(rng: Random) -> LevelRule:
+def level_rule(rng: Random) -> LevelRule:
+    """Draw what a gang may ask of a level."""
     grouping = rng.choice((*[Grouping.GATHER] * 2, *[Grouping.SPREAD] * 2, Grouping.MULTIPLES))
     strength = rng.choice(tuple(Strength))
     match grouping:

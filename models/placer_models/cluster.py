@@ -7,12 +7,13 @@ from functools import cached_property
 from placer_models.cpuset import CpuSet
 from placer_models.device import GPU, Device, LinkMatrix, PartitionTable
 from placer_models.mig import Modes, gpu_of, is_instance, with_instances
-from placer_models.network import NODE_LEVEL
+from placer_models.network import NODE_LEVEL, LevelRule
 from placer_models.placement import PodPlacement
 from placer_models.pod import Gang, GangGroup, Pod
 from placer_models.policy import (
     AlignmentPolicy,
     AlignmentScope,
+    GatherLevel,
     Locality,
     NodeBindPolicy,
     NumaStrategy,
@@ -208,6 +209,27 @@ class RunningPod:
 
 
 @dataclass(frozen=True, slots=True)
+class RunningGang:
+    """What running pods ask of each other's places (G5); its members are those that name it.
+
+    Attributes:
+        gather: As of a Gang.
+        levels: As of a Gang.
+
+    """
+
+    name: str
+    namespace: str
+    gather: GatherLevel | None = None
+    levels: tuple[LevelRule, ...] = ()
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """Namespace and name."""
+        return self.namespace, self.name
+
+
+@dataclass(frozen=True, slots=True)
 class Instance:
     """One placement problem, complete: the solver asks nothing else.
 
@@ -220,6 +242,7 @@ class Instance:
         move_budget: So many running pods may move at most (G5).
         homes: Where pods among those that wait run now. Files have none: it is how the
             running pods that may move become part of the question (`placer_models.moves`).
+        running_gangs: Gangs of running pods. Keys differ from those of gangs that wait.
 
     """
 
@@ -230,3 +253,4 @@ class Instance:
     name: str = ""
     move_budget: int = 0
     homes: tuple[PodPlacement, ...] = ()
+    running_gangs: tuple[RunningGang, ...] = ()

@@ -6,10 +6,10 @@ case. So there is one kind of question, and every rule and every tier knows what
 """
 
 from collections import defaultdict
-from collections.abc import Set
+from collections.abc import Iterator, Set
 from dataclasses import replace
 
-from placer_models.cluster import Instance, Node, RunningPod
+from placer_models.cluster import Instance, Node, RunningGang, RunningPod
 from placer_models.placement import Placement, PodPlacement
 from placer_models.pod import Gang
 from placer_models.policy import AlignmentScope
@@ -21,10 +21,10 @@ Key = tuple[str, str]
 def could_move(running: RunningPod, node: Node) -> bool:
     """Return whether a running pod may be looked at for another place at all.
 
-    A member of a gang stays, for the sake of the others. So does who is where it is by a part
-    of a pool, by virtual functions, by a strategy for devices or by the parts of its
-    containers: no count says that such a pod has just what it had. And so does who may be
-    the first of its kind by its own affinity: looked at as new, it would keep others out.
+    Who is where it is by a part of a pool, by virtual functions, by a strategy for devices or
+    by the parts of its containers stays: no count says that such a pod has just what it had.
+    And so does who may be the first of its kind by its own affinity: looked at as new, it
+    would keep others out.
     """
     spec = running.pod.spec
     by_container = AlignmentScope.CONTAINER in (spec.scope, node.scope)
@@ -33,13 +33,37 @@ def could_move(running: RunningPod, node: Node) -> bool:
         term.required and not term.apart and term.means(spec.labels, owns_cpus=spec.qos.owns_cpus)
         for term in spec.affinity
     )
-    return running.movable and running.placement.gang is None and not bound and not first
+    return running.movable and not bound and not first
+
+
+def with_their_gangs(instance: Instance, movable: Set[Key]) -> set[Key]:
+    """Return those of the running pods whose gangs can be asked about as well.
+
+    Of a gang of which nothing is known nobody moves, and of one that asks where its members
+    are, nobody if one has to stay.
+    """
+    ok = {r.pod.key for r in instance.running if r.placement.gang is None}
+    for gang, members in members_of(instance):
+        keys = {one.pod.key for one in members}
+        if keys <= movable or not (gang.gather or gang.levels):
+            ok |= keys
+    return ok & movable
+
+
+def members_of(instance: Instance) -> Iterator[tuple[RunningGang, list[RunningPod]]]:
+    """Yield the gangs that run, each with the running pods that are in it."""
+    named: defaultdict[tuple[str, str | None], list[RunningPod]] = defaultdict(list)
+    for running in instance.running:
+        named[running.pod.namespace, running.placement.gang].append(running)
+    for gang in instance.running_gangs:
+        yield gang, named[gang.key]
 
 
 def with_homes(instance: Instance, movable: Set[Key]) -> Instance:
     """Return the question in which those running pods want a place, and have a home.
 
-    They stand after all that waits, each in a gang of its own that is worth nothing.
+    They stand after all that waits, in their gangs or each in one of its own, which are
+    worth nothing.
     """
     leaving = [running for running in instance.running if running.pod.key in movable]
     at_home: defaultdict[str, list[PodPlacement]] = defaultdict(list)
@@ -49,9 +73,24 @@ def with_homes(instance: Instance, movable: Set[Key]) -> Instance:
         at_home[place.node].append(replace(place, cpuset=own))
     least = min(gang.priority for gang in instance.gangs)
     gangs = [
-        Gang(pod.name, pod.namespace, (pod,), 1, priority=least, weight=0, lone=True)
-        for pod in (running.pod for running in leaving)
+        # The name alone may be that of a gang.
+        Gang(f"running/{pod.name}", pod.namespace, (pod,), 1, priority=least, weight=0, lone=True)
+        for pod in (running.pod for running in leaving if running.placement.gang is None)
     ]
+    for gang, members in members_of(instance):
+        if pods := tuple(one.pod for one in members if one.pod.key in movable):
+            gangs.append(
+                Gang(
+                    gang.name,
+                    gang.namespace,
+                    pods,
+                    len(pods),
+                    priority=least,
+                    weight=0,
+                    gather=gang.gather,
+                    levels=gang.levels,
+                )
+            )
     return replace(
         instance,
         nodes=tuple(

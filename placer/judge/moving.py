@@ -11,7 +11,7 @@ from placer.judge.finding import Finding, title_of
 from placer.judge.pools import pool_of
 from placer.judge.scene import Scene, scene_of
 from placer_models.cluster import Instance
-from placer_models.moves import could_move, moved, with_homes
+from placer_models.moves import could_move, members_of, moved, with_homes, with_their_gangs
 from placer_models.placement import Placement, PodPlacement
 
 Blamed = Callable[[Instance, Placement], Sequence[str]]
@@ -57,7 +57,7 @@ def unsettled(instance: Instance, blamed: Blamed) -> Instance:
         for running in instance.running
         if running.placement.node in nodes and could_move(running, nodes[running.placement.node])
     }
-    while candidates:
+    while candidates := with_their_gangs(instance, candidates):
         found = with_homes(instance, candidates)
         faults = set(blamed(found, at_home(found, Placement())))
         if not faults:
@@ -65,6 +65,9 @@ def unsettled(instance: Instance, blamed: Blamed) -> Instance:
         wrong = {
             home.key for home in found.homes if title_of(*home.key) in faults or home.node in faults
         }
+        for gang, members in members_of(instance):
+            if title_of(*gang.key) in faults:
+                wrong |= candidates & {one.pod.key for one in members}
         candidates -= wrong or candidates
     return instance
 

@@ -47,6 +47,13 @@ def _left(instance: Instance, placement: Placement) -> Instance:
     """Return the question what else could be placed, and who that is at home makes room."""
     gone = moved(instance, placement)
     at_home = {home.key for home in instance.homes} - {home.key for home in gone}
+    # Of a gang of which one has moved all keep their places.
+    at_home -= {
+        pod.key
+        for gang in instance.gangs
+        if not at_home.issuperset(pod.key for pod in gang.pods)
+        for pod in gang.pods
+    }
     place_of = {place.key: place for place in placement.pods if place.key not in at_home}
     gangs = [gang for gang in instance.gangs if not any(p.key in place_of for p in gang.pods)]
     keys = {gang.key for gang in gangs}

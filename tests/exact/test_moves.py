@@ -8,13 +8,22 @@ import pytest
 from exact_checks import check_worlds
 from judge.hand import node, pod, put, world
 from mixed_worlds import mixed
-from moving_worlds import crowded, memory_in_the_way, moving_instance, pinned_crowd
+from moving_worlds import (
+    crowded,
+    memory_in_the_way,
+    moving_instance,
+    pinned_crowd,
+    tied_crowd,
+    tied_instance,
+)
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer_models.cluster import Instance, RunningPod
-from placer_models.goals import MOVES, OPENED
+from placer_models.goals import GATHERING, MOVES, OPENED
 from placer_models.moves import movers
+from placer_models.network import Grouping, LevelRule
 from placer_models.placement import Infeasible, PartlyPlaced, Placed
+from placer_models.policy import Strength
 
 BATCHES = 10
 
@@ -38,6 +47,23 @@ def test_moves_among_the_words_of_all_families(batch: int) -> None:
     The same on 100 worlds in which large pods and small running ones have other wishes, too.
     """
     check_worlds(mixed_moving_instance, batch, 5, 20)
+
+
+@pytest.mark.parametrize("batch", range(BATCHES))
+def test_worlds_with_running_gangs_are_solved_as_by_brute_force(batch: int) -> None:
+    """
+    The same on 100 worlds in which running pods are gangs that ask for places.
+    """
+    check_worlds(tied_instance, batch, BATCHES, 10)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("batch", range(BATCHES))
+def test_many_worlds_with_running_gangs(batch: int) -> None:
+    """
+    The same on 1,000 others.
+    """
+    check_worlds(tied_instance, 10_000 + batch, BATCHES, 100)
 
 
 @pytest.mark.slow
@@ -109,6 +135,45 @@ def test_who_may_not_move_stays() -> None:
     answer = exactly(pinned_crowd(2))
     assert isinstance(answer, Placed)
     assert {t.tier: t.value for t in answer.tiers}[MOVES] == 2
+
+
+@pytest.mark.parametrize(("most", "placed"), [(3, True), (2, False)])
+def test_a_running_gang_spreads_after_the_moves(most: int, placed: bool) -> None:  # a parameter
+    """
+    The one of the second node joins the two of the first, if three may be there.
+    """
+    instance = tied_crowd("abc", crowded(3), LevelRule("node", Grouping.SPREAD, count=most))
+
+    assert isinstance(exactly(instance), Placed) is placed
+
+
+@pytest.mark.parametrize(("tied", "placed"), [("ab", True), ("bc", False)])
+def test_a_running_gang_gathers_after_the_moves(tied: str, placed: bool) -> None:  # a parameter
+    """
+    The two of the first node come to the second together, where a third may not move; two
+    that are not gathered now, though they should be, stay.
+    """
+    asked = LevelRule("node", Grouping.GATHER)
+    answer = exactly(tied_crowd(tied, pinned_crowd(2), asked))
+
+    assert isinstance(answer, Placed) is placed
+    if isinstance(answer, Placed):
+        assert {place.node for place in answer.placement.pods if place.gang == "tied"} == {"m"}
+        assert {t.tier: t.value for t in answer.tiers}[MOVES] == 2
+
+
+def test_wishes_of_a_running_gang_count_where_it_may_move() -> None:
+    """
+    To be gathered would be nice, and is no reason to move.
+    """
+    wish = LevelRule("node", Grouping.GATHER, Strength.PREFERRED)
+    instance = replace(crowded(3), gangs=world(pod("small", 1)).gangs)
+
+    answer = exactly(tied_crowd("bc", instance, wish))
+
+    assert isinstance(answer, Placed)
+    values = {t.tier: t.value for t in answer.tiers}
+    assert (values[MOVES], values[GATHERING]) == (0, 1)
 
 
 def test_memory_of_who_stays_stays() -> None:

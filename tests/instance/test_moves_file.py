@@ -6,17 +6,21 @@ from pathlib import Path
 
 import pytest
 
+from placer.judge.breaches import breaches
 from placer.load import in_catalogue, load_claimed, load_instance
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
-from placer_models.cluster import Instance
+from placer_models.cluster import Instance, RunningGang
 from placer_models.instance.claims import false_moves
 from placer_models.instance.errors import InputError
 from placer_models.instance.placement_file import answer_to_json
 from placer_models.instance.writer import instance_to_yaml
-from placer_models.placement import Placed
+from placer_models.network import Grouping, LevelRule
+from placer_models.placement import Placed, Placement
 
-MOVES = Path(__file__).parents[2] / "instances" / "rules" / "moves.yaml"
+INSTANCES = Path(__file__).parents[2] / "instances"
+MOVES = INSTANCES / "rules" / "moves.yaml"
+GANG = INSTANCES / "moving-gang.yaml"
 
 
 def test_a_budget_and_who_may_move_are_read_and_written_back(tmp_path: Path) -> None:
@@ -30,6 +34,39 @@ def test_a_budget_and_who_may_move_are_read_and_written_back(tmp_path: Path) -> 
     assert instance.move_budget == 2
     assert [r.pod.name for r in instance.running if not r.movable] == ["serve"]
     assert load_instance([copy]) == instance
+
+
+def test_gangs_that_run_are_read_and_written_back(tmp_path: Path) -> None:
+    """
+    Its members are the running pods that name it.
+    """
+    instance = load_instance([GANG])
+    copy = tmp_path / "copy.yaml"
+    copy.write_text(instance_to_yaml(instance, in_catalogue), encoding="utf-8")
+
+    assert instance.running_gangs == (
+        RunningGang("ring", "default", levels=(LevelRule("rack", Grouping.GATHER),)),
+    )
+    assert [r.pod.name for r in instance.running if r.placement.gang] == ["ring-0", "ring-1"]
+    assert load_instance([copy]) == instance
+
+
+def test_members_that_move_are_claimed_as_members(tmp_path: Path) -> None:
+    """
+    The answer names their gang, and is no false claim; torn apart they break its wish.
+    """
+    instance = load_instance([GANG])
+    answer = solve(instance, SolveOptions(engine=Engine.EXACT, workers=1, seed=1))
+    assert isinstance(answer, Placed)
+    tree = answer_to_json(answer, instance, {})
+    assert claims_of(instance, tree, tmp_path) == []
+    pods = {place.name: place for place in answer.placement.pods}
+    assert (pods["ring-0"].gang, pods["train"].gang) == ("ring", None)
+    assert breaches(instance, answer.placement) == ()
+
+    torn = Placement(tuple(place for place in answer.placement.pods if place.name != "ring-1"))
+
+    assert [breach.rule for breach in breaches(instance, torn)] == ["gather"]
 
 
 def test_a_budget_is_given_once(read: Callable[..., Instance], tmp_path: Path) -> None:

@@ -3,7 +3,8 @@
 from dataclasses import replace
 
 from judge.hand import Case, node, placed, pod, put, world
-from placer_models.cluster import Instance, RunningPod
+from placer_models.cluster import Instance, RunningGang, RunningPod
+from placer_models.policy import GatherLevel
 
 NODES = [node("n"), node("m")]
 RUNNING = tuple(
@@ -15,6 +16,13 @@ def moving(budget: int) -> Instance:
     """Return two nodes, two pods that run on the first, and one that waits."""
     instance = world(pod("a", 2), nodes=NODES)
     return replace(instance, running=RUNNING, move_budget=budget)
+
+
+def tied() -> Instance:
+    """Return the same where the two that run are a gang on one node."""
+    running = [replace(r, placement=replace(r.placement, gang="g")) for r in RUNNING]
+    together = RunningGang("g", "default", GatherLevel.NODE)
+    return replace(moving(2), running=tuple(running), running_gangs=(together,))
 
 
 MOVE_CASES = (
@@ -46,6 +54,13 @@ MOVE_CASES = (
         moving(1),
         good=placed(put("a", "0-1"), put("r", "0-1", on="m")),
         bad=placed(put("a", "0-1", on="m"), put("r", "0-1", on="m")),
+    ),
+    Case(
+        "gather",
+        "members of a running gang are where it gathers after they moved",
+        tied(),
+        good=placed(put("r", "0-1", on="m", gang="g"), put("s", "4-5", on="m", gang="g")),
+        bad=placed(put("r", "0-1", on="m", gang="g")),
     ),
     Case(
         "cpu-exclusive",

@@ -5,14 +5,21 @@ from dataclasses import replace
 
 import pytest
 
-from judge.hand import ALL_CPUS, node, placed, pod, put, world
+from judge.hand import ALL_CPUS, gang, node, placed, pod, put, world
 from placer.judge.breaches import breaches, laid_out
 from placer.judge.measure import measure
 from placer_models.affinity import AffinityTerm
-from placer_models.cluster import Instance, RunningPod
+from placer_models.cluster import Instance, RunningGang, RunningPod
 from placer_models.goals import MOVES
+from placer_models.network import Grouping, LevelRule
 from placer_models.placement import Placement, PodPlacement
-from placer_models.policy import AlignmentPolicy, AlignmentScope, QosClass
+from placer_models.policy import (
+    AlignmentPolicy,
+    AlignmentScope,
+    GatherLevel,
+    QosClass,
+    Strength,
+)
 
 HOME = put("r", "0-1", memory={0: 2}, gpus=[0])
 
@@ -136,6 +143,55 @@ def in_a_gang(instance: Instance) -> Instance:
     return replace(instance, running=(replace(runner, placement=place),))
 
 
+def in_a_gang_that_is_known(instance: Instance) -> Instance:
+    return replace(in_a_gang(instance), running_gangs=(RunningGang("g", "default"),))
+
+
+def two_of_a_gang(
+    gather: GatherLevel | None = None, levels: tuple[LevelRule, ...] = ()
+) -> Instance:
+    """Return two members of a gang on the first node, of which the second may not move."""
+    instance = in_a_gang(one_running())
+    other = RunningPod(pod("s", 1), put("s", "4", gang="g"), movable=False)
+    together = RunningGang("g", "default", gather, levels)
+    return replace(instance, running=(*instance.running, other), running_gangs=(together,))
+
+
+def test_members_of_a_gang_move_as_it_allows() -> None:
+    """
+    One that asks for nothing lets each go alone; one that asks for places, all or nobody.
+    """
+    near = LevelRule("node", Grouping.GATHER, Strength.PREFERRED)
+
+    assert homes(in_a_gang_that_is_known(one_running())) == ["r"]
+    assert homes(two_of_a_gang()) == ["r"]
+    assert homes(two_of_a_gang(gather=GatherLevel.NODE)) == []
+    assert homes(two_of_a_gang(levels=(near,))) == []
+
+
+def test_a_gang_that_is_not_where_it_asks_to_be_stays() -> None:
+    """
+    It is on two nodes and would have to be on one; a pod beside it may move.
+    """
+    instance = in_a_gang(one_running())
+    other = RunningPod(pod("s", 1), put("s", "4", on="m", gang="g"))
+    beside = RunningPod(pod("t", 1), put("t", "6"))
+    together = RunningGang("g", "default", gather=GatherLevel.NODE)
+    running = (*instance.running, other, beside)
+
+    assert homes(replace(instance, running=running, running_gangs=(together,))) == ["t"]
+
+
+def test_a_gang_that_waits_may_have_the_name_of_a_running_pod() -> None:
+    """
+    They have nothing to do with each other.
+    """
+    instance = one_running()
+    waiting = gang("r", pod("a", 1), pod("b", 1), minimum=2)
+
+    assert homes(replace(instance, gangs=(waiting,))) == ["r"]
+
+
 def by_container(instance: Instance) -> Instance:
     nodes = [replace(each, scope=AlignmentScope.CONTAINER) for each in instance.nodes]
     return replace(instance, nodes=tuple(nodes))
@@ -155,7 +211,7 @@ def test_some_running_pods_stay_whatever_the_budget(
     change: Callable[[Instance], Instance],
 ) -> None:
     """
-    Who may not, members of gangs, and pods that are where no new pod could be.
+    Who may not, members of gangs that nobody knows, and pods that are where no new pod could be.
     """
     assert homes(one_running()) == ["r"]
     assert homes(change(one_running())) == []

@@ -6,7 +6,7 @@ import pytest
 
 from exact_checks import worlds
 from judge.hand import node, pod, put, world
-from moving_worlds import moving_instance
+from moving_worlds import moving_instance, tied_instance
 from placer.judge.breaches import breaches
 from placer.judge.measure import better, measure
 from placer.search.options import Engine, SolveOptions
@@ -23,6 +23,20 @@ def test_parts_are_never_worse_than_nobody_moving() -> None:
     And within the budget, as the judge sees it whole, and no better than the best there is.
     """
     for instance, best in worlds(moving_instance, 0, 1, 25):
+        found = answer(instance, Engine.AUTO)
+        greedy = answer(instance, Engine.GREEDY)
+
+        assert breaches(instance, found) == ()
+        assert not better(measure(instance, greedy), measure(instance, found))
+        assert not better(measure(instance, found), best.vector)
+
+
+@pytest.mark.usefixtures("parts_only")
+def test_parts_keep_what_running_gangs_ask_for() -> None:
+    """
+    Members that are beyond a part count in it, and the answer is as good as without them.
+    """
+    for instance, best in worlds(tied_instance, 0, 1, 40):
         found = answer(instance, Engine.AUTO)
         greedy = answer(instance, Engine.GREEDY)
 

@@ -13,6 +13,7 @@ from placer_models.instance.nodes import MachineFinder, NodeReader
 from placer_models.instance.pods import GangReader, PodReader
 from placer_models.instance.requests import RequestReader
 from placer_models.instance.running import RunningReader
+from placer_models.instance.running_gangs import RunningGangReader
 from placer_models.instance.schema import API_VERSION, InstanceFile
 from placer_models.instance.tree import Scalar
 from placer_models.instance.validate import check
@@ -197,10 +198,15 @@ def _build(
         for file, place in files
         for i, part in enumerate(file.gang_groups)
     )
+    together = RunningGangReader(waiting.names, levels.known, faults)
+    for file, place in files:
+        for i, running_gang in enumerate(file.running_gangs):
+            together.add(running_gang, place.at("runningGangs", i))
     running = RunningReader(nodes, pods, faults)
     for file, place in files:
         for i, part in enumerate(file.running):
             running.read(part, place.at("running", i))
+            together.member(part, place.at("running", i))
     in_place = running.finish()
     return Instance(
         nodes=nodes,
@@ -209,6 +215,7 @@ def _build(
         running=in_place,
         name=next(_names(files), ""),
         move_budget=_move_budget(files, faults),
+        running_gangs=together.finish(),
     )
 
 

@@ -6,7 +6,7 @@ from itertools import pairwise
 from placer_models.cluster import Node
 from placer_models.instance.errors import shown, suggestion
 from placer_models.instance.faults import Faults, Place
-from placer_models.instance.schema import GangPart, LevelPart, NodePart
+from placer_models.instance.schema import LevelPart, NodePart, TogetherPart
 from placer_models.network import NODE_LEVEL, Grouping, LevelRule
 from placer_models.policy import GatherLevel, Strength
 
@@ -76,13 +76,13 @@ class LevelReader:
                     break
 
 
-def gather_of(part: GangPart) -> GatherLevel | None:
+def gather_of(part: TogetherPart) -> GatherLevel | None:
     """Return whether the gang must be on one node."""
     return GatherLevel.NODE if part.gather and NODE_LEVEL in part.gather.required else None
 
 
 def level_rules(
-    part: GangPart, known: Collection[str], place: Place, faults: Faults
+    part: TogetherPart, known: Collection[str], place: Place, faults: Faults
 ) -> tuple[LevelRule, ...]:
     """Return what a gang asks of levels; that it must be on one node is said elsewhere."""
     seen: dict[tuple[Grouping, str], Strength] = {}
@@ -101,7 +101,7 @@ def level_rules(
     return tuple(rules)
 
 
-def _written(part: GangPart, place: Place) -> Iterator[tuple[LevelRule, Place]]:
+def _written(part: TogetherPart, place: Place) -> Iterator[tuple[LevelRule, Place]]:
     """Yield the rules in the order in which files are written."""
     for strength in (Strength.REQUIRED, Strength.PREFERRED):
         levels = getattr(part.gather, strength.value) if part.gather else ()

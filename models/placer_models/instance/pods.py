@@ -286,13 +286,18 @@ class PodReader:
 
 
 class GangReader:
-    """Reads what waits: lone pods, gangs and gang groups."""
+    """Reads what waits: lone pods, gangs and gang groups.
+
+    Attributes:
+        names: Those of all gangs, which gangs that run may not have.
+
+    """
 
     def __init__(self, pods: PodReader, levels: Collection[str], faults: Faults) -> None:
         self._pods = pods
         self._levels = levels
         self._faults = faults
-        self._names = Names("gang", faults)
+        self.names = Names("gang", faults)
         self._gangs: dict[Key, Gang] = {}
         self._group_names = Names("gang group", faults)
         self._group_of: dict[Key, str] = {}
@@ -301,7 +306,7 @@ class GangReader:
         """Return a gang of its own for each pod of the template."""
         gangs = []
         for pod in self._pods.members(part, part.namespace, place):
-            if self._names.take(pod.key, place):
+            if self.names.take(pod.key, place):
                 gangs.append(
                     Gang(pod.name, pod.namespace, (pod,), 1, part.priority, part.weight, lone=True)
                 )
@@ -330,7 +335,7 @@ class GangReader:
             gather_of(part),
             levels=level_rules(part, self._levels, place, self._faults),
         )
-        if self._names.take(gang.key, place):
+        if self.names.take(gang.key, place):
             self._gangs[gang.key] = gang
         return gang
 

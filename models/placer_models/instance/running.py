@@ -47,6 +47,7 @@ class _Seat:
     cpus: CpuSet
     devices: tuple[DeviceGrant, ...]
     movable: bool
+    gang: str | None
     memory: dict[int, int] | None = None
     hugepages: dict[tuple[int, int], int] | None = None
 
@@ -83,6 +84,7 @@ class RunningReader:
             self._cpus(part, pod, node, place),
             self._devices(part, pod, node, place),
             part.movable,
+            part.gang,
         )
         if part.memory is not None:
             seat.memory = self._memory(part.memory, seat)
@@ -334,7 +336,7 @@ def _placement(seat: _Seat, owned: Mapping[QosClass, CpuSet]) -> PodPlacement:
     return PodPlacement(
         name=pod.name,
         namespace=pod.namespace,
-        gang=None,
+        gang=seat.gang,
         node=node.name,
         cpuset=cpuset,
         containers=containers_of(pod.spec, cpuset, node.machine.topology),

@@ -219,17 +219,26 @@ class SpreadPart(Part):
         return self
 
 
-class GangPart(Part):
-    """Pods that run together or not at all."""
+class TogetherPart(Part):
+    """What every gang may say: where its members are for each other's sake."""
 
     name: Name
     namespace: Name = "default"
-    minimum: Count | None = None
-    priority: Priority = 0
-    weight: Count = 1
     gather: Gather | None = None
     spread: SpreadPart | None = None
     multiples: dict[Level, Count] = Field(default_factory=dict)
+
+
+class RunningGangPart(TogetherPart):
+    """What running pods that name it ask of each other's places."""
+
+
+class GangPart(TogetherPart):
+    """Pods that run together or not at all."""
+
+    minimum: Count | None = None
+    priority: Priority = 0
+    weight: Count = 1
     pods: tuple[MemberPart, ...] = Field(min_length=1)
 
 
@@ -253,6 +262,7 @@ class RunningPart(SpecPart):
     vfs: dict[str, dict[str, Minor]] = Field(
         default_factory=dict, description="Virtual functions by type and minor: {rdma: {'0': 3}}."
     )
+    gang: Name | None = Field(None, description="Its gang, one of the runningGangs.")
     movable: bool = Field(True, description="Whether it may move where there is a moveBudget.")
 
 
@@ -269,6 +279,7 @@ class InstanceFile(Part):
     gangs: tuple[GangPart, ...] = ()
     gang_groups: tuple[GangGroupPart, ...] = ()
     running: tuple[RunningPart, ...] = ()
+    running_gangs: tuple[RunningGangPart, ...] = ()
     move_budget: MoveBudget | None = Field(
         None, description="So many running pods may get another place. Without it, none."
     )

@@ -1,12 +1,12 @@
 """Writes an instance as a file says it: what is read back is the same instance."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from dataclasses import replace
 from itertools import chain, count
 
 import yaml
 
-from placer_models.cluster import Instance, Machine, Node, RunningPod
+from placer_models.cluster import Instance, Machine, Node, RunningGang, RunningPod
 from placer_models.cpuset import format_cpu_list
 from placer_models.instance.affinity import write_affinity
 from placer_models.instance.fields import PodBind
@@ -66,6 +66,7 @@ def instance_to_dict(instance: Instance, found_by_name: MachineTest) -> Json:
     before gangs, as they do when a file is read.
     """
     name_of, machines = _name_machines(instance.nodes)
+    gangs: set[tuple[str, str | None]] = {gang.key for gang in instance.running_gangs}
     inline = [
         machine_to_dict(machine, name)
         for name, machine in machines.items()
@@ -89,7 +90,14 @@ def instance_to_dict(instance: Instance, found_by_name: MachineTest) -> Json:
                 for group in instance.groups
             ],
         ),
-        ("running", [_running(running) for running in instance.running]),
+        ("running", [_running(running, gangs) for running in instance.running]),
+        (
+            "runningGangs",
+            [
+                {"name": gang.name, **_namespace(gang.namespace), **_levels(gang)}
+                for gang in instance.running_gangs
+            ],
+        ),
     ):
         written.update({field: parts} if parts else {})
     written.update({"moveBudget": instance.move_budget} if instance.move_budget else {})
@@ -169,7 +177,7 @@ def _gang(gang: Gang) -> Json:
     }
 
 
-def _levels(gang: Gang) -> Json:
+def _levels(gang: Gang | RunningGang) -> Json:
     """Write what the gang asks of levels of the network."""
     must: list[object] = [gang.gather.value] if gang.gather else []
     gather: dict[str, list[object]] = {"required": must} if must else {}
@@ -298,7 +306,7 @@ def _shares(resources: Resources) -> Json:
     return {"shares": shares} if shares else {}
 
 
-def _running(running: RunningPod) -> Json:
+def _running(running: RunningPod, gangs: Set[tuple[str, str | None]]) -> Json:
     pod, placement = running.pod, running.placement
     written = {**_pod(pod), **_namespace(pod.namespace), "node": placement.node}
     if pod.spec.qos.owns_cpus or pod.spec.constrained_burst:
@@ -311,6 +319,8 @@ def _running(running: RunningPod) -> Json:
         written["devices"] = _minors(in_order(pod.spec.requests, placement.devices))
     if any(grant.vfs for grant in placement.devices):
         written["vfs"] = _functions(placement.devices)
+    if (pod.namespace, placement.gang) in gangs:
+        written["gang"] = placement.gang
     if not running.movable:
         written["movable"] = False
     return written
