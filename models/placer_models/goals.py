@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 
 
 class Sense(StrEnum):
@@ -122,8 +123,13 @@ def tiers_for(priorities: Iterable[int], asked: Collection[Tier] = ()) -> tuple[
     """
     return (
         *(placed_tier(p) for p in sorted(set(priorities), reverse=True)),
-        *(tier for tier in _AFTER_PLACED if tier in ALWAYS or tier in asked),
+        *_after_placed(tuple(asked)),
     )
+
+
+@lru_cache(maxsize=256)
+def _after_placed(asked: tuple[Tier, ...]) -> tuple[Tier, ...]:
+    return tuple(tier for tier in _AFTER_PLACED if tier in ALWAYS or tier in asked)
 
 
 def before_links(tiers: Sequence[Tier]) -> int:

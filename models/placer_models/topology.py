@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 from types import MappingProxyType
+from typing import NamedTuple
 
 from placer_models.cpuset import CpuSet, format_cpu_list
 from placer_models.policy import CoreKind
@@ -56,6 +57,25 @@ class NumaNode:
     hugepages: tuple[Hugepages, ...] = ()
 
 
+class Core(NamedTuple):
+    """A core with an online thread, and what its threads have in common.
+
+    Attributes:
+        key: As its CPUs name it.
+        threads: Ids of its ONLINE threads.
+        in_order: The same, ascending.
+
+    """
+
+    key: int
+    threads: CpuSet
+    in_order: tuple[int, ...]
+    numa_node: int | None
+    package: int
+    llc: int | None
+    kind: CoreKind
+
+
 @dataclass(frozen=True, slots=True)
 class Topology:
     """The CPUs and the memory of one machine (C1).
@@ -67,6 +87,7 @@ class Topology:
         numa_distances: Row i, column j: distance from the i-th to the j-th NUMA
             node in the kernel's units (10 is local); empty if unknown.
         cores: Core key -> ids of its ONLINE threads; a core with none is left out.
+        core_facts: The same cores, in the same order, with what is true of them.
         cpu: CPU id -> the CPU.
         online: Ids of the online CPUs.
 
@@ -80,6 +101,7 @@ class Topology:
     numa_nodes: tuple[NumaNode, ...]
     numa_distances: tuple[tuple[int, ...], ...] = ()
     cores: Mapping[int, CpuSet] = field(init=False, repr=False, compare=False)
+    core_facts: tuple[Core, ...] = field(init=False, repr=False, compare=False)
     cpu: Mapping[int, Cpu] = field(init=False, repr=False, compare=False)
     online: CpuSet = field(init=False, repr=False, compare=False)
 
@@ -100,11 +122,14 @@ class Topology:
         if self.numa_distances and [len(row) for row in self.numa_distances] != [n] * n:
             raise ValueError(f"NUMA distances: expected {n} rows of {n} numbers")
         cores: dict[int, set[int]] = defaultdict(set)
+        first: dict[int, Cpu] = {}
         for cpu in self.cpus:
             if cpu.online:
                 cores[cpu.core].add(cpu.id)
+                first.setdefault(cpu.core, cpu)
         put = object.__setattr__
         put(self, "cores", MappingProxyType({k: frozenset(v) for k, v in cores.items()}))
+        put(self, "core_facts", tuple(_core_of(one, cores[one.core]) for one in first.values()))
         put(self, "cpu", MappingProxyType({cpu.id: cpu for cpu in self.cpus}))
         put(self, "online", frozenset(cpu.id for cpu in self.cpus if cpu.online))
 
@@ -112,6 +137,13 @@ class Topology:
     def memory_bytes(self) -> int:
         """Memory of all NUMA nodes together."""
         return sum(node.memory_bytes for node in self.numa_nodes)
+
+
+def _core_of(one: Cpu, threads: set[int]) -> Core:
+    """Return the core of a CPU that has these threads online."""
+    in_order = tuple(sorted(threads))
+    facts = (one.numa_node, one.package, one.llc, one.kind)
+    return Core(one.core, frozenset(threads), in_order, *facts)
 
 
 def _check_ids(what: str, ids: list[int]) -> None:

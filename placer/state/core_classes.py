@@ -1,7 +1,7 @@
 """Which cores of a node are equal to a solver."""
 
 from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
 from placer.state.account import Account
@@ -21,6 +21,10 @@ class FreeCore(NamedTuple):
 
     key: int
     free: tuple[int, ...]
+
+
+_Member = tuple[int, tuple[int, ...], int]
+"""A core of a group: its cache, its free threads, and its key."""
 
 
 def core_classes(
@@ -45,6 +49,27 @@ def core_classes(
         telling: Whether it matters who else is on a core, and to how many.
 
     """
+    return tuple(
+        (found, tuple(FreeCore(key, free) for _, free, key in members))
+        for found, members in _grouped(node, account, cells, asked, telling)
+    )
+
+
+def classes_alone(
+    node: Node,
+    account: Account,
+    cells: Sequence[Cell],
+    asked: Collection[Tier] = (),
+    telling: Telling = Telling.ALIKE,
+) -> tuple[CoreClass, ...]:
+    """Return the groups without their cores."""
+    return tuple(found for found, _ in _grouped(node, account, cells, asked, telling))
+
+
+def _grouped(
+    node: Node, account: Account, cells: Sequence[Cell], asked: Collection[Tier], telling: Telling
+) -> Iterator[tuple[CoreClass, list[_Member]]]:
+    """Yield each group with its cores."""
     by_package, by_cache = PACKAGES in asked, CACHES in asked
     topology = node.machine.topology
     cell_of = {cell.numa_node: index for index, cell in enumerate(cells)}
@@ -52,48 +77,46 @@ def core_classes(
     owners = owners_of_cores(node, account.beside) if telling is Telling.WHO else {}
     numbers = {who: number for number, who in enumerate(sorted({(), *owners.values()}))}
     marks = _marks(node)
-    free_cpus, cpu_of = account.free_cpus, topology.cpu
-    groups: defaultdict[tuple[int, ...], list[tuple[int, tuple[int, ...], int]]]
-    groups = defaultdict(list)
-    for key, threads in topology.cores.items():
-        left = threads & free_cpus
-        if not left:
+    free_cpus, efficiency = account.free_cpus, CoreKind.EFFICIENCY
+    groups: defaultdict[tuple[int, ...], list[_Member]] = defaultdict(list)
+    for key, threads, in_order, numa_node, package, llc, core_kind in topology.core_facts:
+        if threads <= free_cpus:
+            free = in_order
+        elif left := threads & free_cpus:
+            free = tuple(sorted(left))
+        else:
             continue
-        free = tuple(sorted(left))
-        some = cpu_of[free[0]]
-        cache = -1 if some.llc is None else some.llc
+        cache = -1 if llc is None else llc
         group = (
-            cell_of[some.numa_node],
+            cell_of[numa_node],
             -len(threads),
             -len(free),
-            some.kind is CoreKind.EFFICIENCY and len(threads) > 1,
+            core_kind is efficiency and len(threads) > 1,
             _HELD.index(held.get(key)) if held else 0,
             numbers[owners.get(key, ())] if owners else 0,
-            some.package if by_package else 0,
+            package if by_package else 0,
             cache if by_cache else 0,
             marks.get(key, 0) if marks else 0,
         )
         groups[group].append((cache, free, key))
-    result = []
     for kind, members in sorted(groups.items()):
-        cell, threads_, free_, efficient, rank, _, package, cache, _ = kind
-        cores = tuple(FreeCore(key, free) for _, free, key in sorted(members))
+        cell, threads_, free_, efficient, rank, _, package_, cache_, _ = kind
+        members.sort()
         # A core with one free thread takes one more pod, whoever that is.
         wide = telling >= Telling.EACH or (telling is Telling.PAIRS and threads_ < -2)
         alone = free_ < -1 and (wide or rank > 0)
-        for part in [(core,) for core in cores] if alone else [cores]:
+        for part in [[one] for one in members] if alone else [members]:
             found = CoreClass(
                 cell=cell,
                 cores=len(part),
                 threads=-threads_,
                 free=-free_,
-                package=package if by_package else None,
-                cache=cache if by_cache else None,
+                package=package_ if by_package else None,
+                cache=cache_ if by_cache else None,
                 held=_HELD[rank],
                 efficient=bool(efficient),
             )
-            result.append((found, part))
-    return tuple(result)
+            yield found, part
 
 
 def _marks(node: Node) -> dict[int, int]:

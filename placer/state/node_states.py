@@ -7,7 +7,7 @@ from typing import NamedTuple
 from placer.state.account import Account
 from placer.state.boards import cuts_of, device_board
 from placer.state.burst_states import with_bursts
-from placer.state.core_classes import core_classes
+from placer.state.core_classes import classes_alone
 from placer.state.extended import in_units
 from placer.state.slots import slots_of
 from placer.state.strategies import cell_strategy_of
@@ -109,9 +109,7 @@ def node_state(
         name=node.name,
         kind=kind,
         cells=cells,
-        cores=tuple(
-            found for found, _ in core_classes(node, account, cells, terms.asked, terms.telling)
-        ),
+        cores=classes_alone(node, account, cells, terms.asked, terms.telling),
         banks=tuple(
             DeviceBank(
                 bank.type,
