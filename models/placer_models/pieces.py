@@ -16,7 +16,7 @@ T = TypeVar("T")
 V = TypeVar("V")
 
 
-def changed(old: tuple[T, ...], new: tuple[T, ...]) -> list[int]:
+def differing(old: tuple[T, ...], new: tuple[T, ...]) -> list[int]:
     """Return where two tuples of one length hold different objects, ascending.
 
     Objects that are equal may count as one.

@@ -296,6 +296,7 @@ class Problem:
         asked: Tiers beyond those that every instance has.
         page_sizes: Sizes in bytes of the hugepages that pods ask for, ascending.
         most_extended: The most that any node has left of each extended resource.
+        device_types: Those of which some node has devices, broken ones too; ascending.
         telling: How finely the nodes' core classes tell cores apart.
         homes: (pod, where it runs now; None: on a node beyond) of running pods that may
             move, who get a place in any case; so many as the move_budget another one.
@@ -314,6 +315,7 @@ class Problem:
     asked: tuple[Tier, ...] = ()
     page_sizes: tuple[int, ...] = ()
     most_extended: tuple[int, ...] = ()
+    device_types: tuple[str, ...] = ()
     telling: Telling = Telling.ALIKE
     homes: tuple[tuple[int, "Choice | None"], ...] = ()
     move_budget: int = 0

@@ -12,6 +12,7 @@ from placer.greedy.residual import Residual, free_threads, whole_cores
 from placer_models.device import GPU
 from placer_models.goals import USABLE_SET_SIZES
 from placer_models.links import disjoint_sets
+from placer_models.mig import is_instance
 from placer_models.problem import Problem, Shape
 from placer_models.shares import Slot
 
@@ -85,11 +86,10 @@ class Columns:
     @classmethod
     def of(cls, problem: Problem) -> "Columns":
         """Return the columns for all device types that a node has or a shape asks for."""
-        had = {bank.type: bool(bank.cuts) for node in problem.nodes for bank in node.banks}
         asked = {kind for shape in problem.shapes for kind, _ in shape.devices}
         asked |= {need.type for shape in problem.shapes for need in shape.shares}
-        cut = frozenset(kind for kind, is_cut in had.items() if is_cut)
-        return cls(tuple(sorted(had.keys() | asked)), cut, len(problem.most_extended))
+        types = tuple(sorted(asked.union(problem.device_types)))
+        return cls(types, frozenset(filter(is_instance, types)), len(problem.most_extended))
 
     @property
     def devices(self) -> slice:

@@ -12,6 +12,7 @@ from placer.greedy.outlook import Outlook
 from placer.greedy.ranking import Bid, Ranking
 from placer.greedy.residual import Inside, Layouts, Residual, residual_of
 from placer.greedy.taking import after
+from placer_models.pieces import differing
 from placer_models.problem import Choice, Choices, Fit, NodeState, Problem, Shape
 
 Fits = tuple[Fit | None, ...]
@@ -64,9 +65,8 @@ class Fleet:
 
         """
         self.undo(0)
-        for node, (old, new) in enumerate(zip(self._nodes, problem.nodes, strict=True)):
-            if old is not new:
-                self._set(node, self._state_of(new))
+        for node in differing(self._nodes, problem.nodes):
+            self._set(node, self._state_of(problem.nodes[node]))
         self._nodes = problem.nodes
         largest = self._most()
         if (largest != self._largest).any():

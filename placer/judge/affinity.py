@@ -100,7 +100,7 @@ def _places(site: Site, tenant: Tenant, level: AffinityLevel) -> set[int | None]
 
 def _elsewhere(scene: Scene, tenant: Tenant, term: AffinityTerm) -> bool:
     """Return whether any other pod of the cluster is meant."""
-    return any(_others(site, tenant, term) for site in scene.sites.values())
+    return any(_others(site, tenant, term) for site in scene.everywhere())
 
 
 def _too_near(

@@ -5,6 +5,7 @@ The page docs/rules.md says the same rules in words, by the same names.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from weakref import WeakKeyDictionary
 
 from placer.judge.affinity import affinity, anti_affinity
 from placer.judge.aligned import alignment
@@ -93,6 +94,11 @@ class Breach:
     message: str
 
 
+_verdicts: WeakKeyDictionary[Standing, tuple[Instance, Placement, tuple[Breach, ...]]]
+_verdicts = WeakKeyDictionary()
+"""What was found of the last placement on a ground: neither ever changes."""
+
+
 def breaches(
     instance: Instance, placement: Placement, standing: Standing | None = None
 ) -> tuple[Breach, ...]:
@@ -107,8 +113,14 @@ def breaches(
         standing: As `scene.sites_of` returns it, where it is known.
 
     """
-    asked, laid = laid_out(instance, placement)
-    return _broken(asked, laid, standing if asked is instance else None)
+    if standing is None:
+        return _broken(*laid_out(instance, placement))
+    known = _verdicts.get(standing)
+    if known is None or known[0] is not instance or known[1] is not placement:
+        asked, laid = laid_out(instance, placement)
+        found = _broken(asked, laid, standing if asked is instance else None)
+        known = _verdicts[standing] = instance, placement, found
+    return known[2]
 
 
 def laid_out(instance: Instance, placement: Placement) -> tuple[Instance, Placement]:

@@ -23,7 +23,7 @@ def pod_minimum_shortfall(scene: Scene) -> int:
     def best(size: int, selector: tuple[tuple[str, str], ...], scope: DeviceScope) -> int:
         labels = set(selector)
         boards = {}
-        for site in scene.sites.values():
+        for site in scene.standing.sites.values():
             # Nodes share their inside: most are known after a look at a few.
             known = id(site.inside) in boards
             if not known and not site.node.cordoned and labels <= set(site.node.labels):

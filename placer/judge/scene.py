@@ -1,6 +1,6 @@
 """A placement laid over its instance: who holds what on which node."""
 
-from collections import Counter, defaultdict
+from collections import ChainMap, Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -8,7 +8,7 @@ from placer_models.cluster import Instance, Machine, Node, RunningPod
 from placer_models.cpuset import CpuSet
 from placer_models.device import GPU, Device
 from placer_models.links import Board, board_of
-from placer_models.pieces import changed
+from placer_models.pieces import differing
 from placer_models.placement import Placement, PodPlacement
 from placer_models.pod import Gang, Pod, Resources
 from placer_models.policy import CoreKind, QosClass
@@ -117,7 +117,7 @@ class Standing:
 
     def __init__(self, sites: Iterable[Site]) -> None:
         """Begin with the sites of nodes."""
-        self.sites: Mapping[str, Site] = {site.node.name: site for site in sites}
+        self.sites: dict[str, Site] = {site.node.name: site for site in sites}
         self._totals: dict[Callable[[Site], int], int] = {}
 
     def total(self, worth: Callable[[Site], int]) -> int:
@@ -148,7 +148,7 @@ class Scene:
         waiting: Key -> the pod that waits.
         gang_of: Key of a waiting pod -> its gang.
         standing: The nodes before it.
-        sites: Name of a node -> the node and its tenants.
+        sites: Name of a node -> the node and its tenants; for looking up.
         entered: The sites where something is newly placed, in the order of the nodes.
         members: Key of a gang -> its placed members, each with the name of its node.
 
@@ -168,6 +168,12 @@ class Scene:
         for site in self.entered:
             for tenant in site.new:
                 yield site, tenant
+
+    def everywhere(self) -> Iterator[Site]:
+        """Yield every node, in order."""
+        entered = {site.node.name: site for site in self.entered}
+        for name, site in self.standing.sites.items():
+            yield entered.get(name, site)
 
     def touched(self) -> Iterator[Site]:
         """Yield the nodes where something is newly placed.
@@ -201,7 +207,7 @@ class Sites:
         """
         if self._last is not None and self._last[0] is nodes:
             _, before, standing = self._last
-            others = (self._site(nodes[i], running[i]) for i in changed(before, running))
+            others = (self._site(nodes[i], running[i]) for i in differing(before, running))
             standing = standing.with_sites(others)
         else:
             standing = Standing(map(self._site, nodes, running))
@@ -254,22 +260,26 @@ def scene_of(instance: Instance, placement: Placement, standing: Standing | None
 
     """
     standing = sites_of(instance) if standing is None else standing
-    laid = dict(standing.sites)
+    before = standing.sites
     gang_of = {pod.key: gang for gang in instance.gangs for pod in gang.pods}
     waiting = {pod.key: pod for gang in instance.gangs for pod in gang.pods}
     new: dict[str, list[Tenant]] = defaultdict(list)
     members: dict[Key, dict[Key, str]] = defaultdict(dict)
     for place in placement.pods:
         pod = waiting.get(place.key)
-        if pod is not None and place.node in laid:
+        if pod is not None and place.node in before:
             new[place.node].append(Tenant(pod, place, pod.spec.requests, new=True))
             members[gang_of[place.key].key][place.key] = place.node
-    for name, tenants in new.items():
-        before = laid[name]
-        laid[name] = _site(before.node, before.inside, before.tenants, tenants)
-    in_order = new if len(new) < 2 else [name for name in laid if name in new]
-    entered = tuple(laid[name] for name in in_order)
-    return Scene(instance, placement, waiting, gang_of, standing, laid, entered, members)
+    # In the order of the nodes, for which only many need a look at all of them.
+    names = new if len(new) < 2 else [name for name in before if name in new]
+    entered = {
+        name: _site(before[name].node, before[name].inside, before[name].tenants, new[name])
+        for name in names
+    }
+    sites = ChainMap(entered, before)
+    return Scene(
+        instance, placement, waiting, gang_of, standing, sites, tuple(entered.values()), members
+    )
 
 
 def inside_of(node: Node) -> Inside:

@@ -18,8 +18,7 @@ from placer.search.ground import Ground, Memory, known_ground
 from placer.state.account import Account, account_of, alike_when_idle
 from placer.state.burst import pool_within
 from placer_models.cluster import Instance, Node, Nodes, RunningPod
-from placer_models.pieces import Joined
-from placer_models.pieces import changed as differing
+from placer_models.pieces import Joined, differing
 from placer_models.placement import PodPlacement
 from placer_models.policy import QosClass
 

@@ -152,6 +152,7 @@ def build_problem(
         page_sizes=sizes,
         asked=asked,
         most_extended=tuple(left.most_of(name) // size for name, size in units.items()),
+        device_types=kept.once(_device_types, kinds, partial(_device_types, kinds)),
         telling=telling,
         move_budget=instance.move_budget,
     )
@@ -169,6 +170,10 @@ def _homes(
     inside = Placement(tuple(home for home in instance.homes if home.node in here))
     known = recount(instance, accounts, problem, inside)
     return tuple(sorted((i, known.get(i)) for i in (index_of[h.key] for h in instance.homes)))
+
+
+def _device_types(kinds: Iterable[Node]) -> tuple[str, ...]:
+    return tuple(sorted({device.type for kind in kinds for device in kind.devices}))
 
 
 def _with_beside(shape: Shape, beside: Beside | None) -> Shape:

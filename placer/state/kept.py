@@ -17,7 +17,7 @@ from placer.state.account import Account
 from placer.state.node_states import LookedAt, Terms, banks_of, kind_of, node_state
 from placer.state.sums import Sums, joined, sums_of
 from placer_models.cluster import Machine, Node
-from placer_models.pieces import Fold, changed
+from placer_models.pieces import Fold, differing
 from placer_models.problem import NodeState
 
 MOST_LOOKS = 8
@@ -127,7 +127,7 @@ class Kept:
         """
         said = _recent(self._said, terms, _Said)
         same = said.nodes is nodes and said.numbers is kind_numbers
-        at = changed(said.accounts, accounts) if same else range(len(nodes))
+        at = differing(said.accounts, accounts) if same else range(len(nodes))
         states = list(said.states) if same else []
         alike: dict[tuple[int, int], NodeState] = {}
         for position in at:

@@ -42,7 +42,7 @@ def sums_of(accounts: Sequence[Account]) -> Sums:
     names = {name for account in accounts for name in account.extended}
     held = {name: [account.extended.get(name, 0) for account in accounts] for name in names}
     return Sums(
-        gcd(*(amount for account in accounts for amount in account.memory_bytes.values())),
+        gcd(*[amount for account in accounts for amount in account.memory_bytes.values()]),
         {name: (gcd(*amounts), max(amounts)) for name, amounts in held.items()},
         any(account.bursts for account in accounts),
         any(account.affine for account in accounts),

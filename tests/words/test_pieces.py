@@ -2,7 +2,7 @@
 
 from random import Random
 
-from placer_models.pieces import PIECE, Fold, Joined, changed
+from placer_models.pieces import PIECE, Fold, Joined, differing
 
 
 class Entry:
@@ -18,8 +18,8 @@ def test_where_tuples_differ() -> None:
         for index in others:
             new[index] = Entry()
 
-        assert changed(old, tuple(new)) == others
-        assert changed(old, old) == []
+        assert differing(old, tuple(new)) == others
+        assert differing(old, old) == []
 
 
 def test_a_fold_is_as_good_as_new() -> None:
