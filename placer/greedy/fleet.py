@@ -1,6 +1,6 @@
 """All nodes of a problem while pods are being placed, with exact undo."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,7 +49,7 @@ class Fleet:
         self._largest = self._most()
         # A slot is a shape with its fits: what outlooks, bids and rankings are about.
         self._slots: dict[tuple[Shape, Fits], int] = {}
-        self._outlooks: dict[int, Outlook] = {}
+        self._outlooks: dict[tuple[int, ...], Outlook] = {}
         self._bids: dict[tuple[int, int, frozenset[int]], Bid | None] = {}
         self._rankings: dict[tuple[int, frozenset[int]], Ranking] = {}
         self._changed: list[int] = []
@@ -79,7 +79,8 @@ class Fleet:
     @property
     def size(self) -> int:
         """How much the fleet remembers."""
-        return len(self._residuals) + len(self._bids) + len(self._changed)
+        outlooks = sum(map(len, self._outlooks))
+        return len(self._residuals) + len(self._bids) + len(self._changed) + outlooks
 
     @property
     def looked_into(self) -> int:
@@ -184,8 +185,25 @@ class Fleet:
         """Return the nodes that could, by their sums, host a pod of any of the shapes."""
         mask = np.zeros(len(self._states), dtype=np.bool_)
         for shape in shapes:
-            mask |= self._outlook(shape).hosts(self._table, self._layouts.all)
+            mask |= self._outlook([shape]).hosts(self._table, self._layouts.all)
         return [int(node) for node in np.flatnonzero(mask)]
+
+    def promises(self, shapes: Sequence[int]) -> tuple[list[int], list[tuple[int, ...]]]:
+        """Return what nodes promise to pods that come there together, the best first.
+
+        Args:
+            shapes: The shape of each pod.
+
+        Returns:
+            Nodes that could, by their sums, host all pods, and for each what their places
+            cost together at least: a price, and what is spare then.
+
+        """
+        outlook, layouts = self._outlook(shapes), self._layouts.all
+        nodes = np.flatnonzero(outlook.hosts(self._table, layouts))
+        costs = outlook.costs(self._table.at(nodes), layouts, self._largest)
+        order = np.lexsort(costs[::-1])
+        return nodes[order].tolist(), [tuple(each) for each in costs.T[order].tolist()]
 
     def take(self, pod: int, choice: Choice) -> None:
         """Give the pod a place that is free."""
@@ -246,12 +264,18 @@ class Fleet:
         left = self.leaves(shape, state, offer.inside)
         return Bid(offer.price, self.spare(left), offer.inside, left)
 
-    def _outlook(self, shape: int) -> Outlook:
-        slot = self._slot_of[shape]
-        if slot not in self._outlooks:
-            wanted, fits = self.problem.shapes[shape], self.problem.fits[shape]
-            self._outlooks[slot] = Outlook(self._columns, wanted, fits)
-        return self._outlooks[slot]
+    def _outlook(self, shapes: Iterable[int]) -> Outlook:
+        key = tuple(sorted(self._slot_of[shape] for shape in shapes))
+        if key not in self._outlooks:
+            wanted = {self._slot_of[shape]: shape for shape in shapes}
+            self._outlooks[key] = Outlook(
+                self._columns,
+                [
+                    (self.problem.shapes[shape], self.problem.fits[shape])
+                    for shape in (wanted[slot] for slot in key)
+                ],
+            )
+        return self._outlooks[key]
 
     def _ranking(self, shape: int) -> Ranking:
         key = (self._slot_of[shape], self._begun(shape))
@@ -267,7 +291,7 @@ class Fleet:
 
     def _promise(self, shape: int, ranking: Ranking, nodes: Indices, table: Table) -> None:
         """Let the ranking know what nodes promise; the table is theirs."""
-        outlook, layouts = self._outlook(shape), self._layouts.all
+        outlook, layouts = self._outlook([shape]), self._layouts.all
         fits = outlook.hosts(table, layouts)
         ranking.expect(nodes, fits, outlook.costs(table, layouts, self._largest))
 

@@ -34,21 +34,50 @@ def gather(fleet: Fleet, pods: Sequence[int], minimum: int) -> list[tuple[int, C
 
     Empty where no node hosts the minimum. Nothing is taken.
     """
-    problem = fleet.problem
-    by_state: dict[int, Gathering | None] = {}
-    best: tuple[tuple[int, ...], int] | None = None
-    for node in fleet.hosts({problem.pods[pod] for pod in pods}):
-        state = fleet.state(node)
-        if state not in by_state:
-            by_state[state] = _in_state(fleet, state, pods, minimum)
-        found = by_state[state]
-        if found is not None and (best is None or found.cost < best[0]):
-            best = (found.cost, node)
-    if best is None:
+    looked = _Looked(fleet, pods, minimum)
+    nodes, costs = fleet.promises([fleet.problem.pods[pod] for pod in pods])
+    for node, cost in zip(nodes, costs, strict=True):
+        if looked.best is not None and _least(len(pods), cost) > looked.best[0]:
+            break
+        looked.look_into(node)
+    if looked.best is None or -looked.best[0][0] < len(pods):
+        for node in fleet.hosts({fleet.problem.pods[pod] for pod in pods}):
+            looked.look_into(node)
+    if looked.best is None:
         return []
-    _, node = best
-    winner = by_state[fleet.state(node)]
-    return [(pod, inside.on(node)) for pod, inside in winner.members] if winner else []
+    _, node = looked.best
+    return [(pod, inside.on(node)) for pod, inside in looked.members]
+
+
+class _Looked:
+    """What was found on nodes that were looked into; equal nodes are looked into once.
+
+    Attributes:
+        best: Cost and node of the best gathering; the first of equals.
+        members: Those of the best gathering.
+
+    """
+
+    def __init__(self, fleet: Fleet, pods: Sequence[int], minimum: int) -> None:
+        self._fleet, self._pods, self._minimum = fleet, pods, minimum
+        self._by_state: dict[int, Gathering | None] = {}
+        self.best: tuple[tuple[int, ...], int] | None = None
+        self.members: tuple[tuple[int, Inside], ...] = ()
+
+    def look_into(self, node: int) -> None:
+        state = self._fleet.state(node)
+        if state not in self._by_state:
+            self._by_state[state] = _in_state(self._fleet, state, self._pods, self._minimum)
+        found = self._by_state[state]
+        if found is not None and (self.best is None or (found.cost, node) < self.best):
+            self.best = (found.cost, node)
+            self.members = found.members
+
+
+def _least(members: int, promised: tuple[int, ...]) -> tuple[int, ...]:
+    """Return what a gathering of all members costs at least, in the terms of its cost."""
+    *priced, lost, spare = promised
+    return (-members, *priced, 0, lost, spare)
 
 
 def _in_state(fleet: Fleet, state: int, pods: Sequence[int], minimum: int) -> Gathering | None:

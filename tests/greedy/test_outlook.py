@@ -10,10 +10,11 @@ from greedy.small import Numa, gang, instance, machine, scanned, spec
 from mixed_worlds import mixed_instance
 from placer.greedy.columns import Columns, Numbers, Table
 from placer.greedy.fleet import Fleet
+from placer.greedy.gather import gather
 from placer.greedy.outlook import Outlook
 from placer.greedy.residual import Residual
 from placer.state.batch import build_problem
-from placer_models.pod import PodSpec
+from placer_models.pod import Gang, PodSpec
 from placer_models.policy import AlignmentPolicy, BindPolicy, QosClass
 from worlds import tiny_instance
 
@@ -35,7 +36,7 @@ class Looked:
         problem, table = self._fleet.problem, self._table().at(np.array([node]))
         layouts = {residual.layout.number: residual.layout for residual in self._residuals()}
         known = [layouts[number] for number in sorted(layouts)]
-        outlook = Outlook(self._columns, problem.shapes[shape], problem.fits[shape])
+        outlook = Outlook(self._columns, [(problem.shapes[shape], problem.fits[shape])])
         if not outlook.hosts(table, known)[0]:
             return None
         return tuple(outlook.costs(table, known, self._largest)[:, 0].tolist())
@@ -116,17 +117,14 @@ KINDS = {
 }
 
 
-@pytest.mark.parametrize("kind", list(KINDS.values()), ids=list(KINDS))
-def test_few_nodes_are_looked_into(kind: PodSpec) -> None:
-    """
-    Of 60 nodes that all differ, for one pod at most 3 are: the outlook is close.
-    """
+def crowded(*gangs: Gang) -> tuple[Fleet, range]:
+    """Return 60 nodes that pods have made all different, and the pods of the gangs."""
     others = [
         spec(1 + i % 5, gpus=i % 3, memory_bytes=1 + i % 7, bind=bind)
         for i, bind in enumerate([BindPolicy.DEFAULT, BindPolicy.SPREAD_BY_PCPUS] * 60)
     ]
     crowd = [gang(f"old-{i}", each) for i, each in enumerate(others)]
-    fleet = Fleet(build_problem(instance([machine(SMT, SMT)] * 60, *crowd, gang("new", kind))))
+    fleet = Fleet(build_problem(instance([machine(SMT, SMT)] * 60, *crowd, *gangs)))
     rng = Random(0)
     for pod in range(len(crowd)):
         node = rng.randrange(60)
@@ -134,8 +132,40 @@ def test_few_nodes_are_looked_into(kind: PodSpec) -> None:
         if bid is not None:
             fleet.take(pod, bid.inside.on(node))
     assert len({fleet.state(node) for node in range(60)}) > 45
+    return fleet, range(len(crowd), len(fleet.problem.pods))
+
+
+@pytest.mark.parametrize("kind", list(KINDS.values()), ids=list(KINDS))
+def test_few_nodes_are_looked_into(kind: PodSpec) -> None:
+    """
+    Of 60 nodes that all differ, for one pod at most 3 are: the outlook is close.
+    """
+    fleet, (pod,) = crowded(gang("new", kind))
     before = fleet.looked_into
 
-    assert fleet.find(len(crowd)) is not None
+    assert fleet.find(pod) is not None
 
     assert fleet.looked_into - before <= 3
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_gang_gathers_where_it_would_if_all_nodes_were_looked_into(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """
+    What nodes promise to all members together saves looks, and changes nothing.
+    """
+    rng = Random(seed)
+    members = [rng.choice(list(KINDS.values())) for _ in range(rng.randint(2, 4))]
+    fleet, pods = crowded(gang("new", *members, gathered=True))
+    before = fleet.looked_into
+    found = gather(fleet, pods, len(pods))
+    looks = fleet.looked_into - before
+
+    monkeypatch.setattr(Fleet, "promises", lambda *_: ([], []))
+    plain, pods = crowded(gang("new", *members, gathered=True))
+    before = plain.looked_into
+
+    assert gather(plain, pods, len(pods)) == found
+    assert len(found) == len(members)
+    assert looks * 2 < plain.looked_into - before

@@ -1,0 +1,146 @@
+"""What a shape means on nodes, as numbers for all nodes at once."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from placer.greedy.columns import CellColumn, Columns, Indices, Numbers, Table
+from placer.greedy.residual import Layout
+from placer_models.device import GPU
+from placer_models.links import best_permitted_minimum
+from placer_models.policy import AlignmentPolicy, BindPolicy
+from placer_models.problem import Fit, Shape
+
+Mask = NDArray[np.bool_]
+
+Wanted = tuple[Shape, tuple[Fit | None, ...]]
+"""A shape, and what it means on each kind of node."""
+
+
+class _Terms(NamedTuple):
+    """What a shape means on nodes of a layout; all numbers.
+
+    Attributes:
+        possible: Whether it may run there at all.
+        cell_limit: As in ``Fit``; 0 for none.
+        beyond_one: Cells beyond the fewest that count where one cell is not enough.
+        spread: Whether single threads are to be on cores of their own.
+        priced: Whether single threads cost something beyond those that are free.
+        free_singles: Single threads that cost nothing.
+        widest: Threads of the widest core.
+        even: Whether all cores are that wide.
+        pair_minimum: The price of the best set of GPUs on the empty node.
+
+    """
+
+    possible: bool = False
+    cell_limit: int = 0
+    beyond_one: int = 0
+    spread: bool = False
+    priced: bool = False
+    free_singles: int = 0
+    widest: int = 1
+    even: bool = False
+    pair_minimum: int = 0
+
+
+Terms = dict[str, Numbers]
+"""Each term, for every node."""
+
+
+class Prospect:
+    """What one shape means on every node.
+
+    Attributes:
+        shape: What pods ask for.
+        only_whole_cores: Wherever pods of the shape run they own whole cores alone.
+
+    """
+
+    def __init__(self, columns: Columns, wanted: Wanted) -> None:
+        """Note what the shape asks for; what it means is looked up layout by layout."""
+        self.shape, self._fits = wanted
+        self.only_whole_cores = all(
+            fit.bind_required and fit.bind is BindPolicy.FULL_PCPUS for fit in self._fits if fit
+        )
+        least = columns.least_in_cells(self.shape, only_whole_cores=self.only_whole_cores)
+        self._least = [(int(column), int(least[column])) for column in np.flatnonzero(least)]
+        self._by_layout: Numbers = np.zeros((len(_Terms._fields), 0), dtype=np.int64)
+
+    def terms(self, table: Table, layouts: Sequence[Layout]) -> Terms:
+        """Return what the shape means on each node of the table."""
+        known = self._by_layout.shape[1]
+        if known < len(layouts):
+            more = [self._mean(layout) for layout in layouts[known:]]
+            self._by_layout = np.hstack([self._by_layout, np.array(more, dtype=np.int64).T])
+        return dict(zip(_Terms._fields, self._by_layout[:, table.layouts], strict=True))
+
+    def keep_limits(self, table: Table, terms: Terms, found: Mask) -> None:
+        """Strike out nodes where the cells that a pod may use do not hold it."""
+        limits = terms["cell_limit"]
+        for limit in sorted(set(limits[found].tolist())):
+            if 0 < limit < table.cells.shape[2]:
+                asked = np.flatnonzero(found & (limits == limit))
+                found[asked] = self._fits_in(table, asked, limit)
+
+    def cells_beyond(self, table: Table, terms: Terms) -> Numbers:
+        """Return how many cells beyond the fewest a pod has to use, at least."""
+        beyond = terms["beyond_one"].copy()
+        asked = np.flatnonzero(beyond)
+        if asked.size:
+            beyond[asked[self._fits_in_one(table, asked)]] = 0
+        return beyond
+
+    def _fits_in(self, table: Table, nodes: Indices, limit: int) -> Mask:
+        """Return for which nodes so many of their NUMA nodes could hold a pod."""
+        if limit == 1:
+            return self._fits_in_one(table, nodes, real=True)
+        found: Mask = np.ones(len(nodes), dtype=np.bool_)
+        real = table.cells[int(CellColumn.REAL), nodes]
+        for column, least in self._least:
+            fullest = np.sort(real * table.cells[column, nodes], axis=1)[:, -limit:]
+            found &= fullest.sum(axis=1) >= least
+        return found
+
+    def _fits_in_one(self, table: Table, nodes: Indices, *, real: bool = False) -> Mask:
+        """Return for which nodes one cell alone, or one NUMA node, could hold a pod."""
+        each: Mask = table.cells[int(CellColumn.REAL), nodes] >= int(real)
+        for column, least in self._least:
+            each &= table.cells[column, nodes] >= least
+        found: Mask = np.logical_or.reduce(each, axis=1)
+        return found
+
+    def _mean(self, layout: Layout) -> _Terms:
+        """Return what the shape means on nodes of the layout."""
+        # A layout of an earlier batch may be of a kind that no node is of any more.
+        fit = self._fits[layout.kind] if layout.kind < len(self._fits) else None
+        if fit is None:
+            return _Terms()
+        threads = [facts.threads for facts in layout.classes]
+        best_effort = fit.alignment is AlignmentPolicy.BEST_EFFORT
+        spread = fit.bind is BindPolicy.SPREAD_BY_PCPUS
+        efficient = any(facts.efficient for facts in layout.classes)
+        return _Terms(
+            possible=True,
+            cell_limit=fit.cell_limit or 0,
+            beyond_one=max(0, 2 - fit.fewest_cells) if best_effort else 0,
+            spread=spread,
+            priced=not spread and (fit.bind_required or fit.bind_asked or not efficient),
+            free_singles=0 if fit.bind_required else fit.bind_remainder,
+            widest=max(threads, default=1),
+            even=len(set(threads)) < 2,
+            pair_minimum=self._pair_minimum(layout),
+        )
+
+    def _pair_minimum(self, layout: Layout) -> int:
+        gpus = self.shape.count_of(GPU)
+        if gpus < 2 or self.shape.shares:
+            return 0
+        best = (
+            best_permitted_minimum(bank.board, gpus, self.shape.scope_of(GPU))
+            for bank in layout.banks
+            if bank.type == GPU
+        )
+        return self.shape.best_pair_minimum - max((b for b in best if b is not None), default=0)
