@@ -6,20 +6,27 @@ from random import Random
 import numpy as np
 import pytest
 
+from greedy import roomy
 from greedy.small import Numa, gang, instance, machine, scanned, spec
 from mixed_worlds import mixed_instance
 from placer.greedy.columns import Columns, Numbers, Table
+from placer.greedy.cores import whole_cores_free
+from placer.greedy.devices import points_of
 from placer.greedy.fleet import Fleet
 from placer.greedy.gather import gather
 from placer.greedy.outlook import Outlook
 from placer.greedy.residual import Residual
 from placer.state.batch import build_problem
+from placer_models.goals import WHOLE_CORE_POINTS
 from placer_models.pod import Gang, PodSpec
 from placer_models.policy import AlignmentPolicy, BindPolicy, QosClass
 from worlds import tiny_instance
 
 WORLDS = 100
 """Of each kind; many thousands were drawn by hand."""
+
+ROOMY = 25
+"""Half full real machines; the same."""
 
 
 class Looked:
@@ -31,12 +38,13 @@ class Looked:
         self._columns = Columns.of(fleet.problem)
         self._largest: Numbers = self._table().numbers.max(axis=1, initial=0)
 
-    def outlook(self, shape: int, node: int) -> tuple[int, ...] | None:
-        """Return what a place on the node costs at least; None: there is none."""
+    def outlook(self, node: int, *shapes: int) -> tuple[int, ...] | None:
+        """Return what places on the node cost at least; None: there are none."""
         problem, table = self._fleet.problem, self._table().at(np.array([node]))
         layouts = {residual.layout.number: residual.layout for residual in self._residuals()}
         known = [layouts[number] for number in sorted(layouts)]
-        outlook = Outlook(self._columns, [(problem.shapes[shape], problem.fits[shape])])
+        wanted = [(problem.shapes[shape], problem.fits[shape]) for shape in shapes]
+        outlook = Outlook(self._columns, wanted)
         if not outlook.hosts(table, known)[0]:
             return None
         return tuple(outlook.costs(table, known, self._largest)[:, 0].tolist())
@@ -47,6 +55,12 @@ class Looked:
 
     def _table(self) -> Table:
         return Table.of(self._columns, [self._columns.row_of(left) for left in self._residuals()])
+
+
+def usable(fleet: Fleet, state: int) -> int:
+    """Return the points of tier ``usable`` of a node in the state."""
+    residual = fleet.residual(state)
+    return points_of(residual) + WHOLE_CORE_POINTS * whole_cores_free(residual)
 
 
 def while_pods_come(fleet: Fleet, rng: Random) -> Iterator[None]:
@@ -63,6 +77,35 @@ def while_pods_come(fleet: Fleet, rng: Random) -> Iterator[None]:
             fleet.undo(mark)
 
 
+@pytest.mark.parametrize("seed", range(ROOMY))
+def test_no_place_on_a_real_machine_costs_less(seed: int) -> None:
+    """
+    Neither for one pod nor, all told, for two that come to a node together.
+    """
+    fleet = Fleet(build_problem(roomy.instance(seed)))
+    looked = Looked(fleet)
+    shapes = range(len(fleet.problem.shapes))
+    rng = Random(seed)
+    for _ in while_pods_come(fleet, rng):
+        for node in range(len(fleet.problem.nodes)):
+            state = fleet.state(node)
+            for shape in shapes:
+                bid = fleet.bid(shape, state)
+                other = rng.choice(shapes)
+                next_bid = fleet.bid(other, bid.state) if bid else None
+                if bid is None:
+                    continue
+                alone = looked.outlook(node, shape)
+                assert alone is not None
+                assert alone <= (*bid.price, bid.spare)
+                if next_bid is not None:
+                    both = looked.outlook(node, shape, other)
+                    assert both is not None
+                    *priced, _ = map(sum, zip(bid.price, next_bid.price, strict=True))
+                    lost = usable(fleet, state) - usable(fleet, next_bid.state)
+                    assert both <= (*priced, lost, next_bid.spare)
+
+
 @pytest.mark.parametrize("seed", range(WORLDS))
 def test_no_place_costs_less(seed: int) -> None:
     """
@@ -75,7 +118,7 @@ def test_no_place_costs_less(seed: int) -> None:
             for shape in range(len(fleet.problem.shapes)):
                 for node in range(len(fleet.problem.nodes)):
                     bid = fleet.bid(shape, fleet.state(node))
-                    least = looked.outlook(shape, node)
+                    least = looked.outlook(node, shape)
                     if bid is not None:
                         assert least is not None
                         assert least <= (*bid.price, bid.spare)
