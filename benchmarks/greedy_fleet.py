@@ -20,6 +20,7 @@ from time import thread_time
 
 from placer.greedy.chooser import choose
 from placer.greedy.fleet import Fleet
+from placer.greedy.gather import gather
 from placer.greedy.place import place_greedily
 from placer.state.batch import build_problem
 from placer_models.cluster import Instance, Node
@@ -184,6 +185,35 @@ def report(title: str, nodes: tuple[Node, ...], warm_up: int) -> None:
     print(f"  plain scan / greedy path, means over later pods: {mean(scan) / mean(warm):.0f}")
 
 
+class Unpromising(Fleet):
+    """Nodes that promise nothing, so that each has to be looked into."""
+
+    def promises(self, _: Sequence[int]) -> tuple[list[int], list[tuple[int, ...]]]:
+        return [], []
+
+
+def report_gathering(nodes: tuple[Node, ...]) -> None:
+    """Gather gangs of 4 on one node each; the baseline is to look into every node."""
+    rng = Random(SEED)
+    before = drawn(rng, WARM_UP_PODS_PER_NODE * len(nodes), SPECS, "before")
+    gangs = [gang(f"gang-{i}", kind, 4, 4, GatherLevel.NODE) for i, kind in enumerate(SPECS)]
+    problem = build_problem(Instance(nodes, (*before, *gangs)))
+    times: list[list[float]] = []
+    answers = []
+    for fleet in (Fleet(problem), Unpromising(problem)):
+        scatter(Random(SEED), problem, fleet, range(len(before)))
+        times.append([])
+        for task in problem.gangs[len(before) :]:
+            start = thread_time()
+            answers.append(gather(fleet, task.pods, task.minimum))
+            times[-1].append(1_000 * (thread_time() - start))
+    assert answers[: len(gangs)] == answers[len(gangs) :]
+    print("gangs of 4 that gather on one node of the busy fleet, each alone")
+    show("greedy path", times[0])
+    show("looking into every node", times[1])
+    print(f"  looking into every node / greedy path, means: {mean(times[1]) / mean(times[0]):.0f}")
+
+
 def report_batch(nodes: tuple[Node, ...]) -> None:
     rng = Random(SEED)
     gangs = [
@@ -219,6 +249,7 @@ def main() -> None:
     nodes = tuple(Node(f"node-{i:05}", machines[i % len(machines)]) for i in range(count))
     report("empty fleet", nodes, 0)
     report("busy fleet", nodes, WARM_UP_PODS_PER_NODE * count)
+    report_gathering(nodes)
     report_batch(nodes)
 
 
