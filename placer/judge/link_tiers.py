@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterator
 from functools import cache
 
-from placer.judge.scene import Scene, Site, Tenant
+from placer.judge.scene import Scene, Selector, Site, Tenant
 from placer_models.device import GPU
 from placer_models.links import (
     best_pair_sum,
@@ -20,15 +20,10 @@ def pod_minimum_shortfall(scene: Scene) -> int:
     """Return tier 4a: slowest pairs against the best of any node open to the pod, empty."""
 
     @cache
-    def best(size: int, selector: tuple[tuple[str, str], ...], scope: DeviceScope) -> int:
-        labels = set(selector)
-        boards = {}
-        for site in scene.standing.sites.values():
-            # Nodes share their inside: most are known after a look at a few.
-            known = id(site.inside) in boards
-            if not known and not site.node.cordoned and labels <= set(site.node.labels):
-                boards[id(site.inside)] = site.inside.gpus
-        minima = (best_permitted_minimum(board, size, scope) for board in boards.values())
+    def best(size: int, selector: Selector, scope: DeviceScope) -> int:
+        minima = (
+            best_permitted_minimum(board, size, scope) for board in scene.standing.boards(selector)
+        )
         return max((value for value in minima if value is not None), default=0)
 
     short = 0

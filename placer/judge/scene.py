@@ -20,11 +20,14 @@ Key = tuple[str, str]
 Cell = int | None
 """The id of a NUMA node; None is the cell of the CPUs that belong to none."""
 
+Selector = tuple[tuple[str, str], ...]
+"""Labels that a node must have."""
+
 Runners = tuple[RunningPod, ...]
 """What runs on a node."""
 
 MOST_INSIDES = 1_000
-"""Kinds of empty nodes that are kept at a time."""
+"""Kinds of empty nodes that are kept at a time, and selectors of labels."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +122,25 @@ class Standing:
         """Begin with the sites of nodes."""
         self.sites: dict[str, Site] = {site.node.name: site for site in sites}
         self._totals: dict[Callable[[Site], int], int] = {}
+        self._boards: dict[Selector, tuple[Board, ...]] = {}
+
+    def boards(self, selector: Selector) -> tuple[Board, ...]:
+        """Return the different GPU boards of nodes that are open to pods that select so.
+
+        Those of the nodes when nothing runs there.
+        """
+        if selector not in self._boards:
+            if len(self._boards) >= MOST_INSIDES:
+                self._boards.clear()
+            wanted = set(selector)
+            found: dict[int, Board] = {}
+            for site in self.sites.values():
+                # Nodes share their inside: most are known after a look at a few.
+                known = id(site.inside) in found
+                if not known and not site.node.cordoned and wanted <= set(site.node.labels):
+                    found[id(site.inside)] = site.inside.gpus
+            self._boards[selector] = tuple(found.values())
+        return self._boards[selector]
 
     def total(self, worth: Callable[[Site], int]) -> int:
         """Return what all nodes are worth together; worked out once."""
@@ -127,7 +149,7 @@ class Standing:
         return self._totals[worth]
 
     def with_sites(self, others: Iterable[Site]) -> "Standing":
-        """Return the same with other sites of some of the nodes."""
+        """Return the same nodes with other pods on some of them."""
         new = {site.node.name: site for site in others}
         if not new:
             return self
@@ -137,6 +159,7 @@ class Standing:
             worth: total + sum(worth(new[name]) - worth(self.sites[name]) for name in new)
             for worth, total in self._totals.items()
         }
+        found._boards = self._boards
         return found
 
 

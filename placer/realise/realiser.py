@@ -208,17 +208,23 @@ def _cpus(
     owned: list[list[int]] = [[] for _ in pods]
     fits = [problem.fit(one.index, one.choice.node) for one in pods]
     spread = [fit is not None and fit.bind is BindPolicy.SPREAD_BY_PCPUS for fit in fits]
-    classes = core_classes(node, account, state.cells, problem.asked, problem.telling)
     shapes = [(problem.shape_of(one.index), one.choice) for one in pods]
+    classes = (
+        core_classes(node, account, state.cells, problem.asked, problem.telling)
+        if any(shape.owned_cpus for shape, _ in shapes)
+        else ()
+    )
     keeps = keeping(state, shapes) if problem.telling is Telling.PAIRS else [None] * len(pods)
     kept = frozenset[int]().union(*(one.kept_cpus for one in pods))
     for position, (found, all_cores) in enumerate(classes):
-        cores = _without(all_cores, kept) if kept else all_cores
         takers = [
             i
             for i, one in enumerate(pods)
             if one.home is None and any(_amounts(one.choice, position))
         ]
+        if not takers:
+            continue
+        cores = _without(all_cores, kept) if kept else all_cores
         wants = [Want(pods[i].choice.cores[position], spread[i]) for i in takers]
         minding = [keeps[i] for i in takers]
         if found.paired and any(minding):

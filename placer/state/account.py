@@ -3,6 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Collection, Hashable, Iterable, Mapping
 from dataclasses import dataclass
+from math import gcd
 
 from placer.state.apart import Held, cores_held, numa_nodes_held
 from placer.state.burst import bursts_of
@@ -40,6 +41,7 @@ class Account:
             milli, and CPUs that they need in the shared pool there.
         beside: Running pods that own CPUs and have labels or affinities of their own, by name.
         affine: Some pod that runs here asks for others, or for none of them.
+        memory_unit: The largest number that divides what is left on each NUMA node.
 
     """
 
@@ -63,6 +65,7 @@ class Account:
     bursts: tuple[tuple[frozenset[int], int, int], ...]
     beside: tuple[RunningPod, ...]
     affine: bool
+    memory_unit: int
 
 
 def account_of(node: Node, running: Iterable[RunningPod]) -> Account:
@@ -109,6 +112,7 @@ def account_of(node: Node, running: Iterable[RunningPod]) -> Account:
         bursts=bursts_of(node, pods),
         beside=owners_beside(pods),
         affine=any(pod.pod.spec.affinity for pod in pods),
+        memory_unit=gcd(*memory.values()),
     )
 
 

@@ -309,7 +309,7 @@ def _memory_unit(
         homes: Of running pods that may move.
 
     """
-    amounts = [left.memory_bytes, *(spec.requests.memory_bytes for spec in specs)]
+    amounts = [left.memory_unit, *(spec.requests.memory_bytes for spec in specs)]
     amounts += [c.requests.memory_bytes for spec in by_parts for c in spec.containers]
     amounts += [amount for home in homes for _, amount in home.memory_bytes]
     return gcd(*amounts) or 1

@@ -12,7 +12,7 @@ class Sums:
     """What follows from the accounts of some nodes, whichever node has which.
 
     Attributes:
-        memory_bytes: The largest number that divides what is left of every NUMA node.
+        memory_unit: The largest number that divides what is left on every NUMA node.
         extended: Extended resource -> the largest number that divides what is left of it
             on every node, and the most that is left on any.
         bursts: Pods under ConstrainedBurst run there.
@@ -20,7 +20,7 @@ class Sums:
 
     """
 
-    memory_bytes: int
+    memory_unit: int
     extended: Mapping[str, tuple[int, int]]
     bursts: bool
     affine: bool
@@ -42,7 +42,7 @@ def sums_of(accounts: Sequence[Account]) -> Sums:
     names = {name for account in accounts for name in account.extended}
     held = {name: [account.extended.get(name, 0) for account in accounts] for name in names}
     return Sums(
-        gcd(*[amount for account in accounts for amount in account.memory_bytes.values()]),
+        gcd(*[account.memory_unit for account in accounts]),
         {name: (gcd(*amounts), max(amounts)) for name, amounts in held.items()},
         any(account.bursts for account in accounts),
         any(account.affine for account in accounts),
@@ -54,7 +54,7 @@ def joined(parts: Iterable[Sums]) -> Sums:
     known = tuple(parts)
     names = {name for part in known for name in part.extended}
     return Sums(
-        gcd(*(part.memory_bytes for part in known)),
+        gcd(*(part.memory_unit for part in known)),
         {
             name: (
                 gcd(*(part.unit_of(name) for part in known)),
