@@ -134,13 +134,9 @@ Move = tuple[PodPlacement, PodPlacement]
 
 
 def movers(instance: Instance, placement: Placement) -> tuple[Move, ...]:
-    """Return every move of an answer: the running pods that it places, in their order."""
-    place_of = {place.key: place for place in placement.pods}
-    return tuple(
-        (running.placement, place_of[running.pod.key])
-        for running in instance.running
-        if running.pod.key in place_of
-    )
+    """Return every move of an answer: the running pods that it places, in its order."""
+    home_of = {running.pod.key: running.placement for running in instance.running}
+    return tuple((home_of[place.key], place) for place in placement.pods if place.key in home_of)
 
 
 def without_stayers(instance: Instance, placement: Placement) -> Placement:

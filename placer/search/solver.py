@@ -1,6 +1,7 @@
 """From an instance to its answer."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from placer.greedy.place import place_greedily
 from placer.judge.breaches import laid_out
@@ -13,6 +14,7 @@ from placer.search.nearest import with_nearer_devices
 from placer.search.options import Engine, SolveOptions
 from placer.search.reasons import why_unplaced
 from placer.search.tiers import Progress, silent
+from placer.search.turns import in_turn
 from placer.state.account import Account
 from placer.state.batch import build_problem
 from placer_models.cluster import Instance
@@ -83,7 +85,10 @@ def solve(
     if options.engine is not Engine.GREEDY:
         search.run(whole=options.engine is Engine.EXACT)
     best = with_nearer_devices(asked, ground, problem, search.best)
-    return _answer(asked, before, problem, best, search.bounds, budget)
+    answer = _answer(asked, before, problem, best, search.bounds, budget)
+    if isinstance(answer, Placed | PartlyPlaced) and asked.homes:
+        return replace(answer, placement=in_turn(instance, answer.placement))
+    return answer
 
 
 def _answer(

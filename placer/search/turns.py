@@ -1,0 +1,60 @@
+"""In what order running pods move, so that each finds its place free."""
+
+from collections import deque
+from collections.abc import Iterable
+from dataclasses import replace
+
+from placer.judge.breaches import breaches
+from placer.realise.pools import with_pools
+from placer_models.cluster import Instance, Node, RunningPod
+from placer_models.moves import movers
+from placer_models.placement import Placement, PodPlacement
+from placer_models.pod import Gang
+
+MET_LATER = frozenset({"affinity"})
+"""Rules that whoever comes later may help to keep."""
+
+
+def in_turn(instance: Instance, placement: Placement) -> Placement:
+    """Return the placement with the pods that move last, in such an order.
+
+    A pod leaves its place before it takes the new one. Pods that wait for each other's places,
+    in a circle, are the last of all.
+    """
+    waiting = {to.key: (home, to) for home, to in movers(instance, placement)}
+    if len(waiting) < 2:
+        return placement
+    nodes = {node.name: node for node in instance.nodes}
+    there: dict[str, dict[tuple[str, str], RunningPod]] = {name: {} for name in nodes}
+    for running in instance.running:
+        if running.placement.node in nodes:
+            there[running.placement.node][running.pod.key] = running
+    moving = {*waiting}
+    order: list[PodPlacement] = []
+    next_to_try = deque(waiting)
+    while next_to_try:
+        key = next_to_try.popleft()
+        if key not in waiting:
+            continue
+        home, to = waiting[key]
+        running = there[home.node][key]
+        others = [other for other in there[to.node].values() if other is not running]
+        if _is_free(nodes[to.node], others, running, to):
+            del waiting[key], there[home.node][key]
+            there[to.node][key] = replace(running, placement=to)
+            order.append(to)
+            next_to_try += [other for other, (_, at) in waiting.items() if at.node == home.node]
+    stuck = [to for _, to in waiting.values()]
+    rest = [place for place in placement.pods if place.key not in moving]
+    return Placement((*rest, *order, *stuck))
+
+
+def _is_free(
+    node: Node, others: Iterable[RunningPod], running: RunningPod, to: PodPlacement
+) -> bool:
+    """Return whether the pod could come there now."""
+    pod = running.pod
+    alone = Gang(pod.name, pod.namespace, (pod,), 1, lone=True)
+    now = Instance((node,), (alone,), running=tuple(others))
+    found = breaches(now, with_pools(now, Placement((replace(to, gang=None),))))
+    return all(breach.rule in MET_LATER for breach in found)
