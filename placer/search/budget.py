@@ -1,6 +1,7 @@
 """One deadline for a whole solve, dealt out to its parts."""
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from placer.search.options import SolveOptions
@@ -70,6 +71,12 @@ class Budget:
     def past_deadline(self) -> bool:
         """Whether the caller's time is over; never so under a work limit."""
         return self.options.work_limit is None and self.elapsed_s > self.options.time_limit_s
+
+    def half(self) -> Callable[[], bool]:
+        """Return whether half of what is left now will be gone; asked later."""
+        end = self.elapsed_s + self.left / 2
+        timed = self.options.work_limit is None
+        return lambda: self.over or (timed and self.elapsed_s > end)
 
     def first_tier_slice(self) -> float:
         """Return what one sub-tier of tier 1 may spend."""

@@ -60,7 +60,8 @@ def solve(
     # Greedy looks at cores one by one where the model's counts would not tell it enough.
     several = problem.telling is Telling.PAIRS
     each_core = build_problem(instance, accounts, each_core=True, kept=kept) if several else problem
-    choices = place_greedily(each_core, deadline=lambda: budget.over, fleets=ground.memory.fleets)
+    # To realise and judge what is placed takes about as long as to place it.
+    choices = place_greedily(each_core, deadline=budget.half(), fleets=ground.memory.fleets)
     placed_s = budget.elapsed_s
     best = realised(instance, ground, each_core, choices)
     # The search ends with what has just been done once: realising, judging, and reasons.
