@@ -13,6 +13,7 @@ from placer_models.cpuset import CpuSet
 from placer_models.device import GPU, Device
 from placer_models.device_share import DeviceShare, room, taken
 from placer_models.mig import MEDIA, covered, gpu_of, is_instance
+from placer_models.pod import PodSpec
 from placer_models.policy import QosClass
 
 
@@ -40,7 +41,8 @@ class Account:
         bursts: Of the pods under ConstrainedBurst: their NUMA nodes, CPU request in
             milli, and CPUs that they need in the shared pool there.
         beside: Running pods that own CPUs and have labels or affinities of their own, by name.
-        affine: Some pod that runs here asks for others, or for none of them.
+        sides: Spec and namespace of the pods that run here: all that affinity looks at.
+        affine: Those of them that ask for others, or for none of them.
         memory_unit: The largest number that divides what is left on each NUMA node.
 
     """
@@ -64,7 +66,8 @@ class Account:
     held_functions: frozenset[tuple[str, int, int]]
     bursts: tuple[tuple[frozenset[int], int, int], ...]
     beside: tuple[RunningPod, ...]
-    affine: bool
+    sides: frozenset[tuple[PodSpec, str]]
+    affine: frozenset[tuple[PodSpec, str]]
     memory_unit: int
 
 
@@ -111,7 +114,10 @@ def account_of(node: Node, running: Iterable[RunningPod]) -> Account:
         ),
         bursts=bursts_of(node, pods),
         beside=owners_beside(pods),
-        affine=any(pod.pod.spec.affinity for pod in pods),
+        sides=frozenset((pod.pod.spec, pod.pod.namespace) for pod in pods),
+        affine=frozenset(
+            (pod.pod.spec, pod.pod.namespace) for pod in pods if pod.pod.spec.affinity
+        ),
         memory_unit=gcd(*memory.values()),
     )
 

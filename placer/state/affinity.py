@@ -1,8 +1,8 @@
 """Affinity between pods as a Problem has it: shapes, and nodes where running pods decide."""
 
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
+from placer.state.account import Account
 from placer_models.affinity import AffinityTerm
 from placer_models.cluster import Instance
 from placer_models.pod import Gang, PodSpec, pods_of
@@ -25,40 +25,40 @@ def asks_for_others(gangs: tuple[Gang, ...]) -> bool:
     return any(spec.affinity for spec in specs)
 
 
-def affinities_of(instance: Instance, sides: Sequence[Side]) -> Affinities:
-    """Return what the shapes ask of others; a side for each shape."""
-    tasks = _affinity_tasks(instance, sides)
-    return Affinities(tasks, _barred_nodes(instance, sides, tasks))
-
-
-def _affinity_tasks(instance: Instance, sides: Sequence[Side]) -> tuple[AffinityTask, ...]:
-    """Return what each shape asks of others.
+def affinities_of(accounts: Sequence[Account], sides: Sequence[Side]) -> Affinities:
+    """Return what the shapes ask of others; a side for each shape.
 
     Args:
-        instance: Its running pods say where a term is met, or broken, already.
+        accounts: Who runs on each node: there a term may be met, or broken, already.
         sides: What affinity looks at, one a shape.
 
     """
-    running = _running_sides(instance)
+    tasks = _affinity_tasks(accounts, sides)
+    return Affinities(tasks, _barred_nodes(accounts, sides, tasks))
+
+
+def _affinity_tasks(accounts: Sequence[Account], sides: Sequence[Side]) -> tuple[AffinityTask, ...]:
+    """Return what each shape asks of others."""
+    asked = [
+        (shape, namespace, term)
+        for shape, (spec, namespace) in enumerate(sides)
+        for term in spec.affinity
+        if not term.inside
+    ]
+    running = frozenset[Side]().union(*(account.sides for account in accounts if asked))
     tasks = []
-    for shape, (spec, namespace) in enumerate(sides):
-        for term in spec.affinity:
-            if term.inside:
-                continue
-            here = frozenset(
-                node
-                for node, tenants in running.items()
-                if any(_means(namespace, term, other) for other in tenants)
-            )
-            matches = frozenset(
-                i for i, other in enumerate(sides) if _means(namespace, term, other)
-            )
-            tasks.append(AffinityTask(shape, matches, term.apart, term.required, here))
+    for shape, namespace, term in asked:
+        meant = {other for other in running if _means(namespace, term, other)}
+        here = frozenset(
+            node for node, account in enumerate(accounts) if not meant.isdisjoint(account.sides)
+        )
+        matches = frozenset(i for i, other in enumerate(sides) if _means(namespace, term, other))
+        tasks.append(AffinityTask(shape, matches, term.apart, term.required, here))
     return tuple(tasks)
 
 
 def _barred_nodes(
-    instance: Instance, sides: Sequence[Side], tasks: Sequence[AffinityTask]
+    accounts: Sequence[Account], sides: Sequence[Side], tasks: Sequence[AffinityTask]
 ) -> tuple[frozenset[int], ...]:
     """Return for each shape the nodes that running pods keep it off.
 
@@ -68,14 +68,24 @@ def _barred_nodes(
     for task in tasks:
         if task.apart and task.required:
             barred[task.shape] |= task.here
-    for node, tenants in _running_sides(instance).items():
-        for spec, namespace in tenants:
-            for term in spec.affinity:
-                if term.apart and term.required and not term.inside:
-                    for shape, other in enumerate(sides):
-                        if _means(namespace, term, other):
-                            barred[shape].add(node)
+    barred_by: dict[Side, tuple[int, ...]] = {}
+    for node, account in enumerate(accounts):
+        for side in account.affine:
+            if side not in barred_by:
+                barred_by[side] = tuple(_shapes_barred_by(side, sides))
+            for shape in barred_by[side]:
+                barred[shape].add(node)
     return tuple(map(frozenset, barred))
+
+
+def _shapes_barred_by(running: Side, sides: Sequence[Side]) -> Iterator[int]:
+    """Yield the shapes that a running pod keeps off its node; some of them twice."""
+    spec, namespace = running
+    for term in spec.affinity:
+        if term.apart and term.required and not term.inside:
+            for shape, other in enumerate(sides):
+                if _means(namespace, term, other):
+                    yield shape
 
 
 def lonely_terms(spec: PodSpec) -> Iterator[AffinityTerm]:
@@ -84,14 +94,6 @@ def lonely_terms(spec: PodSpec) -> Iterator[AffinityTerm]:
         itself = term.means(spec.labels, owns_cpus=spec.qos.owns_cpus)
         if term.required and not term.apart and itself:
             yield term
-
-
-def _running_sides(instance: Instance) -> dict[int, set[Side]]:
-    index = {node.name: i for i, node in enumerate(instance.nodes)}
-    found: defaultdict[int, set[Side]] = defaultdict(set)
-    for runner in instance.running:
-        found[index[runner.placement.node]].add((runner.pod.spec, runner.pod.namespace))
-    return found
 
 
 def _means(namespace: str, term: AffinityTerm, other: Side) -> bool:

@@ -11,7 +11,7 @@ from placer.state.account import Account, account_of, alike_when_idle
 from placer.state.affinity import affinities_of, asks_for_others
 from placer.state.apart import telling_of
 from placer.state.applied import share_needs
-from placer.state.beside import has_inside, sides_of, with_sides
+from placer.state.beside import ask_inside, sides_of, with_sides
 from placer.state.container_fits import by_container, containers_fit
 from placer.state.extended import Units, extended_units, in_units
 from placer.state.fits import best_pair_minimum_of, fit_of
@@ -115,7 +115,7 @@ def build_problem(
     telling = telling_of(shapes, pods)
     if each_core and telling is Telling.PAIRS:
         telling = Telling.EACH
-    met = sides_of(accounts, sides) if beside and has_inside(instance) else None
+    met = sides_of(accounts, sides) if left.inside or ask_inside(specs) else None
     if met is not None:
         shapes = tuple(map(_with_beside, shapes, met.of_shapes))
         telling = Telling.WHO if met.on_cores else telling
@@ -138,7 +138,7 @@ def build_problem(
         pods=pods,
         gangs=_gangs(instance, priorities, levels),
         domains=tuple(domains_of(instance, level) for level in levels),
-        affinity=affinities_of(instance, sides) if beside else NO_AFFINITIES,
+        affinity=affinities_of(accounts, sides) if beside else NO_AFFINITIES,
         fits=tuple(
             kept.once(
                 (_fits, ask.spec, ask.levels, unit, sizes),

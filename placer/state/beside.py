@@ -8,9 +8,9 @@ from placer.state.account import Account
 from placer.state.core_classes import core_classes
 from placer.state.owners import known_cpus, owners_of_cores
 from placer_models.affinity import AffinityLevel, AffinityTerm
-from placer_models.cluster import Instance, Node, RunningPod
+from placer_models.cluster import Node, RunningPod
 from placer_models.goals import Tier
-from placer_models.pod import PodSpec, pods_of
+from placer_models.pod import PodSpec
 from placer_models.problem import NodeState
 from placer_models.tasks import Beside, BesideTerm
 from placer_models.telling import Telling
@@ -56,11 +56,9 @@ class Sides:
         return any(AffinityLevel.CORE in beside.levels for beside in self.of_shapes if beside)
 
 
-def has_inside(instance: Instance) -> bool:
-    """Return whether any pod, waiting or running, asks for others inside a node."""
-    specs = {id(pod.spec): pod.spec for pod in pods_of(instance.gangs)}
-    specs |= {id(runner.pod.spec): runner.pod.spec for runner in instance.running}
-    return any(term.inside for spec in specs.values() for term in spec.affinity)
+def ask_inside(specs: Iterable[PodSpec]) -> bool:
+    """Return whether any pod asks for others inside a node."""
+    return any(term.inside for spec in specs for term in spec.affinity)
 
 
 def sides_of(accounts: Iterable[Account], asking: Sequence[tuple[PodSpec, str]]) -> Sides:

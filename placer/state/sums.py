@@ -17,6 +17,7 @@ class Sums:
             on every node, and the most that is left on any.
         bursts: Pods under ConstrainedBurst run there.
         affine: Pods run there that ask for others.
+        inside: Pods run there that ask for others inside a node.
 
     """
 
@@ -24,6 +25,7 @@ class Sums:
     extended: Mapping[str, tuple[int, int]]
     bursts: bool
     affine: bool
+    inside: bool
 
     def unit_of(self, name: str) -> int:
         """Return what divides all that is left of an extended resource; 0: nothing is."""
@@ -46,6 +48,7 @@ def sums_of(accounts: Sequence[Account]) -> Sums:
         {name: (gcd(*amounts), max(amounts)) for name, amounts in held.items()},
         any(account.bursts for account in accounts),
         any(account.affine for account in accounts),
+        any(t.inside for account in accounts for spec, _ in account.affine for t in spec.affinity),
     )
 
 
@@ -64,4 +67,5 @@ def joined(parts: Iterable[Sums]) -> Sums:
         },
         any(part.bursts for part in known),
         any(part.affine for part in known),
+        any(part.inside for part in known),
     )
