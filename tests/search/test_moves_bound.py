@@ -12,16 +12,17 @@ from judge.hand import node, pod, put, world
 from mixed_worlds import mixed
 from moving_worlds import moving_instance
 from placer.judge.breaches import breaches, laid_out
+from placer.search import joint
 from placer.search.bound import bound_first_tiers, bounded_tiers
 from placer.search.budget import Budget
 from placer.search.exact import limits_of
-from placer.search.options import SolveOptions
+from placer.search.options import Engine, SolveOptions
 from placer.search.outline import outline
 from placer.search.solver import solve
 from placer.state.batch import build_problem
 from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.goals import MOVES, OPENED
-from placer_models.placement import PartlyPlaced, Placed, Placement
+from placer_models.placement import GaveUp, Infeasible, PartlyPlaced, Placed, Placement
 from placer_models.pod import Pod
 
 
@@ -205,3 +206,62 @@ def test_a_budget_that_is_spent_is_proven_to_be() -> None:
 
     assert isinstance(answer, PartlyPlaced)
     assert [(t.value, t.bound) for t in answer.tiers[:2]] == [(4, 4), (2, 2)]
+
+
+def scattered_row(seed: int) -> Instance:
+    """Draw three to six nodes with pods of a core on some of them, some with a GPU or memory."""
+    rng = Random(f"row-{seed}")
+    nodes, runners = [], []
+    for i in range(rng.randint(3, 6)):
+        nodes.append(replace(node(f"n{i}"), offered=rng.random() < 0.15))
+        cores = rng.sample([0, 2, 4, 6], 4)
+        gpus = rng.sample(range(4), 4)
+        for core in cores[: rng.choice((0, 1, 1, 1, 2, 2))]:
+            gpu, memory = rng.choice((0, 0, 1)), rng.choice((0, 0, 1))
+            place = put(
+                f"r{i}-{core}",
+                f"{core}-{core + 1}",
+                on=f"n{i}",
+                gpus=[gpus.pop()] * gpu,
+                memory={core // 4: 1} if memory else None,
+            )
+            asked = pod(place.name, 2, gpus=gpu, memory=memory)
+            runners.append(RunningPod(asked, place, movable=rng.random() < 0.9))
+    waiting = [
+        pod(f"w{i}", rng.choice((4, 6, 8, 9)), gpus=rng.choice((0, 0, 2, 4)))
+        for i in range(rng.randint(1, 3))
+    ]
+    instance = world(*waiting, nodes=nodes)
+    return replace(instance, running=tuple(runners), move_budget=rng.randint(1, 4))
+
+
+@pytest.mark.parametrize("number", [5, pytest.param(100, marks=pytest.mark.slow)])
+def test_what_parts_claim_is_what_one_model_finds(
+    number: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """
+    What is placed, new nodes, and moves, on rows of nodes that brute force cannot do: no bound
+    is beaten, and most of the best are found and proven.
+    """
+    proven = 0
+    for seed in range(number):
+        instance = scattered_row(seed)
+        best = solve(instance, SolveOptions(engine=Engine.EXACT, workers=1, seed=1))
+        with monkeypatch.context() as large:
+            for limit in ("FEW_SEATS", "MOST_LINKED_SEATS", "MOST_SEATS"):
+                large.setattr(joint, limit, 0)
+            found = solve(instance, SolveOptions(workers=1, seed=1, work_limit=20))
+
+        if isinstance(best, Infeasible):
+            assert isinstance(found, Infeasible | GaveUp)
+            continue
+        assert isinstance(best, Placed | PartlyPlaced)
+        assert isinstance(found, Placed | PartlyPlaced)
+        assert breaches(instance, found.placement) == ()
+        for claimed, value in zip(found.tiers, best.tiers, strict=True):
+            assert claimed.bound is None or not claimed.tier.better(value.value, claimed.bound)
+            if claimed.value != value.value:
+                assert claimed.tier.better(value.value, claimed.value)
+                break
+            proven += claimed.tier == MOVES and claimed.proven
+    assert proven > number / 2
