@@ -18,6 +18,9 @@ from placer_models.problem import Choice, Choices, Fit, NodeState, Problem, Shap
 Fits = tuple[Fit | None, ...]
 """What a shape means on each kind of node."""
 
+MOST_RANKINGS = 64
+"""Rankings that are kept at a time: each has a column of numbers for every node."""
+
 _NOTHING: frozenset[int] = frozenset()
 
 
@@ -100,8 +103,10 @@ class Fleet:
         return self.number(residual_of(node, self._layouts.of(node)))
 
     def _most(self) -> Numbers:
-        """Return the most that any node has, column by column."""
-        most: Numbers = self._table.numbers.max(axis=1, initial=0)
+        """Return the most of what is spare that any node has; 0 in all other columns."""
+        most: Numbers = np.zeros(self._columns.count, dtype=np.int64)
+        spare = self._columns.spare
+        most[spare] = self._table.numbers[spare].max(axis=1, initial=0)
         return most
 
     @property
@@ -264,7 +269,7 @@ class Fleet:
         left = self.leaves(shape, state, offer.inside)
         return Bid(offer.price, self.spare(left), offer.inside, left)
 
-    def _outlook(self, shapes: Iterable[int]) -> Outlook:
+    def _outlook(self, shapes: Sequence[int]) -> Outlook:
         key = tuple(sorted(self._slot_of[shape] for shape in shapes))
         if key not in self._outlooks:
             wanted = {self._slot_of[shape]: shape for shape in shapes}
@@ -279,13 +284,16 @@ class Fleet:
 
     def _ranking(self, shape: int) -> Ranking:
         key = (self._slot_of[shape], self._begun(shape))
-        ranking = self._rankings.get(key)
+        ranking = self._rankings.pop(key, None)
         if ranking is None:
-            ranking = self._rankings[key] = Ranking(len(self._states))
+            if len(self._rankings) >= MOST_RANKINGS:
+                del self._rankings[next(iter(self._rankings))]  # Least recently used.
+            ranking = Ranking(len(self._states))
             self._promise(shape, ranking, np.arange(len(self._states)), self._table)
         elif changed := sorted(set(self._changed[ranking.seen :])):
             nodes = np.array(changed, dtype=np.intp)
             self._promise(shape, ranking, nodes, self._table.at(nodes))
+        self._rankings[key] = ranking
         ranking.seen = len(self._changed)
         return ranking
 

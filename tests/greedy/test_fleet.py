@@ -2,14 +2,18 @@
 
 from random import Random
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from greedy.small import Numa, gang, instance, machine, scanned, spec
+from placer.greedy import fleet as fleets
 from placer.greedy.fleet import Fleet
+from placer.greedy.ranking import Ranking
 from placer.state.batch import build_problem
 from placer_models.cluster import Instance
 from placer_models.policy import AlignmentPolicy, BindPolicy, QosClass
+from placer_models.problem import Choice
 
 HALF = Numa(cores=(2, 2), memory_bytes=8, gpus=1)
 SMALL = machine(HALF, HALF)
@@ -81,6 +85,39 @@ def test_undo_is_exact(rng: Random) -> None:
         if choice is not None:
             fleet.take(pod, choice)
     assert fleet.choices == placed
+
+
+def test_few_rankings_are_kept_and_nothing_found_depends_on_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """
+    Two shapes in turn, with room for one ranking: each pod needs a new one, and finds what
+    it would find with room for both.
+    """
+    problem = build_problem(instance([SMALL] * 3, *(gang(f"g{i}", KINDS[i % 2]) for i in range(6))))
+    made: list[Ranking] = []
+
+    def counted(nodes: int) -> Ranking:
+        made.append(Ranking(nodes))
+        return made[-1]
+
+    monkeypatch.setattr(fleets, "Ranking", counted)
+
+    def found(most: int) -> list[Choice]:
+        monkeypatch.setattr(fleets, "MOST_RANKINGS", most)
+        made.clear()
+        fleet = Fleet(problem)
+        for pod in range(len(problem.pods)):
+            choice = fleet.find(pod)
+            assert choice is not None
+            fleet.take(pod, choice)
+        return list(fleet.choices.values())
+
+    enough = found(2)
+    assert len(made) == 2
+
+    assert found(1) == enough
+    assert len(made) == len(problem.pods)
 
 
 def test_nodes_that_are_alike_share_a_state() -> None:
