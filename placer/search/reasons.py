@@ -6,14 +6,13 @@ this answer leave none (outvoted)? Otherwise its gang, its group or the time is 
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from functools import cache
+from collections.abc import Callable, Hashable, Iterable, Sequence
 
 from placer.search.apart import EXCLUSIVE, apart_cpus, too_few_beside
 from placer.search.burst import burst_blocker
 from placer.search.devices import device_blocker
 from placer.search.strangers import KnownNames
-from placer.state.account import Account, account_of
+from placer.state.account import Account, account_of, alike_when_idle
 from placer.state.binding import Unbindable, binding_of, has_cores_for
 from placer.state.container_fits import by_container, scopes_conflict
 from placer.state.fits import admits
@@ -59,8 +58,17 @@ def why_unplaced(
         return ()
     after = _after(instance, placement)
     # Counted as far as they are looked at: the first node with room ends a question.
+    idle: dict[Hashable, Account] = {}
+
+    def empty(index: int) -> Account:
+        node = instance.nodes[index]
+        alike = alike_when_idle(node)
+        if alike not in idle:
+            idle[alike] = account_of(node, ())
+        return idle[alike]
+
     states: _States = (
-        cache(lambda index: account_of(instance.nodes[index], ())),
+        empty,
         before.__getitem__,
         lambda index: after.get(index, before[index]),
     )
@@ -96,13 +104,14 @@ def why_unplaced(
 
 
 class _Ask:
-    """What pods of one spec ask for, worked out once."""
+    """What pods of one spec ask for, and what keeps them off kinds of nodes, worked out once."""
 
     def __init__(self, spec: PodSpec, shape: int, levels: tuple[str, ...]) -> None:
         self.spec = spec
         self.shape = shape
         self.levels = levels
         self.requests = spec.requests
+        self.of_kinds: dict[int, Blocker | None] = {}
 
 
 def _after(instance: Instance, placement: Placement) -> dict[int, Account]:
@@ -177,8 +186,12 @@ def _verdict(
         for index, node in enumerate(instance.nodes):
             if stop():
                 return "time: it ran out before the reason was looked into"
-            fits = problem.fits[ask.shape][problem.nodes[index].kind] is not None
-            blocker = _blocker(node, ask, account_at(index), fits)
+            kind = problem.nodes[index].kind
+            if kind not in ask.of_kinds:
+                ask.of_kinds[kind] = _node_rules(node, ask)
+            blocker = ask.of_kinds[kind] or _lack(node, ask, account_at(index))
+            if blocker is None and problem.fits[ask.shape][kind] is None:
+                blocker = "alignment: no set of NUMA nodes is of the fewest for every resource"
             if word != words[0] and (
                 problem.affinity.bars(ask.shape, index) or too_few_beside(problem, ask.shape, index)
             ):
@@ -201,18 +214,14 @@ def _counts(counted: Counter[Blocker]) -> str:
     return "; ".join(parts) + (f"; and {more} more kinds of reason" if more else "")
 
 
-def _blocker(node: Node, ask: _Ask, account: Account, fits: bool) -> Blocker | None:
-    """Return the first rule, in a fixed order, that keeps the pod off the node."""
-    for rule in _RULES:
-        blocker = rule(node, ask, account)
-        if blocker is not None:
-            return blocker
-    if not fits:
-        return "alignment: no set of NUMA nodes is of the fewest for every resource"
-    return None
+def _lack(node: Node, ask: _Ask, account: Account) -> Blocker | None:
+    """Return the first resource, in a fixed order, of which too little is left."""
+    lacks = (look(node, ask, account) for look in _LACKS)
+    return next((lack for lack in lacks if lack is not None), None)
 
 
-def _node_rules(node: Node, ask: _Ask, _: Account) -> Blocker | None:
+def _node_rules(node: Node, ask: _Ask) -> Blocker | None:
+    """Return the first rule that keeps the pod off all nodes of the node's kind."""
     spec = ask.spec
     if node.cordoned:
         return "cordon"
@@ -314,8 +323,7 @@ def _extended(_: Node, ask: _Ask, account: Account) -> Blocker | None:
     return None
 
 
-_RULES: tuple[Callable[[Node, _Ask, Account], Blocker | None], ...] = (
-    _node_rules,
+_LACKS: tuple[Callable[[Node, _Ask, Account], Blocker | None], ...] = (
     _cpus,
     _burst,
     _memory,
