@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import replace
 from random import Random
+from typing import Any
 
 import pytest
 
@@ -12,17 +13,19 @@ from placer.judge.breaches import breaches
 from placer.judge.measure import measure
 from placer.scheduler import Scheduler
 from placer.scheduling.books import Books, books_of
-from placer.scheduling.words import Batch
+from placer.scheduling.words import Batch, Change
 from placer.search.ground import Ground, Memory
 from placer.search.solver import solve
 from placer.state import kept
 from placer.state.batch import build_problem
 from placer.state.node_states import LookedAt
 from placer_models import pieces
+from placer_models.affinity import AffinityTerm
 from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.placement import Answer, GaveUp, Placement
-from placer_models.pod import pods_of
-from scheduler.cluster import BOX, DEADLINE_S, QUICK, batch, pod
+from placer_models.pod import Pod, pods_of
+from placer_models.policy import QosClass
+from scheduler.cluster import BOX, DEADLINE_S, QUICK, batch, check_fresh_count, pod
 from spices_shares import sharing_gangs, sharing_instance
 from tiny_pods import scale_of, tiny_gangs, tiny_groups
 from worlds import tiny_instance
@@ -154,6 +157,69 @@ def test_equal_kinds_are_one_also_after_some_had_to_go(monkeypatch: pytest.Monke
     kinds, numbers = known.kinds_of((first, second), looked_at)
 
     assert (len(kinds), numbers) == (1, (0, 0))
+
+
+def drawn_pod(rng: Random, name: str) -> Pod:
+    """Draw one that owns CPUs or not, large or small, among others with wishes about each other."""
+    apart = (AffinityTerm((("app", "x"),), apart=True),)
+    wishes: tuple[dict[str, Any], ...] = (
+        {},
+        {},
+        {"labels": (("app", "x"),)},
+        {"labels": (("app", "x"),), "affinity": apart},
+        {"node_selector": (("zone", rng.choice("ab")),)},
+    )
+    qos = rng.choice([QosClass.LSE, QosClass.LSR, QosClass.LS, QosClass.BE])
+    cpus = rng.choice([1, 2, 4, 100]) if rng.random() < 0.3 else 2
+    gib, gpus = rng.randrange(4), rng.choice([0, 0, 1, 2])
+    return pod(name, cpus, qos, gib=gib, gpus=gpus, **rng.choice(wishes))
+
+
+def jumbled(rng: Random, scheduler: Scheduler, step: int) -> None:
+    """Let a node come, go or become another one, or pods go."""
+    nodes = scheduler.snapshot().instance.nodes
+    node = rng.choice(nodes)
+    running = [runner.pod.key for runner in scheduler.running_on(node.name)]
+    match rng.randrange(8):
+        case 0:
+            scheduler.update_node(replace(node, cordoned=not node.cordoned))
+        case 1:
+            scheduler.update_node(replace(node, unhealthy=frozenset({("gpu", rng.randrange(4))})))
+        case 2:
+            zone = (("zone", rng.choice("ab")),)
+            scheduler.add_node(replace(node, name=f"m{rng.randrange(1000):03}-{step}", labels=zone))
+        case 3 if not running:
+            scheduler.remove_node(node.name)
+        case _:
+            scheduler.release(running[:1])
+
+
+def test_a_long_row_of_calls_on_many_nodes_is_decided_as_if_nothing_was_kept() -> None:
+    """
+    Of several pieces of nodes; each call is held against a Scheduler that forgot everything.
+    """
+    rng = Random(11)
+    zone = {name: (("zone", name),) for name in "ab"}
+    scheduler = Scheduler(
+        [Node(f"n{i:03}", BOX, labels=zone["ab"[i % 2]]) for i in range(2 * pieces.PIECE + 9)]
+    )
+    placed = 0
+    for step in range(60):
+        wanted = batch(*(drawn_pod(rng, f"p{step}-{i}") for i in range(rng.choice([1, 1, 1, 30]))))
+        fresh = Scheduler.restore(scheduler.snapshot())
+        dry = rng.random() < 0.3
+        decision = scheduler.place(wanted, DEADLINE_S, dry_run=dry, options=QUICK)
+
+        assert timeless(decision.answer) == timeless(
+            fresh.place(wanted, DEADLINE_S, options=QUICK).answer
+        )
+        placed += len(decision.placement.pods)
+        if dry and rng.random() < 0.5:
+            assert isinstance(scheduler.confirm(decision), Change)
+        for _ in range(rng.randrange(3)):
+            jumbled(rng, scheduler, step)
+    check_fresh_count(scheduler)
+    assert placed > 100
 
 
 @pytest.mark.slow
