@@ -26,6 +26,9 @@ MOST_LOOKS = 8
 MOST_VALUES = 20_000
 """Kinds of nodes, and values about specs and kinds, that are kept at a time."""
 
+MOST_OLD_MACHINES = 100
+"""Machines that are kept beyond one for each node."""
+
 _FACTS = tuple(field.name for field in fields(Node) if field.name != "machine")
 """All that tells nodes of one machine apart."""
 
@@ -87,7 +90,9 @@ class Kept:
         Equal kinds are one object, here and in later calls. While nodes are the same tuple,
         so are both.
         """
-        if len(self._same_kinds) > MOST_VALUES:
+        # Equal machines that are read anew again and again are of kinds that are known.
+        machines = len(self._machines) - len(nodes)
+        if len(self._same_kinds) > MOST_VALUES or machines > MOST_OLD_MACHINES:
             self._forget()
         look = _recent(self._looks, looked_at, _Look)
         if look.nodes is not nodes:

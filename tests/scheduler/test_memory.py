@@ -1,5 +1,6 @@
 """What is kept from batch to batch: no Problem, no answer and no verdict depends on it."""
 
+import gc
 from collections.abc import Iterator
 from dataclasses import replace
 from random import Random
@@ -21,7 +22,7 @@ from placer.state.batch import build_problem
 from placer.state.node_states import LookedAt
 from placer_models import pieces
 from placer_models.affinity import AffinityTerm
-from placer_models.cluster import Instance, Node, RunningPod
+from placer_models.cluster import Instance, Machine, Node, RunningPod
 from placer_models.placement import Answer, GaveUp, Placement
 from placer_models.pod import Pod, pods_of
 from placer_models.policy import QosClass
@@ -157,6 +158,25 @@ def test_equal_kinds_are_one_also_after_some_had_to_go(monkeypatch: pytest.Monke
     kinds, numbers = known.kinds_of((first, second), looked_at)
 
     assert (len(kinds), numbers) == (1, (0, 0))
+
+
+def test_machines_that_are_read_anew_do_not_pile_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """
+    A node whose machine is another object each time, though an equal one, leaves few behind.
+    """
+    monkeypatch.setattr(kept, "MOST_OLD_MACHINES", 3)
+    looked_at = LookedAt(frozenset(), frozenset(), frozenset())
+    known = kept.Kept()
+    read = [replace(BOX) for _ in range(20)]
+    alive = set(map(id, read))
+    for machine in read:
+        known.kinds_of((Node("n0", machine),), looked_at)
+    del read, machine
+    gc.collect()
+
+    left = [one for one in gc.get_objects() if isinstance(one, Machine) and id(one) in alive]
+
+    assert 0 < len(left) <= 3 + 2  # and one for the node, and one that came before all went
 
 
 def drawn_pod(rng: Random, name: str) -> Pod:
