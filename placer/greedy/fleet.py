@@ -6,14 +6,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from placer.greedy.burst import choose_beside_bursts
-from placer.greedy.columns import Columns, Indices, Numbers, Row, Table
+from placer.greedy.columns import Columns, Indices, Numbers, Table
 from placer.greedy.company import Company
 from placer.greedy.outlook import Outlook
 from placer.greedy.ranking import Bid, Ranking
-from placer.greedy.residual import Inside, Layouts, Residual, residual_of
+from placer.greedy.residual import Inside, Residual
+from placer.greedy.states import States
 from placer.greedy.taking import after
 from placer_models.pieces import differing
-from placer_models.problem import Choice, Choices, Fit, NodeState, Problem, Shape
+from placer_models.problem import Choice, Choices, Fit, Problem, Shape
 
 Fits = tuple[Fit | None, ...]
 """What a shape means on each kind of node."""
@@ -27,10 +28,9 @@ _NOTHING: frozenset[int] = frozenset()
 class Fleet:
     """The nodes, what was placed on them so far, and what they offer.
 
-    Nodes with equal residuals share a state, a small number; what a state offers to a
-    shape is computed once, and only if no other node is certain to offer better. Taking a
-    place changes one node, and a ranking looks again only at nodes that changed since it
-    was last asked.
+    Nodes with equal residuals share a state; what a state offers to a shape is computed
+    once, and only if no other node is certain to offer better. Taking a place changes one
+    node, and a ranking looks again only at nodes that changed since it was last asked.
 
     Attributes:
         problem: The batch that is placed now.
@@ -41,14 +41,11 @@ class Fleet:
     def __init__(self, problem: Problem) -> None:
         """Begin with nothing placed."""
         self._columns = Columns.of(problem)
-        self._layouts = Layouts()
-        self._known: dict[Residual, int] = {}
-        self._residuals: list[Residual] = []
-        self._rows: list[Row] = []
+        self._known = States(self._columns)
         self._nodes = problem.nodes
-        states = [self._state_of(node) for node in problem.nodes]
+        states = [self._known.of(node) for node in problem.nodes]
         self._states: Indices = np.array(states, dtype=np.intp)
-        self._table = Table.of(self._columns, [self._rows[state] for state in states])
+        self._table = Table.of(self._columns, [self._known.row(state) for state in states])
         self._largest = self._most()
         # A slot is a shape with its fits: what outlooks, bids and rankings are about.
         self._slots: dict[tuple[Shape, Fits], int] = {}
@@ -69,7 +66,7 @@ class Fleet:
         """
         self.undo(0)
         for node in differing(self._nodes, problem.nodes):
-            self._set(node, self._state_of(problem.nodes[node]))
+            self._set(node, self._known.of(problem.nodes[node]))
         self._nodes = problem.nodes
         largest = self._most()
         if (largest != self._largest).any():
@@ -83,7 +80,7 @@ class Fleet:
     def size(self) -> int:
         """How much the fleet remembers."""
         outlooks = sum(map(len, self._outlooks))
-        return len(self._residuals) + len(self._bids) + len(self._changed) + outlooks
+        return len(self._known) + len(self._bids) + len(self._changed) + outlooks
 
     @property
     def looked_into(self) -> int:
@@ -98,9 +95,6 @@ class Fleet:
             self._slots.setdefault(wanted, len(self._slots))
             for wanted in zip(problem.shapes, problem.fits, strict=True)
         ]
-
-    def _state_of(self, node: NodeState) -> int:
-        return self.number(residual_of(node, self._layouts.of(node)))
 
     def _most(self) -> Numbers:
         """Return the most of what is spare that any node has; 0 in all other columns."""
@@ -120,7 +114,7 @@ class Fleet:
 
     def spare(self, state: int) -> int:
         """Return how much is free on a node in the state, in 1/1000 of the fleet's largest."""
-        row = self._rows[state].numbers
+        row = self._known.row(state).numbers
         return sum(
             1000 * max(0, row[column]) // most
             for column in self._columns.spare
@@ -129,7 +123,7 @@ class Fleet:
 
     def residual(self, state: int) -> Residual:
         """Return what is left on a node in the state."""
-        return self._residuals[state]
+        return self._known.residual(state)
 
     def state(self, node: int) -> int:
         """Return the state of a node."""
@@ -137,11 +131,7 @@ class Fleet:
 
     def number(self, residual: Residual) -> int:
         """Return the state of the residual; equal residuals have one."""
-        state = self._known.setdefault(residual, len(self._residuals))
-        if state == len(self._residuals):
-            self._residuals.append(residual)
-            self._rows.append(self._columns.row_of(residual))
-        return state
+        return self._known.number(residual)
 
     def find(self, pod: int, allowed: NDArray[np.bool_] | None = None) -> Choice | None:
         """Return the best place for the pod; None: there is none. Nothing is taken.
@@ -184,13 +174,13 @@ class Fleet:
 
     def leaves(self, shape: int, state: int, inside: Inside) -> int:
         """Return the state that a place taken leaves of a state."""
-        return self.number(after(self._residuals[state], self.problem.shapes[shape], inside))
+        return self.number(after(self.residual(state), self.problem.shapes[shape], inside))
 
     def hosts(self, shapes: Iterable[int]) -> list[int]:
         """Return the nodes that could, by their sums, host a pod of any of the shapes."""
         mask = np.zeros(len(self._states), dtype=np.bool_)
         for shape in shapes:
-            mask |= self._outlook([shape]).hosts(self._table, self._layouts.all)
+            mask |= self._outlook([shape]).hosts(self._table, self._known.layouts)
         return [int(node) for node in np.flatnonzero(mask)]
 
     def promises(self, shapes: Sequence[int]) -> tuple[list[int], list[tuple[int, ...]]]:
@@ -204,7 +194,7 @@ class Fleet:
             cost together at least: a price, and what is spare then.
 
         """
-        outlook, layouts = self._outlook(shapes), self._layouts.all
+        outlook, layouts = self._outlook(shapes), self._known.layouts
         nodes = np.flatnonzero(outlook.hosts(self._table, layouts))
         costs = outlook.costs(self._table.at(nodes), layouts, self._largest)
         order = np.lexsort(costs[::-1])
@@ -251,7 +241,7 @@ class Fleet:
 
     def _set(self, node: int, state: int) -> None:
         self._states[node] = state
-        self._table.write(node, self._rows[state])
+        self._table.write(node, self._known.row(state))
         self._changed.append(node)
 
     def _begun(self, shape: int) -> frozenset[int]:
@@ -259,7 +249,7 @@ class Fleet:
         return _NOTHING if self.company is None else self.company.begun(shape)
 
     def _bid(self, shape: int, state: int, begun: frozenset[int]) -> Bid | None:
-        residual = self._residuals[state]
+        residual = self.residual(state)
         fit = self.problem.fits[shape][residual.layout.kind]
         if fit is None:
             return None
@@ -299,7 +289,7 @@ class Fleet:
 
     def _promise(self, shape: int, ranking: Ranking, nodes: Indices, table: Table) -> None:
         """Let the ranking know what nodes promise; the table is theirs."""
-        outlook, layouts = self._outlook([shape]), self._layouts.all
+        outlook, layouts = self._outlook([shape]), self._known.layouts
         fits = outlook.hosts(table, layouts)
         ranking.expect(nodes, fits, outlook.costs(table, layouts, self._largest))
 

@@ -10,7 +10,8 @@ MOST_FLEETS = 8
 """Fleets that are kept at a time; each is in terms of its own."""
 
 MOST_REMEMBERED = 64
-"""Bids, states and changes that a kept fleet may remember for each node."""
+"""Bids, outlooks, states and changes that a kept fleet may remember for each node, and for
+1,000 nodes more; rankings are few (``fleet.MOST_RANKINGS``)."""
 
 
 def terms_of(problem: Problem) -> Hashable:
