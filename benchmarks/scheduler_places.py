@@ -1,8 +1,9 @@
 """Pods placed one by one through the Scheduler on a fleet of 1,000 nodes, call by call.
 
-What a call works out about the nodes is kept for the next one. The baseline, in the same
-run, is the same Scheduler with all of that forgotten before each call. Decisions are held
-against each other: they have to be equal.
+What a call works out about the nodes is kept for the next one, which compares the row of
+all nodes with that of the last time and looks at those alone that are others. The
+baseline, in the same run, is the same Scheduler with all of that forgotten before each
+call. Decisions are held against each other: they have to be equal.
 
 The fleet is measured empty, and again after thousands of pods have made its nodes differ.
 A pod is the first of its kind where no earlier call asked for the same.
