@@ -155,13 +155,13 @@ class JointSearch:
 
     def _bound(self, share: float = SHARE_OF_BOUND) -> None:
         """Bound the first tiers by the relaxed model, which says what none can reach."""
-        levels = bounded_tiers(self.problem)
-        if list(self.best.values[:levels]) == self.bounds[:levels]:
+        count = bounded_tiers(self.problem)
+        if list(self.best.values[:count]) == self.bounds[:count]:
             return
         self.tell("bounding tier 1")
         part = self.budget.part(share * self.budget.left)
         # These stay true when earlier levels improve: then fewer placements are as good.
-        self.bounds[:levels] = bound_first_tiers(self.problem, self.best.values, self.bounds, part)
+        self.bounds[:count] = bound_first_tiers(self.problem, self.best.values, self.bounds, part)
         self.budget.spend(part)
 
     def _pack(self) -> None:

@@ -83,6 +83,7 @@ def test_a_picture_is_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str])
         (["dgx-a100", "--node", "a"], "--node goes with an instance, not with a machine"),
         (["dgx-a100", "--placement", "a"], "--placement goes with an instance"),
         (["INSTANCE", "--node", "gpu-7"], "--node 'gpu-7' is no node; did you mean 'gpu-"),
+        (["INSTANCE", "--node", "x"], "--node 'x' is no node; there are 'gpu-"),
         (["INSTANCE", "--placement", "OTHER"], "pod 'x' of namespace 'default' does not wait"),
         (["OTHER"], "is a placement: show its instance, with --placement"),
     ],

@@ -11,7 +11,7 @@ from placer_cli.console import out
 from placer_cli.draw.canvas import Canvas, canvas_of
 from placer_cli.output import output_file, refuse_inputs, replacing
 from placer_models.cluster import Instance, Machine
-from placer_models.instance.errors import suggestion
+from placer_models.instance.errors import candidates, suggestion
 from placer_models.placement import Placement
 
 Draw = Callable[[Canvas], RenderableType]
@@ -118,7 +118,7 @@ def _instance(instance: Instance, file: Path | None, node: str | None) -> tuple[
         return title, lambda canvas: with_broken(draw_cluster(instance, residents, canvas), held)
     nodes = {known.name: known for known in instance.nodes}
     if node not in nodes:
-        raise typer.BadParameter(f"--node '{node}' is no node{suggestion(node, nodes)}")
+        raise typer.BadParameter(f"--node '{node}' is no node{candidates(node, nodes)}")
     held = tuple(broken for broken in held if broken.node == node)
     inside = residents.get(node, ())
     return node, lambda canvas: with_broken(draw_node(nodes[node], inside, canvas), held)
