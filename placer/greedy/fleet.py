@@ -1,5 +1,6 @@
 """All nodes of a problem while pods are being placed, with exact undo."""
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 import numpy as np
@@ -49,7 +50,7 @@ class Fleet:
         self._largest = self._most()
         # A slot is a shape with its fits: what outlooks, bids and rankings are about.
         self._slots: dict[tuple[Shape, Fits], int] = {}
-        self._outlooks: dict[tuple[int, ...], Outlook] = {}
+        self._outlooks: dict[tuple[tuple[int, int], ...], Outlook] = {}
         self._bids: dict[tuple[int, int, frozenset[int]], Bid | None] = {}
         self._rankings: dict[tuple[int, frozenset[int]], Ranking] = {}
         self._changed: list[int] = []
@@ -260,16 +261,12 @@ class Fleet:
         return Bid(offer.price, self.spare(left), offer.inside, left)
 
     def _outlook(self, shapes: Sequence[int]) -> Outlook:
-        key = tuple(sorted(self._slot_of[shape] for shape in shapes))
+        shape_of = {self._slot_of[shape]: shape for shape in shapes}
+        key = tuple(sorted(Counter(self._slot_of[shape] for shape in shapes).items()))
         if key not in self._outlooks:
-            wanted = {self._slot_of[shape]: shape for shape in shapes}
-            self._outlooks[key] = Outlook(
-                self._columns,
-                [
-                    (self.problem.shapes[shape], self.problem.fits[shape])
-                    for shape in (wanted[slot] for slot in key)
-                ],
-            )
+            wanted = list(zip(self.problem.shapes, self.problem.fits, strict=True))
+            counts = [(wanted[shape_of[slot]], count) for slot, count in key]
+            self._outlooks[key] = Outlook(self._columns, counts)
         return self._outlooks[key]
 
     def _ranking(self, shape: int) -> Ranking:

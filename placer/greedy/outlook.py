@@ -4,7 +4,6 @@ No place costs less than the outlook says. So nodes are looked into in the order
 outlooks, and no further once a place costs no more than the next node promises.
 """
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
 
 import numpy as np
@@ -23,17 +22,16 @@ _AT = {name: position for position, name in enumerate(Price._fields)}
 class Outlook:
     """Lower bounds of what places for some pods cost that come to one node together."""
 
-    def __init__(self, columns: Columns, wanted: Iterable[Wanted]) -> None:
+    def __init__(self, columns: Columns, counts: Iterable[tuple[Wanted, int]]) -> None:
         """Note what the pods ask for.
 
         Args:
             columns: What there is in the tables.
-            wanted: One a pod.
+            counts: (What pods ask for, how many do), each once.
 
         """
-        counts = Counter(wanted)
-        self._prospects = [(Prospect(columns, each), count) for each, count in counts.items()]
-        shapes = [shape for shape, _ in counts]
+        self._prospects = [(Prospect(columns, wanted), count) for wanted, count in counts]
+        pods = [(prospect.shape, count) for prospect, count in self._prospects]
         least: Numbers = np.zeros(columns.count, dtype=np.int64)
         most: Numbers = np.zeros(columns.count, dtype=np.int64)
         for prospect, count in self._prospects:
@@ -41,13 +39,16 @@ class Outlook:
             least += count * columns.least(prospect.shape, only_whole_cores=whole)
             most += count * columns.most(prospect.shape)
         # A pool that many pods run in needs one CPU all the same.
-        in_pool = sum(count for (shape, _), count in counts.items() if shape.shared)
-        best_effort = sum(count for (shape, _), count in counts.items() if shape.best_effort)
+        in_pool = sum(count for shape, count in pods if shape.shared)
+        best_effort = sum(count for shape, count in pods if shape.best_effort)
         least[Column.POOL_CPUS] -= max(0, in_pool - 1)
         least[Column.BEST_EFFORT_CPUS] -= max(0, best_effort - 1)
         self._least = [(int(column), int(least[column])) for column in np.flatnonzero(least)]
-        self._taken = [(column, int(most[column])) for column in _foreseen(columns, shapes)]
-        self._gpus = sum(shape.count_of(GPU) * count for (shape, _), count in counts.items())
+        self._taken = [
+            (column, int(most[column]))
+            for column in _foreseen(columns, [shape for shape, _ in pods])
+        ]
+        self._gpus = sum(shape.count_of(GPU) * count for shape, count in pods)
         self._gpu_column = columns.column_of(GPU) if self._gpus else -1
         self._sets = columns.sets
 

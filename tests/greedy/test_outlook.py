@@ -1,5 +1,6 @@
 """What a shape can hope for on a node: no less than it gets there, and often just that."""
 
+from collections import Counter
 from collections.abc import Iterator
 from random import Random
 
@@ -43,8 +44,8 @@ class Looked:
         problem, table = self._fleet.problem, self._table().at(np.array([node]))
         layouts = {residual.layout.number: residual.layout for residual in self._residuals()}
         known = [layouts[number] for number in sorted(layouts)]
-        wanted = [(problem.shapes[shape], problem.fits[shape]) for shape in shapes]
-        outlook = Outlook(self._columns, wanted)
+        wanted = Counter((problem.shapes[shape], problem.fits[shape]) for shape in shapes)
+        outlook = Outlook(self._columns, wanted.items())
         if not outlook.hosts(table, known)[0]:
             return None
         return tuple(outlook.costs(table, known, self._largest)[:, 0].tolist())
