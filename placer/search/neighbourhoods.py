@@ -88,7 +88,7 @@ class Neighbourhoods:
         while not self.budget.over and fruitless < FRUITLESS_ROUNDS and self._open():
             self.tried += 1
             progress(f"neighbourhood {self.tried}, {self.accepted} improved")
-            if self._try(*self._pick()):
+            if self.solve_part(*self._pick()):
                 self.accepted += 1
                 fruitless = 0
             else:
@@ -103,7 +103,7 @@ class Neighbourhoods:
             if self.budget.over:
                 break
             progress(f"making room on {len(nodes)} nodes")
-            helped = self._try(nodes, waiting) or helped
+            helped = self.solve_part(nodes, waiting) or helped
         return helped
 
     def _open(self) -> list[Tier]:
@@ -195,8 +195,17 @@ class Neighbourhoods:
                     gang for gang in waiting if gang.key in group.gangs and gang.key not in keys
                 )
 
-    def _try(self, nodes: set[str], waiting: list[Gang]) -> bool:
-        """Solve the neighbourhood; keep what it finds if that is better."""
+    def solve_part(self, nodes: set[str], waiting: list[Gang]) -> bool:
+        """Solve a part of the cluster anew; keep what that finds if it is better.
+
+        Args:
+            nodes: Names of its nodes.
+            waiting: Gangs without a place that may have one there.
+
+        Returns:
+            Whether it was better.
+
+        """
         part, start = self._part(nodes | self._lonely_nodes(), waiting)
         if not part.gangs:
             return False

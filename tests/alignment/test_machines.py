@@ -17,6 +17,7 @@ from alignment.zones import (
     providers_of,
     take,
 )
+from figures import tell
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer_models.hints import merge
@@ -154,6 +155,6 @@ def test_needless_rejections_are_counted() -> None:
         pods += len(needs)
         rejected += len(needs) - in_turn
         needless += together - in_turn
-    print(  # noqa: T201 - a figure for people, shown by pytest -rP
+    tell(
         f"{pods} pods on {len(WORLDS)} nodes: {rejected} rejected one by one, {needless} needlessly"
     )

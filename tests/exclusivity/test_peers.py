@@ -9,6 +9,7 @@ from collections import Counter
 import pytest
 
 from exclusivity.peer_rows import Row, compared, instance_of, ours, rows, worth
+from figures import tell
 from placer_models.cpuset import parse_cpu_list
 
 AVOIDABLE = (22, 81, 142, 147, 162, 262, 292, 293, 297)
@@ -33,7 +34,7 @@ def test_no_choice_is_worse_than_the_peers() -> None:
     """
     results = [(row["name"], how) for row, how in compared()]
     counts = Counter(how for _, how in results)
-    print(f"Koordinator's CPU accumulator: {dict(counts)}")  # noqa: T201 - shown by pytest -rP
+    tell(f"Koordinator's CPU accumulator: {dict(counts)}")
 
     assert [name for name, how in results if how == "worse"] == []
     assert counts["equal"] + counts["better"] == 185

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from machines.shared_files import shared
 from placer_models.cluster import Machine
 from placer_models.cpuset import format_cpu_list
 from placer_models.machines.catalogue import load_machine
 from placer_models.machines.nvidia_topo import TopoError, read_topo
+from shared_files import shared
 
 DAMAGED = {
     "rocm_mi300x_tpx_broken.txt": "GPU1 to GPU2: 'XXXX' is no link type",

@@ -7,10 +7,8 @@ behind a switch of its own, as our H100 machine. Their NICs are left out.
 """
 
 import json
-import os
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
@@ -25,6 +23,7 @@ from placer_models.machines.catalogue import load_machine
 from placer_models.placement import DeviceGrant, Placed, PodPlacement
 from placer_models.pod import Container, DeviceRequest, Pod, PodSpec, Resources
 from placer_models.policy import PartitionPolicy, QosClass
+from shared_files import shared
 from tiny_pods import lone
 
 LABEL = "node.koordinator.sh/gpu-partition-policy"
@@ -117,13 +116,7 @@ def test_no_row_of_the_peers_own_table_is_answered_worse() -> None:
     """
     The same over a whole table of the peer, where there is one beside the project.
     """
-    root = Path(os.environ.get("PLACER_SHARED", Path(__file__).parents[3] / "shared"))
-    path = root / "cases" / "koordinator_device_allocator.json"
-    if not path.exists():
-        pytest.skip(
-            f"{path} is not there: set PLACER_SHARED to a folder with cases/ of tables "
-            "extracted from the tests that this module names"
-        )
+    path = shared("cases/koordinator_device_allocator.json")
     cases = json.loads(path.read_text("utf-8"))["cases"]
     rows = [from_peer(c) for c in cases if LABEL in c["node_labels"] and not c["expect"]["error"]]
     found = outcomes(rows, Engine.EXACT)

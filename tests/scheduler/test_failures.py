@@ -40,12 +40,12 @@ def busy() -> Scheduler:
     return scheduler
 
 
-class Broken(Exception):  # noqa: N818 - what a test makes happen is no error of ours
+class UnforeseenError(Exception):
     """Something that nobody foresaw."""
 
 
 def fail(*_: object, **__: object) -> None:
-    raise Broken
+    raise UnforeseenError
 
 
 def find_a_breach(*_: object, **__: object) -> tuple[Breach, ...]:
@@ -57,23 +57,23 @@ def realise_nothing(*_: object, **__: object) -> Unrealisable:
 
 
 STEPS: dict[str, tuple[str, Callable[..., Any], type[Exception]]] = {
-    "the solver": ("placer.scheduling.decide.solve", fail, Broken),
-    "the ground": ("placer.scheduling.books.known_ground", fail, Broken),
-    "the problem": ("placer.search.solver.build_problem", fail, Broken),
-    "the greedy path": ("placer.search.solver.place_greedily", fail, Broken),
-    "realising": ("placer.search.judged.realise", fail, Broken),
+    "the solver": ("placer.scheduling.decide.solve", fail, UnforeseenError),
+    "the ground": ("placer.scheduling.books.known_ground", fail, UnforeseenError),
+    "the problem": ("placer.search.solver.build_problem", fail, UnforeseenError),
+    "the greedy path": ("placer.search.solver.place_greedily", fail, UnforeseenError),
+    "realising": ("placer.search.judged.realise", fail, UnforeseenError),
     "no ids for the counts": ("placer.search.judged.realise", realise_nothing, SolverError),
-    "the judge of the search": ("placer.search.judged.breaches", fail, Broken),
+    "the judge of the search": ("placer.search.judged.breaches", fail, UnforeseenError),
     "a breach in the search": ("placer.search.judged.breaches", find_a_breach, SolverError),
-    "measuring": ("placer.search.judged.measure", fail, Broken),
-    "the exact search": ("placer.search.joint.search_exactly", fail, Broken),
-    "the reasons": ("placer.search.solver.why_unplaced", fail, Broken),
-    "the judge of the decision": ("placer.scheduling.decide.breaches", fail, Broken),
+    "measuring": ("placer.search.judged.measure", fail, UnforeseenError),
+    "the exact search": ("placer.search.joint.search_exactly", fail, UnforeseenError),
+    "the reasons": ("placer.search.solver.why_unplaced", fail, UnforeseenError),
+    "the judge of the decision": ("placer.scheduling.decide.breaches", fail, UnforeseenError),
     "a breach in the decision": ("placer.scheduling.decide.breaches", find_a_breach, SolverError),
-    "opening books": ("placer.scheduling.books.book_of", fail, Broken),
-    "counting a node": ("placer.scheduling.books.account_of", fail, Broken),
-    "filling pools": ("placer.scheduling.books.in_pool", fail, Broken),
-    "listing followers": ("placer.scheduler.followers", fail, Broken),
+    "opening books": ("placer.scheduling.books.book_of", fail, UnforeseenError),
+    "counting a node": ("placer.scheduling.books.account_of", fail, UnforeseenError),
+    "filling pools": ("placer.scheduling.books.in_pool", fail, UnforeseenError),
+    "listing followers": ("placer.scheduler.followers", fail, UnforeseenError),
 }
 
 
@@ -133,7 +133,7 @@ OURS = (Path(placer.scheduler.__file__), Path(placer.scheduler.__file__).with_na
 
 @contextmanager
 def failing_at(step: int) -> Iterator[None]:
-    """Raise `Broken` when the Scheduler's own code comes to its step-th line."""
+    """Raise `UnforeseenError` when the Scheduler's own code comes to its step-th line."""
     left = step
     ours: dict[CodeType, bool] = {}
 
@@ -151,7 +151,7 @@ def failing_at(step: int) -> Iterator[None]:
         if event == "line" and not line.startswith("with "):
             left -= 1
             if left == 0:
-                raise Broken
+                raise UnforeseenError
         return trace
 
     before = sys.gettrace()
@@ -194,7 +194,7 @@ def test_a_call_that_stops_at_any_line_did_all_or_nothing(
         try:
             with failing_at(stopped + 1):
                 call(scheduler, decision)
-        except Broken:
+        except UnforeseenError:
             stopped += 1
         else:
             break

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from exact_checks import worlds
+from exact_checks import MakeWorld, worlds
 from judge.hand import node, pod, put, world
 from moving_worlds import moving_instance, tied_instance
 from placer.judge.breaches import breaches
@@ -18,25 +18,13 @@ from search.by_parts import answer
 
 
 @pytest.mark.usefixtures("parts_only")
-def test_parts_are_never_worse_than_nobody_moving() -> None:
+@pytest.mark.parametrize(("drawn", "count"), [(moving_instance, 25), (tied_instance, 40)])
+def test_parts_are_never_worse_than_nobody_moving(drawn: MakeWorld, count: int) -> None:
     """
-    And within the budget, as the judge sees it whole, and no better than the best there is.
+    And within the budget, as the judge sees it whole, and no better than the best there is:
+    for pods by themselves, and for members of running gangs, of whom some are beyond a part.
     """
-    for instance, best in worlds(moving_instance, 0, 1, 25):
-        found = answer(instance, Engine.AUTO)
-        greedy = answer(instance, Engine.GREEDY)
-
-        assert breaches(instance, found) == ()
-        assert not better(measure(instance, greedy), measure(instance, found))
-        assert not better(measure(instance, found), best.vector)
-
-
-@pytest.mark.usefixtures("parts_only")
-def test_parts_keep_what_running_gangs_ask_for() -> None:
-    """
-    Members that are beyond a part count in it, and the answer is as good as without them.
-    """
-    for instance, best in worlds(tied_instance, 0, 1, 40):
+    for instance, best in worlds(drawn, 0, 1, count):
         found = answer(instance, Engine.AUTO)
         greedy = answer(instance, Engine.GREEDY)
 

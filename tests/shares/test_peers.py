@@ -1,13 +1,13 @@
 """Devices are given as Koordinator gives them, or nearer to each other."""
 
 import json
-import logging
-import os
 from collections import Counter
 from pathlib import Path
 
 import pytest
 
+from figures import tell
+from shared_files import shared
 from shares.peer_rows import Row, compared, from_peer, left_out
 
 DATA = json.loads((Path(__file__).parent / "data" / "koordinator.json").read_text("utf-8"))
@@ -26,13 +26,7 @@ def test_no_row_of_the_peers_own_table_is_answered_worse() -> None:
     """
     The same over a whole table of the peer, where there is one beside the project.
     """
-    root = Path(os.environ.get("PLACER_SHARED", Path(__file__).parents[3] / "shared"))
-    path = root / "cases" / "koordinator_device_allocator.json"
-    if not path.exists():
-        pytest.skip(
-            f"{path} is not there: set PLACER_SHARED to a folder with cases/ of tables "
-            "extracted from the tests that data/koordinator.json names"
-        )
+    path = shared("cases/koordinator_device_allocator.json")
     table = json.loads(path.read_text("utf-8"))
     outcomes: Counter[str] = Counter()
     worse = []
@@ -45,6 +39,6 @@ def test_no_row_of_the_peers_own_table_is_answered_worse() -> None:
             worse += [row["name"]] if verdict == "worse" else []
         outcomes[verdict] += 1
     counted = ", ".join(f"{count} {verdict}" for verdict, count in sorted(outcomes.items()))
-    logging.getLogger(__name__).info(counted)
+    tell(counted)
 
     assert worse == [], counted
