@@ -1,13 +1,16 @@
 """Amounts, lists and names as people read them."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from placer_cli.draw.bars import bar
 from placer_cli.draw.palette import QUIET, link_styles, owner_marks
 from placer_cli.draw.threads import Cell
 from placer_cli.draw.verdict import gap
-from placer_cli.draw.words import cpus, fold_names, gb_per_s, memory, short_list
+from placer_cli.draw.words import MOST_SERIES, cpus, fold_names, gb_per_s, memory, short_list
 from placer_models.goals import BIND, POD_PAIR_MINIMUM, USABLE, Tier
+from placer_models.instance.hosts import expand_hosts
 from placer_models.placement import TierValue
 
 
@@ -69,6 +72,10 @@ def test_a_long_list_is_cut_short_without_a_lie(ids: list[int], text: str) -> No
         (["a", "b"], "a, b"),
         (["a-0", "b-0", "a-1"], "a-[0-1], b-0"),
         (["a", "b", "c", "d", "e"], "a .. e"),
+        (["gpu", "gpu2"], "gpu, gpu2"),
+        (["train", "train2", "train3"], "train, train[2-3]"),
+        (["n-1234567890", "n-1234567891"], "n-1[234567890-234567891]"),
+        (["n-\u0661", "n-\u0662"], "n-\u0661, n-\u0662"),
     ],
 )
 def test_a_series_of_names_is_a_host_list(names: list[str], text: str) -> None:
@@ -76,6 +83,28 @@ def test_a_series_of_names_is_a_host_list(names: list[str], text: str) -> None:
     Leading zeros survive; names of many series show their ends.
     """
     assert fold_names(names) == text
+
+
+@given(st.lists(st.text(alphabet="x019-", min_size=1, max_size=12), min_size=1, max_size=9))
+def test_a_folded_series_unfolds_to_its_names(names: list[str]) -> None:
+    """
+    Read as a host list, what was folded stands for the names again, each once.
+    """
+    text = fold_names(names)
+
+    if " .. " in text:
+        assert len(set(names)) > MOST_SERIES
+        assert text == f"{names[0]} .. {names[-1]}"
+    else:
+        assert sorted(expand_hosts(text.replace(", ", ","))) == sorted(set(names))
+
+
+@given(st.lists(st.text(max_size=4)))
+def test_any_names_can_be_folded(names: list[str]) -> None:
+    """
+    Whatever the characters, there is a text.
+    """
+    assert isinstance(fold_names(names), str)
 
 
 def test_owners_have_one_letter_while_letters_last() -> None:

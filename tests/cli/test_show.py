@@ -5,7 +5,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from cli_samples import SMALL, names_in, written
+from cli_samples import SMALL, TOO_LARGE, names_in, written
 from placer_cli.app import main
 from placer_cli.exits import Exit
 from placer_models.machines.catalogue import machine_names
@@ -151,3 +151,18 @@ def test_a_picture_is_never_written_over_an_input(
         assert f"--svg {target} would write over the input {target}" in capsys.readouterr().err
 
     assert (Path(file).read_bytes(), Path(answer).read_bytes()) == before
+
+
+def test_a_name_may_be_another_name_and_a_number(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """
+    Nodes gpu and gpu2 share a line, as do the left-out pods huge and huge2.
+    """
+    text = TOO_LARGE.replace("gpu-[0-1]", "gpu,gpu2")
+    file = written(tmp_path, text + "  - {name: huge2, requests: {gpu: 9}}\n")
+
+    assert main(["show", file]) == Exit.DONE
+    assert "gpu, gpu2" in capsys.readouterr().out
+    assert main(["solve", file, "--engine", "greedy"]) == Exit.NOT_ALL
+    assert "huge, huge2" in capsys.readouterr().out

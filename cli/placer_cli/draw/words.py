@@ -10,7 +10,8 @@ _UNITS = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
 MOST_SERIES = 4
 """Names of more series than these show their ends only."""
 
-_NUMBERED = re.compile(r"(.*?)(\d+)")
+_NUMBERED = re.compile(r"(.*?)([0-9]{1,9})")
+"""What comes before a number, and the number: as many digits as host lists may have."""
 
 
 def memory(amount_bytes: int) -> str:
@@ -50,20 +51,23 @@ def short_list(ids: Collection[int], columns: int = 18) -> str:
 
 def fold_names(names: Sequence[str]) -> str:
     """Write names as host lists, one for each series: ``a-[00-15], b-[0-3]``."""
-    series: dict[tuple[str, int], list[str]] = {}
-    for name in names:
+    series: dict[tuple[str, int | None], list[str]] = {}
+    for name in dict.fromkeys(names):
         match = _NUMBERED.fullmatch(name)
-        before, digits = (match[1], match[2]) if match else (name, "")
+        if match is None:
+            series[name, None] = [""]
+            continue
+        before, digits = match.groups()
         # Numbers with leading zeros are all of one width; others count up freely.
         width = len(digits) if len(digits) > 1 and digits[0] == "0" else 0
-        padded = [w for b, w in series if b == before and w == len(digits)]
-        series.setdefault((before, padded[0] if padded else width), []).append(digits)
+        padded = (before, len(digits)) in series
+        series.setdefault((before, len(digits) if padded else width), []).append(digits)
     if len(series) > MOST_SERIES:
         return f"{names[0]} .. {names[-1]}"
-    return ", ".join(_host_list(before, *found) for (before, _), found in series.items())
+    return ", ".join(_host_list(before, found) for (before, _), found in series.items())
 
 
-def _host_list(before: str, *digits: str) -> str:
+def _host_list(before: str, digits: Sequence[str]) -> str:
     if len(digits) == 1:
         return before + digits[0]
     width = max(len(d) for d in digits) if any(d[0] == "0" and len(d) > 1 for d in digits) else 1
