@@ -11,7 +11,7 @@ from placer_models.cpuset import CpuSet, format_cpu_list
 from placer_models.policy import CoreKind
 
 ARM = "aarch64"
-"""The architecture of Arm machines."""
+"""The architecture of Arm machines; ``arm64``, as container images say it, is read as this."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +128,8 @@ class Topology:
                 cores[cpu.core].add(cpu.id)
                 first.setdefault(cpu.core, cpu)
         put = object.__setattr__
+        if self.architecture.lower() in (ARM, "arm64"):
+            put(self, "architecture", ARM)
         put(self, "cores", MappingProxyType({k: frozenset(v) for k, v in cores.items()}))
         put(self, "core_facts", tuple(_core_of(one, cores[one.core]) for one in first.values()))
         put(self, "cpu", MappingProxyType({cpu.id: cpu for cpu in self.cpus}))

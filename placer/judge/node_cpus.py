@@ -38,9 +38,17 @@ def node_cpu_bind(scene: Scene) -> Iterator[Finding]:
 
 
 def arm_cpu_policy(scene: Scene) -> Iterator[Finding]:
-    """On Arm a pod that owns CPUs takes whole cores, and keeps apart by NUMA node if at all."""
+    """On Arm a pod takes whole cores or floats, and keeps apart by NUMA node if at all."""
     for site, tenant in scene.newcomers():
-        if not tenant.qos.owns_cpus or site.inside.topology.architecture != ARM:
+        if site.inside.topology.architecture != ARM:
+            continue
+        if tenant.pod.spec.constrained_burst:
+            yield Finding(
+                tenant.title,
+                f"pod {tenant.title!r} is on the aarch64 node {site.node.name!r}, and it asks "
+                "for ConstrainedBurst; aarch64 takes FullPCPUs",
+            )
+        if not tenant.qos.owns_cpus:
             continue
         of_node = site.node.cpu_bind is NodeBindPolicy.SPREAD_BY_PCPUS
         if of_node or tenant.pod.spec.bind is BindPolicy.SPREAD_BY_PCPUS:

@@ -49,12 +49,15 @@ class Unbindable:
 def binding_of(spec: PodSpec, node: Node) -> Binding | Unbindable:
     """Return the policy that holds: the node's if it has one, else the pod's (C8, C10, C13)."""
     policy = BindPolicy.FULL_PCPUS if spec.bind is BindPolicy.DEFAULT else spec.bind
+    on_arm = node.machine.topology.architecture == ARM
+    if on_arm and spec.constrained_burst:
+        return Unbindable(f"arm-cpu-policy: {ARM} takes FullPCPUs, not ConstrainedBurst")
     if not spec.qos.owns_cpus:
         return Binding(policy, required=False, asked=False, rule="cpu-bind", remainder=0)
     of_node = _OF_NODE.get(node.cpu_bind)
     if spec.bind_required and of_node not in (None, policy):
         return Unbindable(f"node-cpu-bind: pod asks {policy}, node has {node.cpu_bind}")
-    if node.machine.topology.architecture == ARM:
+    if on_arm:
         if BindPolicy.SPREAD_BY_PCPUS in (of_node, policy):
             return Unbindable(f"arm-cpu-policy: {ARM} takes FullPCPUs, not SpreadByPCPUs")
         if spec.exclusive is ExclusivePolicy.PCPU_LEVEL:

@@ -95,6 +95,11 @@ def test_the_policy_is_written_as_it_is_read(
             + "pods: [{name: p, qos: LSR, requests: {cpu: 2}, cpuExclusivePolicy: PCPULevel}]\n",
             "a.yaml:4: pods[0].cpuExclusivePolicy: every node is aarch64, where pods keep apart by",
         ),
+        (
+            nodes("", "kunpeng-920") + "pods: [{name: p, requests: {cpu: 2}, limits: {cpu: 4}, "
+            "cpuBindPolicy: ConstrainedBurst}]\n",
+            "a.yaml:4: pods[0].cpuBindPolicy: every node is aarch64, where pods take whole cores",
+        ),
     ],
 )
 def test_a_wrong_word_is_refused(text: str, message: str, refusal: Callable[..., str]) -> None:
@@ -102,6 +107,16 @@ def test_a_wrong_word_is_refused(text: str, message: str, refusal: Callable[...,
     With the file's line, the field, and what to write instead.
     """
     assert message in refusal(text)
+
+
+def test_arm64_is_aarch64(refusal: Callable[..., str]) -> None:
+    """
+    As Kubernetes and container images spell it; the rule holds for both.
+    """
+    machine = "{name: box, architecture: arm64, numaNodes: [{id: 0, memory: 1Gi, cpus: 0-7}]}"
+    text = f"{nodes(', cpuBindPolicy: SpreadByPCPUs', 'box')}machines: [{machine}]\n"
+
+    assert "the machine box is aarch64, whose pods take whole cores" in refusal(text)
 
 
 def test_a_pod_that_spreads_may_stand_beside_arm_nodes(read: Callable[..., Instance]) -> None:

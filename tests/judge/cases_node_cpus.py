@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from judge.cases_burst import burst
 from judge.hand import MACHINE, Case, node, placed, pod, put, world
 from placer_models.policy import BindPolicy, NodeBindPolicy, QosClass
 from placer_models.topology import ARM
@@ -69,5 +70,13 @@ NODE_CPU_CASES = (
         bad_world=world(
             pod("a", 1), nodes=[replace(ARM_NODE, cpu_bind=NodeBindPolicy.SPREAD_BY_PCPUS)]
         ),
+    ),
+    Case(
+        "arm-cpu-policy",
+        "on Arm nobody is under ConstrainedBurst",
+        world(burst("b", 1, 2)),
+        good=placed(put("b", "0-3")),
+        bad=placed(put("b", "0-3")),
+        bad_world=world(burst("b", 1, 2), nodes=[ARM_NODE]),
     ),
 )

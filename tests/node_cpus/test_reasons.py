@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from judge.cases_apart import PCPU, apart, unbound
+from judge.cases_burst import burst
 from judge.hand import MACHINE, node, pod, put, world
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
@@ -60,6 +61,11 @@ NOWHERE = [
         world(unbound(apart("a", PCPU)), nodes=[node(machine=ARM_MACHINE)]),
         "never fits (1 of 1 nodes: arm-cpu-policy: aarch64 takes NUMANodeLevel, not PCPULevel)",
         id="cores that Arm does not keep",
+    ),
+    pytest.param(
+        world(burst("a", 1, 2), nodes=[node(machine=ARM_MACHINE)]),
+        "never fits (1 of 1 nodes: arm-cpu-policy: aarch64 takes FullPCPUs, not ConstrainedBurst)",
+        id="a policy of the pool that Arm does not take",
     ),
 ]
 

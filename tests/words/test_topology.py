@@ -3,7 +3,7 @@
 import pytest
 
 from placer_models.policy import CoreKind
-from placer_models.topology import Cpu, NumaNode, Topology
+from placer_models.topology import ARM, Cpu, NumaNode, Topology
 
 GIB = 2**30
 
@@ -25,6 +25,14 @@ def test_a_core_is_its_online_threads() -> None:
 
     assert dict(machine.cores) == {0: frozenset({0}), 1: frozenset({1})}
     assert machine.online == {0, 1}
+
+
+@pytest.mark.parametrize("word", ["aarch64", "arm64", "ARM64"])
+def test_arm_is_one_architecture_however_it_is_spelled(word: str) -> None:
+    """
+    The kernel's word and the one of container images; rule arm-cpu-policy holds for both.
+    """
+    assert Topology(word, (), (NumaNode(0, 0),)) == Topology(ARM, (), (NumaNode(0, 0),))
 
 
 def test_cpu_ids_may_have_holes_and_numa_nodes_may_lack_cpus_or_memory() -> None:

@@ -188,7 +188,8 @@ class PodReader:
             )
             return ()
         spec = self.spec(part, place)
-        if self._on_arm_alone and spec.bind is BindPolicy.SPREAD_BY_PCPUS:
+        spreads = spec.bind is BindPolicy.SPREAD_BY_PCPUS
+        if self._on_arm_alone and (spreads or spec.constrained_burst):
             self._faults.add(
                 place.at("cpuBindPolicy"),
                 f"every node is {ARM}, where pods take whole cores: FullPCPUs, or leave it out "
