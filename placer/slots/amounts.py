@@ -10,6 +10,16 @@ from placer_models.instance.errors import shown
 _DECIMAL = re.compile(r"(?P<number>[0-9]{1,9}(?:\.[0-9]{1,30})?|\.[0-9]{1,30})(?P<milli>m?)")
 _FRACTION = re.compile(r"(?:[01](?:\.[0-9]+)?|\.[0-9]+)(?:[eE]-[0-9]{1,2})?")
 
+FIELDS = {
+    "cpu_e8": "cpu",
+    "heap_bytes": "heap",
+    "off_heap_bytes": "offHeap",
+    "managed_on_heap_bytes": "managedOnHeap",
+    "managed_off_heap_bytes": "managedOffHeap",
+    "network_bytes": "network",
+}
+"""What files call the fields of ``Amounts``; extended resources go by their own names."""
+
 
 def parse_e8(text: str) -> int:
     """Read CPUs or an extended resource as hundred-millionths; finer places are cut off.

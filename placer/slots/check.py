@@ -1,5 +1,6 @@
 """What no job graph may say, whatever its semantics makes of it."""
 
+import re
 from collections.abc import Iterator
 
 from placer.slots.errors import Fault
@@ -17,9 +18,11 @@ from placer.slots.graph import (
 from placer.slots.resources import ANY, UNKNOWN, Amounts
 from placer.slots.wiring import wire_up
 from placer_models.instance.errors import shown
+from placer_models.instance.tree import Path
 
 MAX_PARALLELISM = 1_000_000
 MAX_WEIGHT = 2**31 - 1
+_OF_A_REGION = re.compile(rf"{DEFAULT_GROUP}\[[0-9]+\]")
 _SHOWN_NAMES = 8
 """Longest cycle that a message spells out."""
 
@@ -73,6 +76,12 @@ def _names(job: JobGraph) -> Iterator[Fault]:
                     f"{shown(name)} is the name of {kind}[{first[name]}] already; rename one",
                 )
     for i, group in enumerate(job.groups):
+        yield from _name(("slotSharingGroups", i), group.name)
+        if _OF_A_REGION.fullmatch(group.name):
+            yield Fault(
+                ("slotSharingGroups", i),
+                f"{shown(group.name)} is what the default group of a region is called; rename it",
+            )
         if group.resources is None:
             continue
         if job.semantics is Semantics.FLIP_53:
@@ -88,8 +97,7 @@ def _names(job: JobGraph) -> Iterator[Fault]:
 
 
 def _operator(job: JobGraph, operator: Operator) -> Iterator[Fault]:
-    if not operator.name.strip() or not operator.name.isprintable():
-        yield Fault(("name",), f"got {shown(operator.name)}; expected text that shows")
+    yield from _name(("name",), operator.name)
     if not 1 <= operator.parallelism <= MAX_PARALLELISM:
         yield Fault(
             ("parallelism",), f"got {operator.parallelism}; expected 1 to {MAX_PARALLELISM:,}"
@@ -110,6 +118,11 @@ def _operator(job: JobGraph, operator: Operator) -> Iterator[Fault]:
             ("resources",), "states network memory; it is derived from the edges: leave it out"
         )
     yield from _managed(job, operator)
+
+
+def _name(path: Path, name: str) -> Iterator[Fault]:
+    if not name.strip() or not name.isprintable():
+        yield Fault(path, f"got {shown(name)}; expected text that shows")
 
 
 def _managed(job: JobGraph, operator: Operator) -> Iterator[Fault]:

@@ -35,7 +35,8 @@ def fractions_by_kind(
         group: The group, whose requirement is the whole.
 
     Raises:
-        JobGraphError: Fractions that operators set themselves add up to more than 1.
+        JobGraphError: Fractions that operators set themselves add up to more than 1, or
+            leave nothing to one that uses memory by weight.
 
     """
     on_heap = _kind("onHeap", operators, members, group)
@@ -63,6 +64,9 @@ def _kind(
         i: Decimal(part * units // whole).scaleb(-PLACES) if whole else NONE
         for i, part in parts.items()
     }
+    for i, fraction in cut.items():
+        if shares[i].weight and own and not fraction:
+            raise _nothing_left(kind, i, own, operators, group)
     return cut | own
 
 
@@ -82,14 +86,30 @@ def _too_much(
     kind: str, own: dict[int, Decimal], operators: Sequence[Operator], group: Group
 ) -> JobGraphError:
     last = max(own)
-    names = ", ".join(shown(operators[i].name) for i in own)
     return JobGraphError(
         Fault(
             ("operators", last, "managed", kind, "fraction"),
             f"fractions of group {shown(group.name)} come to {_total(own.values())} "
-            f"({names}); a slot is 1: lower them",
+            f"({_names(own, operators)}); a slot is 1: lower them",
         )
     )
+
+
+def _nothing_left(
+    kind: str, user: int, own: dict[int, Decimal], operators: Sequence[Operator], group: Group
+) -> JobGraphError:
+    return JobGraphError(
+        Fault(
+            ("operators", user, "managed", kind),
+            f"{shown(operators[user].name)} uses this memory by weight, and the fractions of "
+            f"group {shown(group.name)}, {_total(own.values())} in all "
+            f"({_names(own, operators)}), leave it nothing; lower them, or delete its weight",
+        )
+    )
+
+
+def _names(own: Iterable[int], operators: Sequence[Operator]) -> str:
+    return ", ".join(shown(operators[i].name) for i in own)
 
 
 def _total(fractions: Iterable[Decimal]) -> str:

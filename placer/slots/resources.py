@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from enum import Enum
+from typing import TYPE_CHECKING, NoReturn
 
 E8 = 10**8
 """CPUs and extended resources are whole hundred-millionths: exact sums, no float drift."""
@@ -108,6 +109,23 @@ class Unsaid(Enum):
 
     ANY = "any"
     """More than anything: serves every request, and no slot serves it but itself."""
+
+    if not TYPE_CHECKING:  # A checker of types sees that there is no such attribute.
+
+        def __getattr__(self, name: str) -> NoReturn:
+            """Say that there are no amounts.
+
+            Raises:
+                ValueError: The attribute is one of ``Amounts``.
+                AttributeError: It is not.
+
+            """
+            if name in dir(Amounts) and not name.startswith("_"):
+                raise ValueError(
+                    f"{name}: the resources are {self.value}, without amounts; "
+                    "ask isinstance(profile, Amounts) first"
+                )
+            raise AttributeError(f"'{type(self).__name__}' has no attribute '{name}'")
 
 
 Profile = Amounts | Unsaid

@@ -3,7 +3,7 @@
 from typing import Literal
 
 from placer.slots.graph import Chaining, Exchange, Mode, Partition, Semantics
-from placer_models.instance.fields import Amount, Amounts, Name, Part
+from placer_models.instance.fields import Amount, Amounts, Part
 from placer_models.instance.schema import MetadataPart
 
 KIND = "JobGraph"
@@ -68,7 +68,7 @@ class EdgePart(Part):
 class GroupPart(Part):
     """A slot sharing group; one without resources may be its name alone."""
 
-    name: Name
+    name: str
     resources: ResourcesPart | None = None
 
 
@@ -99,7 +99,7 @@ class JobGraphFile(Part):
     all_sources_in_same_region: bool | None = None
     default_exchange: Exchange = Exchange.PIPELINED
     network: NetworkPart = NetworkPart()
-    slot_sharing_groups: tuple[Name | GroupPart, ...] = ()
+    slot_sharing_groups: tuple[str | GroupPart, ...] = ()
     consumer_weights: ConsumerWeightsPart = ConsumerWeightsPart()
     state_backend_managed: bool = True
     operators: tuple[OperatorPart, ...]

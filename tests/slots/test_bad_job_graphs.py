@@ -66,6 +66,29 @@ FILES = {
         "5: operators[1].managed.onHeap.fraction: fractions of group 'default' come to 1.1 "
         "('a', 'b'); a slot is 1: lower them",
     ),
+    "fractions that leave a user nothing": (
+        "operators:\n  - {name: a, managed: {offHeap: {fraction: 0.6}}}\n"
+        "  - {name: b, managed: {offHeap: {fraction: 0.4}}}\n"
+        "  - {name: c, managed: {onHeap: 1, offHeap: 1}}\n",
+        "6: operators[2].managed.offHeap: 'c' uses this memory by weight, and the fractions of "
+        "group 'default', 1 in all ('a', 'b'), leave it nothing; lower them, or delete its weight",
+    ),
+    "a fraction that leaves too little for all": (
+        "operators:\n  - {name: a, managed: {onHeap: {fraction: 0.9999999999999999}}}\n"
+        "  - {name: b, managed: {onHeap: 1}}\n  - {name: c, managed: {onHeap: 1}}\n",
+        "5: operators[1].managed.onHeap: 'b' uses this memory by weight, and the fractions of "
+        "group 'default', 0.9999999999999999 in all ('a'), leave it nothing; lower them, or "
+        "delete its weight",
+    ),
+    "a group without a name that shows": (
+        "slotSharingGroups: [heavy ones, ' ']\noperators:\n  - {name: a}\n",
+        "3: slotSharingGroups[1]: got ' '; expected text that shows",
+    ),
+    "a group called as a region's own": (
+        "slotSharingGroups: [{name: 'default[1]'}]\noperators:\n  - {name: a}\n",
+        "3: slotSharingGroups[0]: 'default[1]' is what the default group of a region is called; "
+        "rename it",
+    ),
     "a fraction finer than any": (
         "operators:\n  - {name: a, managed: {onHeap: {fraction: 0.33333333333333333}}}\n",
         "4: operators[0].managed.onHeap.fraction: got '0.33333333333333333'; "

@@ -9,10 +9,14 @@ import pytest
 import yaml
 from typer.testing import CliRunner, Result
 
+from placer.slots.resources import E8, Amounts
+from placer.slots.workers.default_slots import worker_spec
 from placer.slots.workers.file import read_workers
+from placer.slots.workers.lacks import Lack, LimitReached, OutOfTime, SlotTooLarge, lack_of
+from placer.slots.workers.words import Allocation, Workers
 from placer_cli.slots import slots_app
 from placer_models.instance.errors import InputError
-from slots.job_files import job_file
+from slots.job_files import compiled, job_file
 
 EXAMPLES = Path(__file__).parents[2] / "instances" / "slots"
 SMALL = EXAMPLES / "workers" / "small.yaml"
@@ -245,6 +249,141 @@ def test_people_see_what_has_no_place() -> None:
 
     assert result.exit_code == 1
     assert "region 0 has no slots: it needs 6 slots together" in result.stdout
+
+
+def lacks(found: Document) -> list[Document]:
+    """Return why regions have no slots."""
+    why: list[Document] = [lack for turn in found["turns"] for lack in turn["lacks"]]
+    return why
+
+
+@pytest.mark.parametrize(
+    ("job", "workers", "reason", "words"),
+    [
+        pytest.param(
+            {"operators": [operator("a", 2, cpu=1, heap="9Gi", extended={"gpu": 1})]},
+            {"worker": FOUR},
+            {
+                "reason": "slot",
+                "group": "default",
+                "amounts": [
+                    {"name": "heap", "slotTakes": 9 * 2**30, "newWorkerHas": 4 * 2**30},
+                    {"name": "gpu", "slotTakes": 1, "newWorkerHas": 0},
+                ],
+            },
+            "region 0 has no slots: it needs 2 slots together, and a slot of group default takes "
+            "9Gi heap and 1 gpu, where a new worker has 4Gi and 0. Make worker.resources larger.",
+            id="a slot larger than a worker",
+        ),
+        pytest.param(
+            {"operators": [operator("a", 9)]},
+            {"worker": FOUR, "limits": {"maxCpu": 11, "maxMemory": "1Ti"}},
+            {"reason": "limit", "limit": "maxCpu", "allows": 2},
+            "region 0 has no slots: it needs 9 slots together, and limits.maxCpu allows 2 new "
+            "workers, too few. Raise it.",
+            id="a limit on CPUs",
+        ),
+        pytest.param(
+            {"operators": [operator("a", 9)]},
+            {"worker": FOUR, "limits": {"maxCpu": 99, "maxMemory": "5Gi"}},
+            {"reason": "limit", "limit": "maxMemory", "allows": 1},
+            "region 0 has no slots: it needs 9 slots together, and limits.maxMemory allows 1 new "
+            "worker, too few. Raise it.",
+            id="a limit on memory",
+        ),
+        pytest.param(
+            {
+                "allSourcesInSameRegion": False,
+                "operators": [
+                    operator("a", 1, cpu=6, heap="1Gi"),
+                    operator("b", 1, cpu=6, heap="1Gi"),
+                ],
+            },
+            {
+                "worker": FOUR,
+                "registered": [{"name": "w", "resources": {"cpu": 8, "heap": "8Gi"}}],
+            },
+            {"reason": "taken", "group": "default[1]", "limit": None},
+            "region 1 has no slots: it needs 1 slot together, and a slot of group default[1] fits "
+            "workers that are there, but no new one; beside the other slots they have no room. "
+            "Make worker.resources larger.",
+            id="only one worker is large enough",
+        ),
+    ],
+)
+def test_a_region_without_slots_is_told_what_is_short(
+    job: Document, workers: Document, reason: Document, words: str, tmp_path: Path
+) -> None:
+    """
+    The amount of a slot that no new worker has, or the limit; in words and for programs.
+    """
+    found = placed(tmp_path, job, workers, code=1)
+    drawn = run(tmp_path / "job.json", tmp_path / "workers.json").stdout
+
+    assert [{k: v for k, v in lack.items() if k != "regions"} for lack in lacks(found)] == [reason]
+    assert words in " ".join(drawn.split())
+
+
+def test_a_region_may_be_left_out_for_want_of_time(tmp_path: Path) -> None:
+    """
+    Where nothing is proven the limit is not blamed; where a slot fits nowhere it is the slot.
+    """
+    nothing = Allocation((), (), 0, 0, ("0",), settled=False)
+    unknown = compiled(tmp_path, {"operators": [operator("a", 9)]})
+    gpus = compiled(
+        tmp_path, {"operators": [operator("a", 9, cpu=1, heap="1Gi", extended={"gpu": 1})]}
+    )
+    workers = Workers(worker_spec(Amounts(4 * E8, 2**32), slots=4))
+    limit = LimitReached("maxCpu", 2)
+
+    assert lack_of(unknown, 0, workers, limit, nothing) == Lack(0, OutOfTime())
+    assert lack_of(gpus, 0, workers, limit, nothing) == Lack(0, SlotTooLarge(0, (("gpu", E8, 0),)))
+
+
+def test_a_worker_in_reserve_has_a_row_of_its_own(tmp_path: Path) -> None:
+    """
+    Four slots fill the first new worker; the two redundant ones stand below it, whole.
+    """
+    workers = {"worker": FOUR, "reserve": {"redundantWorkers": 2}}
+
+    found = placed(tmp_path, {"operators": [operator("x", 4)]}, workers)
+    drawn = run(tmp_path / "job.json", tmp_path / "workers.json").stdout
+
+    assert found["inReserve"] == ["new 1", "new 2"]
+    cells = [line.split() for line in drawn.splitlines() if line.startswith("new")]
+    assert cells == [
+        ["new", "0", "default", "0-3", "4", "1", "1Gi"],
+        ["new", "1", "(reserve)", "4", "4Gi"],
+        ["new", "2", "(reserve)", "4", "4Gi"],
+    ]
+
+
+def test_a_time_limit_still_gives_an_answer(tmp_path: Path) -> None:
+    """
+    However short it is, first fit has an answer, with a bound that holds.
+    """
+    job = {"operators": [operator("x", 90)]}
+    workers = {"worker": FOUR, "reserve": {"redundantWorkers": 1}}
+    placed(tmp_path, job, workers)
+    files = (tmp_path / "job.json", tmp_path / "workers.json")
+
+    result = run(*files, "--time-limit", "0.02", "--format", "json")
+
+    found = json.loads(result.stdout)
+    assert result.exit_code == 0
+    assert found["bound"] <= 24 <= found["newWorkers"]
+    assert run(*files, "--time-limit", "0").exit_code == 2
+
+
+def test_group_names_may_contain_spaces(tmp_path: Path) -> None:
+    """
+    A group is called what its owner calls it, as operators are.
+    """
+    job = {"slotSharingGroups": ["heavy ones"], "operators": [operator("x", 2, "heavy ones")]}
+
+    found = placed(tmp_path, job, {"worker": FOUR})
+
+    assert rows(found["turns"][0]) == [("new 0", "heavy ones", 0, 2)]
 
 
 def test_yaml_is_the_same_document() -> None:

@@ -1,6 +1,7 @@
 """Arithmetic of resource profiles, as Apache Flink does it."""
 
 from collections.abc import Callable
+from copy import copy
 
 import pytest
 
@@ -8,6 +9,7 @@ from placer.slots.amounts import format_e8, parse_e8
 from placer.slots.resources import (
     ANY,
     MAX_BYTES,
+    PLAIN,
     UNKNOWN,
     ZERO,
     Amounts,
@@ -120,3 +122,18 @@ def test_any_is_more_than_unknown_is_more_than_nothing() -> None:
     assert merge_all([UNKNOWN, ANY, ZERO]) is ANY
     assert multiply(UNKNOWN, 2) is UNKNOWN
     assert multiply(ANY, 0) == ZERO
+
+
+@pytest.mark.parametrize(
+    "name",
+    [*PLAIN, "extended_e8", "plain", "extended_of", "total_memory_bytes", "operators_memory_bytes"],
+)
+def test_what_nobody_said_has_no_amounts(name: str) -> None:
+    """
+    Asking UNKNOWN or ANY for one is refused in words, and other attributes as usual.
+    """
+    for unsaid, word in ((UNKNOWN, "unknown"), (ANY, "any")):
+        with pytest.raises(ValueError, match=f"^{name}: the resources are {word}, without"):
+            getattr(unsaid, name)
+    assert not hasattr(UNKNOWN, "colour")
+    assert copy(UNKNOWN) is UNKNOWN

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from placer_cli.commands.solve import LONGEST_S
 from placer_cli.console import out
 from placer_cli.exits import Exit
 from placer_cli.output import Format, document, output_file, refuse_inputs, replacing
@@ -76,6 +77,15 @@ def place(
     form: Annotated[Format, typer.Option("--format", help="How the places are printed.")] = (
         Format.TABLE
     ),
+    time_limit: Annotated[
+        float | None,
+        typer.Option(
+            min=0.02,
+            max=LONGEST_S,
+            metavar="SECONDS",
+            help="Wall-clock time to the answer. [default: a fixed amount of work]",
+        ),
+    ] = None,
 ) -> None:
     """Place the slots of JOB on WORKERS with as few new workers as can be.
 
@@ -90,7 +100,7 @@ def place(
 
     job, pool = compile_file(job_file), read_workers(workers_file)
     try:
-        placed = place_job(job, pool)
+        placed = place_job(job, pool, time_limit_s=time_limit)
     except OverflowError:
         raise InputError(
             name_of(workers_file),
@@ -104,7 +114,7 @@ def place(
         from placer_cli.slots.placed import draw_placed
 
         console = out()
-        console.print(draw_placed(job, placed, canvas_of(console)))
+        console.print(draw_placed(job, pool, placed, canvas_of(console)))
     else:
         from placer.slots.workers.to_json import placed_to_json
 

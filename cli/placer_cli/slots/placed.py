@@ -1,18 +1,21 @@
 """A job's slots on workers, for a terminal."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import assert_never
 
 from rich.console import Group as Lines
 from rich.console import RenderableType
 from rich.text import Text
 
+from placer.slots.amounts import FIELDS, format_e8
 from placer.slots.compiled import CompiledJob
-from placer.slots.workers.place import PlacedJob, Turn
+from placer.slots.workers.lacks import Lack, LimitReached, OutOfTime, SlotTooLarge, WorkersTaken
+from placer.slots.workers.place import PlacedJob, Pool, Turn
 from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.flow import titled
 from placer_cli.draw.palette import BAD, QUIET, STRONG
 from placer_cli.draw.tables import table
-from placer_cli.draw.words import count
+from placer_cli.draw.words import count, memory
 from placer_cli.slots.drawn import amounts
 
 MOST_ROWS = 60
@@ -22,33 +25,38 @@ MOST_TURNS = 12
 """So many turns are drawn."""
 
 
-def draw_placed(job: CompiledJob, placed: PlacedJob, canvas: Canvas) -> RenderableType:
+def draw_placed(job: CompiledJob, pool: Pool, placed: PlacedJob, canvas: Canvas) -> RenderableType:
     """Draw where the slots of a job are, and what it takes."""
-    return Lines(*_parts(job, placed, canvas))
+    return Lines(*_parts(job, pool, placed, canvas))
 
 
-def _parts(job: CompiledJob, placed: PlacedJob, canvas: Canvas) -> Iterator[RenderableType]:
+def _parts(
+    job: CompiledJob, pool: Pool, placed: PlacedJob, canvas: Canvas
+) -> Iterator[RenderableType]:
     new = count(placed.new_workers, "new worker")
     proof = "proven fewest" if placed.proven else f"not proven, at least {placed.bound:,}"
     yield Text(f"{job.name or 'job'}: {new}, {proof}", STRONG)
     if placed.reserve_lacks:
-        lacks = count(placed.reserve_lacks, "worker")
-        yield Text(f"The limits keep {lacks} from the reserve; raise limits to have it.", BAD)
-    without = [gang for turn in placed.turns for gang in turn.without]
-    for gang in without[:MOST_TURNS]:
+        missing = count(placed.reserve_lacks, "worker")
+        yield Text(f"The limits keep {missing} from the reserve; raise limits to have it.", BAD)
+    lacks = [lack for turn in placed.turns for lack in turn.lacks]
+    for lack in lacks[:MOST_TURNS]:
+        needs = count(job.gangs[lack.gang].width, "slot")
         yield Text(
-            f"{_regions(job, gang)} has no slots: it needs {count(job.gangs[gang].width, 'slot')} "
-            "together. Make workers larger, or raise limits.",
+            f"{_regions(job, lack.gang)} has no slots: it needs {needs} together, "
+            f"{_why(job, lack)}",
             BAD,
         )
-    if len(without) > MOST_TURNS:
-        yield Text(f"And {len(without) - MOST_TURNS:,} more like that.", BAD)
+    if len(lacks) > MOST_TURNS:
+        yield Text(f"And {len(lacks) - MOST_TURNS:,} more without slots.", BAD)
+    idle = [_idle(pool, number) for number in placed.idle_new]
+    alone = len(placed.turns) == 1
     for number, turn in enumerate(placed.turns[:MOST_TURNS]):
-        if turn.slots:
-            alone = len(placed.turns) == 1
+        rows = [*_rows(job, turn), *idle]
+        if rows and (alone or turn.slots):
             title = "Slots" if alone else f"Turn {number}: {_regions(job, turn.placed[0])}"
             yield ""
-            yield titled(title, _table(job, turn, canvas))
+            yield titled(title, _table(rows, canvas))
     if len(placed.turns) > MOST_TURNS:
         yield Text(f"and {count(len(placed.turns) - MOST_TURNS, 'turn')} more", QUIET)
 
@@ -58,7 +66,56 @@ def _regions(job: CompiledJob, gang: int) -> str:
     return f"region {'+'.join(map(str, numbers))}"
 
 
-def _table(job: CompiledJob, turn: Turn, canvas: Canvas) -> RenderableType:
+def _why(job: CompiledJob, lack: Lack) -> str:
+    """Say which amount or limit is short, and the mend."""
+    match lack.reason:
+        case SlotTooLarge(group, amounts):
+            name = job.groups[group].name
+            wants = " and ".join(f"{_amount(n, w)} {FIELDS.get(n, n)}" for n, w, _ in amounts)
+            has = " and ".join(_amount(n, h) for n, _, h in amounts)
+            return (
+                f"and a slot of group {name} takes {wants}, where a new worker has {has}. "
+                "Make worker.resources larger."
+            )
+        case LimitReached(limit, new):
+            return f"and limits.{limit} allows {count(new, 'new worker')}, too few. Raise it."
+        case WorkersTaken(group, limit):
+            name = job.groups[group].name
+            or_limit = f", or limits.{limit.limit} is too low" if limit else ""
+            return (
+                f"and a slot of group {name} fits workers that are there, but no new one; beside "
+                f"the other slots they have no room{or_limit}. Make worker.resources larger."
+            )
+        case OutOfTime():
+            return "and no place was found in the time. Raise --time-limit."
+        case _:
+            assert_never(lack.reason)
+
+
+def _amount(name: str, amount: int) -> str:
+    return memory(amount) if name.endswith("_bytes") else format_e8(amount)
+
+
+def _rows(job: CompiledJob, turn: Turn) -> list[list[Text]]:
+    return [
+        [
+            Text(slots.worker),
+            Text(job.groups[slots.group].name),
+            Text(_range(slots.slots)),
+            Text(f"{len(slots.slots):,}"),
+            *map(Text, amounts(slots.size)),
+        ]
+        for slots in turn.slots
+    ]
+
+
+def _idle(pool: Pool, number: int) -> list[Text]:
+    """Return the row of a new worker that is there for the reserve alone: all of it."""
+    whole = map(Text, amounts(pool.workers.spec.total))
+    return [Text(f"new {number}"), Text("(reserve)", QUIET), Text(""), Text(""), *whole]
+
+
+def _table(rows: Sequence[Sequence[Text]], canvas: Canvas) -> RenderableType:
     head = (
         "worker",
         "group",
@@ -71,27 +128,17 @@ def _table(job: CompiledJob, turn: Turn, canvas: Canvas) -> RenderableType:
         "network",
         "more",
     )
-    rows = [
-        [
-            Text(slots.worker),
-            Text(job.groups[slots.group].name),
-            Text(_range(slots.slots)),
-            Text(f"{len(slots.slots):,}"),
-            *map(Text, amounts(slots.size)),
-        ]
-        for slots in turn.slots[:MOST_ROWS]
-    ]
     drawn = table(
         head,
-        rows,
+        rows[:MOST_ROWS],
         canvas.width,
         numbers=head[3:9],
         wrap={"worker": 8, "group": 10, "more": 10},
         spare=("network", "off-heap"),
     )
-    if len(turn.slots) <= MOST_ROWS:
+    if len(rows) <= MOST_ROWS:
         return drawn
-    return Lines(drawn, Text(f"and {count(len(turn.slots) - MOST_ROWS, 'row')} more", QUIET))
+    return Lines(drawn, Text(f"and {count(len(rows) - MOST_ROWS, 'row')} more", QUIET))
 
 
 def _range(slots: range) -> str:

@@ -1,5 +1,6 @@
 """Slots for jobs on workers: with the fewest new workers, or one after another."""
 
+import time
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
@@ -15,7 +16,14 @@ from placer.slots.workers.packing import open_workers, packing_of
 from placer.slots.workers.reserve import least_new_workers, stock_of, workers_short
 from placer.slots.workers.words import Allocation, Grant, JobNeeds, Matching, Workers
 from placer_models.goals import OPENED
-from placer_models.placement import Answer, PartlyPlaced, Placed, Placement
+from placer_models.placement import (
+    Answer,
+    GaveUp,
+    Infeasible,
+    PartlyPlaced,
+    Placed,
+    Placement,
+)
 
 WORK_LIMIT = 20
 """Deterministic seconds that the solver may spend; most answers take a small part of one."""
@@ -28,6 +36,7 @@ def allocate(
     most_new: int | None = None,
     weights: Sequence[int] | None = None,
     work_limit: int = WORK_LIMIT,
+    time_limit_s: float | None = None,
 ) -> Allocation:
     """Give jobs their slots with as few new workers as can be (F27).
 
@@ -43,8 +52,10 @@ def allocate(
             counts for more than all later ones.
         work_limit: Deterministic seconds that may be spent; equal limits give equal
             answers.
+        time_limit_s: Wall-clock seconds that may be spent, in place of the work.
 
     """
+    started_s = time.monotonic()
     types = list(dict.fromkeys(need.profile for job in jobs for need in job.needs))
     packing = packing_of(workers, types, _counts(jobs, types))
     usual = _best_in_order(workers, jobs, most_new)
@@ -55,6 +66,8 @@ def allocate(
         offers = min(offers, _started(workers, usual))
     problem = slot_problem(packing, types, jobs, offers, weights)
     options = SolveOptions(work_limit=work_limit, workers=1)
+    if time_limit_s is not None:
+        options = SolveOptions(time_limit_s=_left_s(time_limit_s, started_s), workers=1)
     answer = solve(problem.instance, options) if problem.thing_of else Placed(Placement(), ())
     given = _given(problem, answer, jobs, types)
     served = {grant.job for grant in given}
@@ -64,16 +77,26 @@ def allocate(
         len({grant.bin for grant in given if grant.bin >= len(packing.bins)}),
         _bound(answer),
         tuple(job.job for job in jobs if job.job not in served and _slots(job)),
+        _settled(answer),
     )
     if found.unfulfillable and served and not found.proven:
         # Without the others there is nothing to choose, and the fewest are easier to prove.
-        alone = allocate(workers, [j for j in jobs if j.job in served], work_limit=work_limit)
+        alone = allocate(
+            workers,
+            [j for j in jobs if j.job in served],
+            work_limit=work_limit,
+            time_limit_s=None if time_limit_s is None else _left_s(time_limit_s, started_s),
+        )
         if not alone.unfulfillable and alone.new_workers <= found.new_workers:
-            found = replace(alone, unfulfillable=found.unfulfillable)
+            found = replace(alone, unfulfillable=found.unfulfillable, settled=found.settled)
     # Where the work was too little, one of the usual ways may have been lucky.
     if usual is None or (not found.unfulfillable and found.new_workers <= usual.new_workers):
         return found
     return replace(usual, bound=found.bound)
+
+
+def _left_s(limit_s: float, started_s: float) -> float:
+    return max(started_s + limit_s - time.monotonic(), 0.0)
 
 
 def _best_in_order(
@@ -101,6 +124,17 @@ def _bound(answer: Answer) -> int:
             if value.tier == OPENED:
                 return value.bound or 0
     return 0
+
+
+def _settled(answer: Answer) -> bool:
+    """Return whether it is proven that no more jobs can be served."""
+    match answer:
+        case Placed() | Infeasible():
+            return True
+        case PartlyPlaced():
+            return all(v.proven for v in answer.tiers if v.tier.name.startswith("placed."))
+        case GaveUp():
+            return False
 
 
 def _given(
@@ -176,6 +210,7 @@ def _allocation(
     new: int,
     bound: int | None,
     unfulfillable: tuple[str, ...],
+    settled: bool = True,
 ) -> Allocation:
     """Return grants by worker, with what the reserve wants on top."""
     running = open_workers(workers)
@@ -204,4 +239,6 @@ def _allocation(
         for _, _, profile, count in given:
             needs[profile] += count
         bound = max(bound, least_new_workers(workers, needs))
-    return Allocation(tuple(on_registered), tuple(on_pending), new + extra, bound, unfulfillable)
+    return Allocation(
+        tuple(on_registered), tuple(on_pending), new + extra, bound, unfulfillable, settled
+    )

@@ -6,7 +6,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import TypeVar
 
-from placer.slots.amounts import format_e8, parse_e8, parse_fraction
+from placer.slots.amounts import FIELDS, format_e8, parse_e8, parse_fraction
 from placer.slots.documents import only_document
 from placer.slots.resources import ZERO, Amounts, add, extended, short
 from placer.slots.workers.default_slots import worker_spec
@@ -26,16 +26,6 @@ from placer_models.instance.validate import check
 from placer_models.quantity import parse_bytes
 
 Number = TypeVar("Number", int, Decimal)
-
-_FIELDS = {
-    "cpu_e8": "cpu",
-    "heap_bytes": "heap",
-    "off_heap_bytes": "offHeap",
-    "managed_on_heap_bytes": "managedOnHeap",
-    "managed_off_heap_bytes": "managedOffHeap",
-    "network_bytes": "network",
-}
-"""What the file calls the fields of ``Amounts``."""
 
 
 def read_workers(path: Path) -> Pool:
@@ -107,7 +97,7 @@ class _Builder:
             say = str if name.endswith("_bytes") else format_e8
             self.found.add(
                 place.at("used"),
-                f"slots use {say(wants)} {_FIELDS.get(name, name)} of worker '{part.name}', "
+                f"slots use {say(wants)} {FIELDS.get(name, name)} of worker '{part.name}', "
                 f"which has {say(has)}; lower it, or raise resources",
             )
             return Worker(its.total, its.total, its.default_slot)

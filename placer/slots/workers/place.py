@@ -1,12 +1,14 @@
 """A compiled job's slots on workers: a region's slots all together, or none of them."""
 
+import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from placer.slots.compiled import CompiledJob
 from placer.slots.graph import Mode
 from placer.slots.resources import UNKNOWN, Amounts, Profile
 from placer.slots.workers.allocate import allocate
+from placer.slots.workers.lacks import Lack, LimitReached, lack_of
 from placer.slots.workers.words import Allocation, Grant, JobNeeds, Need, Workers
 
 
@@ -29,22 +31,30 @@ class Pool:
     max_memory_bytes: int | None = None
 
     @property
-    def most_new(self) -> int | None:
-        """How many new workers the limits allow; None: any number."""
+    def limit(self) -> LimitReached | None:
+        """The limit that allows the fewest new workers; None: there may be any number."""
         workers, spec = self.workers, self.workers.spec.total
         there = [w.total for w in workers.registered] + [w.total for w in workers.pending]
         limits = (
-            (self.max_cpu_e8, sum(a.cpu_e8 for a in there), spec.cpu_e8),
+            ("maxCpu", self.max_cpu_e8, sum(a.cpu_e8 for a in there), spec.cpu_e8),
             (
+                "maxMemory",
                 self.max_memory_bytes,
                 sum(a.total_memory_bytes for a in there),
                 spec.total_memory_bytes,
             ),
         )
-        return min(
-            (max(most - has, 0) // each for most, has, each in limits if most is not None and each),
-            default=None,
+        allowed = (
+            LimitReached(name, max(most - has, 0) // each)
+            for name, most, has, each in limits
+            if most is not None and each
         )
+        return min(allowed, key=lambda limit: limit.new_workers, default=None)
+
+    @property
+    def most_new(self) -> int | None:
+        """How many new workers the limits allow; None: any number."""
+        return self.limit.new_workers if self.limit else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,14 +81,19 @@ class Turn:
 
     Attributes:
         placed: Gangs that have all their slots, by index.
-        without: Gangs that have none.
+        lacks: Gangs that have none, and why.
         slots: Who is where; regions that share a group share its slots.
 
     """
 
     placed: tuple[int, ...]
-    without: tuple[int, ...]
+    lacks: tuple[Lack, ...]
     slots: tuple[PlacedSlots, ...]
+
+    @property
+    def without(self) -> tuple[int, ...]:
+        """Gangs that have no slots, by index."""
+        return tuple(lack.gang for lack in self.lacks)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,11 +121,41 @@ class PlacedJob:
     @property
     def all_placed(self) -> bool:
         """Whether each region has its slots."""
-        return not any(turn.without for turn in self.turns)
+        return not any(turn.lacks for turn in self.turns)
+
+    @property
+    def idle_new(self) -> tuple[int, ...]:
+        """New workers on which no turn has a slot, by number: they are for the reserve."""
+        used = {slots.new for turn in self.turns for slots in turn.slots}
+        return tuple(number for number in range(self.new_workers) if number not in used)
 
 
-def place_job(job: CompiledJob, pool: Pool) -> PlacedJob:
+@dataclass(frozen=True, slots=True)
+class _Time:
+    """Wall-clock time, dealt out to several allocations; what one leaves rolls on.
+
+    Attributes:
+        limit_s: None: as long as the usual work takes.
+
+    """
+
+    limit_s: float | None
+    started_s: float = field(default_factory=time.monotonic)
+
+    def part(self, of: int) -> float | None:
+        """Return an even part of what is left."""
+        if self.limit_s is None:
+            return None
+        return max(self.started_s + self.limit_s - time.monotonic(), 0.0) / of
+
+
+def place_job(job: CompiledJob, pool: Pool, *, time_limit_s: float | None = None) -> PlacedJob:
     """Place a job's slots, with as few new workers as can be.
+
+    Args:
+        job: The job.
+        pool: The workers.
+        time_limit_s: Wall-clock seconds that may be spent; None: as ``allocate`` without.
 
     Raises:
         OverflowError: Memory of all workers comes to more than 2**63 - 1 bytes.
@@ -118,12 +163,12 @@ def place_job(job: CompiledJob, pool: Pool) -> PlacedJob:
     """
     gangs = range(len(job.gangs))
     at_once = [list(gangs)] if job.mode is Mode.STREAMING else [[gang] for gang in gangs]
+    time_left = _Time(time_limit_s)
     turns, allocations = [], []
-    for together in at_once:
-        placed, allocation = _most_regions(job, pool, together)
-        without = tuple(gang for gang in together if gang not in placed)
-        slots = _slots(job, pool, placed, allocation)
-        turns.append(Turn(tuple(placed), without, slots))
+    for number, together in enumerate(at_once):
+        part = _Time(time_left.part(len(at_once) - number))
+        turn, allocation = _turn(job, pool, together, part)
+        turns.append(turn)
         allocations.append(allocation)
     # New workers are alike, so the turn that wants most has enough for each.
     wanted = max(allocation.new_workers for allocation in allocations)
@@ -132,31 +177,55 @@ def place_job(job: CompiledJob, pool: Pool) -> PlacedJob:
     return PlacedJob(tuple(turns), allowed, min(bound, allowed), wanted - allowed)
 
 
-def _most_regions(
-    job: CompiledJob, pool: Pool, gangs: Sequence[int]
-) -> tuple[list[int], Allocation]:
+def _turn(
+    job: CompiledJob, pool: Pool, gangs: Sequence[int], time_left: _Time
+) -> tuple[Turn, Allocation]:
     """Return as many gangs as have a place together, and their allocation.
 
     Gangs that share groups are tried one by one, earlier ones first: what such a gang
     asks for depends on whom it can share slots with.
     """
     groups = [group for gang in gangs for group, _ in job.gangs[gang].slots]
-    if len(set(groups)) == len(groups):
-        needs = _needs(job, gangs)
-        allocation = allocate(pool.workers, needs, most_new=pool.most_new, weights=_alike(needs))
+    apart = len(set(groups)) == len(groups)
+    needs = _needs(job, gangs)
+    allocation = allocate(
+        pool.workers,
+        needs,
+        most_new=pool.most_new,
+        weights=_alike(needs) if apart else None,
+        time_limit_s=time_left.part(1 if apart else 2),
+    )
+    if apart or not allocation.unfulfillable:
         without = {int(name) for name in allocation.unfulfillable}
-        return [gang for gang in gangs if gang not in without], allocation
-    allocation = allocate(pool.workers, _needs(job, gangs), most_new=pool.most_new)
-    if not allocation.unfulfillable:
-        return list(gangs), allocation
-    placed: list[int] = []
+        placed = [gang for gang in gangs if gang not in without]
+        lacks = [lack_of(job, gang, pool.workers, pool.limit, allocation) for gang in without]
+        return _turn_of(job, pool, placed, lacks, allocation), allocation
+    placed, lacks = [], []
     allocation = allocate(pool.workers, ())
-    for gang in gangs:
-        tried = allocate(pool.workers, _needs(job, [*placed, gang]), most_new=pool.most_new)
-        if not tried.unfulfillable:
+    for number, gang in enumerate(gangs):
+        tried = allocate(
+            pool.workers,
+            _needs(job, [*placed, gang]),
+            most_new=pool.most_new,
+            time_limit_s=time_left.part(len(gangs) - number),
+        )
+        if tried.unfulfillable:
+            lacks.append(lack_of(job, gang, pool.workers, pool.limit, tried))
+        else:
             placed.append(gang)
             allocation = tried
-    return placed, allocation
+    return _turn_of(job, pool, placed, lacks, allocation), allocation
+
+
+def _turn_of(
+    job: CompiledJob,
+    pool: Pool,
+    placed: Sequence[int],
+    lacks: Sequence[Lack],
+    allocation: Allocation,
+) -> Turn:
+    slots = _slots(job, pool, placed, allocation)
+    return Turn(tuple(placed), tuple(sorted(lacks, key=lambda lack: lack.gang)), slots)
 
 
 def _alike(needs: Sequence[JobNeeds]) -> list[int]:

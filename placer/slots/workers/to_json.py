@@ -1,7 +1,12 @@
 """A placed job as a tree of plain values, for JSON and YAML."""
 
+from typing import assert_never
+
+from placer.slots.amounts import FIELDS
 from placer.slots.compiled import CompiledJob
+from placer.slots.resources import E8
 from placer.slots.to_json import profile_to_json
+from placer.slots.workers.lacks import Lack, LimitReached, OutOfTime, SlotTooLarge, WorkersTaken
 from placer.slots.workers.place import PlacedJob
 
 
@@ -15,11 +20,13 @@ def placed_to_json(job: CompiledJob, placed: PlacedJob) -> dict[str, object]:
         "newWorkers": placed.new_workers,
         "bound": placed.bound,
         "proven": placed.proven,
+        "inReserve": [f"new {number}" for number in placed.idle_new],
         "reserveLacks": placed.reserve_lacks,
         "turns": [
             {
                 "placed": [list(job.gangs[gang].regions) for gang in turn.placed],
                 "without": [list(job.gangs[gang].regions) for gang in turn.without],
+                "lacks": [_lack(job, lack) for lack in turn.lacks],
                 "slots": [
                     {
                         "worker": slots.worker,
@@ -35,3 +42,33 @@ def placed_to_json(job: CompiledJob, placed: PlacedJob) -> dict[str, object]:
             for turn in placed.turns
         ],
     }
+
+
+def _lack(job: CompiledJob, lack: Lack) -> dict[str, object]:
+    """Return why a gang has no slots; a word of ours says of which kind the reason is."""
+    regions = list(job.gangs[lack.gang].regions)
+    match lack.reason:
+        case SlotTooLarge(group, amounts):
+            short = [
+                {
+                    "name": FIELDS.get(n, n),
+                    "slotTakes": _number(n, w),
+                    "newWorkerHas": _number(n, h),
+                }
+                for n, w, h in amounts
+            ]
+            name = job.groups[group].name
+            return {"regions": regions, "reason": "slot", "group": name, "amounts": short}
+        case LimitReached(limit, new):
+            return {"regions": regions, "reason": "limit", "limit": limit, "allows": new}
+        case WorkersTaken(group, limit):
+            name, by = job.groups[group].name, limit.limit if limit else None
+            return {"regions": regions, "reason": "taken", "group": name, "limit": by}
+        case OutOfTime():
+            return {"regions": regions, "reason": "time"}
+        case _:
+            assert_never(lack.reason)
+
+
+def _number(name: str, amount: int) -> float | int:
+    return amount if name.endswith("_bytes") else amount / E8

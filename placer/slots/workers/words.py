@@ -132,7 +132,9 @@ class Allocation:
         on_pending: On workers that do not run yet, the new ones among them.
         new_workers: Workers to start, reserve included.
         bound: No allocation of these jobs starts fewer; None: nobody looked.
-        unfulfillable: Jobs that no number of new workers can serve.
+        unfulfillable: Jobs that get nothing: no number of new workers can serve them, or
+            no more are to be had.
+        settled: Whether serving more of them is proven impossible.
 
     """
 
@@ -141,6 +143,7 @@ class Allocation:
     new_workers: int
     bound: int | None
     unfulfillable: tuple[str, ...] = ()
+    settled: bool = True
 
     @property
     def proven(self) -> bool:

@@ -1,0 +1,122 @@
+"""Why a gang has no slots: the amount, or the limit, that is short."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from placer.slots.compiled import CompiledJob, Gang
+from placer.slots.resources import ZERO, Amounts, Profile, short
+from placer.slots.workers.default_slots import slots_of
+from placer.slots.workers.words import Allocation, Workers
+
+
+@dataclass(frozen=True, slots=True)
+class SlotTooLarge:
+    """A slot does not fit a new worker, and those that are there cannot hold all of them.
+
+    Attributes:
+        group: Whose slot it is, by index.
+        amounts: (field of ``Amounts`` or extended resource, what a slot takes, what a new
+            worker has), where that is less.
+
+    """
+
+    group: int
+    amounts: tuple[tuple[str, int, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LimitReached:
+    """More new workers would be needed than a limit allows.
+
+    Attributes:
+        limit: As files call it: ``maxCpu`` or ``maxMemory``.
+        new_workers: How many it allows.
+
+    """
+
+    limit: str
+    new_workers: int
+
+
+@dataclass(frozen=True, slots=True)
+class WorkersTaken:
+    """Only workers that are there could hold a slot, and beside others they do not.
+
+    Attributes:
+        group: Whose slot it is, by index.
+        limit: It may be in the way of the other slots instead; None: there is no limit.
+
+    """
+
+    group: int
+    limit: LimitReached | None
+
+
+@dataclass(frozen=True, slots=True)
+class OutOfTime:
+    """No place was found in the time, and none was ruled out."""
+
+
+Reason = SlotTooLarge | LimitReached | WorkersTaken | OutOfTime
+
+
+@dataclass(frozen=True, slots=True)
+class Lack:
+    """A gang without slots, and why.
+
+    Attributes:
+        gang: By index.
+
+    """
+
+    gang: int
+    reason: Reason
+
+
+def lack_of(
+    job: CompiledJob,
+    gang: int,
+    workers: Workers,
+    limit: LimitReached | None,
+    allocation: Allocation,
+) -> Lack:
+    """Return why the allocation has no slots for the gang.
+
+    Args:
+        job: The job.
+        gang: By index.
+        workers: What is there.
+        limit: The one that allows the fewest new workers; None: no limit.
+        allocation: Of all gangs that were tried together.
+
+    """
+    misfits = _misfits(job, job.gangs[gang], workers)
+    for group, count in misfits:
+        slot = job.groups[group].slot
+        assert isinstance(slot, Amounts)  # A default slot fits every worker.
+        if _held(workers, slot) < count:
+            amounts = tuple((n, wants, has) for n, has, wants in short(workers.spec.total, slot))
+            return Lack(gang, SlotTooLarge(group, amounts))
+    if not allocation.settled:
+        return Lack(gang, OutOfTime())
+    if misfits:
+        return Lack(gang, WorkersTaken(misfits[0][0], limit))
+    assert limit is not None  # New workers without end hold everything that fits one.
+    return Lack(gang, limit)
+
+
+def _misfits(job: CompiledJob, gang: Gang, workers: Workers) -> Sequence[tuple[int, int]]:
+    """Return (group, slots) of the gang of which a slot is larger than a new worker."""
+    return [(g, n) for g, n in gang.slots if not _fits(workers.spec.total, job.groups[g].slot)]
+
+
+def _fits(total: Amounts, slot: Profile) -> bool:
+    return not isinstance(slot, Amounts) or not any(short(total, slot))
+
+
+def _held(workers: Workers, slot: Amounts) -> int:
+    """Return how many such slots the workers that are there could hold."""
+    if slot == ZERO:
+        return 0
+    free = [w.available for w in workers.registered if not w.blocked]
+    return sum(slots_of(room, slot) for room in [*free, *(w.total for w in workers.pending)])
