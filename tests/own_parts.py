@@ -164,7 +164,7 @@ def _masks(stay: Stay, container: Container) -> list[tuple[int, frozenset[Place]
         sizes = (0, 1)
     else:
         widths = {width(column[:-1], want) for want, column in columns}
-        limit = 0 if not widths else widths.pop()
+        limit = widths.pop() if widths else len(numa_nodes)
         if widths or limit is None:
             return []
         sizes = range(limit + 1)

@@ -54,7 +54,8 @@ def restricted_width(cells: Sequence[Amounts], need: Amounts) -> int | None:
 
     Each resource asked for has its own fewest number of cells; Restricted wants one
     set of cells that is of the fewest for each of them, so they must agree. Nothing
-    asked for is width 0.
+    asked for is width 0; callers take it as no constraint, for what has no width may
+    still be asked for.
     """
     widths = {
         width([cell[i] for cell in cells], amount) for i, amount in enumerate(need) if amount > 0

@@ -55,7 +55,10 @@ def _claim_fault(site: Site, claim: Claim, policy: AlignmentPolicy) -> str | Non
             most: int | None = 1
         case AlignmentPolicy.RESTRICTED:
             numa_nodes = [numa.id for numa in site.inside.topology.numa_nodes]
-            most = restricted_width(*empty_cells(site.inside, claim, numa_nodes))
+            cells, need = empty_cells(site.inside, claim, numa_nodes)
+            if not need:  # nothing that has a width
+                return None
+            most = restricted_width(cells, need)
     who = f"has a container {claim.name!r} that " if claim.name else ""
     if most is None:
         return (

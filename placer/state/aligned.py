@@ -14,6 +14,8 @@ def limit_of(
 ) -> tuple[int | None, bool]:
     """Return the most NUMA nodes that the policy allows, None for any, and if it admits any.
 
+    Where nothing that is asked for has a width, Restricted constrains nothing.
+
     Args:
         policy: The one that holds.
         real: What each NUMA node holds.
@@ -22,7 +24,7 @@ def limit_of(
     """
     if policy is AlignmentPolicy.SINGLE_NUMA_NODE:
         return 1, True
-    if policy is AlignmentPolicy.RESTRICTED:
+    if policy is AlignmentPolicy.RESTRICTED and any(needs):
         limit = restricted_width(real, needs)
         return limit, limit is not None
     return None, True

@@ -72,6 +72,8 @@ def fit_of(spec: PodSpec, node: Node) -> Fit | None:
     limit, possible = limit_of(policy, real, needs)
     if not possible:
         return None
+    if policy is AlignmentPolicy.RESTRICTED and limit is None:
+        policy = AlignmentPolicy.NONE  # nothing has a width
     least = 0
     if policy is AlignmentPolicy.BEST_EFFORT:
         least = fewest_cells(cells, needs) or 0

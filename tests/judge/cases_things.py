@@ -316,4 +316,15 @@ ALIGNMENT_CASES = (
         good=placed(put("a", ALL_CPUS, gpus=[0, 1, 3], memory={0: 4})),
         bad=placed(put("a", ALL_CPUS, gpus=[0, 1, 2], memory={0: 4})),
     ),
+    Case(
+        "alignment",
+        "Restricted: where no width is left, nothing is constrained",
+        world(pod("a", gpus=2, qos=LS, alignment=RESTRICTED), nodes=[node(machine=HOMELESS)]),
+        good=placed(put("a", ALL_CPUS, gpus=[1, 2])),
+        bad=placed(put("a", ALL_CPUS, gpus=[1, 2], memory={0: 1})),
+        bad_world=world(
+            pod("a", gpus=2, memory=1, qos=LS, alignment=RESTRICTED),
+            nodes=[node(machine=HOMELESS)],
+        ),
+    ),
 )

@@ -1,5 +1,6 @@
 """Boards that people know, by name: their classes, their best sets, what is left of them."""
 
+from dataclasses import replace
 from itertools import combinations
 
 import pytest
@@ -230,6 +231,16 @@ def test_links_are_between_gpus_alone() -> None:
     nics = (Device("rdma", 0), Device("rdma", 1))
 
     assert best_pair_sum(board_of(nics, matrix([[0, 100], [100, 0]])), 2) == 0
+
+
+def test_a_shared_egress_is_told_and_not_counted() -> None:
+    """
+    What pairs of a switch share changes no value of a set.
+    """
+    gpus = tuple(Device("gpu", i) for i in range(4))
+    own = matrix(blocks(4, 4, 30000, 0))
+
+    assert board_of(gpus, own) == board_of(gpus, replace(own, shared_egress=True))
 
 
 def test_an_empty_board_has_no_sets_but_the_empty_one() -> None:

@@ -114,6 +114,27 @@ def test_a_strategy_needs_numa_nodes_and_somebody_who_owns_cpus() -> None:
     assert value(alone, put("a", "0-1"), put("b", "2-3")) == 0
 
 
+def test_a_numa_node_without_a_free_cpu_is_not_the_fullest() -> None:
+    """
+    A running pod owns all of the first; the other two have eight free CPUs each.
+    """
+    assert value(on(MOST, pod("a", 4), running="0-7"), put("a", "8-11")) == 0
+    assert value(on(LEAST, pod("a", 4), running="0-7"), put("a", "8-11")) == 0
+
+
+def test_cpus_of_no_numa_node_count_as_one_numa_node_more() -> None:
+    """
+    Two NUMA nodes of four CPUs and one CPU of none: that is the fullest of three.
+    """
+    most = world(pod("a", 1), nodes=[replace(node(), numa_strategy=MOST)])
+    least = world(pod("a", 1), nodes=[replace(node(), numa_strategy=LEAST)])
+
+    assert (value(most, put("a", "8")), value(most, put("a", "0"))) == (0, 3)
+    assert (value(least, put("a", "8")), value(least, put("a", "0"))) == (3, 0)
+    alone = replace(node(reserved="4-7"), numa_strategy=MOST)
+    assert value(world(pod("a", 1), nodes=[alone]), put("a", "0")) == 3
+
+
 @pytest.mark.parametrize("engine", [Engine.GREEDY, Engine.EXACT])
 @pytest.mark.parametrize(
     ("strategy", "cpus", "homes"),

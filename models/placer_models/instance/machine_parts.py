@@ -124,7 +124,9 @@ class GpuLinksPart(Part):
     """Links between the GPUs: a ``matrix`` of kinds, or one kind for ``all`` pairs."""
 
     bandwidth: dict[str, float] = Field(description="GB/s per direction of each kind of link.")
-    shared_egress: bool = False
+    shared_egress: bool = Field(
+        default=False, description="The pairs of a GPU share its egress, as behind an NVSwitch."
+    )
     matrix: Annotated[str | None, BeforeValidator(_as_block)] = Field(
         default=None,
         description="A block of text: one row of kinds for each GPU, X on the diagonal.",
