@@ -6,7 +6,7 @@ that holds all that is left first, else the roomiest. So few domains are used.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -32,7 +32,7 @@ Nodes = NDArray[np.intp]
 Places = list[tuple[int, Choice]]
 
 
-def place_at_levels(fleet: Fleet, gang: GangTask, most: int, stop: Callable[[], bool]) -> bool:
+def place_at_levels(fleet: Fleet, gang: GangTask, most: int) -> bool:
     """Place members of a gang, none of which is placed yet.
 
     Returns:
@@ -49,9 +49,7 @@ def place_at_levels(fleet: Fleet, gang: GangTask, most: int, stop: Callable[[], 
             fleet.undo(mark)
             if best is None or found[0] > best[0]:
                 best = found
-            if stop():
-                break
-        if stop() or (best is not None and filling.cannot_gain(best[0])):
+        if best is not None and filling.cannot_gain(best[0]):
             break
     if best is None or len(best[1]) < gang.minimum:
         return False

@@ -1,7 +1,7 @@
 """The greedy answer to a batch, one priority level after the other."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from placer.greedy.fleet import Fleet
@@ -33,7 +33,6 @@ def place_greedily(
     problem: Problem,
     *,
     order: Order = largest_first,
-    deadline: Callable[[], bool] | None = None,
     fleets: Fleets | None = None,
 ) -> Choices:
     """Return places for as much of the batch as the greedy path finds room for.
@@ -44,21 +43,19 @@ def place_greedily(
     Args:
         problem: The batch.
         order: Which gangs of a level come first.
-        deadline: Returns whether the time is over; what is placed by then is returned.
         fleets: Of earlier batches; what is found does not depend on them.
 
     """
     fleets = Fleets() if fleets is None else fleets
     fleet = fleets.of(problem)
-    stop = deadline or (lambda: False)
     units = units_of(problem)
     for level in range(len(problem.priorities)):
-        _fill_level(fleet, level, units[level], order, stop)
+        _fill_level(fleet, level, units[level], order)
     if fleet.company is not None:
         # Those that need company may find it by now.
         for level in range(len(problem.priorities)):
             late = [unit for unit in units[level] if not _is_placed(fleet, unit)]
-            _run(fleet, level, _Attempt(_sorted(late, problem, order), minima_first=False), stop)
+            _run(fleet, level, _Attempt(_sorted(late, problem, order), minima_first=False))
     choices = fleet.choices
     fleets.keep(fleet)
     return choices
@@ -90,17 +87,13 @@ class _Attempt:
     minima_first: bool
 
 
-def _fill_level(
-    fleet: Fleet, level: int, units: Sequence[Unit], order: Order, stop: Callable[[], bool]
-) -> None:
+def _fill_level(fleet: Fleet, level: int, units: Sequence[Unit], order: Order) -> None:
     """Place the units of a level, and the members above the minima of its gangs."""
     mark = fleet.mark()
     best: tuple[tuple[int, ...], list[tuple[int, Choice]]] | None = None
     for attempt in _attempts(fleet, level, units, order):
-        if best is not None and stop():
-            break
         fleet.undo(mark)
-        _run(fleet, level, attempt, stop)
+        _run(fleet, level, attempt)
         value = _value(fleet, level)
         if best is None or value > best[0]:
             best = (value, fleet.since(mark))
@@ -159,29 +152,25 @@ def _complete(fleet: Fleet, level: int, units: Sequence[Unit]) -> bool:
     )
 
 
-def _run(fleet: Fleet, level: int, attempt: _Attempt, stop: Callable[[], bool]) -> None:
+def _run(fleet: Fleet, level: int, attempt: _Attempt) -> None:
     gangs = fleet.problem.gangs
     for unit in attempt.units:
-        if stop():
-            return
-        placed = _place_minima(fleet, unit, stop, alone=attempt.minima_first)
+        placed = _place_minima(fleet, unit, alone=attempt.minima_first)
         if placed and not attempt.minima_first:
             for index in unit.gangs:
                 if gangs[index].level == level:
                     _place_rest(fleet, gangs[index])
     above = [gang for gang in _gangs(fleet.problem, level) if len(gang.pods) > gang.minimum]
     for gang in sorted(above, key=lambda gang: -gang.weight):
-        if stop():
-            return
         _place_rest(fleet, gang)
 
 
-def _place_minima(fleet: Fleet, unit: Unit, stop: Callable[[], bool], *, alone: bool) -> bool:
+def _place_minima(fleet: Fleet, unit: Unit, *, alone: bool) -> bool:
     """Place the minimum of each gang of the unit; nothing stays placed if one fails."""
     gangs = [fleet.problem.gangs[index] for index in unit.gangs]
     mark = fleet.mark()
     for ordered in (gangs, gangs[::-1]):
-        if all(_place_minimum(fleet, g, stop, alone=alone or len(gangs) > 1) for g in ordered):
+        if all(_place_minimum(fleet, g, alone=alone or len(gangs) > 1) for g in ordered):
             return True
         fleet.undo(mark)
         if len(gangs) == 1:
@@ -189,20 +178,19 @@ def _place_minima(fleet: Fleet, unit: Unit, stop: Callable[[], bool], *, alone: 
     return False
 
 
-def _place_minimum(fleet: Fleet, gang: GangTask, stop: Callable[[], bool], *, alone: bool) -> bool:
+def _place_minimum(fleet: Fleet, gang: GangTask, *, alone: bool) -> bool:
     """Place as many members as the gang needs; return whether that worked.
 
     Args:
         fleet: Members that were placed stay placed, also where they are too few.
         gang: None of it is placed yet.
-        stop: Asked now and then whether the time is over.
         alone: The members above the minimum are not to be placed along with it.
 
     """
     if gang.levels or (gang.gathered and fleet.company is not None):
         counted = any(task.grouping is Grouping.MULTIPLES for task in gang.levels)
         most = gang.minimum if alone and not counted else len(gang.pods)
-        return place_at_levels(fleet, gang, most, stop)
+        return place_at_levels(fleet, gang, most)
     if gang.gathered:
         found = gather(fleet, gang.pods, gang.minimum)
         for pod, choice in found[: gang.minimum] if alone else found:

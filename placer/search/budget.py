@@ -1,9 +1,9 @@
 """One deadline for a whole solve, dealt out to its parts."""
 
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+from placer.search.halt import Halt
 from placer.search.options import SolveOptions
 
 KEPT_SHARE = 0.05
@@ -12,23 +12,32 @@ KEPT_SHARE = 0.05
 FIRST_TIER_SHARE = 0.4
 """Of the time: guaranteed to tier 1 (DESIGN 5)."""
 
+OVERTIME_SHARE = 0.05
+OVERTIME_S = 0.025
+"""What the last words of an answer, its reasons, may take beyond its time."""
+
 
 @dataclass(slots=True)
 class Budget:
     """What is left of the time, or of the deterministic work in its place.
 
     Attributes:
+        halt: Ends it early.
         total: All that parts of the search may spend, in seconds of time or of work.
         spent_work: Deterministic seconds that CP-SAT has reported.
+        greedy_s: When the greedy answer was there: it is given however late that is.
 
     """
 
     options: SolveOptions
+    halt: Halt = field(init=False)
     total: float = field(init=False)
     started_s: float = field(default_factory=time.monotonic)
     spent_work: float = 0.0
+    greedy_s: float = 0.0
 
     def __post_init__(self) -> None:
+        self.halt = self.options.halt or Halt()
         work = self.options.work_limit
         self.total = self.options.time_limit_s * (1 - KEPT_SHARE) if work is None else float(work)
 
@@ -39,7 +48,7 @@ class Budget:
 
     def part(self, most: float) -> "Budget":
         """Return a budget of its own for a part of the search; `spend` it afterwards."""
-        part = Budget(self.options)
+        part = Budget(replace(self.options, halt=self.halt))
         part.total = min(most, self.left)
         return part
 
@@ -50,7 +59,7 @@ class Budget:
     @property
     def left(self) -> float:
         """What parts of the search may still spend."""
-        return max(0.0, self.total - self.spent)
+        return 0.0 if self.halt.called_s is not None else max(0.0, self.total - self.spent)
 
     @property
     def spent(self) -> float:
@@ -68,15 +77,18 @@ class Budget:
         return self.left <= min(0.005, 0.01 * self.total)
 
     @property
-    def past_deadline(self) -> bool:
-        """Whether the caller's time is over; never so under a work limit."""
-        return self.options.work_limit is None and self.elapsed_s > self.options.time_limit_s
+    def overdue(self) -> bool:
+        """Whether the answer has to leave as it is; never so under a work limit.
 
-    def half(self) -> Callable[[], bool]:
-        """Return whether half of what is left now will be gone; asked later."""
-        end = self.elapsed_s + self.left / 2
-        timed = self.options.work_limit is None
-        return lambda: self.over or (timed and self.elapsed_s > end)
+        Its time is that of the caller, or of the greedy answer where that took longer.
+        """
+        ends = [] if self.options.work_limit is not None else [self.options.time_limit_s]
+        if self.halt.called_s is not None:
+            ends.append(self.halt.called_s - self.started_s)
+        if not ends:
+            return False
+        end_s = max(min(ends), self.greedy_s)
+        return self.elapsed_s > end_s * (1 + OVERTIME_SHARE) + OVERTIME_S
 
     def first_tier_slice(self) -> float:
         """Return what one sub-tier of tier 1 may spend."""

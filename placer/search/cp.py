@@ -78,7 +78,8 @@ def optimise(
         solver.parameters.max_time_in_seconds = min(share, budget.left)
     else:
         solver.parameters.max_deterministic_time = min(share, budget.left)
-    status = solver.solve(model)
+    with budget.halt.stopping(solver.stop_search):
+        status = solver.solve(model)
     budget.spent_work += solver.response_proto.deterministic_time
     if status == cp_model.MODEL_INVALID:
         raise SolverError(f"CP-SAT calls the model invalid: {model.validate()}")

@@ -82,6 +82,8 @@ class JointSearch:
             whole: Model the whole batch, however large.
 
         """
+        if self.budget.over:
+            return
         seats = seats_of(self.problem)
         linked = links_matter(self.problem)
         tiers = modelled_tiers(self.problem)

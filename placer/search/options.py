@@ -4,6 +4,8 @@ import os
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from placer.search.halt import Halt
+
 
 class Engine(StrEnum):
     """Which part of Placer answers."""
@@ -31,6 +33,7 @@ class SolveOptions:
         work_limit: Deterministic work in place of wall time, in CP-SAT's deterministic
             seconds; with one worker and a seed the answer repeats to the last bit.
         workers: Search threads of CP-SAT.
+        halt: Ends the search early, from another thread.
 
     """
 
@@ -39,3 +42,4 @@ class SolveOptions:
     work_limit: int | None = None
     workers: int = field(default_factory=_cores)
     seed: int = 0
+    halt: Halt | None = field(default=None, compare=False, repr=False)

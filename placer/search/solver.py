@@ -60,8 +60,7 @@ def solve(
     # Greedy looks at cores one by one where the model's counts would not tell it enough.
     several = problem.telling is Telling.PAIRS
     each_core = build_problem(instance, accounts, each_core=True, kept=kept) if several else problem
-    # To realise and judge what is placed takes about as long as to place it.
-    choices = place_greedily(each_core, deadline=budget.half(), fleets=ground.memory.fleets)
+    choices = place_greedily(each_core, fleets=ground.memory.fleets)
     placed_s = budget.elapsed_s
     best = realised(instance, ground, each_core, choices)
     # The search ends with what has just been done once: realising, judging, and reasons.
@@ -74,6 +73,7 @@ def solve(
         ground = ground_of(asked)
         problem = build_problem(asked, ground.accounts)
         best = judged(asked, ground, start)
+    budget.greedy_s = budget.elapsed_s
     search = JointSearch(
         instance=asked,
         ground=ground,
@@ -101,7 +101,7 @@ def _answer(
     budget: Budget,
 ) -> Answer:
     tiers = _tier_values(best, bounds)
-    left_out = why_unplaced(instance, problem, before, best.placement, lambda: budget.past_deadline)
+    left_out = why_unplaced(instance, problem, before, best.placement, lambda: budget.overdue)
     placement = without_stayers(instance, best.placement)
     if not left_out:
         return Placed(placement, tiers)

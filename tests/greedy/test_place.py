@@ -1,7 +1,6 @@
 """Batches: gangs, groups, priorities, time."""
 
 from dataclasses import replace
-from itertools import count
 
 import pytest
 
@@ -275,19 +274,6 @@ def test_the_order_of_gangs_can_be_chosen() -> None:
 
     assert min(problem.gangs, key=most_value_first(problem)) == problem.gangs[1]
     assert set(place_greedily(problem, order=most_value_first)) == {1}
-
-
-def test_what_is_placed_when_time_is_over_is_whole() -> None:
-    """
-    Time ends after two questions: the answer is part of the batch, and keeps the rules.
-    """
-    gangs = [gang(f"g{i}", gpus(1), gpus(1)) for i in range(4)]
-    world = instance([GPUS_8], *gangs)
-    ticks = count()
-    choices = place_greedily(build_problem(world), deadline=lambda: next(ticks) >= 2)
-
-    assert faults(world, choices) == ()
-    assert len(choices) == 4
 
 
 def test_the_answer_is_the_same_every_time() -> None:

@@ -29,29 +29,60 @@ def budget(clock: Clock, options: SolveOptions) -> Budget:
     return Budget(options, started_s=clock.now_s)
 
 
-def test_the_greedy_path_gets_half_of_what_is_left(clock: Clock) -> None:
+def test_reasons_may_take_a_little_longer_than_the_limit(clock: Clock) -> None:
     """
-    Of 10 s, of which 2 are gone, 0.5 are kept for the end: it has to stop after 3.75 more.
+    Half of what an answer may be late: of 10 s that is half a second and 25 ms.
     """
     time = budget(clock, SolveOptions(time_limit_s=10))
-    clock.now_s += 2
-    is_gone = time.half()
 
-    clock.now_s += 3.7
-    assert not is_gone()
+    clock.now_s += 10.5
+    assert not time.overdue
+    clock.now_s += 0.05
+    assert time.overdue
+
+
+def test_a_late_greedy_answer_has_its_reasons(clock: Clock) -> None:
+    """
+    It came after 4 s instead of 1: its reasons may take 0.225 s more.
+    """
+    time = budget(clock, SolveOptions(time_limit_s=1))
+    clock.now_s += 4
+    time.greedy_s = time.elapsed_s
+
+    clock.now_s += 0.2
+    assert not time.overdue
+    clock.now_s += 0.05
+    assert time.overdue
+
+
+def test_a_halt_is_a_deadline_that_comes_early(clock: Clock) -> None:
+    """
+    Called after 2 of 60 s: parts are over at once, reasons after 0.125 s more.
+    """
+    time = budget(clock, SolveOptions(time_limit_s=60))
+    part = time.part(30)
+    clock.now_s += 2
+    assert not part.over
+
+    time.halt.called_s = clock.now_s
+
+    assert part.over
     clock.now_s += 0.1
-    assert is_gone()
+    assert not time.overdue
+    clock.now_s += 0.05
+    assert time.overdue
 
 
 def test_work_is_not_timed(clock: Clock) -> None:
     """
     Under a work limit answers may not depend on the clock.
     """
-    is_gone = budget(clock, SolveOptions(time_limit_s=1, work_limit=5)).half()
+    time = budget(clock, SolveOptions(time_limit_s=1, work_limit=5))
 
     clock.now_s += 1_000
 
-    assert not is_gone()
+    assert not time.over
+    assert not time.overdue
 
 
 def test_a_part_has_no_more_than_is_left(clock: Clock) -> None:
@@ -66,6 +97,3 @@ def test_a_part_has_no_more_than_is_left(clock: Clock) -> None:
     whole.keep(4)
 
     assert whole.over
-    assert not whole.past_deadline
-    clock.now_s += 1.5
-    assert whole.past_deadline

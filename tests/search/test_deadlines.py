@@ -1,0 +1,70 @@
+"""Deadlines: the greedy answer is given however late it is, and a halt is a deadline."""
+
+from dataclasses import replace
+
+import pytest
+
+from mixed_worlds import mixed_instance
+from placer.search.halt import Halt
+from placer.search.options import Engine, SolveOptions
+from placer.search.solver import solve
+from placer_models.cluster import Instance
+from placer_models.placement import GaveUp, Infeasible, Placement
+from worlds import tiny_instance
+
+
+def options(time_limit_s: float, engine: Engine = Engine.AUTO) -> SolveOptions:
+    return SolveOptions(engine, time_limit_s, workers=1, seed=1)
+
+
+def placement_of(instance: Instance, solving: SolveOptions) -> Placement:
+    found = solve(instance, solving)
+    return Placement() if isinstance(found, Infeasible | GaveUp) else found.placement
+
+
+@pytest.mark.parametrize("engine", Engine)
+def test_the_greedy_answer_is_never_cut_short(engine: Engine) -> None:
+    """
+    No time at all, and whatever greedy finds with all the time there is comes back.
+    """
+    for seed in range(25):
+        for instance in (tiny_instance(seed), mixed_instance(seed)):
+            greedy = placement_of(instance, options(60, Engine.GREEDY))
+
+            assert placement_of(instance, options(1e-9, engine)) == greedy
+
+
+def test_a_halted_search_answers_with_what_it_has() -> None:
+    """
+    Ended before anything is searched, the answer is the greedy one.
+    """
+    for seed in range(25):
+        instance = tiny_instance(seed)
+        halt = Halt()
+        halt.call()
+        greedy = solve(instance, options(60, Engine.GREEDY))
+        found = solve(instance, replace(options(60), halt=halt))
+
+        assert type(found) is type(greedy)
+        if not isinstance(found, Infeasible | GaveUp):
+            assert not isinstance(greedy, Infeasible | GaveUp)
+            assert found.placement == greedy.placement
+
+
+def test_a_halt_ends_what_runs() -> None:
+    """
+    Called when the first tier is about to be solved: no other tier is.
+    """
+    halted = []
+    for seed in range(25):
+        halt, told = Halt(), []
+
+        def tell(words: str, halt: Halt = halt, told: list[str] = told) -> None:
+            told.append(words)
+            if words.startswith("tier"):
+                halt.call()
+
+        solve(tiny_instance(seed), replace(options(60, Engine.EXACT), halt=halt), tell)
+        halted.append(sum(words.startswith("tier") for words in told))
+
+    assert set(halted) == {0, 1}
