@@ -17,6 +17,7 @@ from placer_cli.commands.solve import solve
 from placer_cli.commands.validate import validate
 from placer_cli.commands.verify import verify
 from placer_cli.exits import Exit
+from placer_cli.interrupt import NoAnswerError
 from placer_cli.queue.app import queue_app
 from placer_cli.slots.app import slots_app
 from placer_cli.streams import prepare_streams
@@ -85,6 +86,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _fail(str(error), Exit.BAD_INPUT)
     except typer.TyperException as error:
         return _usage(error)
+    except NoAnswerError:
+        _fail("interrupted before there was an answer", Exit.NO_ANSWER)
+        sys.stderr.flush()
+        # A search may still be busy in a thread of its own, and nothing else ends it.
+        os._exit(Exit.NO_ANSWER)
     except OSError as error:
         file = "output" if error.filename is None else error.filename
         return _fail(f"{file}: {error.strerror or error}", Exit.BAD_INPUT)
@@ -97,10 +103,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             Exit.DEFECT,
         )
     if code == Exit.INTERRUPTED:
-        _fail("interrupted", Exit.INTERRUPTED)
-        sys.stderr.flush()
-        # A search may still be busy in a thread of its own, and nothing else ends it.
-        os._exit(Exit.INTERRUPTED)
+        return _fail("interrupted", Exit.INTERRUPTED)
     return code if isinstance(code, int) else Exit.DONE
 
 

@@ -16,7 +16,7 @@ class Exit(IntEnum):
     """A file, a value or the usage is wrong; nothing was written."""
 
     NO_ANSWER = 3
-    """The time ran out before there was an answer."""
+    """The time ran out, or Ctrl-C came, before there was an answer."""
 
     DEFECT = 70
     """A defect of placer itself (``EX_SOFTWARE`` of sysexits.h)."""

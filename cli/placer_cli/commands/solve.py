@@ -1,6 +1,7 @@
 """``placer solve``: who runs where, and how good that is."""
 
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from time import monotonic
 from typing import Annotated, assert_never
@@ -12,6 +13,9 @@ from placer_cli.console import err, out
 from placer_cli.exits import Exit
 from placer_cli.output import Format, document, format_of, output_file, refuse_inputs, replacing
 from placer_models.placement import Answer, GaveUp, Infeasible, PartlyPlaced, Placed
+
+LEAST_S = 0.001
+"""Below that nothing is ever searched."""
 
 LONGEST_S = 10**7
 """More than a hundred days: beyond that a limit is a slip of the keyboard."""
@@ -35,7 +39,7 @@ def solve(
     time_limit: Annotated[
         float,
         typer.Option(
-            min=0.1, max=LONGEST_S, metavar="SECONDS", help="Wall-clock time to the answer."
+            min=LEAST_S, max=LONGEST_S, metavar="SECONDS", help="Wall-clock time to the answer."
         ),
     ] = 60.0,
     work_limit: Annotated[
@@ -75,9 +79,26 @@ def solve(
     """Place the pods that wait in INSTANCE, and say how good that is.
 
     Exit codes: 0 all pods are placed; 1 some are not; 2 bad input; 3 no answer in time.
+    Ctrl-C ends the search with the best answer so far.
     """
+    from placer_cli.interrupt import NoAnswerError
+
+    options = SolveOptions(engine, time_limit, work_limit, seed=seed)
+    if workers is not None:
+        options = SolveOptions(engine, time_limit, work_limit, workers, seed)
+    try:
+        answer = _solve(instance, options, form, output)
+    except KeyboardInterrupt:
+        raise NoAnswerError from None
+    raise typer.Exit(_exit(answer))
+
+
+def _solve(
+    instance: list[Path], options: SolveOptions, form: Format, output: Path | None
+) -> Answer:
+    """Read, search and print; return the answer."""
     from placer.load import load_instance
-    from placer_cli.interrupt import interruptible
+    from placer_cli.interrupt import halted_by_ctrl_c, interruptible
     from placer_cli.progress import progress
     from placer_models.instance.placement_file import answer_to_json
 
@@ -87,15 +108,14 @@ def solve(
     problem = load_instance(instance, machine_files.append)
     refuse_inputs("--output", output, machine_files)
     read_s = monotonic() - started_s
-    options = SolveOptions(engine, time_limit, work_limit, seed=seed)
-    if workers is not None:
-        options = SolveOptions(engine, time_limit, work_limit, workers, seed)
     with ExitStack() as stack:
         file = stack.enter_context(replacing(output)) if output else None
+        halt = stack.enter_context(halted_by_ctrl_c())
         with progress(err()) as tell:
             from placer.search.solver import solve as search
 
-            answer = interruptible(lambda: search(problem, options, tell))
+            halted = replace(options, halt=halt)
+            answer = interruptible(lambda: search(problem, halted, tell), halt)
         solve_s = monotonic() - started_s - read_s
         timing = {"read_s": round(read_s, 3), "solve_s": round(solve_s, 3)}
         tree = answer_to_json(answer, problem, timing)
@@ -110,7 +130,7 @@ def solve(
     elif output is None:
         typer.echo(document(tree, form), nl=False)
     err().print(f"read in {read_s:.2f} s, solved in {solve_s:.2f} s", style="dim")
-    raise typer.Exit(_exit(answer))
+    return answer
 
 
 def _exit(answer: Answer) -> Exit:
