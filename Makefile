@@ -1,9 +1,15 @@
-# `make` says what there is. PYTHON chooses the interpreter of a new environment,
-# ARGS goes to pytest: make test ARGS="-n 2 -k cpuset"
+# `make` says what there is. PYTHON chooses the interpreter of a new environment, WORKERS
+# how many tests run at once, ARGS goes to pytest: make test ARGS="-k cpuset"
 PYTHON ?= python3
 VENV ?= .venv
 CONSTRAINTS ?= constraints.txt
+WORKERS ?= auto
 ARGS ?=
+
+GATE := -m "not slow and not check" -n $(WORKERS)
+CHECK := -m "check and not slow" -n $(WORKERS)
+# What is run against the wheel, too: it imports every module, and every command runs.
+WHEEL_TESTS := tests/house tests/cli tests/instance tests/scheduler tests/words
 
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
@@ -12,17 +18,18 @@ OLDEST_VENV := build/oldest-venv
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help setup demo test slow bench lint hooks wheel oldest constraints clean
+.PHONY: help setup demo test check slow bench lint hooks wheel oldest constraints clean
 .DELETE_ON_ERROR:
 
 help:
 	@echo 'make demo         solve a small cluster, check the answer, draw it'
-	@echo 'make test         the tests of the gate, on a pinned environment in $(VENV)'
+	@echo 'make test         the tests of the gate, on a pinned environment in $(VENV): a few minutes'
+	@echo 'make check        the tests that take longer; .ci/run runs both'
 	@echo 'make slow         the tests that run for minutes'
 	@echo 'make bench        every benchmark; figures on stdout'
 	@echo 'make lint         ruff, mypy --strict, import contracts'
 	@echo 'make hooks        run make lint before each commit'
-	@echo 'make wheel        sdist, wheel from it, its contents, the tests against it'
+	@echo 'make wheel        sdist, wheel from it, its contents, some tests against it'
 	@echo 'make oldest       the tests against the oldest versions that pyproject.toml allows'
 	@echo 'make constraints  renew constraints.txt'
 	@echo 'make clean        remove what was built, and the environment'
@@ -40,7 +47,10 @@ $(READY): pyproject.toml $(CONSTRAINTS) | $(BIN)/python
 setup: $(READY)
 
 test: $(READY)
-	$(BIN)/pytest -m "not slow" $(ARGS)
+	$(BIN)/pytest $(GATE) $(ARGS)
+
+check: $(READY)
+	$(BIN)/pytest $(CHECK) $(ARGS)
 
 slow: $(READY)
 	$(BIN)/pytest -m slow $(ARGS)
@@ -78,13 +88,13 @@ wheel: $(READY)
 	$(BIN)/check-wheel-contents dist/*.whl
 	$(BIN)/python -m venv --without-pip $(WHEEL_VENV)
 	$(BIN)/python -m pip --python $(WHEEL_VENV)/bin/python install -q -c $(CONSTRAINTS) --group test dist/*.whl
-	PYTHONSAFEPATH=1 $(WHEEL_VENV)/bin/pytest -m "not slow" $(ARGS)
+	PYTHONSAFEPATH=1 $(WHEEL_VENV)/bin/pytest $(GATE) $(WHEEL_TESTS) $(ARGS)
 
 oldest: $(READY)
 	rm -rf $(OLDEST_VENV)
 	$(BIN)/python -m venv --without-pip $(OLDEST_VENV)
 	$(BIN)/python -m pip --python $(OLDEST_VENV)/bin/python install -q -c constraints-oldest.txt --group test -e .
-	$(OLDEST_VENV)/bin/pytest -m "not slow" $(ARGS)
+	$(OLDEST_VENV)/bin/pytest $(GATE) $(ARGS)
 
 constraints:
 	rm -rf build/resolve

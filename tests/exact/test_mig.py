@@ -21,6 +21,7 @@ ONE_GPU = replace(node(broken_gpus=[1, 2, 3]), mig=((0, "A100-40GB"),))
 ENGINES = pytest.mark.parametrize("engine", [Engine.EXACT, Engine.GREEDY])
 
 
+@pytest.mark.check
 @pytest.mark.parametrize("batch", range(4))
 def test_instances_are_placed_as_by_brute_force(batch: int) -> None:
     """

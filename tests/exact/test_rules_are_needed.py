@@ -91,6 +91,8 @@ from spices_shares import sharing_instance
 from spices_strategies import strategy_instance
 from worlds import tiny_instance
 
+pytestmark = pytest.mark.check
+
 MOST_WORLDS = 600
 
 

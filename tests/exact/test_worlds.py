@@ -46,6 +46,7 @@ def test_a_seed_gives_one_world() -> None:
     assert tiny_instance(7).name == "tiny-7"
 
 
+@pytest.mark.check
 def test_worlds_are_balanced() -> None:
     """
     All pods placed, some, none: each is at least a fifth of the worlds.
@@ -60,6 +61,7 @@ def test_worlds_are_balanced() -> None:
     assert min(outcomes[word] for word in ("all", "some", "none")) >= 40, outcomes
 
 
+@pytest.mark.check
 @pytest.mark.parametrize(
     "tier",
     [ALIGNMENT, BIND, POD_PAIR_MINIMUM, POD_PAIR_SUM, GANG_PAIR_SUM, USABLE],

@@ -3,6 +3,7 @@
 import importlib
 import importlib.metadata
 import json
+import pkgutil
 import re
 import subprocess
 import sys
@@ -44,6 +45,20 @@ def test_a_package_says_that_it_is_typed(package: str) -> None:
     Each package carries py.typed, so that a guest's type checker believes its types.
     """
     assert (Path(str(importlib.import_module(package).__file__)).parent / "py.typed").is_file()
+
+
+@pytest.mark.parametrize("package", SHELVES)
+def test_every_module_can_be_imported(package: str) -> None:
+    """
+    No module of what is installed needs a file or a name that is only in the checkout.
+    """
+    home = importlib.import_module(package)
+
+    names = [module.name for module in pkgutil.walk_packages(home.__path__, f"{package}.")]
+
+    assert names
+    for name in names:
+        importlib.import_module(name)
 
 
 def test_the_version_is_said_in_one_place() -> None:

@@ -149,6 +149,7 @@ for name in sys.argv[1:]:
 """
 
 
+@pytest.mark.check
 @pytest.mark.skipif(sys.platform != "linux", reason="limits memory as Linux does")
 def test_huge_files_are_refused_within_512_mib(tmp_path: Path) -> None:
     """

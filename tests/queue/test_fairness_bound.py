@@ -132,6 +132,7 @@ def check_batches(seeds: range) -> None:
     assert worst <= 1
 
 
+@pytest.mark.check
 def test_siblings_stay_within_one_thread_of_each_other() -> None:
     """
     Q9: |Di/wi - Dj/wj| <= max(Li/wi, Lj/wj), at every level, with arrivals, idling, capacity.
@@ -139,6 +140,7 @@ def test_siblings_stay_within_one_thread_of_each_other() -> None:
     check_known(GATE)
 
 
+@pytest.mark.check
 def test_estimates_widen_the_gap_by_their_errors_only() -> None:
     """
     Q10: with unknown lengths the gap grows by no more than the errors of the units in flight.
@@ -146,6 +148,7 @@ def test_estimates_widen_the_gap_by_their_errors_only() -> None:
     check_unknown(GATE)
 
 
+@pytest.mark.check
 def test_each_bypass_widens_the_gap_by_one_gang_at_the_most() -> None:
     """
     With gangs that do not fit, the gap is at most 1 + bypass limit whole services over weight.

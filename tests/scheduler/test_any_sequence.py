@@ -401,11 +401,17 @@ class AnySequence(RuleBasedStateMachine):
             assert misfit.node in updated or misfit.pod in self.found_running
 
 
+class MoreSequences(AnySequence):
+    """The same more often."""
+
+
 class LongSequence(AnySequence):
     """The same for longer."""
 
 
-AnySequence.TestCase.settings = settings(max_examples=100, stateful_step_count=30)
+AnySequence.TestCase.settings = settings(max_examples=15, stateful_step_count=30)
+MoreSequences.TestCase.settings = settings(max_examples=100, stateful_step_count=30)
 LongSequence.TestCase.settings = settings(max_examples=2_000, stateful_step_count=50)
 test_any_sequence_of_calls_adds_up = AnySequence.TestCase
+test_more_sequences_of_calls_add_up = pytest.mark.check(MoreSequences.TestCase)
 test_any_long_sequence_of_calls_adds_up = pytest.mark.slow(LongSequence.TestCase)

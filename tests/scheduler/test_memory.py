@@ -128,11 +128,13 @@ def disordered(rng: Random, placement: Placement, instance: Instance) -> Placeme
     )
 
 
+@pytest.mark.check
 def test_nothing_depends_on_what_was_kept() -> None:
     for seed in range(30):
         check(seed)
 
 
+@pytest.mark.check
 def test_nothing_depends_on_what_had_to_go(monkeypatch: pytest.MonkeyPatch) -> None:
     """
     With room for hardly anything, things are let go in the middle of a Problem, too. And
@@ -214,6 +216,7 @@ def jumbled(rng: Random, scheduler: Scheduler, step: int) -> None:
             scheduler.release(running[:1])
 
 
+@pytest.mark.check
 def test_a_long_row_of_calls_on_many_nodes_is_decided_as_if_nothing_was_kept() -> None:
     """
     Of several pieces of nodes; each call is held against a Scheduler that forgot everything.

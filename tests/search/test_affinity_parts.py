@@ -36,6 +36,7 @@ from search.by_parts import answer
 from spices_affinity import affinity_instance
 
 
+@pytest.mark.check
 @pytest.mark.usefixtures("parts_only")
 def test_parts_keep_affinity_and_never_lose() -> None:
     """

@@ -25,6 +25,7 @@ from spices_affinity import beside_instance
 FIRST = owner("first", 2, "db", NEAR_DB)
 
 
+@pytest.mark.check
 @pytest.mark.usefixtures("parts_only")
 def test_parts_keep_pods_together_and_apart_and_never_lose() -> None:
     """

@@ -21,6 +21,7 @@ def bounds(instance: Instance, values: list[int]) -> list[int | None]:
     return bound_first_tiers(problem, values, limits_of(problem), budget)
 
 
+@pytest.mark.check
 def test_no_tiny_world_beats_its_relaxed_bound() -> None:
     """
     Level by level, among placements that keep what the levels before reached.

@@ -44,6 +44,7 @@ WAYS = {
 }
 
 
+@pytest.mark.check
 @pytest.mark.parametrize("way", WAYS)
 def test_every_way_is_clean_never_below_greedy_and_never_above_its_bounds(
     way: str, monkeypatch: pytest.MonkeyPatch
@@ -83,6 +84,7 @@ def test_a_whole_model_proves_every_tier(way: str, monkeypatch: pytest.MonkeyPat
         assert all(value.proven for value in tiers)
 
 
+@pytest.mark.check
 def test_parts_improve_a_greedy_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     """
     Where greedy is not the best, solving part by part finds better on some worlds.

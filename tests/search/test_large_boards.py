@@ -45,6 +45,7 @@ def irregular() -> Instance:
     return Instance((node,), tuple(gangs))
 
 
+@pytest.mark.check
 @pytest.mark.parametrize(
     ("most_sets", "tiers"),
     [(100_000, TIERS_BEFORE + TIERS_OF_SETS), (100, TIERS_BEFORE)],

@@ -59,6 +59,7 @@ def row(count: int, *, alike: bool = True) -> Instance:
     return replace(world(*large, nodes=nodes), running=tuple(runners))
 
 
+@pytest.mark.check
 @pytest.mark.parametrize(
     ("make", "number"),
     [
@@ -235,6 +236,7 @@ def scattered_row(seed: int) -> Instance:
     return replace(instance, running=tuple(runners), move_budget=rng.randint(1, 4))
 
 
+@pytest.mark.check
 @pytest.mark.parametrize("number", [5, pytest.param(100, marks=pytest.mark.slow)])
 def test_what_parts_claim_is_what_one_model_finds(
     number: int, monkeypatch: pytest.MonkeyPatch

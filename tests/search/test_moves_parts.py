@@ -17,6 +17,7 @@ from placer_models.placement import GaveUp, Infeasible, Placed
 from search.by_parts import answer
 
 
+@pytest.mark.check
 @pytest.mark.usefixtures("parts_only")
 @pytest.mark.parametrize(("drawn", "count"), [(moving_instance, 25), (tied_instance, 40)])
 def test_parts_are_never_worse_than_nobody_moving(drawn: MakeWorld, count: int) -> None:

@@ -18,6 +18,7 @@ from search.by_parts import answer
 from spices_network import network_instance
 
 
+@pytest.mark.check
 @pytest.mark.usefixtures("parts_only")
 def test_parts_keep_what_gangs_ask_and_never_lose() -> None:
     """
