@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, pairwise, product
 
+from dressing import dressed
 from placer_models.cluster import Instance, Node
 from placer_models.cpuset import CpuSet
 from placer_models.device import selects
@@ -42,7 +43,7 @@ class Stay:
     def place(self, held: Held, cpuset: CpuSet) -> PodPlacement:
         """Return the pod's placement on the CPUs, its own or its pool's."""
         memory = held.get(MEMORY, {})
-        return PodPlacement(
+        place = PodPlacement(
             name=self.pod.name,
             namespace=self.pod.namespace,
             gang=None if self.gang.lone else self.gang.name,
@@ -64,6 +65,7 @@ class Stay:
             ),
             devices=self.grants,
         )
+        return dressed(place, self.pod.spec, self.node)
 
 
 class TooManyLeavesError(Exception):

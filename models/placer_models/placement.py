@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from placer_models.cpuset import CpuSet
 from placer_models.device_share import DeviceShare
 from placer_models.goals import Tier
+from placer_models.visible_devices import Env
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,15 +28,16 @@ class DeviceGrant:
 
 @dataclass(frozen=True, slots=True)
 class ContainerPlacement:
-    """The CPUs that one container may run on.
+    """The CPUs that one container may run on, its devices and its environment.
 
     Where each container is aligned for itself (C12), also what else of the pod's is its
-    own; an init container's is a part that later containers use again.
+    own. What an init container has is a part that later containers use again.
 
     Attributes:
         memory_bytes: (NUMA node, bytes), ascending, no zeros.
         hugepages: (NUMA node, page size in bytes, pages), ascending, no zeros.
         devices: Ascending by (type, minor).
+        env: Its environment, as far as the placement says it (`visible_devices`).
 
     """
 
@@ -44,6 +46,7 @@ class ContainerPlacement:
     memory_bytes: tuple[tuple[int, int], ...] = ()
     hugepages: tuple[tuple[int, int, int], ...] = ()
     devices: tuple[DeviceGrant, ...] = ()
+    env: Env = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +60,7 @@ class PodPlacement:
         memory_bytes: (NUMA node, bytes), ascending, no zeros; sums to the request.
         hugepages: (NUMA node, page size in bytes, pages), ascending, no zeros.
         devices: Ascending by (type, minor).
-        env: Environment of the pod's containers, ascending by name.
+        env: What the environments of all its containers agree on.
 
     """
 
@@ -70,7 +73,7 @@ class PodPlacement:
     memory_bytes: tuple[tuple[int, int], ...] = ()
     hugepages: tuple[tuple[int, int, int], ...] = ()
     devices: tuple[DeviceGrant, ...] = ()
-    env: tuple[tuple[str, str], ...] = ()
+    env: Env = ()
 
     @property
     def key(self) -> tuple[str, str]:

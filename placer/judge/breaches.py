@@ -13,6 +13,7 @@ from placer.judge.burst import constrained_burst
 from placer.judge.container_parts import container_parts
 from placer.judge.cpus import cpu_allocatable, cpu_bind, cpu_count, cpu_exclusive
 from placer.judge.devices import device_count, device_exclusive, device_health, device_known
+from placer.judge.environment import environment
 from placer.judge.exclusive import exclusive_cores, exclusive_numa_nodes
 from placer.judge.extended import extended
 from placer.judge.finding import Rule
@@ -68,6 +69,7 @@ RULES: Mapping[str, Rule] = {
     "mig": mig,
     "alignment": alignment,
     "container-parts": container_parts,
+    "environment": environment,
     "gang-minimum": gang_minimum,
     "gang-group": gang_group,
     "domain": domain,

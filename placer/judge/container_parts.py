@@ -1,39 +1,65 @@
-"""The rule about what containers hold where each is aligned for itself (C12)."""
+"""The rule about what containers hold: their devices, and where aligned for itself all else."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from placer.judge.cells import scope_of
 from placer.judge.finding import Finding
 from placer.judge.scene import Scene, Tenant
-from placer_models.placement import ContainerPlacement
-from placer_models.pod import Container, ContainerRole
+from placer_models.placement import ContainerPlacement, DeviceGrant
+from placer_models.pod import Container, ContainerRole, DeviceRequest, Resources
 from placer_models.policy import AlignmentScope
 
 Part = tuple[Container, ContainerPlacement]
 
 
 def container_parts(scene: Scene) -> Iterator[Finding]:
-    """Each container holds its request, as a part of what its pod holds.
+    """Each container holds its devices, as a part of what its pod holds.
 
-    Containers that run together share nothing. An init container runs beside the
-    sidecars before it; what it has is had again by those after it.
+    Where each is aligned for itself it holds all of its request so (C12). Containers that run
+    together share nothing. An init container runs beside the sidecars before it; what it has
+    is had again by those after it.
     """
-    for site, tenant in scene.newcomers():
-        if scope_of(site, tenant) is AlignmentScope.CONTAINER:
-            for fault in _faults(tenant):
-                yield Finding(tenant.title, f"pod {tenant.title!r}: {fault}")
+    for site, tenant in scene.arrivals():
+        whole = scope_of(site, tenant) is AlignmentScope.CONTAINER
+        for fault in _faults(tenant, whole=whole):
+            yield Finding(tenant.title, f"pod {tenant.title!r}: {fault}")
 
 
-def _faults(tenant: Tenant) -> Iterator[str]:
+def devices_of(tenant: Tenant, part: ContainerPlacement) -> tuple[DeviceGrant, ...]:
+    """Return the devices of one of the pod's containers.
+
+    Where it is the only one that asks for devices of a type they are all the pod's, whether
+    the placement says so or not.
+    """
+    said = {grant.type for grant in part.devices}
+    held = list(part.devices)
+    for kind in {grant.type for grant in tenant.place.devices} - said:
+        asking = [c.name for c in tenant.pod.spec.containers if c.requests.count_of(kind)]
+        if asking == [part.name]:
+            held += [grant for grant in tenant.place.devices if grant.type == kind]
+    return tuple(held)
+
+
+def _faults(tenant: Tenant, *, whole: bool) -> Iterator[str]:
     given = {container.name: container for container in tenant.place.containers}
     lasting: list[Part] = []
     sidecars: list[Part] = []
     for container in tenant.pod.spec.containers:
-        part = given.get(container.name)
-        if part is None:
+        placed = given.get(container.name)
+        if placed is None:
             continue  # rule containers
+        part = (
+            placed
+            if whole
+            else ContainerPlacement(placed.name, frozenset(), devices=placed.devices)
+        )
+        part = replace(part, devices=devices_of(tenant, placed))
+        if not whole:
+            container = replace(container, requests=_devices_asked(tenant, container))
         yield from _amounts(tenant, container, part)
+        yield from _other_grants(tenant, part)
         if container.role is ContainerRole.INIT:
             yield from _together(tenant, [*sidecars, (container, part)])
             continue
@@ -41,6 +67,21 @@ def _faults(tenant: Tenant) -> Iterator[str]:
         if container.role is ContainerRole.RESTARTABLE_INIT:
             sidecars.append((container, part))
     yield from _together(tenant, lasting)
+
+
+def _devices_asked(tenant: Tenant, container: Container) -> Resources:
+    """Return the devices that a container asks for.
+
+    Of types that it alone asks for it has what the pod has, be that too much or too little.
+    """
+    others = [c for c in tenant.pod.spec.containers if c.name != container.name]
+    devices = []
+    for kind in {asked.type for asked in container.requests.devices}:
+        count = container.requests.count_of(kind)
+        if not any(other.requests.count_of(kind) for other in others):
+            count = sum(grant.type == kind for grant in tenant.place.devices)
+        devices.append(DeviceRequest(kind, count))
+    return Resources(devices=tuple(devices))
 
 
 def _amounts(tenant: Tenant, container: Container, part: ContainerPlacement) -> Iterator[str]:
@@ -67,6 +108,21 @@ def _amounts(tenant: Tenant, container: Container, part: ContainerPlacement) -> 
     init = container.role is ContainerRole.INIT
     if tenant.qos.owns_cpus and init and asked.cpu_milli and cpus * 1000 != asked.cpu_milli:
         yield f"{who} has {cpus} CPUs; its request is {asked.cpu_milli / 1000:g}"
+
+
+def _other_grants(tenant: Tenant, part: ContainerPlacement) -> Iterator[str]:
+    """Find devices of which a container holds another share than its pod."""
+    for grant in part.devices:
+        of_pod = [
+            (held.share, held.vfs)
+            for held in tenant.place.devices
+            if (held.type, held.minor) == (grant.type, grant.minor)
+        ]
+        if of_pod and (grant.share, grant.vfs) not in of_pod:
+            yield (
+                f"container {part.name!r} holds {grant.type} {grant.minor} otherwise than its pod; "
+                "share and virtual functions are the same for both"
+            )
 
 
 def _together(tenant: Tenant, parts: Sequence[Part]) -> Iterator[str]:

@@ -6,7 +6,6 @@ from placer.judge.burst import burst_pool
 from placer.judge.finding import Finding
 from placer.judge.scene import Scene, Site, Tenant
 from placer_models.cpuset import CpuSet, format_cpu_list
-from placer_models.moves import stays
 from placer_models.pod import ContainerRole
 from placer_models.policy import QosClass
 
@@ -24,15 +23,8 @@ def be_pool(scene: Scene) -> Iterator[Finding]:
 
 
 def containers(scene: Scene) -> Iterator[Finding]:
-    """Each container has its CPUs: a part of the pod's own ones, or the pool.
-
-    Nothing is said of a running pod that stays: its containers have what they had.
-    """
-    homes = {home.key: home for home in scene.instance.homes}
-    for site, tenant in scene.newcomers():
-        home = homes.get(tenant.pod.key)
-        if home and stays(tenant.place, home, owns_cpus=tenant.qos.owns_cpus):
-            continue
+    """Each container has its CPUs: a part of the pod's own ones, or the pool."""
+    for site, tenant in scene.arrivals():
         wanted = sorted(container.name for container in tenant.pod.spec.containers)
         given = sorted(container.name for container in tenant.place.containers)
         if wanted != given:

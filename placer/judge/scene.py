@@ -8,11 +8,13 @@ from placer_models.cluster import Instance, Machine, Node, RunningPod
 from placer_models.cpuset import CpuSet
 from placer_models.device import GPU, Device
 from placer_models.links import Board, board_of
+from placer_models.moves import stays
 from placer_models.pieces import differing
 from placer_models.placement import Placement, PodPlacement
 from placer_models.pod import Gang, Pod, Resources
 from placer_models.policy import CoreKind, QosClass
 from placer_models.topology import Topology
+from placer_models.visible_devices import GpuVendor, vendor_of
 
 Key = tuple[str, str]
 """Namespace and name."""
@@ -41,6 +43,7 @@ class Inside:
         devices: (type, minor) -> the device, broken ones too.
         healthy: Device type -> its healthy devices.
         gpus: The healthy GPUs and the links between them.
+        gpus_of: Vendor -> minor -> the GPU, broken ones too; no vendor without any.
         cpus_in: Cell -> how many allocatable CPUs it has.
         memory_bytes_in: NUMA node -> its memory that is not hugepages.
         pages_in: (cell, page size in bytes) -> its hugepages.
@@ -54,6 +57,7 @@ class Inside:
     devices: Mapping[tuple[str, int], Device]
     healthy: Mapping[str, tuple[Device, ...]]
     gpus: Board
+    gpus_of: Mapping[GpuVendor, Mapping[int, Device]]
     cpus_in: Mapping[Cell, int]
     memory_bytes_in: Mapping[Cell, int]
     pages_in: Mapping[tuple[Cell, int], int]
@@ -192,6 +196,17 @@ class Scene:
             for tenant in site.new:
                 yield site, tenant
 
+    def arrivals(self) -> Iterator[tuple[Site, Tenant]]:
+        """Yield those of the newly placed pods that do not stay where they run already.
+
+        The containers of one that stays have what they had.
+        """
+        homes = {home.key: home for home in self.instance.homes}
+        for site, tenant in self.newcomers():
+            home = homes.get(tenant.pod.key)
+            if home is None or not stays(tenant.place, home, owns_cpus=tenant.qos.owns_cpus):
+                yield site, tenant
+
     def everywhere(self) -> Iterator[Site]:
         """Yield every node, in order."""
         entered = {site.node.name: site for site in self.entered}
@@ -310,6 +325,10 @@ def inside_of(node: Node) -> Inside:
     topology = node.machine.topology
     allocatable = topology.online - node.reserved_cpus
     healthy: dict[str, list[Device]] = defaultdict(list)
+    gpus_of: dict[GpuVendor, dict[int, Device]] = defaultdict(dict)
+    for device in node.machine.devices:
+        if device.type == GPU:
+            gpus_of[vendor_of(device)][device.minor] = device
     for device in node.devices:
         if node.is_healthy(device):
             healthy[device.type].append(device)
@@ -326,6 +345,7 @@ def inside_of(node: Node) -> Inside:
             table=node.table,
             honored=node.honors_table,
         ),
+        gpus_of=dict(gpus_of),
         cpus_in=Counter(topology.cpu[cpu].numa_node for cpu in allocatable),
         memory_bytes_in=dict[Cell, int](node.memory_bytes_in().items()),
         pages_in=dict[tuple[Cell, int], int](node.pages_in().items()),

@@ -6,7 +6,7 @@ from placer.realise.containers import parts_by_core
 from placer_models.cluster import Node
 from placer_models.container_fit import ContainerFit
 from placer_models.cpuset import CpuSet
-from placer_models.placement import ContainerPlacement, DeviceGrant
+from placer_models.placement import ContainerPlacement
 from placer_models.pod import ContainerRole, PodSpec
 from placer_models.problem import Choice, Problem
 
@@ -17,11 +17,10 @@ def in_own_parts(
     choice: Choice,
     cpus: Sequence[int],
     pool: CpuSet,
-    devices: Sequence[DeviceGrant],
     node: Node,
     problem: Problem,
 ) -> tuple[ContainerPlacement, ...]:
-    """Part what a pod holds among its containers, as the counts say.
+    """Part what a pod holds among its containers, as the counts say; all but its devices.
 
     Args:
         spec: Of the pod.
@@ -29,26 +28,12 @@ def in_own_parts(
         choice: The counts.
         cpus: The pod's own CPUs, neighbours together.
         pool: What a pod runs in that owns none.
-        devices: The pod's.
         node: Where it goes.
         problem: What the counts are counted in.
 
     """
     numa_nodes = [cell.numa_node for cell in problem.nodes[choice.node].cells]
     own = _cpus(fits, choice, cpus, numa_nodes, node)
-    types = [request.type for request in spec.requests.devices if request.count]
-    first = 2 + len(problem.page_sizes)
-    grants: list[list[DeviceGrant]] = [[] for _ in fits]
-    homes = {(d.type, d.minor): d.numa_node for d in node.devices}
-    for good, kind in enumerate(types, start=first):
-        mine = [d for d in devices if d.type == kind]
-        for place, numa in enumerate([*numa_nodes, None]):
-            if place < len(numa_nodes) and numa is None:
-                continue  # the cell of CPUs without a NUMA node has no device
-            here = [d for d in mine if homes[d.type, d.minor] == numa]
-            wants = [rows[good][place] for rows in choice.containers]
-            for got, dealt in zip(grants, _deal(fits, wants, here), strict=True):
-                got.extend(dealt)
     position_of = {fit.index: position for position, fit in enumerate(fits)}
     everything = frozenset(cpus) if spec.qos.owns_cpus else pool
     sidecars: CpuSet = frozenset()
@@ -77,9 +62,6 @@ def in_own_parts(
                     for i, size in enumerate(problem.page_sizes)
                     if rows and rows[2 + i][cell] and numa is not None
                 ),
-                devices=tuple(sorted(grants[at], key=lambda d: (d.type, d.minor)))
-                if at is not None
-                else (),
             )
         )
     return tuple(placed)
@@ -108,20 +90,3 @@ def _cpus(
                 held = frozenset[int]().union(*(dealt[s] for s in fit.beside))
                 own[i].extend([cpu for cpu in here if cpu not in held][: wants[i]])
     return own
-
-
-def _deal(
-    fits: Sequence[ContainerFit], wants: Sequence[int], here: Sequence[DeviceGrant]
-) -> list[list[DeviceGrant]]:
-    """Deal devices of one type and cell out to containers; init containers use them again."""
-    dealt: list[list[DeviceGrant]] = [[] for _ in fits]
-    taken = 0
-    for i, fit in enumerate(fits):
-        if fit.lasts:
-            dealt[i] = list(here[taken : taken + wants[i]])
-            taken += wants[i]
-    for i, fit in enumerate(fits):
-        if not fit.lasts:
-            held = {(d.type, d.minor) for s in fit.beside for d in dealt[s]}
-            dealt[i] = [d for d in here if (d.type, d.minor) not in held][: wants[i]]
-    return dealt

@@ -4,9 +4,11 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from placer.realise.container_devices import wants_by_cell, with_devices
 from placer.realise.containers import in_parts, in_pool
 from placer.realise.cores import Want, pick_cpus
 from placer.realise.devices import grants_of
+from placer.realise.environment import with_environment
 from placer.realise.memory import MemoryWant, split_memory
 from placer.realise.pairs import keeping, pick_pairs
 from placer.realise.parts import in_own_parts
@@ -15,21 +17,11 @@ from placer.state.burst import within
 from placer.state.core_classes import FreeCore, core_classes
 from placer_models.cluster import Instance, Node
 from placer_models.cpuset import CpuSet
-from placer_models.device import GPU
-from placer_models.placement import DeviceGrant, Placement, PodPlacement
+from placer_models.placement import Placement, PodPlacement
 from placer_models.pod import Gang, Pod
 from placer_models.policy import BindPolicy, QosClass
 from placer_models.problem import Choice, NodeState, Problem
 from placer_models.telling import Telling
-
-VISIBLE_GPUS = "NVIDIA_VISIBLE_DEVICES"
-"""Environment variable that names the GPUs a container may see."""
-
-VISIBLE_AMD_GPUS = "ROCR_VISIBLE_DEVICES"
-"""The same for AMD GPUs, as the ROCm runtime reads it."""
-
-AMD_MODELS = ("MI", "Instinct", "Radeon", "Vega", "gfx")
-"""How the names of AMD's GPU models begin."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,13 +159,21 @@ def _on_node(
                 cpuset = within(
                     cpuset, [home for home in homes if home is not None], node.machine.topology
                 )
-            containers = in_pool(spec.containers, cpuset)
+            containers = in_pool(spec.containers, cpuset, one.home.containers if one.home else ())
         fit = problem.fit(one.index, one.choice.node)
+        by_cell = None
         if fit is not None and fit.containers:
-            containers = in_own_parts(
-                spec, fit.containers, one.choice, own, cpuset, grants, node, problem
+            containers = in_own_parts(spec, fit.containers, one.choice, own, cpuset, node, problem)
+            by_cell = wants_by_cell(
+                spec,
+                one.choice,
+                [part.index for part in fit.containers],
+                len(state.cells),
+                2 + len(problem.page_sizes),
             )
-        placed[one.index] = PodPlacement(
+        if one.home is None:
+            containers = with_devices(spec, containers, grants, node, state, by_cell)
+        place = PodPlacement(
             name=one.pod.name,
             namespace=one.pod.namespace,
             gang=None if one.gang.lone else one.gang.name,
@@ -192,8 +192,9 @@ def _on_node(
                 if split[at][i] and cell.numa_node is not None
             ),
             devices=grants,
-            env=environment(grants, account),
+            env=one.home.env if one.home else (),
         )
+        placed[one.index] = place if one.home else with_environment(place, node)
     return placed
 
 
@@ -274,16 +275,3 @@ def _pools(
         QosClass.LS: account.pool - owned[QosClass.LSE] - owned[QosClass.LSR],
         QosClass.BE: account.best_effort_pool - owned[QosClass.LSE],
     }
-
-
-def environment(grants: Sequence[DeviceGrant], account: Account) -> tuple[tuple[str, str], ...]:
-    """Name the GPUs by id where every id is known, else by minor."""
-    gpus = [grant for grant in grants if grant.type == GPU]
-    if not gpus:
-        return ()
-    named = all(gpu.id for gpu in gpus)
-    minors = {gpu.minor for gpu in gpus}
-    models = [d.model for d in account.devices if d.type == GPU and d.minor in minors]
-    amd = all(model.startswith(AMD_MODELS) for model in models)
-    names = ",".join(gpu.id if named else str(gpu.minor) for gpu in gpus)
-    return ((VISIBLE_AMD_GPUS if amd else VISIBLE_GPUS, names),)

@@ -9,8 +9,8 @@ from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.placement import Placement
 from placer_models.policy import AlignmentScope
 
-_NOT_OF_THE_NODE = frozenset({"containers", "container-parts"})
-"""Rules that look at the pod alone: no update of a node can break them."""
+_NOT_OF_THE_NODE = frozenset({"containers", "container-parts", "environment"})
+"""Rules about what a pod was given when it came: no update of a node can break them."""
 
 _OF_PARTS = "alignment"
 """The rule that looks at what each container holds, where containers are aligned."""

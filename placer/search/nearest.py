@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 
-from placer.realise.realiser import environment
+from placer.realise.container_devices import with_devices
+from placer.realise.environment import with_environment
 from placer.search.ground import Ground
 from placer.search.judged import Judged, judged
 from placer.state.account import Account
@@ -60,6 +61,7 @@ def _moved(
     """Return new places of the pods that could have nearer devices."""
     node_of = Nodes.of(instance.nodes).position
     index_of = {pod.key: index for index, pod in enumerate(pods_of(instance.gangs))}
+    spec_of = {pod.key: pod.spec for pod in pods_of(instance.gangs)}
     free = {
         at: set(accounts[at].free_devices)
         for at in {node_of[place.node] for place in placement.pods}
@@ -75,7 +77,7 @@ def _moved(
         fit, shape = problem.fit(index, at), problem.shape_of(index)
         if fit is None or fit.joint is not None or shape.scopes:
             continue
-        if any(part.devices for part in place.containers):
+        if fit.containers:
             continue
         bound = fit.alignment is not AlignmentPolicy.NONE
         devices = place.devices
@@ -93,8 +95,10 @@ def _moved(
                 free[at] -= {(bank.type, minor) for minor in taken}
                 devices = _exchanged(devices, bank.type, taken, accounts[at])
         if devices != place.devices:
-            env = environment(devices, accounts[at])
-            moved[place.key] = replace(place, devices=devices, env=env)
+            node, spec = instance.nodes[at], spec_of[place.key]
+            parts = with_devices(spec, place.containers, devices, node, problem.nodes[at])
+            other = replace(place, devices=devices, containers=parts)
+            moved[place.key] = with_environment(other, node)
     return moved
 
 

@@ -24,6 +24,7 @@ def claiming(folder: Path, claims: dict[str, object], **changes: object) -> str:
         "cpuset": "0-79",
         "containers": [{"name": "main", "cpuset": "0-79"}],
         "memory": {"0": 2**30},
+        "env": {"NVIDIA_VISIBLE_DEVICES": "none"},
     }
     tree = {"apiVersion": "placer/v1", "kind": "Placement", "pods": [pod | changes]} | claims
     return written(folder, json.dumps(tree), "placement.json")

@@ -1,11 +1,13 @@
 """The edges of all rules."""
 
+from dressing import all_shown
 from judge.cases_affinity import AFFINITY_CASES
 from judge.cases_apart import APART_CASES
 from judge.cases_beside import BESIDE_CASES
 from judge.cases_burst import BURST_CASES
 from judge.cases_containers import CONTAINER_PART_CASES
 from judge.cases_cpus import CONTAINER_CASES, OWNED_CASES, POOL_CASES
+from judge.cases_environment import ENVIRONMENT_CASES
 from judge.cases_extended import EXTENDED_CASES
 from judge.cases_functions import FUNCTION_CASES
 from judge.cases_hugepages import HUGEPAGES_CASES
@@ -19,8 +21,20 @@ from judge.cases_pods import GANG_CASES, POD_CASES
 from judge.cases_shares import SHARE_CASES
 from judge.cases_strategies import STRATEGY_CASES
 from judge.cases_things import ALIGNMENT_CASES, DEVICE_CASES, MEMORY_CASES
+from judge.hand import Case
 
-CASES = (
+
+def _shown(case: Case) -> Case:
+    """Return the case with containers that are shown what they hold; others are about that."""
+    if case.rule == "environment":
+        return case
+    return case._replace(
+        good=all_shown(case.world, case.good),
+        bad=all_shown(case.bad_world or case.world, case.bad),
+    )
+
+
+_CASES = (
     *AFFINITY_CASES,
     *BESIDE_CASES,
     *POD_CASES,
@@ -42,7 +56,10 @@ CASES = (
     *EXTENDED_CASES,
     *ALIGNMENT_CASES,
     *CONTAINER_PART_CASES,
+    *ENVIRONMENT_CASES,
     *GANG_CASES,
     *NETWORK_CASES,
     *MOVE_CASES,
 )
+
+CASES = tuple(map(_shown, _CASES))

@@ -38,6 +38,7 @@ from placer_models.policy import (
     Strength,
 )
 from placer_models.topology import Cpu, Hugepages, NumaNode, Topology
+from placer_models.visible_devices import Env
 from tiny_pods import lone
 
 FAST, SLOW = 30_000, 5_000
@@ -182,6 +183,11 @@ def gang(
     )
 
 
+def sees(*gpus: int) -> Env:
+    """Return the environment of a container that is shown these GPUs."""
+    return (("NVIDIA_VISIBLE_DEVICES", ",".join(map(str, gpus)) or "none"),)
+
+
 def put(
     name: str,
     cpus: str = "",
@@ -193,8 +199,12 @@ def put(
     nics: Sequence[int] = (),
     gang: str | None = None,
 ) -> PodPlacement:
-    """Return a pod's place; its container ``app`` has all its CPUs unless parts are given."""
+    """Return a pod's place; its container ``app`` has all its CPUs unless parts are given.
+
+    The last of its containers sees its GPUs, the others see none.
+    """
     cpuset = parse_cpu_list(cpus)
+    names = list(parts or {"app": cpus})
     return PodPlacement(
         name=name,
         namespace="default",
@@ -202,7 +212,9 @@ def put(
         node=on,
         cpuset=cpuset,
         containers=tuple(
-            ContainerPlacement(part, parse_cpu_list(text))
+            ContainerPlacement(
+                part, parse_cpu_list(text), env=sees(*gpus) if part == names[-1] else sees()
+            )
             for part, text in (parts or {"app": cpus}).items()
         ),
         memory_bytes=tuple(sorted((memory or {}).items())),

@@ -47,7 +47,7 @@ def test_pools_are_what_the_whole_placement_leaves() -> None:
 
 def test_gpus_are_named_by_minor_where_an_id_is_unknown() -> None:
     """
-    A pod sees its GPUs by id if all are known, by minor otherwise; no GPU, no variable.
+    A pod sees its GPUs by id if all are known, by minor otherwise; who has none is told so.
     """
     named = replace(SMALL, devices=tuple(replace(d, id=f"GPU-{d.minor}") for d in SMALL.devices))
     partly = replace(named, devices=(replace(named.devices[0], id=""), *named.devices[1:]))
@@ -56,17 +56,18 @@ def test_gpus_are_named_by_minor_where_an_id_is_unknown() -> None:
         job, other = answer(world).pods
 
         assert job.env == (("NVIDIA_VISIBLE_DEVICES", seen),)
-        assert other.env == ()
+        assert other.env == (("NVIDIA_VISIBLE_DEVICES", "none"),)
 
 
 def test_gpus_of_another_vendor_have_its_variable() -> None:
     """
-    ROCm reads a variable of its own; NVIDIA's would hide nothing there.
+    AMD's container runtime reads a variable of its own; NVIDIA's would hide nothing there.
     """
     amd = replace(SMALL, devices=tuple(replace(d, model="MI300X") for d in SMALL.devices))
-    (job,) = answer(instance([amd], gang("job", spec(gpus=2)))).pods
+    job, other = answer(instance([amd], gang("job", spec(gpus=2), spec(1)))).pods
 
-    assert job.env == (("ROCR_VISIBLE_DEVICES", "0,1"),)
+    assert job.env == (("AMD_VISIBLE_DEVICES", "0,1"),)
+    assert other.env == (("AMD_VISIBLE_DEVICES", "none"),)
 
 
 def test_a_lone_pod_has_no_gang_and_a_member_has_its_own() -> None:

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from dressing import dressed
 from placer.judge.measure import measure
 from placer.search.ground import ground_of
 from placer.search.judged import judged
@@ -14,7 +15,7 @@ from placer.state.batch import build_problem
 from placer_models.cluster import Instance, Machine, Node
 from placer_models.device import Device, LinkMatrix
 from placer_models.links import board_of, counts_of, distance
-from placer_models.placement import DeviceGrant, PartlyPlaced, Placed, Placement
+from placer_models.placement import DeviceGrant, PartlyPlaced, Placed, Placement, PodPlacement
 from placer_models.pod import Container, DeviceRequest, Pod, PodSpec, Resources
 from placer_models.policy import AlignmentPolicy
 from placer_models.topology import Cpu, NumaNode, Topology
@@ -52,6 +53,15 @@ def wanting(kind: str, count: int, alignment: AlignmentPolicy = AlignmentPolicy.
     return Pod("a", "default", PodSpec((Container("main", requests),), alignment=alignment))
 
 
+def holding(
+    place: PodPlacement, devices: tuple[DeviceGrant, ...], pod: Pod, node: Node
+) -> PodPlacement:
+    """Return the place of a pod of one container with other devices."""
+    (part,) = place.containers
+    bare = replace(place, devices=devices, env=(), containers=(replace(part, devices=()),))
+    return dressed(bare, pod.spec, node)
+
+
 def moved(pod: Pod, minors: list[int], kind: Machine) -> tuple[int, ...]:
     """Return the devices that the pod has afterwards, alone on a machine."""
     instance = Instance((Node("n", kind),), (lone(pod),))
@@ -59,7 +69,7 @@ def moved(pod: Pod, minors: list[int], kind: Machine) -> tuple[int, ...]:
     found = solve(instance, SolveOptions(engine=Engine.GREEDY))
     assert isinstance(found, Placed)
     held = tuple(DeviceGrant(type_, minor) for minor in minors)
-    place = replace(found.placement.pods[0], devices=held)
+    place = holding(found.placement.pods[0], held, pod, instance.nodes[0])
     ground = ground_of(instance)
     problem = build_problem(instance, ground.accounts)
     start = judged(instance, ground, Placement((place,)))
@@ -98,17 +108,20 @@ def test_the_environment_names_the_devices_that_are_held() -> None:
     """
     The variable follows the exchange.
     """
-    instance = Instance((Node("n", machine()),), (lone(wanting("gpu", 2)),))
+    pod = wanting("gpu", 2)
+    instance = Instance((Node("n", machine()),), (lone(pod),))
     found = solve(instance, SolveOptions(engine=Engine.GREEDY))
     assert isinstance(found, Placed)
     far = (DeviceGrant("gpu", 0), DeviceGrant("gpu", 7))
-    place = replace(found.placement.pods[0], devices=far)
+    place = holding(found.placement.pods[0], far, pod, instance.nodes[0])
     ground = ground_of(instance)
     start = judged(instance, ground, Placement((place,)))
     problem = build_problem(instance, ground.accounts)
     after = with_nearer_devices(instance, ground, problem, start).placement.pods[0]
 
     assert dict(after.env)["NVIDIA_VISIBLE_DEVICES"] == "1,2"
+    assert after.containers[0].env == after.env
+    assert after.containers[0].devices == after.devices
 
 
 def far_apart(instance: Instance, placement: Placement) -> int:

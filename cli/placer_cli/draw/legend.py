@@ -129,16 +129,19 @@ def held_of(place: Held, node: Node, canvas: Canvas, *, own: bool) -> tuple[str,
 
 
 def containers_of(resident: Resident, node: Node, canvas: Canvas) -> list[tuple[str, ...]]:
-    """Return the name of each container and what it has, where each is aligned for itself."""
-    spec = resident.pod.spec
-    if effective_policy(spec.alignment, node.alignment) in (None, AlignmentPolicy.NONE):
+    """Return the name of each container and what it has, where that is not all of the pod's.
+
+    So it is where each is aligned for itself, and where several have devices.
+    """
+    spec, parts = resident.pod.spec, resident.place.containers
+    is_aligned = effective_policy(spec.alignment, node.alignment) not in (
+        None,
+        AlignmentPolicy.NONE,
+    )
+    by_container = effective_scope(spec.scope, node.scope) is AlignmentScope.CONTAINER
+    if not (is_aligned and by_container) and sum(bool(part.devices) for part in parts) < 2:
         return []
-    if effective_scope(spec.scope, node.scope) is not AlignmentScope.CONTAINER:
-        return []
-    return [
-        (part.name, *held_of(part, node, canvas, own=resident.owns_cpus))
-        for part in resident.place.containers
-    ]
+    return [(part.name, *held_of(part, node, canvas, own=resident.owns_cpus)) for part in parts]
 
 
 def _row(node: Node, tenant: Tenant, canvas: Canvas) -> list[Text]:

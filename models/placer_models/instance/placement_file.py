@@ -43,10 +43,11 @@ Json = dict[str, object]
 
 
 class ContainerEntry(HeldEntry):
-    """The CPUs of one container; what else of the pod's it has where that is its own."""
+    """The CPUs, the devices and the environment of one container, and what else is its own."""
 
     name: str
     cpuset: CpuList = ""
+    env: dict[str, str] = Field(default_factory=dict)
 
 
 class PodEntry(HeldEntry):
@@ -235,6 +236,8 @@ def _container(
         written["hugepages"] = hugepages_to_json(container.hugepages)
     if container.devices:
         written["devices"] = devices(container.devices)
+    if container.env:
+        written["env"] = dict(container.env)
     return written
 
 
@@ -251,6 +254,7 @@ def _placed(entry: PodEntry, place: Place, faults: Faults) -> PodPlacement:
                 c.name,
                 parse_cpu_list(c.cpuset),
                 *held_by(c, place.at("containers", i), faults),
+                env=tuple(sorted(c.env.items())),
             )
             for i, c in enumerate(entry.containers)
         ),

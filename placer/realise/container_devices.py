@@ -1,0 +1,218 @@
+"""Which of a pod's devices each of its containers has: sets with the best links (D7)."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from itertools import islice, product
+
+from placer_models.cluster import Node
+from placer_models.device import GPU, Device
+from placer_models.links import Board, counts_of, distance, minors_of, pair_minimum, pair_sum
+from placer_models.links.board import splits
+from placer_models.placement import ContainerPlacement, DeviceGrant
+from placer_models.pod import ContainerRole, PodSpec
+from placer_models.problem import Choice, DeviceBank, NodeState
+
+Counts = tuple[int, ...]
+"""Devices of each class of twins."""
+
+Want = Mapping[int | None, int]
+"""What one container has of a type: cell (None: no cell, or any) -> devices."""
+
+MOST_WAYS = 200
+"""So many ways to have served some containers are gone on with, the best ones."""
+
+MOST_STEPS = 20_000
+"""So many sets are tried for a container in all of these ways together."""
+
+
+def with_devices(
+    spec: PodSpec,
+    containers: Sequence[ContainerPlacement],
+    grants: Sequence[DeviceGrant],
+    node: Node,
+    state: NodeState,
+    wants: Mapping[str, Sequence[Want]] | None = None,
+) -> tuple[ContainerPlacement, ...]:
+    """Part the devices of a pod among its containers.
+
+    Containers that run together have devices of their own: those, of all ways to part the
+    pod's, whose slowest pairs are fastest, added up; then those of most bandwidth; then those
+    nearest to what the container has of other types. An init container uses devices of
+    later containers, but none of a sidecar that is up before it.
+
+    Args:
+        spec: Of the pod.
+        containers: As in the spec.
+        grants: The pod's devices.
+        node: Where it is.
+        state: The same in integers.
+        wants: Device type -> what each container has of it, cell by cell, where each is
+            aligned for itself.
+
+    """
+    if not grants:
+        return tuple(containers)
+    device_of = {(d.type, d.minor): d for d in node.devices}
+    bank_of = {bank.type: bank for bank in state.banks}
+    held: list[list[DeviceGrant]] = [[] for _ in containers]
+    # GPUs first: devices of other types then go where they are near.
+    for kind in sorted({grant.type for grant in grants}, key=lambda kind: (kind != GPU, kind)):
+        mine = [grant for grant in grants if grant.type == kind]
+        asking = [i for i, c in enumerate(spec.containers) if c.requests.count_of(kind)]
+        if len(asking) == 1:
+            held[asking[0]] += mine
+            continue
+        asked: Sequence[Want] = (
+            [{None: c.requests.count_of(kind)} for c in spec.containers]
+            if wants is None
+            else wants[kind]
+        )
+        near = [[device_of[g.type, g.minor] for g in has] for has in held]
+        dealt = _dealt(spec, mine, bank_of[kind], asked, near, by_cell=wants is not None)
+        for has, more in zip(held, dealt, strict=True):
+            has += more
+    return tuple(
+        replace(part, devices=tuple(sorted(has, key=lambda g: (g.type, g.minor))))
+        for part, has in zip(containers, held, strict=True)
+    )
+
+
+def wants_by_cell(
+    spec: PodSpec, choice: Choice, indices: Sequence[int], cells: int, first_device: int
+) -> dict[str, list[Want]]:
+    """Return what each container has of each device type from each cell, as the counts say.
+
+    Args:
+        spec: Of a pod whose containers are aligned each for itself.
+        choice: The counts.
+        indices: Those of the containers that hold something.
+        cells: Of the node.
+        first_device: How many goods come before devices.
+
+    """
+    types = [request.type for request in spec.requests.devices if request.count]
+    places: list[int | None] = [*range(cells), None]
+    wants: dict[str, list[Want]] = {kind: [{} for _ in spec.containers] for kind in types}
+    for index, rows in zip(indices, choice.containers, strict=True):
+        for good, kind in enumerate(types, start=first_device):
+            wants[kind][index] = dict(zip(places, rows[good], strict=True))
+    return wants
+
+
+def _dealt(
+    spec: PodSpec,
+    grants: Sequence[DeviceGrant],
+    bank: DeviceBank,
+    wants: Sequence[Want],
+    near: Sequence[Sequence[Device]],
+    *,
+    by_cell: bool,
+) -> list[list[DeviceGrant]]:
+    """Return which of the pod's devices of one type each container has."""
+    grant_of = {grant.minor: grant for grant in grants}
+    cells = bank.cells if by_cell else (None,) * len(bank.cells)
+    keys = tuple(sorted(set(cells), key=str))
+    group_of = tuple(keys.index(cell) for cell in cells)
+    amounts = [tuple(want.get(cell, 0) for cell in keys) for want in wants]
+    steps = [tuple(_steps(bank.board, devices)) for devices in near]
+
+    def parts(some: Sequence[int], free: set[int]) -> list[set[int]]:
+        room = counts_of(bank.board, free)
+        found = parted(
+            bank.board,
+            room,
+            group_of,
+            tuple(amounts[i] for i in some),
+            tuple(steps[i] for i in some),
+        )
+        left, minors = set(free), []
+        for counts in found:
+            minors.append(set(minors_of(bank.board, counts, left)))
+            left -= minors[-1]
+        return minors
+
+    lasting = [i for i, c in enumerate(spec.containers) if c.role is not ContainerRole.INIT]
+    dealt: list[set[int]] = [set() for _ in wants]
+    for i, minors in zip(lasting, parts(lasting, set(grant_of)), strict=True):
+        dealt[i] = minors
+    kept: set[int] = set()
+    for i, container in enumerate(spec.containers):
+        if container.role is ContainerRole.INIT:
+            (dealt[i],) = parts([i], set(grant_of) - kept)
+        elif container.role is ContainerRole.RESTARTABLE_INIT:
+            kept |= dealt[i]
+    return [[grant_of[minor] for minor in sorted(minors)] for minors in dealt]
+
+
+def _steps(board: Board, devices: Sequence[Device]) -> Iterator[int]:
+    """Yield how far each class is from the devices, added up: switch, NUMA node, package."""
+    for switch, numa, package in zip(board.switches, board.numa_nodes, board.packages, strict=True):
+        far = 0
+        for device in devices:
+            pairs = (
+                (switch, device.pcie_switch),
+                (numa, device.numa_node),
+                (package, device.package),
+            )
+            far += next((i for i, (a, b) in enumerate(pairs) if a is not None and a == b), 3)
+        yield far
+
+
+@lru_cache(maxsize=4096)
+def parted(
+    board: Board,
+    room: Counts,
+    group_of: tuple[int, ...],
+    wants: tuple[Counts, ...],
+    steps: tuple[Counts, ...],
+) -> tuple[Counts, ...]:
+    """Return sets that share nothing, one for each want; together the best ones.
+
+    The very best, but where there are too many ways to look at (`MOST_WAYS`, `MOST_STEPS`):
+    more than 8 devices of which no two are twins.
+
+    Args:
+        board: The devices.
+        room: Those that there are to part.
+        group_of: The group of each class.
+        wants: How many each wants of each group; there are enough.
+        steps: How far each is from each class.
+
+    """
+    ways: dict[Counts, tuple[tuple[int, ...], tuple[Counts, ...]]] = {room: ((0,) * 4, ())}
+    known: dict[Counts, tuple[int, int, int]] = {}
+    for want, far in zip(wants, steps, strict=True):
+        longer: dict[Counts, tuple[tuple[int, ...], tuple[Counts, ...]]] = {}
+        for left, (before, chosen) in ways.items():
+            for counts in islice(_sets(want, left, group_of), MOST_STEPS // len(ways)):
+                if counts not in known:
+                    known[counts] = (
+                        pair_minimum(board, counts),
+                        pair_sum(board, counts),
+                        distance(board, counts),
+                    )
+                slowest, together, apart = known[counts]
+                away = sum(a * b for a, b in zip(far, counts, strict=True))
+                gain = (slowest, together, -away, -apart)
+                worth = tuple(map(sum, zip(before, gain, strict=True)))
+                rest = tuple(a - b for a, b in zip(left, counts, strict=True))
+                if rest not in longer or worth > longer[rest][0]:
+                    longer[rest] = (worth, (*chosen, counts))
+        best = sorted(longer.items(), key=lambda way: way[1][0], reverse=True)
+        ways = dict(best[:MOST_WAYS])
+    return max(ways.values(), key=lambda way: way[0])[1]
+
+
+def _sets(want: Counts, left: Counts, group_of: Sequence[int]) -> Iterator[Counts]:
+    """Yield each set of so many devices of each group, the lowest devices first."""
+    rooms = (
+        tuple(count if own == group else 0 for count, own in zip(left, group_of, strict=True))
+        for group in range(len(want))
+    )
+    of_groups = (
+        tuple(islice(splits(size, room), MOST_STEPS))
+        for size, room in zip(want, rooms, strict=True)
+    )
+    for parts in product(*of_groups):
+        yield tuple(map(sum, zip(*parts, strict=True)))
