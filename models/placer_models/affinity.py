@@ -31,7 +31,8 @@ class AffinityTerm:
     Looked at are the other pods of the pod's namespace, running ones too. On a node one that
     is meant is enough to be together; apart, there is none. Inside a node only pods that own
     CPUs are meant, and together are two where every NUMA node, or every core, of which the
-    pod owns CPUs has CPUs of one that is meant; apart, none has.
+    pod owns CPUs has CPUs of one that is meant; apart, none has. Preferred, one that wants
+    to be apart loses each pod that it meets, and one that wants others is lost once.
 
     Attributes:
         labels: Labels that a pod must have to match; ascending by key, one or more.

@@ -60,7 +60,7 @@ SHARED_NUMA_NODES = Tier("exclusivity.numa-nodes", "shared NUMA nodes", Sense.MI
 pod under NUMANodeLevel has (C9)."""
 
 AFFINITY = Tier("affinity", "wishes not met", Sense.MINIMISE)
-"""Preferred affinity and anti-affinity between pods that is not kept (C18)."""
+"""Preferred affinities without company, and pods that preferred anti-affinities meet (C18)."""
 
 ALIGNMENT = Tier("alignment", "NUMA nodes beyond the fewest", Sense.MINIMISE)
 """Over pods under BestEffort: NUMA nodes used beyond the fewest that an empty node needs."""

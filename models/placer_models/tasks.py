@@ -1,5 +1,6 @@
 """What gangs ask of the network, and pods of each other, in integers: parts of a Problem."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from placer_models.affinity import AffinityLevel
@@ -50,7 +51,7 @@ class AffinityTask:
     Attributes:
         shape: Whose pods ask.
         matches: The shapes whose pods are meant.
-        here: Nodes where a running pod is meant.
+        here: Nodes where running pods are meant -> how many.
 
     """
 
@@ -58,7 +59,7 @@ class AffinityTask:
     matches: frozenset[int]
     apart: bool
     required: bool
-    here: frozenset[int]
+    here: Mapping[int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,18 +101,24 @@ class BesideTerm:
     required: bool
     runs: bool
 
+    def counts_pairs(self, level: AffinityLevel) -> bool:
+        """Return whether it would rather be apart at the level, from each that is meant."""
+        return self.apart and not self.required and self.level is level
+
 
 @dataclass(frozen=True, slots=True)
 class Beside:
     """What a shape that owns CPUs is to others inside a node, and they to it.
 
-    Sides are the shapes by their index, and after them the kinds of running pods.
+    Sides are the shapes by their index, and after them the kinds of running pods; those that
+    count one by one are told apart on each node.
 
     Attributes:
         side: That of the shape.
         terms: What it asks itself.
         off: Level -> sides that may not be there with it, whoever requires it.
-        rather_off: Level -> sides that would rather not have it there.
+        rather_off: Level -> sides that would rather not have it there, and by how many of
+            their wishes.
         levels: Where it has to be known whether it is there.
 
     """
@@ -119,16 +126,25 @@ class Beside:
     side: int
     terms: tuple[BesideTerm, ...]
     off: tuple[tuple[AffinityLevel, frozenset[int]], ...]
-    rather_off: tuple[tuple[AffinityLevel, frozenset[int]], ...]
+    rather_off: tuple[tuple[AffinityLevel, tuple[tuple[int, int], ...]], ...]
     levels: tuple[AffinityLevel, ...]
 
     def off_at(self, level: AffinityLevel) -> frozenset[int]:
         """Return the sides that may not be where the shape is."""
         return dict(self.off).get(level, frozenset())
 
-    def rather_off_at(self, level: AffinityLevel) -> frozenset[int]:
-        """Return the sides that would rather not have the shape where they are."""
-        return dict(self.rather_off).get(level, frozenset())
+    def pairs_with(self, side: int, level: AffinityLevel) -> int:
+        """Return how many wishes, of the shape or the side, two of their pods are against.
+
+        If they are near each other at the level.
+        """
+        own = sum(side in term.matches for term in self.terms if term.counts_pairs(level))
+        return own + dict(dict(self.rather_off).get(level, ())).get(side, 0)
+
+    @property
+    def counts(self) -> bool:
+        """Whether its pods count one by one, for somebody would rather be apart from each."""
+        return bool(self.rather_off) or any(term.counts_pairs(term.level) for term in self.terms)
 
     @property
     def beginning(self) -> tuple[int, ...]:

@@ -1,5 +1,7 @@
 """Who is beside whom while pods are being placed: what affinity allows, and would like."""
 
+from collections.abc import Mapping
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -23,7 +25,8 @@ class Company:
         nodes = len(problem.nodes)
         self._tasks = problem.affinity.tasks
         self._placed: Counts = np.zeros((len(problem.shapes), nodes), dtype=np.int64)
-        self._runs = [_mask(task.here, nodes) for task in problem.affinity.tasks]
+        self._running = [_counts(task.here, nodes) for task in problem.affinity.tasks]
+        self._runs = [running > 0 for running in self._running]
         self._beginners = Beginners(problem)
         self._barred = [_mask(barred, nodes) for barred in problem.affinity.barred]
 
@@ -55,20 +58,24 @@ class Company:
         return mask
 
     def wishes_lost(self, shape: int) -> Counts:
-        """Return for each node how many wishes more are not kept with a pod of the shape."""
+        """Return for each node how much more is lost in tier affinity with a pod of the shape."""
         lost: Counts = np.zeros(self._placed.shape[1], dtype=np.int64)
         for number, task in enumerate(self._tasks):
             if task.required:
                 continue
-            meant = self._meant(task)
-            there = self._runs[number] | (meant > 0)
+            meant, others = self._meant(task), self._placed[task.shape]
+            if task.apart:  # by ordered pairs
+                if task.shape == shape:
+                    lost += meant + self._running[number]
+                if shape in task.matches:
+                    lost += others
+                continue
             if task.shape == shape:
-                lost += there if task.apart else ~there
+                lost += ~(self._runs[number] | (meant > 0))
             if shape in task.matches:
-                others = self._placed[task.shape]
                 itself = int(task.shape in task.matches)
                 first = ~self._runs[number] & (meant <= itself)
-                lost += np.where(first, others if task.apart else -others, 0)
+                lost -= np.where(first, others, 0)
         return lost
 
     def begun(self, shape: int) -> frozenset[int]:
@@ -103,6 +110,12 @@ class Company:
         """Return how many placed pods are meant on each node."""
         meant: Counts = self._placed[sorted(task.matches)].sum(axis=0)
         return meant
+
+
+def _counts(here: Mapping[int, int], nodes: int) -> Counts:
+    counts = np.zeros(nodes, dtype=np.int64)
+    counts[list(here)] = list(here.values())
+    return counts
 
 
 def _mask(nodes: frozenset[int], count: int) -> Mask:

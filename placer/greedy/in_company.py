@@ -1,19 +1,24 @@
 """A place for a pod that cares who else owns CPUs of its cores and NUMA nodes (C18)."""
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 
 from placer.greedy.apart import choose_apart
 from placer.greedy.chooser import Offer
-from placer.greedy.residual import ClassLeft, Inside, Residual
+from placer.greedy.residual import ClassLeft, Guest, Inside, Residual
 from placer_models.affinity import AffinityLevel
 from placer_models.problem import Fit, Shape
 from placer_models.tasks import Beside, BesideTerm
 
 _NOTHING = ClassLeft(0, 0, 0)
 
-Bars = Callable[[AffinityLevel, frozenset[int]], bool]
-"""Whether a pod keeps off a place of the level where these sides are."""
+MOST_CROWDS = 8
+"""How crowded a place may be is tried in so many steps, and without a limit."""
+
+Guests = frozenset[Guest]
+
+Bars = Callable[[AffinityLevel, Guests], bool]
+"""Whether a pod keeps off a place of the level where these are."""
 
 
 def choose_in_company(
@@ -22,7 +27,8 @@ def choose_in_company(
     """Return the cheapest place found for a pod of the shape; None: none was found.
 
     What the pod may not share, or has to and cannot, is hidden from it. So are at first
-    places where a wish is lost; then wishes are given up, the last ones first.
+    places where a wish is lost. Then more and more crowded ones are shown, and then wishes
+    for company are given up, the last ones first.
 
     Args:
         residual: What is left on the node.
@@ -35,7 +41,7 @@ def choose_in_company(
     if beside is None:
         return choose_apart(residual, shape, fit)
     best: Offer | None = None
-    for bars in _strictest_first(beside, begun):
+    for bars in _strictest_first(residual, beside, begun):
         found = choose_apart(_without(residual, bars), shape, fit)
         if found is None:
             continue
@@ -48,24 +54,37 @@ def choose_in_company(
     return best
 
 
-def _strictest_first(beside: Beside, begun: Collection[int]) -> Iterator[Bars]:
+def _strictest_first(residual: Residual, beside: Beside, begun: Collection[int]) -> Iterator[Bars]:
     """Yield what keeps the pod off places: with all wishes kept, then with fewer."""
     required = [term for i, term in enumerate(beside.terms) if term.required and i not in begun]
-    wishes = [term for term in beside.terms if not term.required]
-    if any(sides for _, sides in beside.rather_off):
-        yield _bars(beside, [*required, *wishes], considerate=True)
+    wishes = [term for term in beside.terms if not (term.required or term.apart)]
+    crowds = sorted({0, *(_pairs(beside, *place) for place in _places(residual))})
     for kept in range(len(wishes), -1, -1):
-        yield _bars(beside, [*required, *wishes[:kept]], considerate=False)
+        for crowd in (*crowds[:MOST_CROWDS], *crowds[MOST_CROWDS:][-1:]):
+            yield _bars(beside, [*required, *wishes[:kept]], crowd)
 
 
-def _bars(beside: Beside, terms: list[BesideTerm], *, considerate: bool) -> Bars:
-    def bars(level: AffinityLevel, sides: frozenset[int]) -> bool:
-        off = beside.off_at(level)
-        if considerate:
-            off |= beside.rather_off_at(level)
-        return not off.isdisjoint(sides) or any(
-            term.level is level and term.apart is not sides.isdisjoint(term.matches)
-            for term in terms
+def _places(residual: Residual) -> Iterator[tuple[AffinityLevel, Guests]]:
+    """Yield who is in each cell and on each core class."""
+    yield from ((AffinityLevel.NUMA, guests) for guests in residual.cell_guests)
+    yield from ((AffinityLevel.CORE, left.guests) for left in residual.cores)
+
+
+def _pairs(beside: Beside, level: AffinityLevel, guests: Guests) -> int:
+    """Return how many wishes to be apart are lost once the pod is with these."""
+    return sum(beside.pairs_with(side, level) for side, _ in guests)
+
+
+def _bars(beside: Beside, terms: Sequence[BesideTerm], crowd: int) -> Bars:
+    def bars(level: AffinityLevel, guests: Guests) -> bool:
+        sides = {side for side, _ in guests}
+        return (
+            not beside.off_at(level).isdisjoint(sides)
+            or _pairs(beside, level, guests) > crowd
+            or any(
+                term.level is level and term.apart is not sides.isdisjoint(term.matches)
+                for term in terms
+            )
         )
 
     return bars
@@ -74,39 +93,34 @@ def _bars(beside: Beside, terms: list[BesideTerm], *, considerate: bool) -> Bars
 def _without(residual: Residual, bars: Bars) -> Residual:
     """Return the residual without the cores that the pod keeps off, or whose cell it does."""
     cells = [
-        bars(AffinityLevel.NUMA, sides if real else frozenset())
-        for sides, real in zip(residual.cell_sides, residual.layout.real, strict=True)
+        bars(AffinityLevel.NUMA, guests if real else frozenset())
+        for guests, real in zip(residual.cell_guests, residual.layout.real, strict=True)
     ]
     return replace(
         residual,
         cores=tuple(
-            _NOTHING if cells[facts.cell] or bars(AffinityLevel.CORE, left.sides) else left
+            _NOTHING if cells[facts.cell] or bars(AffinityLevel.CORE, left.guests) else left
             for facts, left in zip(residual.layout.classes, residual.cores, strict=True)
         ),
     )
 
 
 def _lost(residual: Residual, beside: Beside, inside: Inside) -> int:
-    """Count the pod's wishes that the place does not keep, and sides that mind it there."""
-    met = {level: list(_met(residual, inside, level)) for level in AffinityLevel}
-    lost = sum(
-        any(sides.isdisjoint(term.matches) is not term.apart for sides in met[term.level])
-        for term in beside.terms
-        if not term.required
-    )
-    minding = (
-        side
-        for level, sides in beside.rather_off
-        for side in sides
-        if any(side in there for there in met[level])
-    )
-    return lost + sum(1 for _ in minding)
+    """Count what the place loses in tier affinity: wishes for company, and pairs too near."""
+    lost = 0
+    for level in (AffinityLevel.NUMA, AffinityLevel.CORE):
+        met = list(_met(residual, inside, level))
+        lost += _pairs(beside, level, frozenset[Guest]().union(*met))
+        for term in beside.terms:
+            if term.level is level and not (term.required or term.apart):
+                lost += any(term.matches.isdisjoint(side for side, _ in there) for there in met)
+    return lost
 
 
-def _met(residual: Residual, inside: Inside, level: AffinityLevel) -> Iterator[frozenset[int]]:
+def _met(residual: Residual, inside: Inside, level: AffinityLevel) -> Iterator[Guests]:
     """Yield who is at each place of a level where the pod takes CPUs."""
     for facts, left, take in zip(
         residual.layout.classes, residual.cores, inside.cores, strict=True
     ):
         if take.whole or take.threads:
-            yield left.sides if level is AffinityLevel.CORE else residual.cell_sides[facts.cell]
+            yield left.guests if level is AffinityLevel.CORE else residual.cell_guests[facts.cell]

@@ -1,5 +1,6 @@
 """What is left on a node while pods are being placed: values, never changed in place."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from operator import le
 from typing import NamedTuple
@@ -31,6 +32,10 @@ class ClassFacts(NamedTuple):
         return self.free == self.threads
 
 
+Guest = tuple[int, int]
+"""A side of a ``Beside``, and a number that tells its pods on a node apart where they count."""
+
+
 class ClassLeft(NamedTuple):
     """What is left of a core class.
 
@@ -39,7 +44,7 @@ class ClassLeft(NamedTuple):
         threads: Single threads taken.
         broken: Cores that those threads are on.
         held: How strongly pods that count as PCPULevel are kept off these cores.
-        sides: Who of the sides of a ``Beside`` is on these cores.
+        guests: Who of the sides of a ``Beside`` is on these cores.
 
     """
 
@@ -47,7 +52,7 @@ class ClassLeft(NamedTuple):
     threads: int
     broken: int
     held: Strength | None = None
-    sides: frozenset[int] = frozenset()
+    guests: frozenset[Guest] = frozenset()
 
 
 class SlotLeft(NamedTuple):
@@ -112,7 +117,7 @@ class Residual:
         cells_held: For each cell, how strongly pods under NUMANodeLevel are kept off.
         reserved: CPUs of each cell's shared pool that nobody may own; as in ``Cell``.
         bursts: Pods under ConstrainedBurst, ascending.
-        cell_sides: For each cell, who of the sides of a ``Beside`` owns CPUs there.
+        cell_guests: For each cell, who of the sides of a ``Beside`` owns CPUs there.
 
     """
 
@@ -135,7 +140,7 @@ class Residual:
     offered: bool = False
     reserved: tuple[int, ...] = ()
     bursts: tuple[Burst, ...] = ()
-    cell_sides: tuple[frozenset[int], ...] = ()
+    cell_guests: tuple[frozenset[Guest], ...] = ()
 
 
 class Inside(NamedTuple):
@@ -191,7 +196,7 @@ def residual_of(node: NodeState, layout: Layout) -> Residual:
     pages = tuple(zip(*(cell.pages for cell in node.cells), strict=True))
     return Residual(
         layout=layout,
-        cores=tuple(ClassLeft(c.cores, 0, 0, c.held, frozenset(c.sides)) for c in node.cores),
+        cores=tuple(ClassLeft(c.cores, 0, 0, c.held, _guests(c.sides)) for c in node.cores),
         memory=memory,
         memory_total=sum(memory),
         devices=tuple(bank.free for bank in node.banks),
@@ -215,15 +220,20 @@ def residual_of(node: NodeState, layout: Layout) -> Residual:
         offered=node.offered,
         reserved=tuple(cell.reserved for cell in node.cells),
         bursts=node.bursts,
-        cell_sides=tuple(frozenset(cell.sides) for cell in node.cells),
+        cell_guests=tuple(_guests(cell.sides) for cell in node.cells),
     )
+
+
+def _guests(running: Sequence[int]) -> frozenset[Guest]:
+    """Return running pods; those that count have a side of their own each."""
+    return frozenset((side, 0) for side in running)
 
 
 def after_cores(facts: ClassFacts, left: ClassLeft, take: CoreTake) -> ClassLeft:
     """Return what is left of a class; right only if ``broken`` stays within ``cores``."""
     threads = left.threads + take.threads
     broken = max(-(-threads // facts.free), left.broken, take.touched)
-    return ClassLeft(left.cores - take.whole, threads, broken, left.held, left.sides)
+    return ClassLeft(left.cores - take.whole, threads, broken, left.held, left.guests)
 
 
 def sums_allow(residual: Residual, shape: Shape) -> bool:

@@ -2,7 +2,7 @@
 
 from operator import sub
 
-from placer.greedy.beside import cells_joined, joined
+from placer.greedy.beside import arriving, cells_joined, joined
 from placer.greedy.bursts import bursts_with
 from placer.greedy.held import cells_kept, kept
 from placer.greedy.mig import after_devices
@@ -25,12 +25,13 @@ def after(residual: Residual, shape: Shape, inside: Inside) -> Residual:
             for free, taken in zip(pages, inside.pages, strict=True)
         )
     slots, opened = after_shares(residual, shape, inside.shares)
+    guest = arriving(residual, shape)
     return Residual(
         layout=residual.layout,
         cores=tuple(
             left
             if take is NO_CORES
-            else joined(facts, kept(after_cores(facts, left, take), shape, take), shape)
+            else joined(facts, kept(after_cores(facts, left, take), shape, take), shape, guest)
             for facts, left, take in zip(
                 residual.layout.classes, residual.cores, inside.cores, strict=True
             )
@@ -60,5 +61,5 @@ def after(residual: Residual, shape: Shape, inside: Inside) -> Residual:
         cells_held=cells_kept(residual, shape, inside),
         reserved=residual.reserved,
         bursts=bursts_with(residual.bursts, shape, inside.pool_cells),
-        cell_sides=cells_joined(residual, shape, inside),
+        cell_guests=cells_joined(residual, shape, inside, guest),
     )

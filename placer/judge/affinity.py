@@ -44,9 +44,13 @@ def anti_affinity(scene: Scene) -> Iterator[Finding]:
 
 
 def wishes_not_met(scene: Scene) -> int:
-    """Return tier ``affinity``: preferred terms of newly placed pods that are not kept."""
+    """Return tier ``affinity``: what preferred terms of newly placed pods lose.
+
+    One that wants others loses 1 where it is not kept, one that wants to be apart 1 for
+    each pod that it means and meets.
+    """
     return sum(
-        not _kept(site, tenant, term)
+        len(_met(site, tenant, term)) if term.apart else not _kept(site, tenant, term)
         for site, tenant in scene.newcomers()
         for term in tenant.pod.spec.affinity
         if not term.required
@@ -65,9 +69,7 @@ def _others(site: Site, tenant: Tenant, term: AffinityTerm) -> list[Tenant]:
 
 
 def _kept(site: Site, tenant: Tenant, term: AffinityTerm) -> bool:
-    """Return whether the pod is apart from, or with, pods that the term means."""
-    if term.apart:
-        return not _met(site, tenant, term)
+    """Return whether the pod is with pods that the term means."""
     others = _others(site, tenant, term)
     if not term.inside:
         return bool(others)

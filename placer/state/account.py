@@ -41,7 +41,8 @@ class Account:
         bursts: Of the pods under ConstrainedBurst: their NUMA nodes, CPU request in
             milli, and CPUs that they need in the shared pool there.
         beside: Running pods that own CPUs and have labels or affinities of their own, by name.
-        sides: Spec and namespace of the pods that run here: all that affinity looks at.
+        sides: Spec and namespace of the pods that run here, all that affinity looks at ->
+            how many there are.
         affine: Those of them that ask for others, or for none of them.
         memory_unit: The largest number that divides what is left on each NUMA node.
 
@@ -66,7 +67,7 @@ class Account:
     held_functions: frozenset[tuple[str, int, int]]
     bursts: tuple[tuple[frozenset[int], int, int], ...]
     beside: tuple[RunningPod, ...]
-    sides: frozenset[tuple[PodSpec, str]]
+    sides: Mapping[tuple[PodSpec, str], int]
     affine: frozenset[tuple[PodSpec, str]]
     memory_unit: int
 
@@ -114,7 +115,7 @@ def account_of(node: Node, running: Iterable[RunningPod]) -> Account:
         ),
         bursts=bursts_of(node, pods),
         beside=owners_beside(pods),
-        sides=frozenset((pod.pod.spec, pod.pod.namespace) for pod in pods),
+        sides=Counter((pod.pod.spec, pod.pod.namespace) for pod in pods),
         affine=frozenset(
             (pod.pod.spec, pod.pod.namespace) for pod in pods if pod.pod.spec.affinity
         ),

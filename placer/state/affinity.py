@@ -49,9 +49,11 @@ def _affinity_tasks(accounts: Sequence[Account], sides: Sequence[Side]) -> tuple
     tasks = []
     for shape, namespace, term in asked:
         meant = {other for other in running if _means(namespace, term, other)}
-        here = frozenset(
-            node for node, account in enumerate(accounts) if not meant.isdisjoint(account.sides)
-        )
+        here = {
+            node: sum(account.sides[side] for side in meant & account.sides.keys())
+            for node, account in enumerate(accounts)
+            if not meant.isdisjoint(account.sides)
+        }
         matches = frozenset(i for i, other in enumerate(sides) if _means(namespace, term, other))
         tasks.append(AffinityTask(shape, matches, term.apart, term.required, here))
     return tuple(tasks)
@@ -67,7 +69,7 @@ def _barred_nodes(
     barred: list[set[int]] = [set() for _ in sides]
     for task in tasks:
         if task.apart and task.required:
-            barred[task.shape] |= task.here
+            barred[task.shape] |= task.here.keys()
     barred_by: dict[Side, tuple[int, ...]] = {}
     for node, account in enumerate(accounts):
         for side in account.affine:

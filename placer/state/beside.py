@@ -1,6 +1,6 @@
 """Affinity inside a node as a Problem has it: who owns CPUs of which core and NUMA node (C18)."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -37,6 +37,10 @@ class Side:
         return self.namespace == other.namespace and term.means(other.labels, owns_cpus=True)
 
 
+Kind = tuple[Side, int]
+"""What a running pod is to others, and a number that tells it from others of its node."""
+
+
 @dataclass(frozen=True, slots=True)
 class Sides:
     """Who meets whom inside nodes.
@@ -44,11 +48,14 @@ class Sides:
     Attributes:
         of_shapes: One a shape; None where it is nothing to others.
         running: Kinds of running pods -> their numbers.
+        counted: What running pods are that count one by one, for somebody who waits would
+            rather be apart from each.
 
     """
 
     of_shapes: tuple[Beside | None, ...] = ()
-    running: Mapping[Side, int] = field(default_factory=dict)
+    running: Mapping[Kind, int] = field(default_factory=dict)
+    counted: Collection[Side] = ()
 
     @property
     def on_cores(self) -> bool:
@@ -68,16 +75,18 @@ def sides_of(accounts: Iterable[Account], asking: Sequence[tuple[PodSpec, str]])
         for index, (spec, namespace) in enumerate(asking)
         if spec.qos.owns_cpus
     }
-    running: dict[Side, int] = {}
-    for account in accounts:
-        for runner in account.beside:
-            running.setdefault(_running_side(runner), len(asking) + len(running))
-    everyone = [*waiting.items(), *((number, side) for side, number in running.items())]
+    on_nodes = [[_running_side(runner) for runner in account.beside] for account in accounts]
+    counted = _counted(waiting.values(), {side for sides in on_nodes for side in sides})
+    running: dict[Kind, int] = {}
+    for sides in on_nodes:
+        for kind in _kinds(sides, counted):
+            running.setdefault(kind, len(asking) + len(running))
+    everyone = [*waiting.items(), *((number, side) for (side, _), number in running.items())]
     found = tuple(
         _beside(index, waiting, everyone) if index in waiting else None
         for index in range(len(asking))
     )
-    return Sides(found, running)
+    return Sides(found, running, counted)
 
 
 def with_sides(
@@ -98,7 +107,8 @@ def with_sides(
 
     found = []
     for state, node, account in zip(nodes, originals, accounts, strict=True):
-        numbers = [sides.running[_running_side(runner)] for runner in account.beside]
+        kinds = _kinds(map(_running_side, account.beside), sides.counted)
+        numbers = [sides.running[kind] for kind in kinds]
         on_cells: defaultdict[int | None, set[int]] = defaultdict(set)
         for number, runner in zip(numbers, account.beside, strict=True):
             for cpu in known_cpus(node, runner):
@@ -122,6 +132,29 @@ def with_sides(
     return tuple(found)
 
 
+def _counted(waiting: Collection[Side], running: Iterable[Side]) -> frozenset[Side]:
+    """Return which of the running ones a preferred anti-affinity of the others means."""
+    return frozenset(
+        side
+        for side in running
+        if any(
+            term.apart and not term.required and other.means(term, side)
+            for other in waiting
+            for term in other.terms
+        )
+    )
+
+
+def _kinds(sides: Iterable[Side], counted: Collection[Side]) -> list[Kind]:
+    """Return the kinds of the running pods of a node."""
+    seen: Counter[Side] = Counter()
+    kinds = []
+    for side in sides:
+        kinds.append((side, seen[side]))
+        seen[side] += side in counted
+    return kinds
+
+
 def _running_side(runner: RunningPod) -> Side:
     spec = runner.pod.spec
     terms = tuple(t for t in spec.affinity if t.inside and t.apart and t.required)
@@ -134,7 +167,7 @@ def _beside(
     """Return what a shape is to others; None where that is nothing."""
     mine = waiting[index]
     off: dict[AffinityLevel, set[int]] = {level: set() for level in INSIDE}
-    rather_off: dict[AffinityLevel, set[int]] = {level: set() for level in INSIDE}
+    rather_off: dict[AffinityLevel, Counter[int]] = {level: Counter() for level in INSIDE}
     levels = set()
     terms = []
     for term in mine.terms:
@@ -148,28 +181,26 @@ def _beside(
         for term in other.terms:
             if other.means(term, mine):
                 levels.add(term.level)
-                if term.apart:
-                    (off if term.required else rather_off)[term.level].add(number)
+                if term.apart and term.required:
+                    off[term.level].add(number)
+                elif term.apart:
+                    rather_off[term.level][number] += 1
     if not levels:
         return None
     return Beside(
         side=index,
         terms=tuple(terms),
-        off=tuple(_said(off)),
-        rather_off=tuple(_said(rather_off)),
+        off=tuple((level, frozenset(sides)) for level, sides in off.items() if sides),
+        rather_off=tuple((at, tuple(sides.items())) for at, sides in rather_off.items() if sides),
         levels=tuple(level for level in INSIDE if level in levels),
     )
-
-
-def _said(
-    places: Mapping[AffinityLevel, set[int]],
-) -> Iterator[tuple[AffinityLevel, frozenset[int]]]:
-    return ((level, frozenset(sides)) for level, sides in places.items() if sides)
 
 
 def _looked_at(beside: Beside) -> Iterator[int]:
     """Yield the sides whose presence says something to a shape."""
     for term in beside.terms:
         yield from term.matches
-    for _, sides in (*beside.off, *beside.rather_off):
+    for _, sides in beside.off:
         yield from sides
+    for _, minding in beside.rather_off:
+        yield from dict(minding)

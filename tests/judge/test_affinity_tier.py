@@ -48,6 +48,59 @@ def test_wishes_that_are_not_met(
     assert dict(measure(instance, placement))[AFFINITY] == unmet
 
 
+@pytest.mark.parametrize(
+    ("shy", "new", "running", "unmet"),
+    [
+        pytest.param(1, 0, 0, 0, id="nobody else"),
+        pytest.param(1, 0, 3, 3, id="one wish beside three that run"),
+        pytest.param(2, 0, 0, 2, id="each of two meets the other"),
+        pytest.param(4, 0, 0, 12, id="each of four meets three"),
+        pytest.param(3, 2, 0, 12, id="each of three meets four; two wish for nothing"),
+        pytest.param(2, 1, 1, 6, id="each of two meets three"),
+        pytest.param(0, 3, 2, 0, id="who wishes for nothing meets nobody"),
+    ],
+)
+def test_anti_affinity_counts_ordered_pairs(shy: int, new: int, running: int, unmet: int) -> None:
+    """
+    The wish of a new pod, and another pod that it means on its node: all are databases here.
+    """
+    pods = [
+        *(app(f"shy-{i}", "db", FAR) for i in range(shy)),
+        *(app(f"new-{i}", "db") for i in range(new)),
+        app("elsewhere", "db", FAR),
+    ]
+    runs = [(app(f"runs-{i}", "db", FAR), on(f"runs-{i}", "n")) for i in range(running)]
+    instance = world(*pods, nodes=NODES, running=runs)
+    placement = placed(*(on(pod.name, "n") for pod in pods[:-1]), on("elsewhere", "m"))
+
+    assert breaches(instance, placement) == ()
+    assert dict(measure(instance, placement))[AFFINITY] == unmet
+
+
+def test_each_term_counts_the_pods_that_it_means() -> None:
+    """
+    Two databases are of tier x too, and another web is of that tier alone.
+    """
+    tier_x = replace(FAR, labels=(("tier", "x"),))
+    asking = app("a", "web", FAR, tier_x)
+    dbs = [app(f"db-{i}", "db") for i in range(2)]
+    instance = world(asking, *dbs, app("b", "web"), nodes=NODES)
+    placement = placed(*(on(name, "n") for name in ("a", "db-0", "db-1", "b")))
+
+    assert dict(measure(instance, placement))[AFFINITY] == 2 + 3
+
+
+def test_affinity_is_kept_by_one_pod_however_many_there_are() -> None:
+    """
+    By pairs it would pull everything together.
+    """
+    dbs = [app(f"db-{i}", "db") for i in range(3)]
+    instance = world(app("a", "web", NEAR), *dbs, nodes=NODES)
+    with_one = placed(on("a", "n"), on("db-0", "n"), on("db-1", "m"), on("db-2", "m"))
+
+    assert dict(measure(instance, with_one))[AFFINITY] == 0
+
+
 def test_wishes_of_running_pods_are_not_asked() -> None:
     """
     An instance in which only running pods wish for something has no such tier.

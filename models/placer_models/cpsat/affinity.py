@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
 from placer_models.cpsat.beside import lost_inside_a_node
+from placer_models.cpsat.crowding import pairs_too_near
 from placer_models.cpsat.expression import Expression
 from placer_models.cpsat.variables import Decisions, Seat
 from placer_models.problem import Problem
@@ -66,18 +67,14 @@ def pods_come_together(model: CpModel, problem: Problem, x: Decisions) -> None:
 
 
 def affinity(model: CpModel, problem: Problem, x: Decisions) -> Expression:
-    """Count preferred terms that are not kept (tier affinity)."""
+    """Count what preferred terms lose: those without company, and pairs that are too near."""
     terms: list[Expression] = []
     for meeting in _meetings(problem, x, apart=False, required=False):
         if meeting.node not in meeting.task.here:
             kept = model.new_bool_var(f"with{meeting.name}")
             model.add(_count(meeting.meant) >= meeting.enough * kept)
             terms.append(_unless(model, meeting, kept))
-    for meeting in _meetings(problem, x, apart=True, required=False):
-        if meeting.node in meeting.task.here:
-            terms.append(_count(meeting.mine))
-        else:
-            terms.append(_unless(model, meeting, _clear(model, meeting)))
+    terms.append(pairs_too_near(model, problem, x))
     return LinearExpr.sum([*terms, lost_inside_a_node(model, problem, x)])
 
 

@@ -4,14 +4,16 @@ A place is a core or a NUMA node. Where cores matter each core that two new pods
 share is a class of its own; on the others every new pod is alone with those that run there.
 """
 
-from collections import defaultdict
-from collections.abc import Iterator
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain, combinations
 
 from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
 from placer_models.affinity import AffinityLevel
 from placer_models.cpsat.beside_seats import BesideSeat
+from placer_models.cpsat.crowding import pairs_of
 from placer_models.cpsat.expression import Expression
 from placer_models.cpsat.variables import Decisions, Seat
 from placer_models.problem import Problem
@@ -124,26 +126,100 @@ def pods_come_together_inside_a_node(model: CpModel, problem: Problem, x: Decisi
 
 
 def lost_inside_a_node(model: CpModel, problem: Problem, x: Decisions) -> Expression:
-    """Count preferred terms about cores and NUMA nodes that are not kept."""
+    """Count what preferred terms about cores and NUMA nodes lose."""
     lost: dict[tuple[int, int, int], IntVar] = {}
-
-    def lost_by(guest: _Guest, position: int) -> IntVar:
-        key = guest.seat.unit, guest.seat.node, position
-        if key not in lost:
-            lost[key] = model.new_bool_var(f"lost[{','.join(map(str, key))}]")
-        return lost[key]
-
     for place in _places(problem, x):
         for guest, position, term in place.asked(apart=False, required=False):
             if not place.runs(term):
+                key = guest.seat.unit, guest.seat.node, position
+                if key not in lost:
+                    lost[key] = model.new_bool_var(f"lost[{','.join(map(str, key))}]")
                 company = LinearExpr.sum(place.others(guest, term))
-                model.add(guest.here - company <= lost_by(guest, position))
-        for guest, position, term in place.asked(apart=True, required=False):
-            if place.runs(term):
-                model.add(guest.here <= lost_by(guest, position))
-            for other in place.others(guest, term):
-                model.add(guest.here + other - 1 <= lost_by(guest, position))
-    return LinearExpr.sum(list(lost.values()))
+                model.add(guest.here - company <= lost[key])
+    return LinearExpr.sum([*lost.values(), *_pairs_too_near(model, problem, x)])
+
+
+def _pairs_too_near(model: CpModel, problem: Problem, x: Decisions) -> Iterator[Expression]:
+    """Yield wishes to be apart, times a literal that the two pods share a place.
+
+    Wherever two pods meet, and at however many places, they are near each other once.
+    """
+    for places in _levels(problem, x):
+        level = places[0].level
+        guests = [[place.guests[i] for place in places] for i in range(len(places[0].guests))]
+        together = [at for at, place in enumerate(places) if place.shared]
+        near: dict[tuple[int, int], IntVar] = {}
+        for (i, mine), (j, theirs) in combinations(enumerate(guests), 2):
+            if weight := _pairs(mine, theirs, level):
+                near[i, j] = model.new_bool_var("")
+                for at in together:
+                    model.add(mine[at].here + theirs[at].here - 1 <= near[i, j])
+                yield weight * near[i, j]
+        for crowd in _crowds(guests, level):
+            _crowd_is_near(model, places, crowd, [near[i, j] for i, j in combinations(crowd, 2)])
+        for mine in guests:
+            yield from _near_running(model, places, mine)
+
+
+def _pairs(mine: Sequence[_Guest], theirs: Sequence[_Guest], level: AffinityLevel) -> int:
+    """Return how many wishes two guests are against, if they are near each other."""
+    return mine[0].own.beside.pairs_with(theirs[0].own.beside.side, level)
+
+
+def _crowds(guests: Sequence[Sequence[_Guest]], level: AffinityLevel) -> Iterator[list[int]]:
+    """Yield guests, by position, of whom any two would rather not be near each other."""
+    crowds: list[list[int]] = []
+    for i, mine in enumerate(guests):
+        for crowd in crowds:
+            if all(_pairs(mine, guests[j], level) for j in crowd):
+                crowd.append(i)
+                break
+        else:
+            crowds.append([i])
+    return (crowd for crowd in crowds if len(crowd) > 2)
+
+
+def _crowd_is_near(
+    model: CpModel, places: Sequence[_Place], crowd: Sequence[int], near: Sequence[IntVar]
+) -> None:
+    """Say how many of a crowd are near each other at least; for the bound's sake.
+
+    Of the places of each pod one is its home; two with one home are near each other, and
+    the pairs of different homes are different ones.
+    """
+    homes: defaultdict[int, list[IntVar]] = defaultdict(list)
+    pairs = []
+    for place in places:
+        at_home = here = [place.guests[i].here for i in crowd]
+        if place.shared:
+            at_home = [model.new_bool_var("") for _ in crowd]
+            for home, literal in zip(at_home, here, strict=True):
+                model.add_implication(home, literal)
+            pairs.append(pairs_of(model, LinearExpr.sum(at_home), len(crowd), ""))
+        for i, home in zip(crowd, at_home, strict=True):
+            homes[i].append(home)
+    for i, mine in homes.items():
+        model.add(LinearExpr.sum(mine) >= places[0].guests[i].seat.count)
+    model.add(2 * LinearExpr.sum(list(near)) >= LinearExpr.sum(pairs))
+
+
+def _near_running(
+    model: CpModel, places: Sequence[_Place], mine: Sequence[_Guest]
+) -> Iterator[Expression]:
+    """Yield the same of a guest and running pods; those that are at the same places are one."""
+    where: defaultdict[int, tuple[int, ...]] = defaultdict(tuple)
+    for at, place in enumerate(places):
+        for side in place.sides:
+            where[side] += (at,)
+    weights: Counter[tuple[int, ...]] = Counter()
+    for side, there in where.items():
+        weights[there] += mine[0].own.beside.pairs_with(side, places[0].level)
+    for there, weight in weights.items():
+        if weight:
+            near = model.new_bool_var("")
+            for at in there:
+                model.add(mine[at].here <= near)
+            yield weight * near
 
 
 def _seats(x: Decisions) -> Iterator[tuple[Seat, BesideSeat]]:
@@ -151,19 +227,26 @@ def _seats(x: Decisions) -> Iterator[tuple[Seat, BesideSeat]]:
 
 
 def _places(problem: Problem, x: Decisions) -> Iterator[_Place]:
+    return chain.from_iterable(_levels(problem, x))
+
+
+def _levels(problem: Problem, x: Decisions) -> Iterator[list[_Place]]:
+    """Yield the places of each level of each node where a pod that cares could be."""
     for node, seats in zip(problem.nodes, x.on_node, strict=True):
         owners = [(seat, seat.beside) for seat in seats if seat.beside is not None]
         for level in LEVELS:
             present = [(seat, own) for seat, own in owners if own.at(level)]
-            on_cores = level is AffinityLevel.CORE
             about = (
                 [(c.sides, c.free > 1) for c in node.cores]
-                if on_cores
+                if level is AffinityLevel.CORE
                 else [(cell.sides, cell.numa_node is not None) for cell in node.cells]
             )
+            places = []
             for at, (sides, shared) in enumerate(about if present else ()):
                 guests = tuple(_Guest(seat, own, own.at(level)[at]) for seat, own in present)
-                yield _Place(level, frozenset(sides), shared, guests)
+                places.append(_Place(level, frozenset(sides), shared, guests))
+            if places:
+                yield places
 
 
 def _alone(
