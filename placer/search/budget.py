@@ -77,18 +77,18 @@ class Budget:
         return self.left <= min(0.005, 0.01 * self.total)
 
     @property
-    def overdue(self) -> bool:
-        """Whether the answer has to leave as it is; never so under a work limit.
+    def until_overdue_s(self) -> float | None:
+        """How long the last words may still take; None: for ever, under a work limit.
 
-        Its time is that of the caller, or of the greedy answer where that took longer.
+        The time is that of the caller, or of the greedy answer where that took longer.
         """
         ends = [] if self.options.work_limit is not None else [self.options.time_limit_s]
         if self.halt.called_s is not None:
             ends.append(self.halt.called_s - self.started_s)
         if not ends:
-            return False
+            return None
         end_s = max(min(ends), self.greedy_s)
-        return self.elapsed_s > end_s * (1 + OVERTIME_SHARE) + OVERTIME_S
+        return end_s * (1 + OVERTIME_SHARE) + OVERTIME_S - self.elapsed_s
 
     def first_tier_slice(self) -> float:
         """Return what one sub-tier of tier 1 may spend."""

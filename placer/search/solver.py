@@ -12,7 +12,7 @@ from placer.search.joint import Bounds, JointSearch
 from placer.search.judged import Judged, judged, realised
 from placer.search.nearest import with_nearer_devices
 from placer.search.options import Engine, SolveOptions
-from placer.search.reasons import why_unplaced
+from placer.search.reasons.unplaced import why_unplaced
 from placer.search.tiers import Progress, silent
 from placer.search.turns import in_turn
 from placer.state.account import Account
@@ -86,7 +86,7 @@ def solve(
     if options.engine is not Engine.GREEDY:
         search.run(whole=options.engine is Engine.EXACT)
     best = with_nearer_devices(asked, ground, problem, search.best)
-    answer = _answer(asked, before, problem, best, search.bounds, budget)
+    answer = _answer(instance, asked, before, problem, best, search.bounds, budget)
     if isinstance(answer, Placed | PartlyPlaced) and asked.homes:
         return replace(answer, placement=in_turn(instance, answer.placement))
     return answer
@@ -94,6 +94,7 @@ def solve(
 
 def _answer(
     instance: Instance,
+    asked: Instance,
     before: Sequence[Account],
     problem: Problem,
     best: Judged,
@@ -101,14 +102,14 @@ def _answer(
     budget: Budget,
 ) -> Answer:
     tiers = _tier_values(best, bounds)
-    left_out = why_unplaced(instance, problem, before, best.placement, lambda: budget.overdue)
-    placement = without_stayers(instance, best.placement)
+    left_out = why_unplaced(instance, asked, problem, before, best.placement, budget)
+    placement = without_stayers(asked, best.placement)
     if not left_out:
         return Placed(placement, tiers)
-    homes = {home.key for home in instance.homes}
+    homes = {home.key for home in asked.homes}
     if any(place.key not in homes for place in placement.pods):
         return PartlyPlaced(placement, tiers, left_out)
-    levels = len({gang.priority for gang in instance.gangs})
+    levels = len({gang.priority for gang in asked.gangs})
     if all(value.proven for value in tiers[:levels]):
         return Infeasible(left_out)
     return GaveUp(budget.elapsed_s, left_out)

@@ -196,7 +196,7 @@ def test_the_first_of_its_kind_is_the_first_of_the_cluster() -> None:
     assert isinstance(answer(nodes, *pods, running=(other,)), Placed)
     found = answer(nodes, *pods, running=(full,))
     assert not isinstance(found, Placed)
-    assert "affinity: a pod with app=db has to be on each NUMA node of its CPUs" in str(found)
+    assert "affinity asks a pod with app=db on each NUMA node of its CPUs" in str(found)
 
 
 def test_cores_are_told_apart_by_who_runs_there() -> None:
@@ -226,7 +226,7 @@ def test_a_running_pod_that_keeps_apart_is_named_as_the_reason(term: AffinityTer
     found = answer(node(cores=2), owner("a", 1, "db"), running=running)
 
     assert "not now" in str(found)
-    assert "anti-affinity of this pod or of one that runs there" in str(found)
+    assert "anti-affinity asks 1 CPUs apart from pods that keep away from it" in str(found)
 
 
 def test_a_wish_comes_before_the_bind_policy() -> None:

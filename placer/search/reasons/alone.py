@@ -1,0 +1,142 @@
+"""Whether a pod alone fits a node, and how much of a gang fits a cluster: exactly (G7).
+
+The greedy path mostly finds a place where there is one; where it finds none, the exact model
+says whether there is any.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from placer.greedy.place import place_greedily
+from placer.search.bound import bound_first_tiers
+from placer.search.budget import Budget
+from placer.search.exact import limits_of, search_exactly
+from placer.search.halt import Halt
+from placer.search.joint import MOST_SEATS, seats_of
+from placer.search.reasons.question import Question
+from placer.search.tiers import silent
+from placer.state.batch import build_problem
+from placer_models.cluster import Instance, Node, RunningPod
+from placer_models.placement import PodPlacement
+from placer_models.pod import Gang, Pod, PodSpec
+from placer_models.policy import QosClass
+from placer_models.telling import Telling
+
+WORK = 1.0
+"""Deterministic seconds for all reasons, where work is limited in place of time; and a
+tenth of what the search had."""
+
+
+class OutOfTimeError(Exception):
+    """The time was over before it was known."""
+
+
+def budget_for(whole: Budget) -> Budget:
+    """Return what reasons may spend of a solve: the time until the answer has to leave."""
+    left_s = whole.until_overdue_s
+    stopped = whole.halt.called_s is not None
+    options = replace(
+        whole.options,
+        halt=Halt() if stopped else whole.halt,
+        work_limit=whole.options.work_limit if left_s is None else None,
+    )
+    budget = Budget(options)
+    work = WORK + (options.work_limit or 0) / 10
+    budget.total = work if left_s is None else max(0.0, left_s)
+    return budget
+
+
+def fits_alone(asked: Question, budget: Budget) -> bool:
+    """Return whether the pod has a place on the node.
+
+    What the node is, and who is there, is not looked at (`amounts.lacks`).
+
+    Raises:
+        OutOfTimeError: The budget is spent.
+
+    """
+    terms = tuple(
+        term
+        for term in asked.spec.affinity
+        if term.inside and (term.apart or not term.required or asked.crowd is not None)
+    )
+    pod = Pod("", asked.namespace, replace(asked.spec, affinity=terms, node_selector=()))
+    node = replace(asked.node, name="n", offered=False, cordoned=False)
+    running = [_settled(runner, node) for runner in asked.running]
+    nodes = [node]
+    ghosts = list(_ghosts(asked, pod))
+    if ghosts:
+        nodes.append(replace(node, name="elsewhere", cordoned=True))
+        running += ghosts
+    gang = Gang("", pod.namespace, (pod,), 1, lone=True)
+    found = most_placed(Instance(tuple(nodes), (gang,), running=tuple(running)), budget)
+    if found.pods == 0 and found.most > 0:
+        raise OutOfTimeError
+    return found.pods > 0
+
+
+def _settled(runner: RunningPod, node: Node) -> RunningPod:
+    """Return a running pod on the node, with what it asks inside of it alone."""
+    spec = runner.pod.spec
+    terms = tuple(term for term in spec.affinity if term.inside)
+    return RunningPod(
+        replace(runner.pod, spec=replace(spec, affinity=terms)),
+        replace(runner.placement, node=node.name),
+    )
+
+
+def _ghosts(asked: Question, pod: Pod) -> Iterator[RunningPod]:
+    """Yield pods elsewhere, where some run that the pod wants beside its CPUs."""
+    for number, term in enumerate(pod.spec.affinity):
+        if (
+            term.required
+            and not term.apart
+            and asked.crowd
+            and asked.crowd.has(term, pod.namespace)
+        ):
+            spec = PodSpec((), QosClass.LSR, labels=term.labels)
+            name = f"ghost-{number}"
+            place = PodPlacement(name, pod.namespace, None, "elsewhere", frozenset())
+            yield RunningPod(Pod(name, pod.namespace, spec), place)
+
+
+@dataclass(frozen=True, slots=True)
+class Most:
+    """How many of the pods that wait can run together.
+
+    Attributes:
+        pods: So many can.
+        most: No more than so many can.
+
+    """
+
+    pods: int
+    most: int
+
+
+def most_placed(instance: Instance, budget: Budget) -> Most:
+    """Return how many pods of one gang, or of one gang group, can run.
+
+    Raises:
+        OutOfTimeError: The budget is spent.
+
+    """
+    if budget.over:
+        raise OutOfTimeError
+    everyone = sum(len(gang.pods) for gang in instance.gangs)
+    problem = build_problem(instance)
+    several = problem.telling is Telling.PAIRS
+    each_core = build_problem(instance, each_core=True) if several else problem
+    pods = len(place_greedily(each_core))
+    if pods == everyone:
+        return Most(pods, everyone)
+    minimum = sum(gang.minimum for gang in instance.gangs)
+    value = minimum + pods if pods else 0
+    limits = limits_of(problem)[:1]
+    if seats_of(problem) > MOST_SEATS:
+        bound = bound_first_tiers(problem, (value,), limits, budget)[0]
+    else:
+        found = search_exactly(problem, {}, (value,), budget, silent, limits)
+        value, bound = found.values[0], found.bounds[0]
+    most = everyone if bound is None else max(0, bound - minimum)
+    return Most(max(0, value - minimum), most)

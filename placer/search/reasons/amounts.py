@@ -1,0 +1,162 @@
+"""Which demands cannot be had by plain counting, each by itself."""
+
+from collections.abc import Callable
+
+from placer.search.reasons.order import Demand
+from placer.search.reasons.question import Question, is_unwanted, lacks_company
+from placer.state.account import Account
+from placer.state.slots import free_functions
+from placer_models.device import FunctionSelector
+from placer_models.device_share import DeviceShare, room
+from placer_models.device_strategy import DeviceStrategy
+from placer_models.mig import is_instance
+from placer_models.shares import Slot
+
+
+def lacks(demand: Demand, asked: Question, account: Account) -> bool:
+    """Return whether the node cannot give what is demanded, by counting alone.
+
+    Never so where it could; that it could is sure only where ``is_counted``.
+    """
+    look = _LACKS.get(demand.rule)
+    return look is not None and look(demand, asked, account)
+
+
+def is_counted(demand: Demand, asked: Question) -> bool:
+    """Return whether counting says all about the demand beside others that are counted."""
+    if demand.rule in _SHARED_OUT:
+        of_type = [r for r in asked.spec.requests.devices if r.type == demand.subject]
+        return len(of_type) == 1 and demand.subject not in dict(asked.spec.strategies)
+    if demand.rule == "mig":  # instances of one GPU overlap
+        devices = asked.spec.requests.devices
+        return sum(request.count for request in devices if is_instance(request.type)) == 1
+    return demand.rule in _COUNTED
+
+
+def _no_label(_: Demand, asked: Question, __: Account) -> bool:
+    labels = dict(asked.node.labels)
+    return any(labels.get(key) != value for key, value in asked.spec.node_selector)
+
+
+def _too_few_devices(demand: Demand, asked: Question, account: Account) -> bool:
+    kind = demand.subject
+    requests = [r for r in asked.spec.requests.devices if r.type == kind]
+    whole = sum(r.count for r in requests if r.share is None)
+    return whole > sum(k == kind for k, _ in account.free_devices)
+
+
+def _too_few_shares(demand: Demand, asked: Question, account: Account) -> bool:
+    return any(
+        r.count > _could_share(r.share, demand.subject, account)
+        for r in asked.spec.requests.devices
+        if r.type == demand.subject and r.share
+    )
+
+
+def _too_few_functions(demand: Demand, asked: Question, account: Account) -> bool:
+    wish = dict(asked.spec.functions)[demand.subject]
+    return any(
+        r.count > _could_share(r.share, demand.subject, account, wish)
+        for r in asked.spec.requests.devices
+        if r.type == demand.subject and r.share
+    )
+
+
+def _not_all(demand: Demand, asked: Question, account: Account) -> bool:
+    """Return whether a strategy wants devices that are not all there."""
+    kind = demand.subject
+    there = sum(device.type == kind for device in account.devices)
+    (request,) = (r for r in asked.spec.requests.devices if r.type == kind)
+    if request.share:
+        ready = _could_share(request.share, kind, account)
+    else:
+        ready = sum(k == kind for k, _ in account.free_devices)
+    strategy = dict(asked.spec.strategies)[kind]
+    return ready < (max(1, there) if strategy is DeviceStrategy.APPLY_FOR_ALL else 1)
+
+
+def _could_share(
+    share: DeviceShare, kind: str, account: Account, function: FunctionSelector | None = None
+) -> int:
+    """Return how many devices of the type could give the share, each by itself."""
+    count = 0
+    for device in account.devices:
+        key = device.type, device.minor
+        left = account.shared_devices.get(key)
+        if left is None and key in account.free_devices:
+            left = room(device.memory_bytes)
+        if device.type == kind and left is not None:
+            slot = Slot(*left, device.memory_bytes, free_functions(account, device))
+            count += slot.takes(share, function) is not None
+    return count
+
+
+def _too_little_extended(demand: Demand, asked: Question, account: Account) -> bool:
+    want = asked.spec.requests.amount_of(demand.subject)
+    return want > account.extended.get(demand.subject, 0)
+
+
+def _too_few_cpus(_: Demand, asked: Question, account: Account) -> bool:
+    return asked.spec.requests.cpu_milli > 1000 * len(account.free_cpus)
+
+
+def _shared_pool_is_short(_: Demand, asked: Question, account: Account) -> bool:
+    milli = asked.spec.requests.cpu_milli
+    owned = milli // 1000 if asked.spec.qos.owns_cpus else 0
+    return milli > 1000 * len(account.free_cpus) - account.shared_milli or owned >= len(
+        account.pool
+    )
+
+
+def _best_effort_pool_is_short(_: Demand, asked: Question, account: Account) -> bool:
+    milli = asked.spec.requests.cpu_milli
+    owned = milli // 1000 if asked.spec.qos.owns_cpus else 0
+    has = len(account.best_effort_pool - asked.node.reserved_cpus)
+    return milli > 1000 * has - account.best_effort_milli or owned >= len(account.best_effort_pool)
+
+
+def _too_little_memory(_: Demand, asked: Question, account: Account) -> bool:
+    free = sum(max(0, amount) for amount in account.memory_bytes.values())
+    return asked.spec.requests.memory_bytes > free
+
+
+def _too_few_pages(demand: Demand, asked: Question, account: Account) -> bool:
+    size = int(demand.subject)
+    free = sum(max(0, n) for (_, of_size), n in account.pages.items() if of_size == size)
+    return asked.spec.requests.pages_of(size) > free
+
+
+_LACKS: dict[str, Callable[[Demand, Question, Account], bool]] = {
+    "cordon": lambda *_: True,
+    "node-selector": _no_label,
+    "domain": lambda *_: True,
+    "affinity": lambda _, asked, __: lacks_company(asked),
+    "anti-affinity": lambda demand, asked, _: bool(demand.word) or is_unwanted(asked),
+    "device-count": _too_few_devices,
+    "mig": _too_few_devices,
+    "device-share": _too_few_shares,
+    "device-functions": _too_few_functions,
+    "device-strategy": _not_all,
+    "extended": _too_little_extended,
+    "cpu-count": _too_few_cpus,
+    "shared-pool": _shared_pool_is_short,
+    "be-pool": _best_effort_pool_is_short,
+    "memory": _too_little_memory,
+    "hugepages": _too_few_pages,
+}
+
+_SHARED_OUT = ("device-count", "device-share", "device-functions")
+
+_COUNTED = (
+    "cordon",
+    "node-selector",
+    "domain",
+    "affinity",
+    "anti-affinity",
+    "extended",
+    "cpu-count",
+    "shared-pool",
+    "be-pool",
+    "memory",
+    "hugepages",
+)

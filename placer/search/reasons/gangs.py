@@ -1,0 +1,109 @@
+"""Whether gangs and gang groups could run at all, and with how many members (G1, G7)."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from placer.search.reasons.alone import Most, OutOfTimeError, most_placed
+from placer.search.reasons.order import Blocker, Demand
+from placer.search.reasons.stages import Stage, When
+from placer_models.cluster import Instance, Node
+from placer_models.network import NODE_LEVEL, Grouping, LevelRule
+from placer_models.pod import Gang, GangGroup, Pod
+from placer_models.policy import GatherLevel
+
+
+@dataclass(frozen=True, slots=True)
+class Short:
+    """From when on something has no place.
+
+    Attributes:
+        text: How that is said; None: from then on it is not known.
+
+    """
+
+    when: When
+    text: str | None
+
+
+def gang_short(gang: Gang, stages: Sequence[Stage]) -> Short | None:
+    """Return from when on too few members of a gang have a place; None: enough have."""
+    few = (replace(gang, minimum=1, priority=0, weight=1),)
+    for stage in stages:
+        found = _most(few, (), stage)
+        if found is None or found.pods < gang.minimum <= found.most:
+            return Short(stage.when, None)
+        if found.most < gang.minimum:
+            count = f"{found.most} of {len(gang.pods)} members"
+            if found.pods < found.most:
+                count = f"no more than {count}"
+            text = f"of gang {gang.name} {count} fit {stage.when.value}, minimum {gang.minimum}"
+            return Short(stage.when, text)
+    return None
+
+
+def group_short(group: GangGroup, gangs: Sequence[Gang], stages: Sequence[Stage]) -> Short | None:
+    """Return from when on a gang group has no room as a whole; None: it has."""
+    equal = tuple(replace(gang, priority=0, weight=1) for gang in gangs)
+    least = sum(gang.minimum for gang in gangs)
+    for stage in stages:
+        found = _most(equal, (group,), stage)
+        if found is None or found.pods == 0 < least <= found.most:
+            return Short(stage.when, None)
+        if found.most < least:
+            return Short(
+                stage.when, f"gang group {group.name} does not fit whole {stage.when.value}"
+            )
+    return None
+
+
+def _most(gangs: Sequence[Gang], groups: tuple[GangGroup, ...], stage: Stage) -> Most | None:
+    try:
+        return most_placed(_world(gangs, groups, stage), stage.budget)
+    except OutOfTimeError:
+        return None
+
+
+def _world(gangs: Sequence[Gang], groups: tuple[GangGroup, ...], stage: Stage) -> Instance:
+    """Return the gangs alone on the nodes at a stage.
+
+    Before all is placed company may still come: nobody asks for it.
+    """
+    if stage.when is not When.PLACED:
+        gangs = [replace(gang, pods=tuple(map(_alone, gang.pods))) for gang in gangs]
+    return Instance(
+        tuple(replace(node, offered=False) for node in stage.nodes),
+        tuple(gangs),
+        groups,
+        running=[runner for pods in stage.running.values() for runner in pods],
+    )
+
+
+def _alone(pod: Pod) -> Pod:
+    terms = tuple(term for term in pod.spec.affinity if term.apart or not term.required)
+    return replace(pod, spec=replace(pod.spec, affinity=terms)) if pod.spec.affinity else pod
+
+
+def level_blocker(gang: Gang, members: Sequence[Node], node: Node) -> Blocker | None:
+    """Return what its gang asks of the places of members that one more on a node would break."""
+    for rule in _rules(gang):
+        here = node.domain(rule.level)
+        there = [member.domain(rule.level) for member in members]
+        count = 1 + there.count(here)
+        match rule.grouping:
+            case Grouping.GATHER:
+                broken, word = count <= len(members), rule.level
+            case Grouping.SPREAD:
+                broken = count > rule.count
+                word = f"at most {rule.count} members in one {rule.level}"
+            case Grouping.MULTIPLES:
+                broken = count % rule.count > 0
+                word = f"a multiple of {rule.count} members in one {rule.level}"
+        if here is not None and broken:
+            return Blocker(Demand(rule.grouping.value, word=word))
+    return None
+
+
+def _rules(gang: Gang) -> Iterator[LevelRule]:
+    if gang.gather is GatherLevel.NODE:
+        yield LevelRule(NODE_LEVEL, Grouping.GATHER)
+    yield from (rule for rule in gang.levels if rule.required)

@@ -1,0 +1,215 @@
+"""What the rules ask for a pod on a node, in the one order in which they are named."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from placer.search.reasons.question import Question, labels_of, unwanted_there
+from placer.state.boards import healthy
+from placer.state.container_fits import by_container, scopes_conflict
+from placer_models.alignment import effective_policy
+from placer_models.device import GPU
+from placer_models.device_strategy import DeviceStrategy
+from placer_models.mig import is_instance
+from placer_models.policy import (
+    AlignmentPolicy,
+    DeviceScope,
+    ExclusivePolicy,
+    NodeBindPolicy,
+    QosClass,
+    Strength,
+)
+from placer_models.topology import ARM
+
+ORDER = (
+    "cordon",
+    "node-selector",
+    "domain",
+    "gather",
+    "spread",
+    "multiples",
+    "affinity",
+    "anti-affinity",
+    "device-count",
+    "mig",
+    "device-share",
+    "device-strategy",
+    "device-functions",
+    "extended",
+    "cpu-count",
+    "shared-pool",
+    "be-pool",
+    "memory",
+    "hugepages",
+    "device-scope",
+    "partition",
+    "joint",
+    "cpu-bind",
+    "node-cpu-bind",
+    "exclusive-cores",
+    "exclusive-numa-nodes",
+    "affinity inside",
+    "anti-affinity inside",
+    "constrained-burst",
+    "arm-cpu-policy",
+    "alignment",
+)
+"""Every rule that can keep one pod off one node. First what the node is, and who is there;
+then amounts, of what few nodes have before what all have; then what is asked of them."""
+
+
+BY_CONTAINER = ", each container for itself"
+"""What the word of an alignment ends with where that is its scope."""
+
+
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """What one rule asks for a pod on a node.
+
+    Attributes:
+        rule: As in ``ORDER``.
+        subject: A device type, an extended resource or the size of a page, where a rule asks
+            of each for itself.
+        word: The policy or scope that pod and node come to, where there are several.
+
+    """
+
+    rule: str
+    subject: str = ""
+    word: str = ""
+
+    @property
+    def name(self) -> str:
+        """The name of the rule, as the judge and the pages have it."""
+        return self.rule.split()[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Blocker:
+    """Why a pod cannot run on a node: what is asked, up to the demand, cannot all be had.
+
+    Attributes:
+        demand: The first in the order that cannot be had together with all before it.
+        others: Of those before it the fewest with which it cannot be had; none: not by itself.
+
+    """
+
+    demand: Demand
+    others: tuple[Demand, ...] = ()
+
+
+def demands_of(asked: Question) -> tuple[Demand, ...]:
+    """Return all that is asked, in the order."""
+    found = [
+        *_of_the_node(asked),
+        *_amounts(asked),
+        *_of_devices(asked),
+        *_of_cpus(asked),
+        *_of_places(asked),
+    ]
+    return tuple(sorted(dict.fromkeys(found), key=lambda demand: ORDER.index(demand.rule)))
+
+
+def _of_the_node(asked: Question) -> Iterator[Demand]:
+    spec = asked.spec
+    if asked.node.cordoned:
+        yield Demand("cordon")
+    if spec.node_selector:
+        yield Demand("node-selector")
+    missing = [level for level in asked.levels if asked.node.domain(level) is None]
+    if missing:
+        yield Demand("domain", word=" and no ".join(missing))
+    if asked.crowd is not None:
+        yield Demand("affinity")
+        yield Demand("anti-affinity", word=labels_of(unwanted_there(asked)))
+
+
+def _amounts(asked: Question) -> Iterator[Demand]:
+    spec, requests = asked.spec, asked.spec.requests
+    strategies = dict(spec.strategies)
+    for request in requests.devices:
+        if request.type in strategies:
+            for_all = strategies[request.type] is DeviceStrategy.APPLY_FOR_ALL
+            there = len(healthy(asked.node, request.type))
+            yield Demand("device-strategy", request.type, f"all {there}" if for_all else "")
+        elif request.share:
+            yield Demand("device-share", request.type)
+        else:
+            yield Demand("mig" if is_instance(request.type) else "device-count", request.type)
+    for name, _ in requests.extended:
+        yield Demand("extended", name)
+    beside = {runner.pod.spec.qos for runner in asked.running}
+    if spec.qos.owns_cpus and requests.cpu_milli:
+        yield Demand("cpu-count")
+        if QosClass.LS in beside:
+            yield Demand("shared-pool")
+        if QosClass.BE in beside and spec.qos is QosClass.LSE:
+            yield Demand("be-pool")
+    if spec.qos is QosClass.LS:
+        yield Demand("shared-pool")
+    if spec.qos is QosClass.BE:
+        yield Demand("be-pool")
+    if requests.memory_bytes:
+        yield Demand("memory")
+    for pages in requests.hugepages:
+        yield Demand("hugepages", str(pages.page_bytes))
+
+
+def _of_devices(asked: Question) -> Iterator[Demand]:
+    spec = asked.spec
+    for kind, _ in spec.functions:
+        yield Demand("device-functions", kind)
+    for kind, scope in spec.scopes:
+        if scope is not DeviceScope.NODE and spec.requests.count_of(kind) > 1:
+            yield Demand("device-scope", kind, scope)
+    if asked.node.honors_table and spec.requests.count_of(GPU):
+        yield Demand("partition")
+    if spec.joint and spec.joint.strength is Strength.REQUIRED:
+        yield Demand("joint", word=spec.joint.scope)
+
+
+def _of_cpus(asked: Question) -> Iterator[Demand]:
+    spec, node = asked.spec, asked.node
+    on_arm = node.machine.topology.architecture == ARM
+    if on_arm and (spec.qos.owns_cpus or spec.constrained_burst):
+        yield Demand("arm-cpu-policy")
+    if not spec.qos.owns_cpus:
+        return
+    if node.cpu_bind is not NodeBindPolicy.NONE:
+        yield Demand("node-cpu-bind", word=node.cpu_bind)
+    if spec.bind_required:
+        yield Demand("cpu-bind", word=spec.bind)
+    match spec.exclusive:
+        case ExclusivePolicy.PCPU_LEVEL:
+            yield Demand("exclusive-cores")
+        case ExclusivePolicy.NUMA_NODE_LEVEL:
+            yield Demand("exclusive-numa-nodes")
+        case ExclusivePolicy.NONE:
+            pass
+
+
+def _of_places(asked: Question) -> Iterator[Demand]:
+    spec, node = asked.spec, asked.node
+    if asked.crowd is not None and any(t.inside and not t.apart for t in spec.affinity):
+        yield Demand("affinity inside")
+    if asked.crowd is not None and any(
+        term.inside and term.apart
+        for side in (spec, *(runner.pod.spec for runner in asked.running))
+        for term in side.affinity
+    ):
+        yield Demand("anti-affinity inside")
+    if spec.constrained_burst:
+        # By this rule the node has no policy.
+        none = node.alignment is AlignmentPolicy.NONE
+        yield Demand("constrained-burst", word="" if none else node.alignment)
+        return
+    if spec.qos.owns_cpus and any(r.pod.spec.constrained_burst for r in asked.running):
+        yield Demand("constrained-burst")
+    policy = effective_policy(spec.alignment, node.alignment)
+    if policy is None:
+        yield Demand("alignment", word=f"pod asks {spec.alignment}, node has {node.alignment}")
+    elif scopes_conflict(spec, node):
+        yield Demand("alignment", word=f"pod asks for scope {spec.scope}, node has {node.scope}")
+    elif by_container(spec, node):
+        yield Demand("alignment", word=f"{policy}{BY_CONTAINER}")
+    elif policy not in (AlignmentPolicy.NONE, AlignmentPolicy.BEST_EFFORT):
+        yield Demand("alignment", word=policy)

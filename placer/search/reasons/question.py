@@ -1,0 +1,95 @@
+"""One pod and one node, and nothing else that waits: what a reason is about."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from placer_models.affinity import AffinityTerm
+from placer_models.cluster import Node, RunningPod
+from placer_models.pod import PodSpec
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """Could the pod run on the node, were it the only one that waits?
+
+    Attributes:
+        namespace: The pod's.
+        levels: Levels of the network that its gang requires the node to have.
+        running: What runs on the node.
+        crowd: Who runs in the cluster; None: nobody does yet, and company may come.
+
+    """
+
+    spec: PodSpec
+    namespace: str
+    levels: tuple[str, ...]
+    node: Node
+    running: tuple[RunningPod, ...]
+    crowd: "Crowd | None" = None
+
+
+@dataclass(frozen=True)  # without slots: it is looked through once
+class Crowd:
+    """Who runs in a cluster, as affinity sees them."""
+
+    running: Iterable[RunningPod] = field(repr=False)
+
+    @cached_property
+    def sides(self) -> frozenset[tuple[str, tuple[tuple[str, str], ...], bool]]:
+        """Namespace, labels, and whether it owns CPUs; of each kind of pod once."""
+        return frozenset(
+            (r.pod.namespace, r.pod.spec.labels, r.pod.spec.qos.owns_cpus) for r in self.running
+        )
+
+    def has(self, term: AffinityTerm, namespace: str) -> bool:
+        """Return whether a pod runs that the term of a pod of the namespace means."""
+        return any(
+            where == namespace and term.means(labels, owns_cpus=owns)
+            for where, labels, owns in self.sides
+        )
+
+
+def lacks_company(asked: Question) -> bool:
+    """Return whether a pod is missing on the node that the pod has to be with."""
+    return asked.crowd is not None and any(
+        not Crowd(asked.running).has(term, asked.namespace) and not _may_be_first(term, asked)
+        for term in asked.spec.affinity
+        if term.required and not term.apart and not term.inside
+    )
+
+
+def unwanted_there(asked: Question) -> Iterator[AffinityTerm]:
+    """Yield what the pod keeps away from, where a pod on the node is meant."""
+    there = Crowd(asked.running)
+    for term in asked.spec.affinity:
+        if _parts(term) and there.has(term, asked.namespace):
+            yield term
+
+
+def is_unwanted(asked: Question) -> bool:
+    """Return whether a pod on the node keeps away from this one."""
+    mine = asked.spec
+    return any(
+        runner.pod.namespace == asked.namespace
+        and term.means(mine.labels, owns_cpus=mine.qos.owns_cpus)
+        for runner in asked.running
+        for term in runner.pod.spec.affinity
+        if _parts(term)
+    )
+
+
+def labels_of(terms: Iterable[AffinityTerm]) -> str:
+    """Return the labels that terms look for, for people."""
+    wanted = (",".join(f"{key}={value}" for key, value in term.labels) for term in terms)
+    return " and one with ".join(dict.fromkeys(wanted))
+
+
+def _parts(term: AffinityTerm) -> bool:
+    return term.required and term.apart and not term.inside
+
+
+def _may_be_first(term: AffinityTerm, asked: Question) -> bool:
+    """Return whether the term means the pod itself, and nobody else so far."""
+    itself = term.means(asked.spec.labels, owns_cpus=asked.spec.qos.owns_cpus)
+    return itself and asked.crowd is not None and not asked.crowd.has(term, asked.namespace)

@@ -1,0 +1,179 @@
+"""Reasons held against trying everything: every place of one pod on one node, judged."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from brute_force import best_placement
+from insides import BETWEEN_NODES, Insides, broken
+from leaves import Stay
+from placer.search.reasons.order import Blocker, Demand, demands_of
+from placer.search.reasons.question import Question
+from placer.search.reasons.relax import without
+from placer.search.reasons.stages import When
+from placer.state.network import required_levels
+from placer_models.cluster import Instance, Node, RunningPod
+from placer_models.network import Grouping, LevelRule
+from placer_models.placement import Answer, PartlyPlaced, Placed, Placement
+from placer_models.pod import Gang, Pod, PodSpec
+
+MOST_LEAVES = 3_000
+ANY = 1_000
+"""Members of a domain that no gang has."""
+
+
+def has_place(
+    spec: PodSpec,
+    namespace: str,
+    levels: Sequence[str],
+    nodes: Sequence[Node],
+    running: Sequence[RunningPod],
+    node: Node,
+) -> bool:
+    """Return whether the pod alone has a place on the node, by trying every one.
+
+    Raises:
+        TooManyLeavesError: There are too many.
+
+    """
+    pod = Pod("alone", namespace, spec)
+    rules = tuple(LevelRule(level, Grouping.SPREAD, count=ANY) for level in levels)
+    gang = Gang("alone", namespace, (pod,), 1, lone=True, levels=rules)
+    instance = Instance(tuple(nodes), (gang,), running=tuple(running))
+    stay = Stay(gang, pod, node)
+    skeleton = Placement((stay.place({}, stay.cpus),))
+    if broken(instance, skeleton, ("cordon", "node-selector", "domain", *BETWEEN_NODES)):
+        return False
+    return Insides(instance, MOST_LEAVES).best([stay]) is not None
+
+
+def check_blocker(
+    blocker: Blocker | None,
+    asked: Question,
+    nodes: Sequence[Node],
+    elsewhere: Sequence[RunningPod],
+) -> None:
+    """Hold what is said to block a pod on a node against trying everything.
+
+    Args:
+        blocker: What is said.
+        asked: Of whom.
+        nodes: All nodes.
+        elsewhere: What runs on the others.
+
+    """
+
+    def fits(demands: Sequence[Demand]) -> bool:
+        less = without(asked, [d for d in demands_of(asked) if d not in demands])
+        spec = less.spec
+        if asked.crowd is None:
+            terms = tuple(t for t in spec.affinity if t.apart or not t.required)
+            spec = replace(spec, affinity=terms)
+        others = [less.node if node.name == less.node.name else node for node in nodes]
+        running = [*less.running, *elsewhere]
+        return has_place(spec, less.namespace, less.levels, others, running, less.node)
+
+    demands = demands_of(asked)
+    if blocker is None:
+        assert fits(demands), "it is said to fit"
+        return
+    at = demands.index(blocker.demand)
+    assert fits(demands[:at]), f"{blocker} is not the first that blocks"
+    assert not fits(demands[: at + 1]), f"{blocker} does not block"
+    together = (*blocker.others, blocker.demand)
+    assert not fits(together), f"{blocker}: these do meet"
+    for left_out in blocker.others:
+        rest = [demand for demand in together if demand is not left_out]
+        assert fits(rest), f"{blocker}: {left_out} is not needed"
+
+
+VERDICTS = {"never fits": When.EMPTY, "not now": When.RUNNING, "outvoted": When.PLACED}
+COUNT = re.compile(r"(\d+) of (\d+) nodes: ")
+OF_GANG = re.compile(r"of gang (\S+) (\d+) of (\d+) members fit")
+
+
+def check_reasons(instance: Instance, answer: Answer) -> int:
+    """Hold what is said of the pods left out against trying everything; return how many.
+
+    Raises:
+        TooManyLeavesError: There are too many places to try.
+
+    """
+    if isinstance(answer, Placed):
+        return 0
+    placement = answer.placement if isinstance(answer, PartlyPlaced) else Placement()
+    pods = {pod.key: (pod, gang) for gang in instance.gangs for pod in gang.pods}
+    moved = {place.key for place in placement.pods}
+    arrived = [RunningPod(pods[place.key][0], place) for place in placement.pods]
+    running = {
+        When.EMPTY: (),
+        When.RUNNING: tuple(instance.running),
+        When.PLACED: (*(r for r in instance.running if r.pod.key not in moved), *arrived),
+    }
+    for left in answer.unplaced:
+        pod, gang = pods[left.namespace, left.name]
+        _check_pod(instance, pod, gang, left.reasons[0], running)
+        for reason in left.reasons:
+            for match in OF_GANG.finditer(reason):
+                when = next(when for when in When if when.value in reason)
+                found = _members_that_fit(instance, gang, running[when], when)
+                assert found == int(match[2]) < gang.minimum, reason
+    return len(answer.unplaced)
+
+
+def _check_pod(
+    instance: Instance,
+    pod: Pod,
+    gang: Gang,
+    reason: str,
+    running: Mapping[When, Sequence[RunningPod]],
+) -> None:
+    levels = required_levels(gang)
+
+    def fits(when: When) -> bool:
+        spec = pod.spec
+        if when is When.EMPTY:
+            terms = tuple(t for t in spec.affinity if t.apart or not t.required)
+            spec = replace(spec, affinity=terms)
+        return any(
+            has_place(spec, pod.namespace, levels, instance.nodes, running[when], node)
+            for node in instance.nodes
+        )
+
+    if counted := COUNT.findall(reason):
+        assert sum(int(nodes) for nodes, _ in counted) == len(instance.nodes), reason
+        assert {int(of) for _, of in counted} == {len(instance.nodes)}, reason
+    if reason.startswith("no place was found"):
+        assert fits(When.PLACED), reason
+        return
+    when = next(when for word, when in VERDICTS.items() if reason.startswith(word))
+    if counted:
+        members_run = any(r.pod in gang.pods for r in running[When.PLACED])
+        assert not fits(when) or (when is When.PLACED and members_run), reason
+    if when is not When.EMPTY:
+        assert fits(When.EMPTY), reason
+    if when is When.PLACED:
+        assert fits(When.RUNNING), reason
+
+
+def _members_that_fit(
+    instance: Instance, gang: Gang, running: Sequence[RunningPod], when: When
+) -> int:
+    pods = gang.pods
+    if when is not When.PLACED:
+        pods = tuple(
+            replace(
+                pod,
+                spec=replace(
+                    pod.spec,
+                    affinity=tuple(t for t in pod.spec.affinity if t.apart or not t.required),
+                ),
+            )
+            for pod in pods
+        )
+    alone = Instance(
+        instance.nodes,
+        (replace(gang, pods=pods, minimum=1, priority=0, weight=1),),
+        running=tuple(running),
+    )
+    return len(best_placement(alone, MOST_LEAVES).placement.pods)

@@ -1,0 +1,345 @@
+"""No refusal says what is not so: each reason against hand-made cases and trying everything."""
+
+from dataclasses import replace
+
+import pytest
+
+from leaves import TooManyLeavesError
+from mixed_worlds import mixed_instance
+from placer.judge.breaches import RULES
+from placer.scheduling.words import lone_gang
+from placer.search.budget import Budget
+from placer.search.options import Engine, SolveOptions
+from placer.search.reasons.blocking import blocker_of
+from placer.search.reasons.order import ORDER
+from placer.search.reasons.question import Question
+from placer.search.reasons.stages import stages_of
+from placer.search.solver import solve
+from placer.state.batch import accounts_of, build_problem
+from placer.state.network import required_levels
+from placer_models.cluster import Instance, Machine, Node, RunningPod
+from placer_models.cpuset import parse_cpu_list
+from placer_models.device import Device
+from placer_models.placement import DeviceGrant, Placed, Placement, PodPlacement
+from placer_models.pod import Container, DeviceRequest, Gang, Pod, PodSpec, Resources
+from placer_models.policy import AlignmentPolicy, BindPolicy, QosClass, Strength
+from placer_models.topology import Cpu, NumaNode, Topology
+from reasons_by_trying import check_blocker, check_reasons
+
+GIB = 1 << 30
+LSR, LS, BE = QosClass.LSR, QosClass.LS, QosClass.BE
+SINGLE = AlignmentPolicy.SINGLE_NUMA_NODE
+NEVER, NOT_NOW = "never fits", "not now: running pods leave no room"
+
+
+def box(name: str = "box", *, cpus: int = 16, gpus: int = 0) -> Node:
+    """Return a node of two NUMA nodes with 32Gi each, adjacent siblings, GPUs by halves."""
+    topology = Topology(
+        cpus=tuple(Cpu(i, i // 2, 2 * i // cpus, 2 * i // cpus) for i in range(cpus)),
+        numa_nodes=(NumaNode(0, 32 * GIB), NumaNode(1, 32 * GIB)),
+        architecture="x86_64",
+    )
+    devices = tuple(Device("gpu", i, numa_node=2 * i // gpus) for i in range(gpus))
+    return Node(name, Machine(f"box-{gpus}", "two NUMA nodes", topology, devices))
+
+
+def pod(
+    name: str,
+    cpus: int = 0,
+    gpus: int = 0,
+    qos: QosClass = LSR,
+    alignment: AlignmentPolicy = AlignmentPolicy.NONE,
+    memory_gib: int = 0,
+) -> Pod:
+    devices = (DeviceRequest("gpu", gpus),) if gpus else ()
+    requests = Resources(1000 * cpus, memory_gib * GIB, devices=devices)
+    return Pod(name, "default", PodSpec((Container("app", requests),), qos, alignment=alignment))
+
+
+def spreading(waiting: Pod) -> Pod:
+    """Return the pod with every CPU on a core of its own."""
+    spec = replace(waiting.spec, bind=BindPolicy.SPREAD_BY_PCPUS, bind_strength=Strength.REQUIRED)
+    return replace(waiting, spec=spec)
+
+
+def running(runner: Pod, node: str, cpus: str = "", gpus: tuple[int, ...] = ()) -> RunningPod:
+    grants = tuple(DeviceGrant("gpu", minor) for minor in gpus)
+    place = PodPlacement(runner.name, "default", None, node, parse_cpu_list(cpus), devices=grants)
+    return RunningPod(runner, place)
+
+
+def reasons(
+    *waiting: Pod | Gang,
+    nodes: tuple[Node, ...],
+    runs: tuple[RunningPod, ...] = (),
+    engine: Engine = Engine.AUTO,
+) -> dict[str, tuple[str, ...]]:
+    """Return what is said of each pod that is left out."""
+    gangs = tuple(w if isinstance(w, Gang) else lone_gang(w) for w in waiting)
+    answer = solve(Instance(nodes, gangs, running=runs), SolveOptions(engine, workers=1))
+    assert not isinstance(answer, Placed)
+    return {left.name: left.reasons for left in answer.unplaced}
+
+
+TOO_WIDE = [
+    pytest.param(
+        pod("p", 10, alignment=SINGLE),
+        box(),
+        "alignment asks 10 CPUs on one NUMA node",
+        id="more CPUs than a NUMA node has",
+    ),
+    pytest.param(
+        pod("p", gpus=3, alignment=SINGLE),
+        box(gpus=4),
+        "alignment asks 3 gpu on one NUMA node",
+        id="3 GPUs on 2 and 2",
+    ),
+    pytest.param(
+        spreading(pod("p", 5)),
+        box(cpus=8),
+        "cpu-bind SpreadByPCPUs asks 5 CPUs each on a core of its own",
+        id="5 CPUs spread over 4 cores",
+    ),
+    pytest.param(
+        pod("p", 1000, qos=BE), box(cpus=224), "be-pool asks 1000 CPUs", id="1,000 CPUs of 224"
+    ),
+    pytest.param(
+        pod("p", 1000, qos=LS), box(cpus=224), "shared-pool asks 1000 CPUs", id="and for LS"
+    ),
+    pytest.param(
+        pod("p", 20, gpus=2), box(), "device-count asks 2 gpu", id="no GPU goes before few CPUs"
+    ),
+    pytest.param(
+        spreading(pod("p", 5, alignment=SINGLE)),
+        box(),
+        "alignment asks 5 CPUs on one NUMA node, beside cpu-bind SpreadByPCPUs",
+        id="a NUMA node has 8 CPUs on 4 cores",
+    ),
+]
+
+
+@pytest.mark.parametrize(("waiting", "node", "rule"), TOO_WIDE)
+def test_what_fits_no_empty_node_never_fits(waiting: Pod, node: Node, rule: str) -> None:
+    """
+    Alone, beside what runs, and beside others of its batch that take all there is.
+    """
+    never = f"{NEVER} (1 of 1 nodes: {rule})"
+    full = running(pod("r", 2), node.name, "0-1")
+    other = pod("other", 4, qos=LS)
+
+    assert reasons(waiting, nodes=(node,))["p"][0] == never
+    assert reasons(waiting, nodes=(node,), runs=(full,))["p"][0] == never
+    assert reasons(waiting, other, nodes=(node,))["p"][0] == never
+
+
+def test_what_a_running_pod_leaves_too_little_of_is_not_now() -> None:
+    """
+    Two CPUs are free on each NUMA node: four are not on one, now.
+    """
+    runs = (running(pod("r", 12), "box", "0-5,8-13"),)
+    found = reasons(pod("p", 4, alignment=SINGLE), nodes=(box(),), runs=runs)
+
+    assert found["p"] == (f"{NOT_NOW} (1 of 1 nodes: alignment asks 4 CPUs on one NUMA node)",)
+
+
+def test_rules_that_fit_alone_but_not_together_are_named_together() -> None:
+    """
+    CPUs are left on NUMA node 0, the GPU on NUMA node 1; memory is on both.
+    """
+    runs = (running(pod("r", 8, gpus=1), "box", "8-15", (0,)),)
+    waiting = pod("p", 4, gpus=1, memory_gib=8, alignment=SINGLE)
+    found = reasons(waiting, nodes=(box(gpus=2),), runs=runs)
+
+    assert found["p"] == (
+        f"{NOT_NOW} (1 of 1 nodes: alignment asks 1 gpu and 4 CPUs on one NUMA node)",
+    )
+
+
+def test_a_node_that_never_fits_is_not_said_to_be_full() -> None:
+    """
+    Of two nodes one is taken, and the other never had a GPU, nor CPUs now.
+    """
+    runs = (running(pod("r", gpus=2), "a", gpus=(0, 1)), running(pod("s", 16), "b", "0-15"))
+    found = reasons(pod("p", 4, gpus=1), nodes=(box("a", gpus=2), box("b")), runs=runs)
+
+    assert found["p"] == (f"{NOT_NOW} (2 of 2 nodes: device-count asks 1 gpu)",)
+
+
+def test_who_could_have_been_placed_is_outvoted() -> None:
+    """
+    Each of two pods would fit; the one that counts more has the node.
+    """
+    first, second = lone_gang(pod("a", 12), priority=1), pod("b", 8)
+    found = reasons(first, second, nodes=(box(),))
+
+    assert found["b"] == ("outvoted (1 of 1 nodes: cpu-count asks 8 CPUs of its own)",)
+
+
+def test_counts_add_up_to_all_nodes() -> None:
+    """
+    Five reasons on six nodes: three are told, the others counted.
+    """
+    cordoned = replace(box("a"), cordoned=True)
+    unlabelled, small = box("b"), replace(box("c", cpus=4), labels=(("zone", "x"),))
+    labelled = tuple(replace(box(name), labels=(("zone", "x"),)) for name in "def")
+    taken = (running(pod("r", 14), "d", "0-13"), running(pod("s", 14), "e", "0-13"))
+    lsr = pod("p", 8, memory_gib=40)
+    waiting = replace(lsr, spec=replace(lsr.spec, node_selector=(("zone", "x"),)))
+    heavy = running(pod("t", memory_gib=40, qos=LS), "f")
+    place = replace(heavy.placement, memory_bytes=((0, 32 * GIB), (1, 8 * GIB)))
+    found = reasons(
+        waiting,
+        nodes=(cordoned, unlabelled, small, *labelled),
+        runs=(*taken, replace(heavy, placement=place)),
+    )
+
+    assert found["p"] == (
+        f"{NOT_NOW} (3 of 6 nodes: cpu-count asks 8 CPUs of its own; 1 of 6 nodes: cordon; "
+        "1 of 6 nodes: node-selector zone=x; 1 of 6 nodes: 1 other reason)",
+    )
+
+
+def gang(minimum: int, *members: Pod, name: str = "train", priority: int = 0) -> Gang:
+    return Gang(name, "default", members, minimum, priority)
+
+
+def ranks(count: int, cpus: int) -> tuple[Pod, ...]:
+    return tuple(pod(f"rank-{i}", cpus) for i in range(count))
+
+
+def test_a_gang_short_of_its_minimum_says_how_many_members_fit() -> None:
+    """
+    Each of five ranks needs a node of its own; there are three.
+    """
+    found = reasons(gang(4, *ranks(5, 10)), nodes=(box("a"), box("b"), box("c")))
+
+    assert set(found.values()) == {
+        (
+            "never fits: of gang train 3 of 5 members fit on empty nodes, minimum 4",
+            "gang train runs with its minimum of 4 or not at all",
+        )
+    }
+
+
+def test_a_gang_that_can_never_run_is_not_outvoted() -> None:
+    """
+    Others take every node; the gang would have been too large for all of them together.
+    """
+    others = (lone_gang(pod(name, 16), priority=1) for name in "abc")
+    nodes = (box("a"), box("b"), box("c"))
+    found = reasons(*others, gang(4, *ranks(4, 10)), nodes=nodes)
+
+    assert found["rank-0"] == (
+        "never fits: of gang train 3 of 4 members fit on empty nodes, minimum 4",
+        "gang train runs with its minimum of 4 or not at all",
+    )
+
+
+def test_a_gang_short_beside_what_runs_is_not_now() -> None:
+    """
+    Of three nodes one is taken.
+    """
+    runs = (running(pod("r", 16), "a", "0-15"),)
+    nodes = (box("a"), box("b"), box("c"))
+    found = reasons(gang(3, *ranks(3, 10)), nodes=nodes, runs=runs)
+
+    assert found["rank-0"][0] == (
+        "not now: of gang train 2 of 3 members fit beside what runs, minimum 3"
+    )
+
+
+def test_a_gang_short_beside_what_is_placed_is_outvoted() -> None:
+    """
+    A pod of a higher priority takes one of the three nodes.
+    """
+    nodes = (box("a"), box("b"), box("c"))
+    first = lone_gang(pod("first", 16), priority=1)
+    found = reasons(first, gang(3, *ranks(3, 10)), nodes=nodes)
+
+    assert found["rank-0"][0] == (
+        "outvoted: of gang train 2 of 3 members fit beside what is placed, minimum 3"
+    )
+
+
+def test_the_order_names_rules_of_the_judge() -> None:
+    """
+    A reason says the name that pages and breaches say; every rule but those that no lone
+    pod can break has its place.
+    """
+    apart = {
+        *("known", "cpu-allocatable", "cpu-exclusive", "containers", "container-parts"),
+        "environment",
+        *("device-known", "device-health", "device-exclusive"),
+        *("gang-minimum", "gang-group", "moves"),
+    }
+    assert {rule.split()[0] for rule in ORDER} == set(RULES) - apart
+
+
+def check_world(instance: Instance) -> None:
+    """Hold the blocker of each gang's first pod on each node against trying everything."""
+    accounts = accounts_of(instance)
+    problem = build_problem(instance, accounts)
+    budget = Budget(SolveOptions(workers=1))
+    stages = stages_of(instance, instance, problem, accounts, Placement(), budget)
+    for gang in instance.gangs:
+        waiting, levels = gang.pods[0], required_levels(gang)
+        for stage in stages[:2]:
+            for index, node in enumerate(instance.nodes):
+                runs = tuple(stage.running.get(node.name, ()))
+                asked = Question(waiting.spec, waiting.namespace, levels, node, runs, stage.crowd)
+                found = blocker_of(asked, stage.account_at(index), budget)
+                others = [r for r in instance.running if r.placement.node != node.name]
+                elsewhere = others if stage.crowd else []
+                try:
+                    check_blocker(found, asked, instance.nodes, elsewhere)
+                except TooManyLeavesError:
+                    continue
+
+
+@pytest.mark.parametrize("first", range(0, 12, 3))
+def test_the_first_rule_that_blocks_is_named(first: int) -> None:
+    """
+    Earlier rules alone do not block, with it they do; the rules named with it are needed.
+    """
+    for seed in range(first, first + 3):
+        check_world(mixed_instance(seed))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("first", range(1_000, 1_400, 20))
+def test_the_first_rule_that_blocks_is_named_in_many_worlds(first: int) -> None:
+    """
+    The same of 400 others.
+    """
+    for seed in range(first, first + 20):
+        check_world(mixed_instance(seed))
+
+
+def check_answers(seeds: range, engine: Engine) -> int:
+    """Hold every reason of the answers against trying everything; return how many."""
+    checked = 0
+    for seed in seeds:
+        instance = mixed_instance(seed)
+        try:
+            checked += check_reasons(instance, solve(instance, SolveOptions(engine, workers=1)))
+        except TooManyLeavesError:
+            continue
+    return checked
+
+
+@pytest.mark.parametrize("first", range(0, 12, 3))
+def test_no_reason_says_what_is_not_so(first: int) -> None:
+    """
+    Never, not now and outvoted are so, counts add up, and members fit as many as is said.
+    """
+    assert check_answers(range(first, first + 3), Engine.GREEDY) > 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("engine", [Engine.GREEDY, Engine.AUTO])
+@pytest.mark.parametrize("first", range(1_000, 1_200, 20))
+def test_no_reason_says_what_is_not_so_in_many_worlds(first: int, engine: Engine) -> None:
+    """
+    The same of 200 others, with both engines.
+    """
+    assert check_answers(range(first, first + 20), engine) > 0
