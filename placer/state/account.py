@@ -41,8 +41,8 @@ class Account:
         bursts: Of the pods under ConstrainedBurst: their NUMA nodes, CPU request in
             milli, and CPUs that they need in the shared pool there.
         beside: Running pods that own CPUs and have labels or affinities of their own, by name.
-        sides: Spec and namespace of the pods that run here, all that affinity looks at ->
-            how many there are.
+        sides: Spec and namespace of the pods that run here: all that affinity looks at.
+        alike: Those of them that several pods have -> how many beyond the first.
         affine: Those of them that ask for others, or for none of them.
         memory_unit: The largest number that divides what is left on each NUMA node.
 
@@ -67,7 +67,8 @@ class Account:
     held_functions: frozenset[tuple[str, int, int]]
     bursts: tuple[tuple[frozenset[int], int, int], ...]
     beside: tuple[RunningPod, ...]
-    sides: Mapping[tuple[PodSpec, str], int]
+    sides: frozenset[tuple[PodSpec, str]]
+    alike: Mapping[tuple[PodSpec, str], int]
     affine: frozenset[tuple[PodSpec, str]]
     memory_unit: int
 
@@ -93,6 +94,7 @@ def account_of(node: Node, running: Iterable[RunningPod]) -> Account:
     healthy = tuple(d for d in node.devices if node.is_healthy(d))
     held = {(d.type, d.minor) for pod in pods for d in pod.placement.devices}
     online = node.machine.topology.online
+    sides = Counter((pod.pod.spec, pod.pod.namespace) for pod in pods)
     return Account(
         free_cpus=online - node.reserved_cpus - owned,
         pool=online - owned,
@@ -115,7 +117,8 @@ def account_of(node: Node, running: Iterable[RunningPod]) -> Account:
         ),
         bursts=bursts_of(node, pods),
         beside=owners_beside(pods),
-        sides=Counter((pod.pod.spec, pod.pod.namespace) for pod in pods),
+        sides=frozenset(sides),
+        alike={side: count - 1 for side, count in sides.items() if count > 1},
         affine=frozenset(
             (pod.pod.spec, pod.pod.namespace) for pod in pods if pod.pod.spec.affinity
         ),

@@ -48,15 +48,22 @@ def _affinity_tasks(accounts: Sequence[Account], sides: Sequence[Side]) -> tuple
     running = frozenset[Side]().union(*(account.sides for account in accounts if asked))
     tasks = []
     for shape, namespace, term in asked:
-        meant = {other for other in running if _means(namespace, term, other)}
+        meant = frozenset(other for other in running if _means(namespace, term, other))
         here = {
-            node: sum(account.sides[side] for side in meant & account.sides.keys())
+            node: _number(meant, account)
             for node, account in enumerate(accounts)
             if not meant.isdisjoint(account.sides)
         }
         matches = frozenset(i for i, other in enumerate(sides) if _means(namespace, term, other))
         tasks.append(AffinityTask(shape, matches, term.apart, term.required, here))
     return tuple(tasks)
+
+
+def _number(meant: frozenset[Side], account: Account) -> int:
+    """Return how many of the pods that run there are meant."""
+    found = meant & account.sides
+    beyond = sum(account.alike.get(side, 0) for side in found) if account.alike else 0
+    return len(found) + beyond
 
 
 def _barred_nodes(
@@ -73,9 +80,11 @@ def _barred_nodes(
     barred_by: dict[Side, tuple[int, ...]] = {}
     for node, account in enumerate(accounts):
         for side in account.affine:
-            if side not in barred_by:
-                barred_by[side] = tuple(_shapes_barred_by(side, sides))
-            for shape in barred_by[side]:
+            # Hashing a spec takes longer than all else here.
+            found = barred_by.get(side)
+            if found is None:
+                found = barred_by[side] = tuple(_shapes_barred_by(side, sides))
+            for shape in found:
                 barred[shape].add(node)
     return tuple(map(frozenset, barred))
 
