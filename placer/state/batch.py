@@ -181,19 +181,20 @@ def _with_beside(shape: Shape, beside: Beside | None) -> Shape:
 
 
 def _fits(
-    ask: "_Ask", kinds: Iterable[Node], unit: int, page_sizes: tuple[int, ...], kept: Kept
+    ask: "_Ask", kinds: tuple[Node, ...], unit: int, page_sizes: tuple[int, ...], kept: Kept
 ) -> tuple[Fit | None, ...]:
     """Return what is asked for on each kind of node."""
-    return tuple(
-        kept.once(
-            (_fit, ask.spec, unit, page_sizes),
-            (kind,),
-            partial(_fit, ask.spec, kind, unit, page_sizes),
-        )
-        if has_levels(kind, ask.levels)
-        else None
-        for kind in kinds
-    )
+    fits: list[Fit | None] = []
+    bare_kinds = kept.once("without homes", kinds, lambda: tuple(map(kept.without_homes, kinds)))
+    for whole, bare in zip(kinds, bare_kinds, strict=True):
+        if not has_levels(whole, ask.levels):
+            fits.append(None)
+            continue
+        # Homes split twins, who matter only to devices side by side and to containers.
+        kind = whole if ask.spec.joint or by_container(ask.spec, whole) else bare
+        found = partial(_fit, ask.spec, kind, unit, page_sizes)
+        fits.append(kept.once((_fit, ask.spec, unit, page_sizes), (kind,), found))
+    return tuple(fits)
 
 
 def _fit(spec: PodSpec, kind: Node, unit: int, page_sizes: Sequence[int]) -> Fit | None:

@@ -112,6 +112,10 @@ class Kept:
                 look.known = {node.name: look.known[node.name] for node in nodes}
         return look.kinds, look.numbers
 
+    def without_homes(self, kind: Node) -> Node:
+        """Return the kind that differs in nothing but the homes: it has none."""
+        return self._same(replace(kind, homes=())) if kind.homes else kind
+
     def states_of(
         self,
         nodes: tuple[Node, ...],
@@ -196,8 +200,10 @@ class Kept:
         if known is None:
             same = self._same_machines.setdefault(machine, machine)
             known = self._machines[id(machine)] = machine, same
-        kind = replace(kind_of(node, looked_at), machine=known[1])
-        key = (id(known[1]), *(getattr(kind, name) for name in _FACTS))
+        return self._same(replace(kind_of(node, looked_at), machine=known[1]))
+
+    def _same(self, kind: Node) -> Node:
+        key = (id(kind.machine), *(getattr(kind, name) for name in _FACTS))
         return self._same_kinds.setdefault(key, kind)
 
 
