@@ -43,7 +43,7 @@ class Budget:
 
     def keep(self, seconds: float) -> None:
         """Keep at least so much of the time for what comes after the search."""
-        if self.options.work_limit is None:
+        if self.timed:
             self.total = max(0.0, min(self.total, self.options.time_limit_s - seconds))
 
     def part(self, most: float) -> "Budget":
@@ -64,7 +64,12 @@ class Budget:
     @property
     def spent(self) -> float:
         """What is gone of the total."""
-        return self.elapsed_s if self.options.work_limit is None else self.spent_work
+        return self.elapsed_s if self.timed else self.spent_work
+
+    @property
+    def timed(self) -> bool:
+        """Whether the limit is one of time; under a work limit nobody waits for its end."""
+        return self.options.work_limit is None
 
     @property
     def elapsed_s(self) -> float:
@@ -82,7 +87,7 @@ class Budget:
 
         The time is that of the caller, or of the greedy answer where that took longer.
         """
-        ends = [] if self.options.work_limit is not None else [self.options.time_limit_s]
+        ends = [self.options.time_limit_s] if self.timed else []
         if self.halt.called_s is not None:
             ends.append(self.halt.called_s - self.started_s)
         if not ends:

@@ -21,6 +21,7 @@ from placer.search.judged import Judged, check_claim, judged, realised
 from placer.search.neighbourhoods import Neighbourhoods
 from placer.search.outline import outline
 from placer.search.packing.opened import open_fewest
+from placer.search.packing.placed import place_most
 from placer.search.tiers import Progress
 from placer.state.recount import recount
 from placer_models.cluster import Instance
@@ -28,7 +29,7 @@ from placer_models.cpsat.limits import modelled_tiers
 from placer_models.cpsat.units import units_of
 from placer_models.goals import OPENED, USABLE
 from placer_models.placement import Placement
-from placer_models.problem import Problem
+from placer_models.problem import Choices, Problem
 from placer_models.telling import Telling
 
 MOST_SEATS = 4_000
@@ -49,6 +50,12 @@ SHARE_BEFORE_LINKS = 0.6
 SHARE_OF_BOUND = 0.1
 """Of the time: for bounding the first tiers by the relaxed model."""
 
+SHARE_OF_EXCHANGES = 0.6
+"""Of the time: for exchanges of pods between nodes."""
+
+SHARE_OF_PARTS = 0.5
+"""Of the time: for a search part by part, where other ways of searching have a turn after it."""
+
 SHARE_OF_ROOM = 0.4
 """Of the time: for parts in which the relaxed model finds room by moves."""
 
@@ -64,6 +71,7 @@ class JointSearch:
         ground: Its nodes before anything is placed.
         problem: The same in integers.
         bounds: True of the tiers before them as `best` has them.
+        round: How often all ways of searching have been gone through.
 
     """
 
@@ -74,6 +82,7 @@ class JointSearch:
     tell: Progress
     best: Judged
     bounds: Bounds
+    round: int = 0
 
     def run(self, *, whole: bool) -> None:
         """Improve the placement and the bounds until all is proven or the time is over.
@@ -98,13 +107,23 @@ class JointSearch:
             self._make_room()
         self._bound()
         self._pack()
+        self._exchange(SHARE_OF_EXCHANGES)
         apart = tiers == count or (linked and seats > FEW_SEATS)
         if apart and (whole or seats <= MOST_SEATS) and self._settled() < count:
             self._before_links(1.0 if one_model else SHARE_BEFORE_LINKS)
         if one_model:
             self._first(tiers)
         else:
-            self._by_parts()
+            self._by_parts(1.0)
+        while self.budget.timed and not self.budget.over and self._settled() < len(self.bounds):
+            # What some part did not need is there for all of them once more.
+            self.round += 1
+            self._exchange(SHARE_OF_EXCHANGES)
+            if one_model:
+                self._first(tiers)
+            elif apart and seats <= MOST_SEATS and self._settled() < count:
+                self._before_links(SHARE_BEFORE_LINKS)
+            self._by_parts(SHARE_OF_PARTS)
 
     def _bound_usable(self) -> None:
         """Bound the last tier by what is usable where nothing is placed: placing takes away."""
@@ -178,8 +197,26 @@ class JointSearch:
             return
         if len(start) == len(self.problem.pods):
             self.bounds[levels] = max(self.bounds[levels] or 0, found.bound)
-        placement = realise(self.instance, self.ground.accounts, self.problem, found.choices)
-        # Patterns know amounts only; other rules may be broken by what they propose.
+        self._propose(found.choices)
+
+    def _exchange(self, share: float) -> None:
+        """Place more pods that are plain sums, by exchanges between nodes."""
+        levels = len(self.problem.priorities)
+        if self._settled() >= levels:
+            return
+        self.tell("exchanging pods between nodes")
+        part = self.budget.part(share * self.budget.left)
+        start = recount(self.instance, self.ground.accounts, self.problem, self.best.placement)
+        values, bounds = self.best.values[:levels], self.bounds[:levels]
+        seed = self.budget.options.seed + self.round
+        found = place_most(self.problem, start, values, bounds, part, seed)
+        self.budget.spend(part)
+        if found is not None:
+            self._propose(found)
+
+    def _propose(self, choices: Choices) -> None:
+        """Take over what knows amounts only, if it breaks no other rule and is better."""
+        placement = realise(self.instance, self.ground.accounts, self.problem, choices)
         if not isinstance(placement, Unrealisable) and not breaches(
             self.instance, placement, self.ground.standing
         ):
@@ -201,10 +238,11 @@ class JointSearch:
         self.budget.spend(part)
         self._take(search)
 
-    def _by_parts(self) -> None:
+    def _by_parts(self, share: float) -> None:
         """Improve a few nodes at a time; what is bounded by what it reaches, again."""
         open_moves = bool(self.problem.homes) and self._settled() < bounded_tiers(self.problem)
-        share = 1 - SHARE_OF_BOUND if open_moves else 1.0
+        if open_moves:
+            share *= 1 - SHARE_OF_BOUND
         part = self.budget.part(share * self.budget.left)
         search = self._parts(part)
         search.run(self.tell)
@@ -221,7 +259,7 @@ class JointSearch:
             values=list(self.best.values),
             limits=self.bounds,
             budget=budget,
-            rng=random.Random(self.budget.options.seed),
+            rng=random.Random(self.budget.options.seed + self.round),
         )
 
     def _take(self, search: Neighbourhoods) -> None:

@@ -5,11 +5,12 @@ from dataclasses import replace
 import pytest
 
 from mixed_worlds import mixed_instance
+from placer.search import joint, neighbourhoods
 from placer.search.halt import Halt
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer_models.cluster import Instance
-from placer_models.placement import GaveUp, Infeasible, Placement
+from placer_models.placement import GaveUp, Infeasible, PartlyPlaced, Placed, Placement
 from worlds import tiny_instance
 
 
@@ -68,3 +69,24 @@ def test_a_halt_ends_what_runs() -> None:
         halted.append(sum(words.startswith("tier") for words in told))
 
     assert set(halted) == {0, 1}
+
+
+def test_time_that_is_left_goes_on_being_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    """
+    A search that gives up long before the limit is begun again, until the time is over.
+    """
+    for size in ("MOST_SEATS", "MOST_LINKED_SEATS", "FEW_SEATS"):
+        monkeypatch.setattr(joint, size, 0)
+    monkeypatch.setattr(neighbourhoods, "FRUITLESS_ROUNDS", 2)
+    halt, told = Halt(), []
+
+    def tell(words: str) -> None:
+        told.append(words)
+        if words.startswith("neighbourhood 1,") and told.count(words) == 3:
+            halt.call()
+
+    answer = solve(tiny_instance(8), replace(options(60), halt=halt), tell)
+
+    assert halt.called_s is not None
+    assert isinstance(answer, Placed | PartlyPlaced)
+    assert not all(tier.proven for tier in answer.tiers)

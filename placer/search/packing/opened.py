@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from placer.search.budget import Budget
 from placer.search.packing.bins import Bin, Filling, Packing
 from placer.search.packing.fewest import fewest_new_bins
+from placer.search.packing.plain import is_plain, never_on, place_on, room_of, taken_by
 from placer.search.packing.work import Work
-from placer_models.policy import AlignmentPolicy
-from placer_models.problem import Choice, Choices, CoreTake, NodeState, Problem
+from placer_models.problem import Choices, NodeState, Problem
 
 WORK_LIMIT = 500_000
 """Steps that the search for fewer nodes may take; a few seconds."""
@@ -45,7 +45,7 @@ def open_fewest(problem: Problem, start: Choices, budget: Budget) -> Opened | No
     """
     offered = [index for index, node in enumerate(problem.nodes) if node.offered]
     things = sorted({problem.pods[pod] for pod in start})
-    if not offered or not things or not _plain(problem, things):
+    if not offered or not things or not all(is_plain(problem, thing) for thing in things):
         return None
     if len({problem.nodes[index] for index in offered}) > 1:
         return None
@@ -70,31 +70,12 @@ def open_fewest(problem: Problem, start: Choices, budget: Budget) -> Opened | No
     return Opened(_choices(problem, start, things, order, packed.filling), packed.bound)
 
 
-def _plain(problem: Problem, things: list[int]) -> bool:
-    """Whether pods take amounts of nodes and nothing by its place."""
-    shapes = [problem.shapes[thing] for thing in things]
-    policies = {fit.alignment for thing in things for fit in problem.fits[thing] if fit}
-    return policies <= {AlignmentPolicy.NONE} and not any(
-        shape.owned_cpus or shape.burst_cpus or shape.devices or shape.shares or any(shape.pages)
-        for shape in shapes
-    )
-
-
 def _bin(problem: Problem, node: NodeState, things: list[int]) -> Bin:
     """Return the node's amounts; the last one is of what no node has."""
-    sizes = []
-    for thing in things:
-        shape = problem.shapes[thing]
-        never = (
-            problem.fits[thing][node.kind] is None
-            or (shape.shared and not node.pool_cpus)
-            or (shape.best_effort and not node.best_effort_cpus)
-        )
-        amounts = (shape.shared_milli, shape.best_effort_milli, shape.memory, *shape.extended)
-        sizes.append((*amounts, int(never)))
-    memory = sum(cell.memory for cell in node.cells)
-    room = (node.pool_milli, node.best_effort_milli, memory, *node.extended, 0)
-    return Bin(room, tuple(sizes))
+    sizes = (
+        (*taken_by(problem.shapes[thing]), int(never_on(problem, thing, node))) for thing in things
+    )
+    return Bin((*room_of(node), 0), tuple(sizes))
 
 
 def _choices(
@@ -106,13 +87,7 @@ def _choices(
         waiting[problem.pods[pod]].append(pod)
     choices = {}
     for index, counts in zip(order, filling, strict=False):
-        node = problem.nodes[index]
-        place = Choice(
-            node=index,
-            cores=(CoreTake(),) * len(node.cores),
-            memory=None,
-            devices=tuple((0,) * len(bank.free) for bank in node.banks),
-        )
+        place = place_on(problem, index)
         for thing, count in zip(things, counts, strict=True):
             for _ in range(count):
                 choices[waiting[thing].pop()] = place

@@ -1,0 +1,53 @@
+"""What can be placed or left out: pods that come and go together, and what they count."""
+
+from dataclasses import dataclass
+
+from placer.search.packing.plain import is_plain
+from placer_models.goals import MEMBER_ABOVE_POINTS, MEMBER_OF_MINIMUM_POINTS
+from placer_models.problem import Choices, Problem
+from placer_models.tasks import NO_AFFINITIES
+
+
+@dataclass(frozen=True, slots=True)
+class Lot:
+    """Pods that come and go together.
+
+    Attributes:
+        pods: Their indices.
+        level: Of the priority.
+        points: What they count in the level's tier.
+        needs: Index of the lot without which this one cannot be; None: there is none.
+        alone: It is one pod, and no other lot needs it.
+
+    """
+
+    pods: tuple[int, ...]
+    level: int
+    points: int
+    needs: int | None
+    alone: bool
+
+
+def lots_of(problem: Problem, start: Choices) -> list[Lot]:
+    """Return the lots of all pods that are plain sums, and whose gang asks for nothing more.
+
+    The minimum of a gang is one lot, of members that have a place where they can be; each
+    member above it is one. All others keep what they have.
+    """
+    if problem.affinity != NO_AFFINITIES or any(shape.beside for shape in problem.shapes):
+        return []
+    plain = [is_plain(problem, thing) for thing in range(len(problem.shapes))]
+    at_home = {pod for pod, _ in problem.homes}
+    lots: list[Lot] = []
+    for gang in problem.gangs:
+        bound = gang.group is not None or gang.gathered or gang.levels
+        if bound or any(pod in at_home or not plain[problem.pods[pod]] for pod in gang.pods):
+            continue
+        pods = sorted(gang.pods, key=lambda pod: pod not in start)
+        first, rest = tuple(pods[: gang.minimum]), pods[gang.minimum :]
+        points = MEMBER_OF_MINIMUM_POINTS * gang.weight * len(first)
+        minimum = len(lots)
+        lots.append(Lot(first, gang.level, points, None, len(first) == 1 and not rest))
+        above = MEMBER_ABOVE_POINTS * gang.weight
+        lots.extend(Lot((pod,), gang.level, above, minimum, True) for pod in rest)
+    return lots

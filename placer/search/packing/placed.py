@@ -1,0 +1,295 @@
+"""Tier ``placed`` where pods are plain sums: so few are left out that the others find room.
+
+How few can be left out at best is known from the sums over all nodes. So some are left
+out, and the others all stand on nodes that are too full at first; `swaps` looks for a way
+to part them that is not. Where there is one, fewer are left out the next time.
+"""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from placer.search.budget import Budget
+from placer.search.packing.lots import Lot, lots_of
+from placer.search.packing.plain import place_on
+from placer.search.packing.rooms import Rooms, rooms_of
+from placer.search.packing.swaps import Amounts, Crowd, settle
+from placer.search.packing.wanted import Offer, offers_of
+from placer_models.problem import Choices, Problem
+
+SWEEPS_A_POD = 16
+FIRST_SWEEPS = 500
+"""Of the first attempt, at most; twice as many after each that fails."""
+
+FEW_PODS = 100
+FEW_SWEEPS = 1_000
+"""So few pods are given up when so many sweeps were in vain: a model does as well."""
+
+LOOSE = 0.015
+"""Of the room of all nodes: so much is left free at the first attempt."""
+
+EXCHANGES_A_SECOND = 1e7
+"""Looked at by `swaps`: what a second of deterministic work is worth."""
+
+MOST_PLACES = 10_000_000
+"""Nodes x pods of one node that are kept in memory."""
+
+Held = dict[int, int]
+"""Pod -> index of its node."""
+
+
+def place_most(
+    problem: Problem,
+    start: Choices,
+    values: Sequence[int],
+    bounds: Sequence[int | None],
+    budget: Budget,
+    seed: int,
+) -> Choices | None:
+    """Return places for more pods, by the levels of tier 1; None: none were found.
+
+    Pods that are no plain sums keep their places. What is returned knows amounts only.
+
+    Args:
+        problem: The batch.
+        start: Places that are known.
+        values: What they are worth, level by level.
+        bounds: Per level what nothing can beat, that is as good as the start before.
+        budget: Stops the search when it is over.
+        seed: Of all that is drawn.
+
+    """
+    lots = lots_of(problem, start)
+    rooms = rooms_of(problem, start, {pod for lot in lots for pod in lot.pods}) if lots else None
+    if rooms is None:
+        return None
+    search = _Search(problem, rooms, lots, budget, np.random.default_rng(seed))
+    at_start = {pod: start[pod].node for lot in lots for pod in lot.pods if pod in start}
+    held: Held = {}
+    better = False
+    for level, (value, bound) in enumerate(zip(values, bounds, strict=False)):
+        mine = [i for i, lot in enumerate(lots) if lot.level == level]
+        now = {p: at_start[p] for i in mine for p in lots[i].pods if p in at_start}
+        reached = sum(lots[i].points for i in mine if all(pod in now for pod in lots[i].pods))
+        most = None if bound is None else bound - value + reached
+        if not better:
+            held |= now
+        if better or most is None or reached < most:
+            part = budget.part(budget.slice(len(problem.priorities) - level))
+            search.budget = part
+            found = search.fill(level, mine, held, None if better else reached, most)
+            budget.spend(part)
+            if found is not None:
+                held, better = found, True
+    if not better:
+        return None
+    kept = {pod: choice for pod, choice in start.items() if pod not in at_start}
+    return dict(sorted((kept | {p: place_on(problem, node) for p, node in held.items()}).items()))
+
+
+class _Search:
+    """Fills level after level; everything that is decided stands in the lots' order."""
+
+    def __init__(
+        self,
+        problem: Problem,
+        rooms: Rooms,
+        lots: Sequence[Lot],
+        budget: Budget,
+        rng: np.random.Generator,
+    ) -> None:
+        self.rooms = rooms
+        self.lots = lots
+        self.budget = budget
+        self.rng = rng
+        self.thing_of = problem.pods
+        pods = [pod for lot in lots for pod in lot.pods]
+        self.first_sweeps = min(FIRST_SWEEPS, SWEEPS_A_POD * len(pods))
+        self.most_sweeps = FEW_SWEEPS if len(pods) < FEW_PODS else math.inf
+        asked = {self.thing_of[pod] for pod in pods}
+        self.takes = {thing: bool(rooms.takes(thing).any()) for thing in asked}
+
+    def fill(
+        self, level: int, mine: Sequence[int], held: Held, reached: int | None, most: int | None
+    ) -> Held | None:
+        """Return places for more lots of a level, beside as many of those before it.
+
+        Args:
+            level: Index of the priority.
+            mine: Its lots.
+            held: Where pods of the levels before are, and those of this one, if known.
+            reached: The points of these; None: those before have come to other places.
+            most: More points cannot be reached.
+
+        """
+        lots = self.lots
+        fit = {i for i in mine if all(self.takes[self.thing_of[pod]] for pod in lots[i].pods)}
+        able = [i for i in mine if i in fit and (lots[i].needs is None or lots[i].needs in fit)]
+        best: Held | None = None
+        if reached is None:
+            best = self._topped_up(held, able)
+            reached = sum(lots[i].points for i in able if lots[i].pods[0] in best)
+        least = reached
+        before = [i for i, lot in enumerate(lots) if lot.level < level and lot.pods[0] in held]
+        if not able:
+            return best
+        room = self.rooms.room.sum(axis=0) - self._sizes_of(before).sum(axis=0)
+        sizes = self._sizes_of(able)
+
+        def useful() -> list[Offer]:
+            """Return whom to leave out so that more is reached."""
+            return [
+                offer
+                for offer in offers_of(lots, able, sizes, room, self.rng)
+                if offer.slack >= 0
+                and offer.points > least
+                and (most is None or offer.points <= most)
+            ]
+
+        near, sweeps = best or held, self.first_sweeps
+        offers = useful()
+        at = next((i for i, o in enumerate(offers) if o.slack >= LOOSE), len(offers) - 1)
+        while offers and sweeps <= self.most_sweeps and not self.budget.over:
+            out = set(offers[at].out)
+            kept = [*before, *(i for i in able if i not in out)]
+            found = self._parted(level, kept, near, sweeps)
+            if found is None:
+                sweeps *= 2
+                offers = useful()
+                at = min(at + 1, len(offers) - 1)
+            else:
+                best = near = found
+                least = offers[at].points
+                offers = [offer for offer in offers if offer.points > least]
+                at, sweeps = len(offers) - 1, max(self.first_sweeps, sweeps // 2)
+        return best
+
+    def _sizes_of(self, chosen: Sequence[int]) -> Amounts:
+        """Return what each of the lots takes."""
+        sizes = self.rooms.sizes
+        rows = [
+            sizes[[self.thing_of[pod] for pod in self.lots[i].pods]].sum(axis=0) for i in chosen
+        ]
+        return np.array(rows).reshape(len(chosen), sizes.shape[1])
+
+    def _parted(self, level: int, kept: Sequence[int], near: Held, sweeps: int) -> Held | None:
+        """Return a way to part the lots among the nodes; None: none was found.
+
+        Lots of one pod that are left out may be exchanged for others that count the same.
+
+        Args:
+            level: Lots of later levels are not looked at.
+            kept: Lots that find a place, or their like.
+            near: Where many of their pods are.
+            sweeps: How long it is tried.
+
+        """
+        lots, chosen = self.lots, set(kept)
+        pods = [pod for i in kept for pod in lots[i].pods]
+        likes: list[tuple[int, int]] = []
+        for i in kept:
+            lot = lots[i]
+            likes += [(lot.level, lot.points) if lot.alone else (-1, pod) for pod in lot.pods]
+        out = [
+            lot
+            for i, lot in enumerate(lots)
+            if lot.level <= level
+            and i not in chosen
+            and lot.alone
+            and self.takes[self.thing_of[lot.pods[0]]]
+            and (lot.needs is None or lot.needs in chosen)
+        ]
+        bins = self._spread(pods, near)
+        if bins is None:
+            return None
+        width = 2 + max(map(len, bins))
+        if width * (len(bins) + len(out)) > MOST_PLACES:
+            return None
+        spare = [lot.pods[0] for lot in out]
+        every = [*pods, *spare]
+        bins += [
+            list(range(first, min(first + width, len(every))))
+            for first in range(len(pods), len(every), width)
+        ]
+        numbers: dict[tuple[int, int], int] = {}
+        likes += [(lot.level, lot.points) for lot in out]
+        rooms, gap = self.rooms, len(every)
+        things = [self.thing_of[pod] for pod in every]
+        extra = len(bins) - len(rooms.room)
+        resources = rooms.room.shape[1]
+        crowd = Crowd(
+            sizes=np.vstack([rooms.sizes[things], np.zeros((1, resources))]),
+            room=np.vstack([rooms.room, np.full((extra, resources), np.inf)]),
+            likes=np.array([*(numbers.setdefault(like, len(numbers)) for like in likes), -1]),
+            kinds=np.append(rooms.kinds, np.full(extra, rooms.barred.shape[1])),
+            barred=np.pad(rooms.barred[things], ((0, 1), (0, 1))),
+            slots=np.array([[*held, *[gap] * (width - len(held))] for held in bins]),
+        )
+        if not settle(crowd, sweeps, self.rng, self._stop):
+            return None
+        return {
+            every[number]: node
+            for node, row in enumerate(crowd.slots[: len(rooms.room)].tolist())
+            for number in row
+            if number != gap
+        }
+
+    def _stop(self, exchanges: int) -> bool:
+        self.budget.spent_work += exchanges / EXCHANGES_A_SECOND
+        return self.budget.over
+
+    def _spread(self, pods: Sequence[int], near: Held) -> list[list[int]] | None:
+        """Return the pods, by position, on each node: where they are, else where least is.
+
+        Nodes may get too full. None: the time is over.
+        """
+        rooms = self.rooms
+        things = [self.thing_of[pod] for pod in pods]
+        bins: list[list[int]] = [[] for _ in rooms.room]
+        loads = np.zeros_like(rooms.room)
+        scale = np.maximum(rooms.room, 1.0)
+        new = []
+        for position, pod in enumerate(pods):
+            if pod in near:
+                bins[near[pod]].append(position)
+                loads[near[pod]] += rooms.sizes[things[position]]
+            else:
+                new.append(position)
+        mean = scale.mean(axis=0)
+        for position in sorted(new, key=lambda p: -float((rooms.sizes[things[p]] / mean).sum())):
+            if self.budget.over:
+                return None
+            size = rooms.sizes[things[position]]
+            full = np.where(size > 0, (loads + size) / scale, 0.0).max(axis=1)
+            full[rooms.barred[things[position], rooms.kinds]] = np.inf
+            node = int(full.argmin())
+            bins[node].append(position)
+            loads[node] += size
+        return bins
+
+    def _topped_up(self, held: Held, chosen: Sequence[int]) -> Held:
+        """Return the places, and more for those of the lots that simply have room."""
+        rooms, held = self.rooms, dict(held)
+        left = rooms.room.copy()
+        for pod, node in held.items():
+            left[node] -= rooms.sizes[self.thing_of[pod]]
+        for i in chosen:
+            lot = self.lots[i]
+            if lot.needs is not None and self.lots[lot.needs].pods[0] not in held:
+                continue
+            places: Held = {}
+            for pod in lot.pods:
+                thing = self.thing_of[pod]
+                fits = (left >= rooms.sizes[thing]).all(axis=1)
+                nodes = np.flatnonzero(fits & ~rooms.barred[thing, rooms.kinds])
+                if not len(nodes):
+                    break
+                places[pod] = int(nodes[0])
+                left[nodes[0]] -= rooms.sizes[thing]
+            else:
+                held |= places
+                continue
+            for pod, node in places.items():
+                left[node] += rooms.sizes[self.thing_of[pod]]
+        return held

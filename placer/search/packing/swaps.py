@@ -1,0 +1,132 @@
+"""Things that all have to find room: nodes exchange them until no node holds too much.
+
+Every thing is somewhere from the start, and nodes may be too full. In each sweep nodes meet
+two by two, and of all exchanges between them, of one thing for another or for none, one is
+drawn: the likelier, the less would be too much, and ever more so as the sweeps go by.
+Things that are to be left out wait in spare bins of endless room, and are exchanged for
+their like alone, so that as much as before is left out.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+WARM, COLD = 0.02, 0.0001
+"""How much of a node's room too much is as good as nothing, at the first and the last sweep."""
+
+MOST_PAIRS = 256
+"""Pairs of nodes that meet in one sweep."""
+
+MOST_SLOTS = 12
+"""Things of a node, gaps included, that are looked at when it meets another one."""
+
+_LOOKS_EVERY = 8
+"""Sweeps between two looks at whether all is done, or the time is over."""
+
+_SWEEP = 1_000
+"""Exchanges that cost as much as a sweep without any."""
+
+Amounts = NDArray[np.float64]
+"""Whole numbers up to 2**53: exact."""
+
+Slots = NDArray[np.intp]
+
+
+@dataclass(slots=True)
+class Crowd:
+    """Things in bins.
+
+    Attributes:
+        sizes: (thing, resource); the last row is that of a gap.
+        room: (bin, resource); endless in spare bins, which come last.
+        likes: Of each thing, gaps too: things of one number may be exchanged for each
+            other between spare bins and others.
+        kinds: Of each bin.
+        barred: (thing, kind of bin): the thing must not be there.
+        slots: (bin, position) -> the thing there, or the gap.
+
+    """
+
+    sizes: Amounts
+    room: Amounts
+    likes: NDArray[np.intp]
+    kinds: NDArray[np.intp]
+    barred: NDArray[np.bool_]
+    slots: Slots
+
+    def loads(self) -> Amounts:
+        """Return what is in each bin."""
+        loads: Amounts = self.sizes[self.slots].sum(axis=1)
+        return loads
+
+    def settled(self, loads: Amounts) -> bool:
+        """Return whether no bin holds too much, nor what must not be there."""
+        if (loads > self.room).any():
+            return False
+        return not self.barred[self.slots, self.kinds[:, None]].any()
+
+
+def settle(
+    crowd: Crowd, sweeps: int, rng: np.random.Generator, stop: Callable[[int], bool]
+) -> bool:
+    """Exchange things until all have room; return whether that came about.
+
+    Args:
+        crowd: Its slots are changed.
+        sweeps: Of these the first is the wildest, the last the calmest.
+        rng: Decides who meets whom, and what is exchanged.
+        stop: Asked now and then whether the time is over, with what the sweeps until it is
+            asked again cost, in exchanges.
+
+    """
+    loads = crowd.loads()
+    bins, width = crowd.slots.shape
+    if bins < 2:
+        return crowd.settled(loads)
+    pairs = min(bins // 2, MOST_PAIRS)
+    taken = min(width, MOST_SLOTS)
+    endless = np.isinf(crowd.room[:, 0])
+    finite = np.where(np.isinf(crowd.room) | (crowd.room == 0), 1.0, crowd.room)
+    weights: Amounts = 1.0 / finite
+    barred = crowd.barred.astype(np.float64) if crowd.barred.any() else None
+    every = np.broadcast_to(np.arange(width), (pairs, width))
+    rows = np.arange(pairs)
+    for sweep in range(sweeps):
+        if sweep % _LOOKS_EVERY == 0:
+            if crowd.settled(loads):
+                return True
+            if stop(_LOOKS_EVERY * (_SWEEP + pairs * taken * taken)):
+                return False
+        heat = WARM * (COLD / WARM) ** (sweep / sweeps)
+        drawn = rng.permutation(bins)[: 2 * pairs]
+        here, there = drawn[:pairs], drawn[pairs:]
+        at = every if taken == width else rng.integers(0, width, (pairs, taken))
+        to = every if taken == width else rng.integers(0, width, (pairs, taken))
+        mine, theirs = crowd.slots[here[:, None], at], crowd.slots[there[:, None], to]
+        gain = crowd.sizes[theirs][:, None, :, :] - crowd.sizes[mine][:, :, None, :]
+        above = (loads[here] - crowd.room[here])[:, None, None, :] + gain
+        beyond = (loads[there] - crowd.room[there])[:, None, None, :] - gain
+        cost = np.einsum("hpqd,hd->hpq", np.maximum(above, 0.0), weights[here])
+        cost += np.einsum("hpqd,hd->hpq", np.maximum(beyond, 0.0), weights[there])
+        if barred is not None:
+            home, away = crowd.kinds[here][:, None], crowd.kinds[there][:, None]
+            cost += (barred[mine, away] - barred[mine, home])[:, :, None]
+            cost += (barred[theirs, home] - barred[theirs, away])[:, None, :]
+        apart = endless[here] != endless[there]
+        if apart.any():
+            unlike = crowd.likes[mine][:, :, None] != crowd.likes[theirs][:, None, :]
+            cost[apart[:, None, None] & unlike] = np.inf
+        # The least of exponential times: drawn with the weight exp(-cost / heat).
+        cost /= heat
+        cost -= rng.gumbel(size=cost.shape)
+        p, q = np.divmod(cost.reshape(pairs, -1).argmin(axis=1), taken)
+        met = rows[np.isfinite(cost[rows, p, q])]
+        p, q, here, there = p[met], q[met], here[met], there[met]
+        shift = gain[met, p, q]
+        loads[here] += shift
+        loads[there] -= shift
+        crowd.slots[here, at[met, p]] = theirs[met, q]
+        crowd.slots[there, to[met, q]] = mine[met, p]
+    return crowd.settled(loads)

@@ -1,0 +1,88 @@
+"""Whom to leave out, so that the others have room by the sums over all nodes.
+
+Who is large depends on what is short. So the lots are ordered by many mixtures of the
+resources; of each order the first so many are left out, and the order that leaves most
+of what is short counts.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from placer.search.packing.lots import Lot
+from placer.search.packing.swaps import Amounts
+
+MIXTURES = 100
+MOST_NUMBERS = 1_000_000
+"""Mixtures x lots x resources that are looked at."""
+
+NOISE = 0.5
+"""By so much of itself a lot may be taken for larger or smaller in every other mixture."""
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """Lots that are left out.
+
+    Attributes:
+        out: Their indices.
+        points: What the others are worth.
+        slack: Of what there is of the shortest resource, what the others leave.
+
+    """
+
+    out: tuple[int, ...]
+    points: int
+    slack: float
+
+
+def offers_of(
+    lots: Sequence[Lot],
+    mine: Sequence[int],
+    sizes: Amounts,
+    room: Amounts,
+    rng: np.random.Generator,
+) -> list[Offer]:
+    """Return for as many points as can be kept whom to leave out; most points first.
+
+    Args:
+        lots: All of them.
+        mine: Those of which some are left out.
+        sizes: What each of these takes, resource by resource.
+        room: What there is for them, over all nodes.
+        rng: Draws the mixtures.
+
+    """
+    count, resources = sizes.shape
+    points = np.array([lots[i].points for i in mine], dtype=np.int64)
+    at = {index: position for position, index in enumerate(mine)}
+    above = [(at[needs], p) for p, i in enumerate(mine) if (needs := lots[i].needs) is not None]
+    minima = np.array([lots[i].needs is None for i in mine])
+    scale = 1 / np.maximum(room, 1.0)
+    lacking = room - sizes.sum(axis=0)
+    orders, kept, slacks = [], [], []
+    for number in range(min(MIXTURES, 1 + MOST_NUMBERS // (count * resources))):
+        plain = number < resources
+        mixture = np.eye(resources)[number] if plain else rng.dirichlet(np.ones(resources))
+        keys = sizes @ (mixture * scale) / points
+        if number % 2:
+            keys *= rng.uniform(1 - NOISE, 1 + NOISE, count)
+        for minimum, member in above:
+            keys[minimum] = min(keys[minimum], keys[member])
+        # Members above a minimum go before it.
+        order = np.lexsort((minima, -keys))
+        orders.append(order)
+        gone = np.vstack([np.zeros(resources), sizes[order].cumsum(axis=0)])
+        slacks.append(((lacking + gone) * scale).min(axis=1))
+        kept.append(points.sum() - np.append(0, points[order].cumsum()))
+    by_points = np.concatenate(kept)
+    by_slack = np.concatenate(slacks)
+    best = np.lexsort((-by_slack, -by_points))
+    _, first = np.unique(-by_points[best], return_index=True)
+    offers = []
+    for found in best[first].tolist():
+        number, out = divmod(found, count + 1)
+        left_out = tuple(mine[position] for position in orders[number][:out])
+        offers.append(Offer(left_out, int(by_points[found]), float(by_slack[found])))
+    return offers
