@@ -98,7 +98,7 @@ def test_the_policy_is_written_as_it_is_read(
         (
             nodes("", "kunpeng-920") + "pods: [{name: p, requests: {cpu: 2}, limits: {cpu: 4}, "
             "cpuBindPolicy: ConstrainedBurst}]\n",
-            "a.yaml:4: pods[0].cpuBindPolicy: every node is aarch64, where pods take whole cores",
+            "a.yaml:4: pods[0].cpuBindPolicy: every node is aarch64, where no pod of the shared",
         ),
     ],
 )

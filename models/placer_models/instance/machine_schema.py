@@ -32,7 +32,9 @@ class MachineFile(Part):
     kind: Literal["Machine"] = "Machine"
     name: Name
     title: str = ""
-    architecture: str = "x86_64"
+    architecture: str = Field(
+        default="x86_64", description="As uname -m says it; arm64 is read as aarch64."
+    )
     sources: tuple[str, ...] = ()
     notes: str = ""
     numa_nodes: tuple[NumaNodePart, ...] = Field(min_length=1)

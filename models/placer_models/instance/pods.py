@@ -188,8 +188,13 @@ class PodReader:
             )
             return ()
         spec = self.spec(part, place)
-        spreads = spec.bind is BindPolicy.SPREAD_BY_PCPUS
-        if self._on_arm_alone and (spreads or spec.constrained_burst):
+        if self._on_arm_alone and spec.constrained_burst:
+            self._faults.add(
+                place.at("cpuBindPolicy"),
+                f"every node is {ARM}, where no pod of the shared pool is kept to NUMA nodes: "
+                "leave ConstrainedBurst out (rule arm-cpu-policy)",
+            )
+        if self._on_arm_alone and spec.bind is BindPolicy.SPREAD_BY_PCPUS:
             self._faults.add(
                 place.at("cpuBindPolicy"),
                 f"every node is {ARM}, where pods take whole cores: FullPCPUs, or leave it out "
