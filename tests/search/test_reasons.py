@@ -17,6 +17,7 @@ from placer.search.reasons.stages import stages_of
 from placer.search.solver import solve
 from placer.state.batch import accounts_of, build_problem
 from placer.state.network import required_levels
+from placer_models.affinity import AffinityTerm
 from placer_models.cluster import Instance, Machine, Node, RunningPod
 from placer_models.cpuset import parse_cpu_list
 from placer_models.device import Device
@@ -173,6 +174,24 @@ def test_who_could_have_been_placed_is_outvoted() -> None:
     found = reasons(first, second, nodes=(box(),))
 
     assert found["b"] == ("outvoted (1 of 1 nodes: cpu-count asks 8 CPUs of its own)",)
+
+
+def test_who_would_leave_a_pod_without_its_company_is_told_so() -> None:
+    """
+    A database that has to be with others is the first one, and fills its node: the next
+    would have to be with it.
+    """
+    labels = (("app", "db"),)
+    near = AffinityTerm(labels)
+    first, second = pod("a", 16), pod("b", 8)
+    first = replace(first, spec=replace(first.spec, labels=labels, affinity=(near,)))
+    second = replace(second, spec=replace(second.spec, labels=labels))
+    found = reasons(lone_gang(first, priority=1), second, nodes=(box("a"), box("b")))
+
+    assert found["b"] == (
+        "outvoted (1 of 2 nodes: cpu-count asks 8 CPUs of its own; 1 of 2 nodes: affinity of a "
+        "pod on another node, which would have to be with it)",
+    )
 
 
 def test_counts_add_up_to_all_nodes() -> None:

@@ -1,9 +1,11 @@
 """The rule that keeps a pod off a node: the first in the order, or the fewest that do not meet."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import combinations
 
 from placer.search.budget import Budget
+from placer.search.reasons import cells
 from placer.search.reasons.alone import OutOfTimeError, fits_alone
 from placer.search.reasons.amounts import is_counted, lacks
 from placer.search.reasons.order import Blocker, Demand, demands_of
@@ -44,48 +46,50 @@ def blocker_of(asked: Question, account: Account, budget: Budget) -> Blocker | N
     demands = demands_of(asked)
     short = next((i for i, d in enumerate(demands) if lacks(d, asked, account)), len(demands))
     counted = next((i for i, d in enumerate(demands) if not is_counted(d, asked)), len(demands))
-    if short > counted and not _meet(asked, demands, demands[:short], budget):
-        short = next(
-            i for i in range(counted, short) if not _meet(asked, demands, demands[: i + 1], budget)
-        )
-        return _named(asked, demands, short, budget)
+    if short < counted:
+        needed = NEEDS.get(demands[short].rule, ())
+        subjects = ("", demands[short].subject)
+        others = (d for d in demands[:short] if d.rule in needed and d.subject in subjects)
+        return Blocker(demands[short], tuple(others))
+    node = _Node(asked, account, demands, budget)
+    if short > counted and not node.meets(demands[:short]):
+        short = next(i for i in range(counted, short) if not node.meets(demands[: i + 1]))
     if short == len(demands):
         return None
-    if not is_counted(demands[short], asked):
-        return _named(asked, demands, short, budget)
-    needed = NEEDS.get(demands[short].rule, ())
-    return Blocker(
-        demands[short],
-        tuple(
-            d
-            for d in demands[:short]
-            if d.rule in needed and d.subject in ("", demands[short].subject)
-        ),
-    )
-
-
-def _meet(asked: Question, demands: Demands, kept: Sequence[Demand], budget: Budget) -> bool:
-    """Return whether the node can meet some of the demands together."""
-    return fits_alone(without(asked, [d for d in demands if d not in kept]), budget)
-
-
-def _named(asked: Question, demands: Demands, short: int, budget: Budget) -> Blocker:
-    """Return the blocker that the demand is, with the fewest of those before it."""
     inside = tuple(d for d in demands[:short] if d.rule not in OF_THE_NODE)
-    return Blocker(demands[short], _fewest(asked, demands, inside, demands[short], budget))
+    return Blocker(demands[short], node.fewest(inside, demands[short]))
 
 
-def _fewest(
-    asked: Question, demands: Demands, before: Demands, last: Demand, budget: Budget
-) -> Demands:
-    """Return the fewest demands beside which the last one cannot be met; some are so."""
-    kept = list(before)
-    for demand in reversed(before):
-        fewer = [other for other in kept if other != demand]
-        if not _meet(asked, demands, (*fewer, last), budget):
-            kept = fewer
-    for size in range(1, len(kept)):
-        for some in combinations(before, size):
-            if not _meet(asked, demands, (*some, last), budget):
-                return some
-    return tuple(kept)
+@dataclass(frozen=True, slots=True)
+class _Node:
+    """What a node can meet of all that is demanded."""
+
+    asked: Question
+    account: Account
+    demands: Demands
+    budget: Budget
+
+    def meets(self, kept: Sequence[Demand]) -> bool:
+        """Return whether the node can meet these demands together."""
+        less = without(self.asked, [d for d in self.demands if d not in kept])
+        last = kept[-1] if kept else None
+        if last is not None and cells.is_plain(last, self.asked):
+            inside = [d for d in kept[:-1] if d.rule not in (*OF_THE_NODE, *cells.ELSEWHERE)]
+            if all(d.rule in cells.COUNTED for d in inside):
+                known = cells.meet(last.word, less, self.account, inside)
+                if known is not None:
+                    return known
+        return fits_alone(less, self.budget)
+
+    def fewest(self, before: Demands, last: Demand) -> Demands:
+        """Return the fewest demands beside which the last cannot be met; some are so."""
+        kept = list(before)
+        for demand in reversed(before):
+            fewer = [other for other in kept if other != demand]
+            if not self.meets((*fewer, last)):
+                kept = fewer
+        for size in range(1, len(kept)):
+            for some in combinations(before, size):
+                if not self.meets((*some, last)):
+                    return some
+        return tuple(kept)

@@ -1,6 +1,6 @@
 """One pod and one node, and nothing else that waits: what a reason is about."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -87,6 +87,30 @@ def labels_of(terms: Iterable[AffinityTerm]) -> str:
 
 def _parts(term: AffinityTerm) -> bool:
     return term.required and term.apart and not term.inside
+
+
+@dataclass(frozen=True, slots=True)
+class First:
+    """A pod of the answer that is without company because nobody else is meant."""
+
+    namespace: str
+    term: AffinityTerm
+    node: str
+
+    def keeps_off(self, spec: PodSpec, namespace: str, node: str) -> bool:
+        """Return whether a pod on the node would be company that it has to be with."""
+        meant = self.term.means(spec.labels, owns_cpus=spec.qos.owns_cpus)
+        return meant and namespace == self.namespace and node != self.node
+
+
+def firsts_of(arrived: Iterable[RunningPod], everyone: Sequence[RunningPod]) -> Iterator[First]:
+    """Yield whoever of those that have arrived is the first of its kind."""
+    for runner in arrived:
+        place, namespace = runner.placement, runner.pod.namespace
+        for term in runner.pod.spec.affinity:
+            others = Crowd(tuple(other for other in everyone if other is not runner))
+            if term.required and not term.apart and not others.has(term, namespace):
+                yield First(namespace, term, place.node)
 
 
 def _may_be_first(term: AffinityTerm, asked: Question) -> bool:

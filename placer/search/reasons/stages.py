@@ -7,8 +7,8 @@ from enum import Enum
 
 from placer.search.budget import Budget
 from placer.search.reasons.blocking import blocker_of
-from placer.search.reasons.order import Blocker
-from placer.search.reasons.question import Crowd, Question
+from placer.search.reasons.order import Blocker, Demand
+from placer.search.reasons.question import Crowd, First, Question, firsts_of
 from placer.state.account import Account, account_of, alike_when_idle
 from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.placement import Placement
@@ -40,9 +40,11 @@ class Stage:
     Attributes:
         running: Node -> what runs there.
         account_at: What is left on a node.
-        alike: Equal of nodes that are alike at this stage.
+        kinds: Of each node a number; those of one kind are alike when empty.
         crowd: As of a Question.
         before: Who has no place on a node at that stage has none at this one.
+        same: A stage, and which nodes are at this one as they are there.
+        firsts: Pods that keep others off nodes by being the first of their kind.
 
     """
 
@@ -50,11 +52,13 @@ class Stage:
     nodes: Sequence[Node]
     running: Mapping[str, Sequence[RunningPod]]
     account_at: Callable[[int], Account]
-    alike: Callable[[int], Hashable]
+    kinds: Sequence[int]
     budget: Budget
     crowd: Crowd | None = None
     before: "Stage | None" = None
-    _known: dict[tuple[Ask, Hashable], Blocker | None] = field(default_factory=dict)
+    same: "tuple[Stage, Callable[[int], bool]] | None" = None
+    firsts: tuple[First, ...] = ()
+    _known: dict[tuple[Ask, int, int], Blocker | None] = field(default_factory=dict)
 
     def blocker(self, ask: Ask, index: int) -> Blocker | None:
         """Return why pods that are alike have no place on a node; None: they have one.
@@ -65,7 +69,14 @@ class Stage:
         """
         if self.before and (found := self.before.blocker(ask, index)):
             return found
-        key = ask, self.alike(index)
+        name = self.nodes[index].name
+        if any(first.keeps_off(ask.spec, ask.namespace, name) for first in self.firsts):
+            return Blocker(Demand("affinity", word="of a pod on another node"))
+        if self.same and self.same[1](index) and not ask.spec.affinity:
+            return self.same[0].blocker(ask, index)
+        account = self.account_at(index)
+        # Idle nodes that are alike share an account.
+        key = ask, self.kinds[index], id(account)
         if key not in self._known:
             node = self.nodes[index]
             asked = Question(
@@ -76,7 +87,7 @@ class Stage:
                 tuple(self.running.get(node.name, ())),
                 self.crowd,
             )
-            self._known[key] = blocker_of(asked, self.account_at(index), self.budget)
+            self._known[key] = blocker_of(asked, account, self.budget)
         return self._known[key]
 
     def blockers(
@@ -127,16 +138,13 @@ def stages_of(
             idle[alike] = account_of(nodes[index], ())
         return idle[alike]
 
-    first = Stage(When.EMPTY, nodes, {}, empty, kinds.__getitem__, budget)
-    running = _by_node(instance.running)
-    # With homes the states are those of nodes that some running pods have left.
-    alike = (lambda index: index) if asked.homes else problem.nodes.__getitem__
+    first = Stage(When.EMPTY, nodes, {}, empty, kinds, budget)
     second = Stage(
         When.RUNNING,
         nodes,
-        running,
+        _by_node(instance.running),
         accounts.__getitem__,
-        alike,
+        kinds,
         budget,
         Crowd(instance.running),
         first,
@@ -160,10 +168,12 @@ def stages_of(
         nodes,
         together,
         left,
-        lambda index: index if nodes[index].name in touched else alike(index),
+        kinds,
         budget,
         Crowd(everyone),
         first,
+        same=(second, lambda index: nodes[index].name not in touched),
+        firsts=tuple(firsts_of(arrived, everyone)),
     )
     return first, second, third
 

@@ -59,7 +59,9 @@ def _selector(_: Demand, __: Sequence[Demand], spec: PodSpec) -> Said:
     return f"node-selector {','.join(f'{key}={value}' for key, value in spec.node_selector)}", ()
 
 
-def _affinity(_: Demand, __: Sequence[Demand], spec: PodSpec) -> Said:
+def _affinity(demand: Demand, _: Sequence[Demand], spec: PodSpec) -> Said:
+    if demand.word:
+        return f"affinity {demand.word}, which would have to be with it", ()
     wanted = [t for t in spec.affinity if t.required and not t.apart and not t.inside]
     return f"affinity asks a pod with {labels_of(wanted)} on the node", ()
 

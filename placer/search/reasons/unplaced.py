@@ -7,6 +7,7 @@ whole. Nothing is guessed: where the time is over before it is known, that is th
 """
 
 from collections.abc import Hashable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 
@@ -53,8 +54,9 @@ def why_unplaced(
     placed = {pod.key for pod in placement.pods}
     if all(pod.key in placed for pod in pods_of(instance.gangs)):
         return ()
-    stages = stages_of(instance, asked, problem, accounts, placement, budget_for(budget))
-    reasons = _Reasons(instance, asked, placement, stages)
+    whole = budget_for(budget)
+    stages = stages_of(instance, asked, problem, accounts, placement, whole)
+    reasons = _Reasons(instance, asked, placement, stages, whole)
     return tuple(
         Unplaced(
             pod.name,
@@ -91,10 +93,12 @@ class _Reasons:
         asked: Instance,
         placement: Placement,
         stages: tuple[Stage, Stage, Stage],
+        budget: Budget,
     ) -> None:
         self._instance = instance
         self._moves = tuple(_move_reasons(asked))
         self._stages = stages
+        self._budget = budget
         self._asks: dict[Hashable, Ask] = {}
         self._pods: dict[Hashable, _Verdict] = {}
         self._gangs: dict[Hashable, list[Short]] = {}
@@ -105,6 +109,24 @@ class _Reasons:
             gang.key: [node_of[pod.key] for pod in gang.pods if pod.key in node_of]
             for gang in instance.gangs
         }
+        self._open = len(
+            {
+                self._question(pod, gang)
+                for gang in instance.gangs
+                for pod in gang.pods
+                if pod.key not in node_of
+            }
+        ) + sum(not gang.lone and not self._members[gang.key] for gang in instance.gangs)
+
+    @contextmanager
+    def _share(self) -> Iterator[None]:
+        """Have the next question spend a share of the time; what it leaves rolls on."""
+        part = self._budget.part(self._budget.slice(self._open))
+        self._open -= 1
+        for stage in self._stages:
+            stage.budget = part
+        yield
+        self._budget.spend(part)
 
     def of(self, pod: Pod, gang: Gang) -> Iterator[str]:
         """Yield the reasons for one pod, the verdict first."""
@@ -137,13 +159,17 @@ class _Reasons:
 
     def _verdict(self, pod: Pod, gang: Gang) -> _Verdict:
         """Return what is so of a pod for itself, beside the members of its gang that run."""
+        known = self._question(pod, gang)
+        if known not in self._pods:
+            with self._share():
+                self._pods[known] = self._looked_into(known[0], gang, self._members[gang.key])
+        return self._pods[known]
+
+    def _question(self, pod: Pod, gang: Gang) -> tuple[Ask, tuple[str, str] | None]:
+        """Return what makes one verdict do for several pods."""
         key = pod.spec, pod.namespace, required_levels(gang)
         ask = self._asks.setdefault(key, Ask(*key))
-        members = self._members[gang.key]
-        known = ask, gang.key if members else None
-        if known not in self._pods:
-            self._pods[known] = self._looked_into(ask, gang, members)
-        return self._pods[known]
+        return ask, gang.key if self._members[gang.key] else None
 
     def _looked_into(self, ask: Ask, gang: Gang, members: Sequence[Node]) -> _Verdict:
         _, second, third = self._stages
@@ -171,17 +197,18 @@ class _Reasons:
 
     def _short(self, gang: Gang) -> list[Short]:
         """Return from when on a gang that does not run, and its group, are short of places."""
-        if self._members[gang.key]:
+        if self._members[gang.key] or (gang.lone and not self._group(gang)):
             return []
         if gang.key not in self._gangs:
-            found = [] if gang.lone else [gang_short(gang, self._stages)]
-            if group := self._group(gang):
-                known = group.namespace, group.name, group.gangs
-                if known not in self._gangs:
-                    gangs = [other for other in self._instance.gangs if other.key in group.gangs]
-                    short = group_short(group, gangs, self._stages)
-                    self._gangs[known] = [short] if short else []
-                found += self._gangs[known]
+            with self._share():
+                found = [] if gang.lone else [gang_short(gang, self._stages)]
+                if group := self._group(gang):
+                    known = group.namespace, group.name, group.gangs
+                    if known not in self._gangs:
+                        gangs = [g for g in self._instance.gangs if g.key in group.gangs]
+                        short = group_short(group, gangs, self._stages)
+                        self._gangs[known] = [short] if short else []
+                    found += self._gangs[known]
             self._gangs[gang.key] = [short for short in found if short]
         return self._gangs[gang.key]
 
