@@ -1,7 +1,7 @@
 """The best inside of one node for given pods, by trying every one of them."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from itertools import chain, combinations, product
 
@@ -25,7 +25,7 @@ from placer.judge.scene import scene_of
 from placer_models.affinity import AffinityLevel
 from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.cpuset import CpuSet
-from placer_models.goals import ALIGNMENT
+from placer_models.goals import ALIGNMENT, LOCALITY_NUMA_NODES, LOCALITY_PACKAGES
 from placer_models.mig import covered, gpu_of, is_instance
 from placer_models.placement import DeviceGrant, Placement, PodPlacement
 from placer_models.pod import DeviceRequest, Pod
@@ -37,6 +37,15 @@ Mask = frozenset[int]
 
 Minding = Mapping[int, tuple[str, str]]
 """CPU -> the pod that owns it, if it minds, or others do, who else is on its cores."""
+
+BY_MEMORY = (ALIGNMENT, LOCALITY_NUMA_NODES, LOCALITY_PACKAGES)
+"""The tiers that look at where memory comes from."""
+
+Cost = tuple[int, ...]
+"""A value for each of the tiers BY_MEMORY."""
+
+NOTHING = (0,) * len(BY_MEMORY)
+"""What costs nothing."""
 
 BETWEEN_NODES = (
     "gang-minimum",
@@ -83,10 +92,10 @@ class Insides:
     leaves: int = 0
     found: dict[object, tuple[PodPlacement, ...] | None] = field(default_factory=dict)
     alone: dict[object, bool] = field(default_factory=dict)
-    masks: dict[object, list[tuple[int, Mask]]] = field(default_factory=dict)
+    masks: dict[object, list[tuple[Cost, Mask]]] = field(default_factory=dict)
     splits: dict[object, tuple[Held, ...] | None] = field(default_factory=dict)
     known: dict[object, Found] = field(default_factory=dict)
-    own: dict[object, list[tuple[int, Mask, Held | None, OwnParts | None]]] = field(
+    own: dict[object, list[tuple[Cost, Mask, Held | None, OwnParts | None]]] = field(
         default_factory=dict
     )
     by_core: bool = field(init=False)
@@ -277,13 +286,13 @@ class Insides:
     def _split(
         self, node: Node, stays: Sequence[Stay], at_home: Mapping[int, Held]
     ) -> tuple[Held, ...] | None:
-        """Return each pod's memory and pages, worth most in tier ``alignment``; None: too little.
+        """Return each pod's memory and pages, worth most in the tiers BY_MEMORY; None: too little.
 
-        Memory decides nothing else. So masks are tried by that tier's value, lowest
+        Memory decides nothing else. So masks are tried by their values there, lowest
         first, until one lets all pods be served.
         """
         options = [
-            [(0, frozenset())] if i in at_home else self._masks(stay)
+            [(NOTHING, frozenset())] if i in at_home else self._masks(stay)
             for i, stay in enumerate(stays)
         ]
         key = (
@@ -294,7 +303,7 @@ class Insides:
         )
         if key not in self.splits:
             self.splits[key] = None
-            for choice in sorted(product(*options), key=lambda c: sum(cost for cost, _ in c)):
+            for choice in sorted(product(*options), key=lambda c: added(cost for cost, _ in c)):
                 masks = [mask for _, mask in choice]
                 poured = pour_all(self.instance, node, stays, masks, at_home)
                 if poured is not None:
@@ -309,15 +318,15 @@ class Insides:
 
         What such a pod holds is tried in every way, cheapest first.
         """
-        options: list[list[tuple[int, Mask, Held | None, OwnParts | None]]] = [
-            [(0, frozenset(), at_home[i], None)]
+        options: list[list[tuple[Cost, Mask, Held | None, OwnParts | None]]] = [
+            [(NOTHING, frozenset(), at_home[i], None)]
             if i in at_home
             else self._own(stay)
             if is_by_container(stay)
             else [(cost, mask, None, None) for cost, mask in self._masks(stay)]
             for i, stay in enumerate(stays)
         ]
-        for choice in sorted(product(*options), key=lambda c: sum(option[0] for option in c)):
+        for choice in sorted(product(*options), key=lambda c: added(option[0] for option in c)):
             fixed = {i: held for i, (_, _, held, _) in enumerate(choice) if held is not None}
             allowed = [mask for _, mask, _, _ in choice]
             poured = pour_all(self.instance, node, stays, allowed, fixed)
@@ -329,40 +338,54 @@ class Insides:
                 return tuple(parted), tuple(poured)
         return None
 
-    def _own(self, stay: Stay) -> list[tuple[int, Mask, Held | None, OwnParts | None]]:
+    def _own(self, stay: Stay) -> list[tuple[Cost, Mask, Held | None, OwnParts | None]]:
         if stay.key not in self.own:
             kinds = needs_of(stay.pod)
             room = {kind: room_left(self.instance, stay.node, kind) for kind in kinds}
-            found: list[tuple[int, Mask, Held | None, OwnParts | None]] = []
+            found: list[tuple[Cost, Mask, Held | None, OwnParts | None]] = []
             for held in all_held(stay, room):
                 self.leaves += 1
                 if self.leaves > self.most_leaves:
                     raise TooManyLeavesError(f"{self.instance.name}: over {self.most_leaves}")
                 parts = best_parts(stay, held, self.known)
                 if parts is not None:
-                    found.append((parts.cost, frozenset(), held, parts))
+                    found.append(
+                        (self._cost_by_container(stay, held, parts), frozenset(), held, parts)
+                    )
             self.own[stay.key] = found
         return self.own[stay.key]
 
-    def _masks(self, stay: Stay) -> list[tuple[int, Mask]]:
-        """Return (value in tier ``alignment``, where the memory may be) for the pod alone.
+    def _cost_by_container(self, stay: Stay, held: Held, parts: OwnParts) -> Cost:
+        """Return the cost of the containers' parts, and of what the pod holds as a whole."""
+        place = replace(stay, parts=parts.parts).place(held, stay.cpus)
+        worth = dict(measure(self.instance, Placement((place,))))
+        return parts.cost, *(worth.get(tier, 0) for tier in BY_MEMORY[1:])
+
+    def _masks(self, stay: Stay) -> list[tuple[Cost, Mask]]:
+        """Return (values in the tiers BY_MEMORY, where the memory may be) for the pod alone.
 
         A mask inside another of no higher value is left out: the larger serves as well.
         """
         if not needs_of(stay.pod):
-            return [(0, frozenset())]
+            return [(NOTHING, frozenset())]
         if stay.key not in self.masks:
             found = []
             numa_nodes = [numa.id for numa in stay.node.machine.topology.numa_nodes]
             sizes = range(len(numa_nodes), 0, -1)
             for mask in chain.from_iterable(combinations(numa_nodes, size) for size in sizes):
                 placement = Placement((stay.place({MEMORY: dict.fromkeys(mask, 1)}, stay.cpus),))
-                cost = dict(measure(self.instance, placement))[ALIGNMENT]
+                worth = dict(measure(self.instance, placement))
+                cost = tuple(worth.get(tier, 0) for tier in BY_MEMORY)
                 is_useful = not any(cost >= c and set(mask) <= m for c, m in found)
                 if is_useful and not broken(self.instance, placement, ("alignment",)):
                     found.append((cost, frozenset(mask)))
             self.masks[stay.key] = found
         return self.masks[stay.key]
+
+
+def added(costs: Iterable[Cost]) -> Cost:
+    """Return what pods cost together, tier by tier."""
+    return tuple(map(sum, zip(*costs, strict=True)))
 
 
 def overlap(node: Node, a: DeviceGrant, b: DeviceGrant) -> bool:

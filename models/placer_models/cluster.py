@@ -189,6 +189,20 @@ class Nodes(tuple[Node, ...]):
         return frozenset(wish for node in self for wish in node.locality)
 
     @cached_property
+    def have_cells(self) -> bool:
+        """Whether some of them have several NUMA nodes, or CPUs of none besides."""
+        return any(len(machine.topology.package_in) > 1 for machine in self._machines)
+
+    @cached_property
+    def have_packages(self) -> bool:
+        """Whether some of them have several packages."""
+        return any(machine.topology.packages > 1 for machine in self._machines)
+
+    @cached_property
+    def _machines(self) -> tuple[Machine, ...]:
+        return tuple({id(node.machine): node.machine for node in self}.values())
+
+    @cached_property
     def align_containers(self) -> bool:
         """Whether some of them align each container for itself."""
         return any(node.scope is AlignmentScope.CONTAINER for node in self)

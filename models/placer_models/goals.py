@@ -101,6 +101,13 @@ NUMA_STRATEGY = Tier("numa-strategy", "points against the strategy", Sense.MINIM
 """Over nodes with a NUMA allocate strategy: NUMA nodes of pods beyond the fewest, weighed
 above everything else, and how far the CPUs taken depart from the strategy (C11)."""
 
+LOCALITY_NUMA_NODES = Tier("locality.numa-nodes", "NUMA nodes beyond the fewest", Sense.MINIMISE)
+"""Over pods that own CPUs or hold devices and are under no NUMA policy: NUMA nodes of all
+that they hold by place beyond the fewest that an empty node needs."""
+
+LOCALITY_PACKAGES = Tier("locality.packages", "packages beyond the fewest", Sense.MINIMISE)
+"""The same for packages; of pods under a NUMA policy too."""
+
 USABLE = Tier("usable", "points", Sense.MAXIMISE)
 """Tier 5. What later pods can still have: over nodes, GPU_POINTS for each GPU of the
 disjoint free sets of each of USABLE_SET_SIZES whose slowest pair is as fast as the best
@@ -137,6 +144,14 @@ def before_links(tiers: Sequence[Tier]) -> int:
     return tiers.index(POD_PAIR_MINIMUM)
 
 
+def before_locality(tiers: Sequence[Tier]) -> int:
+    """Return how many of an instance's tiers come before those of ``DEFAULT_LOCALITY``."""
+    return next((i for i, tier in enumerate(tiers) if tier in DEFAULT_LOCALITY), len(tiers))
+
+
+DEFAULT_LOCALITY = (LOCALITY_NUMA_NODES, LOCALITY_PACKAGES)
+"""Tiers for which pods that may be counted together have to be told apart."""
+
 ALWAYS = (ALIGNMENT, BIND, POD_PAIR_MINIMUM, POD_PAIR_SUM, GANG_PAIR_SUM, USABLE)
 """Tiers of every instance; the others are there only where something asks for them."""
 
@@ -157,6 +172,8 @@ _AFTER_PLACED = (
     POD_PAIR_SUM,
     GANG_PAIR_SUM,
     NUMA_STRATEGY,
+    LOCALITY_NUMA_NODES,
+    LOCALITY_PACKAGES,
     USABLE,
 )
 """All tiers after the first, most important first."""

@@ -26,6 +26,22 @@ PREFIX = "mig-"
 
 
 @dataclass(frozen=True, slots=True)
+class Cut:
+    """Where an instance of a GPU in MIG mode could be.
+
+    Attributes:
+        gpu: The GPU's minor.
+        covers: What it takes of the GPU; instances that share any of it exclude each other.
+        points: What it counts in tier ``usable`` while it could be made.
+
+    """
+
+    gpu: int
+    covers: tuple[int, ...]
+    points: int
+
+
+@dataclass(frozen=True, slots=True)
 class Profile:
     """One profile of a table.
 

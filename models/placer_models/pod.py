@@ -201,6 +201,18 @@ class PodSpec:
         """Whether the bind policy may not be broken; Default is a wish by its nature."""
         return self.bind_strength is Strength.REQUIRED and self.bind is not BindPolicy.DEFAULT
 
+    @property
+    def wants_locality(self) -> bool:
+        """Whether it matters how far apart what it holds is.
+
+        It owns CPUs or has devices, and more than one thing in all.
+        """
+        asked = self.requests
+        things = sum(request.count for request in asked.devices)
+        things += asked.cpu_milli // 1000 if self.qos.owns_cpus else 0
+        several = things > 1 or asked.memory_bytes or asked.hugepages or self.strategies
+        return bool(things and several)
+
     def scope_of(self, device_type: str) -> DeviceScope:
         """Return within what all devices of the type must be."""
         return dict(self.scopes).get(device_type, DeviceScope.NODE)

@@ -11,6 +11,8 @@ from placer_models.container_fit import ContainerFit
 from placer_models.goals import Tier, before_links, tiers_for
 from placer_models.joint_fit import JointFit
 from placer_models.links import Board
+from placer_models.locality_fit import LocalityFit
+from placer_models.mig import Cut
 from placer_models.numa_strategy import CellStrategy
 from placer_models.policy import (
     AlignmentPolicy,
@@ -35,6 +37,7 @@ class Cell:
         held: How strongly running pods under NUMANodeLevel keep others of the policy
             off; None where there is none.
         reserved: CPUs of the shared pool that no pod may own; counted where Bursts are.
+        package: The package of all its CPUs, if there is one.
         sides: Who of the sides of a `Beside` owns CPUs here already, ascending.
 
     """
@@ -45,6 +48,7 @@ class Cell:
     held: Strength | None = None
     reserved: int = 0
     sides: tuple[int, ...] = ()
+    package: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,22 +90,6 @@ class CoreClass:
     def paired(self) -> bool:
         """Whether two threads of each core are free, and nothing else is there."""
         return self.free == self.threads == 2
-
-
-@dataclass(frozen=True, slots=True)
-class Cut:
-    """Where an instance of a GPU in MIG mode could be.
-
-    Attributes:
-        gpu: The GPU's minor.
-        covers: What it takes of the GPU; instances that share any of it exclude each other.
-        points: What it counts in tier ``usable`` while it could be made.
-
-    """
-
-    gpu: int
-    covers: tuple[int, ...]
-    points: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,6 +249,7 @@ class Fit:
         fewest_cpu_cells: The same for cells, where the node has a NUMA strategy.
         containers: Where each container is aligned for itself, those that hold something
             by place; the pod as a whole then has no policy.
+        locality: What few places are to that pod; None where it may be anywhere.
 
     """
 
@@ -277,6 +266,13 @@ class Fit:
     fewest_caches: int | None = None
     fewest_cpu_cells: int | None = None
     containers: tuple[ContainerFit, ...] = ()
+    locality: LocalityFit | None = None
+
+    @property
+    def by_cell(self) -> bool:
+        """Whether it matters which cells the pod as a whole uses."""
+        close = self.locality is not None and self.locality.cells is not None
+        return close or self.alignment is not AlignmentPolicy.NONE
 
 
 @dataclass(frozen=True, slots=True)
@@ -369,6 +365,7 @@ class Choice:
         containers: For each container of the fit, of each good how much from each cell, and
             last from no cell.
         pool_cells: Under ConstrainedBurst, the cells in whose shared pool the pod runs.
+        near: Cells that its memory had better come from, where it may come from anywhere.
 
     """
 
@@ -380,6 +377,7 @@ class Choice:
     shares: tuple[ShareTake, ...] = ()
     containers: tuple[tuple[tuple[int, ...], ...], ...] = ()
     pool_cells: tuple[int, ...] = ()
+    near: tuple[int, ...] = ()
 
     def touched(self, bank: int) -> tuple[int, ...]:
         """Return the devices of each twin class of a bank, whole ones and shares."""

@@ -90,6 +90,9 @@ class Topology:
         core_facts: The same cores, in the same order, with what is true of them.
         cpu: CPU id -> the CPU.
         online: Ids of the online CPUs.
+        package_in: NUMA node, and None where CPUs are of none -> the package that all its
+            CPUs are in; None where it has no CPU, or those of several packages.
+        packages: How many packages the CPUs are in.
 
     Raises:
         ValueError: The parts contradict each other; the message names them.
@@ -104,6 +107,8 @@ class Topology:
     core_facts: tuple[Core, ...] = field(init=False, repr=False, compare=False)
     cpu: Mapping[int, Cpu] = field(init=False, repr=False, compare=False)
     online: CpuSet = field(init=False, repr=False, compare=False)
+    package_in: Mapping[int | None, int | None] = field(init=False, repr=False, compare=False)
+    packages: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         _check_ids("CPU", [cpu.id for cpu in self.cpus])
@@ -134,11 +139,22 @@ class Topology:
         put(self, "core_facts", tuple(_core_of(one, cores[one.core]) for one in first.values()))
         put(self, "cpu", MappingProxyType({cpu.id: cpu for cpu in self.cpus}))
         put(self, "online", frozenset(cpu.id for cpu in self.cpus if cpu.online))
+        put(self, "package_in", MappingProxyType(_packages(self.cpus, self.numa_nodes)))
+        put(self, "packages", len({cpu.package for cpu in self.cpus}))
 
     @property
     def memory_bytes(self) -> int:
         """Memory of all NUMA nodes together."""
         return sum(node.memory_bytes for node in self.numa_nodes)
+
+
+def _packages(
+    cpus: tuple[Cpu, ...], numa_nodes: tuple[NumaNode, ...]
+) -> dict[int | None, int | None]:
+    found: dict[int | None, set[int]] = {numa.id: set() for numa in numa_nodes}
+    for cpu in cpus:
+        found.setdefault(cpu.numa_node, set()).add(cpu.package)
+    return {cell: min(of_cell) if len(of_cell) == 1 else None for cell, of_cell in found.items()}
 
 
 def _core_of(one: Cpu, threads: set[int]) -> Core:

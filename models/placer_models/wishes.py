@@ -9,6 +9,8 @@ from placer_models.goals import (
     CACHES,
     GATHERING,
     JOINT,
+    LOCALITY_NUMA_NODES,
+    LOCALITY_PACKAGES,
     MOVES,
     NUMA_STRATEGY,
     OPENED,
@@ -36,6 +38,11 @@ def asked_tiers(instance: Instance) -> tuple[Tier, ...]:
         asked.append(MOVES)
     if any(spec.qos.owns_cpus for spec in specs) and nodes.have_strategy:
         asked.append(NUMA_STRATEGY)
+    if any(spec.wants_locality for spec in specs):
+        if nodes.have_cells:
+            asked.append(LOCALITY_NUMA_NODES)
+        if nodes.have_packages:
+            asked.append(LOCALITY_PACKAGES)
     if any(map(_would_like_to_be_joint, specs)):
         asked.append(JOINT)
     if nodes.prefer_partitions and any(spec.requests.count_of(GPU) for spec in specs):

@@ -2,12 +2,19 @@
 
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import NamedTuple
 
-from placer.greedy.containers import pick_parts
+from placer.greedy.containers import Parts, pick_parts
 from placer.greedy.cores import against_policy, capacity, whole_cores_lost
 from placer.greedy.devices import Devices, outside_partitions, pick_devices, points_lost
-from placer.greedy.localities import core_options, groups_beyond
+from placer.greedy.localities import (
+    core_options,
+    groups_beyond,
+    numa_nodes_beyond,
+    packages_beyond,
+    without_wishes,
+)
 from placer.greedy.masks import masks
 from placer.greedy.residual import Inside, Residual, sums_allow
 from placer.greedy.slots import slots_fitting
@@ -16,6 +23,12 @@ from placer_models.alignment import Amounts, width
 from placer_models.goals import WHOLE_CORE_POINTS
 from placer_models.policy import AlignmentPolicy
 from placer_models.problem import CoreTake, Fit, Shape
+
+MOST_CLOSE = 16
+"""Sets of cells of one size that are tried for a pod that no policy holds together."""
+
+MOST_SIZES = 3
+"""Sizes of these sets, from the smallest that could hold it on."""
 
 MAX_TRIED = 128
 """Sets of cells that are tried for one pod; of 8 cells any 4 are 70 sets."""
@@ -38,6 +51,8 @@ class Price(NamedTuple):
         pair_minimum: 0.01 GB/s short of the best.
         pair_sum: 0.01 GB/s short of the best.
         numa_strategy: Points against the node's NUMA strategy.
+        numa_nodes: NUMA nodes beyond the fewest, where no policy asks.
+        all_packages: Packages of all that the pod has, beyond the fewest.
         usable: Points of tier ``usable`` that the node loses.
 
     """
@@ -55,6 +70,8 @@ class Price(NamedTuple):
     pair_minimum: int = 0
     pair_sum: int = 0
     numa_strategy: int = 0
+    numa_nodes: int = 0
+    all_packages: int = 0
     usable: int = 0
 
 
@@ -69,7 +86,8 @@ class Offer:
 def choose(residual: Residual, shape: Shape, fit: Fit) -> Offer | None:
     """Return the cheapest place found for a pod of the shape; None: none was found.
 
-    Without an alignment policy the pod may be anywhere. With one, sets of cells are
+    Without an alignment policy the pod may be anywhere; where that is on more cells or
+    packages than need be, smaller sets of cells are tried. With one, sets of cells are
     tried: of the only size that is allowed, or under BestEffort of growing size. Within
     a set CPUs, memory and devices do not get in each other's way, so each is chosen
     for itself. The number of sets tried is bounded.
@@ -80,7 +98,7 @@ def choose(residual: Residual, shape: Shape, fit: Fit) -> Offer | None:
         return _by_container(residual, shape, fit)
     everywhere = tuple(range(len(residual.memory)))
     if fit.alignment is AlignmentPolicy.NONE:
-        return _offer(residual, shape, fit, everywhere)
+        return _close(residual, shape, fit, everywhere)
     if fit.joint and pick_devices(residual, shape, fit.joint, everywhere) is None:
         return None
     need = _need(residual, shape)
@@ -105,6 +123,38 @@ def choose(residual: Residual, shape: Shape, fit: Fit) -> Offer | None:
         if best is not None:
             return best[2]
     return None
+
+
+def _close(residual: Residual, shape: Shape, fit: Fit, everywhere: tuple[int, ...]) -> Offer | None:
+    """Return the cheapest place found that may be on any cells; None: there is none."""
+    if not fit.by_cell:
+        return _offer(residual, shape, fit, everywhere)
+    view = without_wishes(residual)
+    anywhere = _offer(view, shape, fit, everywhere)
+    if anywhere is None:
+        # Pods under a policy took what others should have had.
+        view = residual
+        anywhere = _offer(view, shape, fit, everywhere)
+    if anywhere is None or _is_close(anywhere):
+        return anywhere
+    need = _need(view, shape)
+    amounts = [_amounts(view, shape, fit, cell) for cell in everywhere]
+    kinds = [_kind(view, shape, cell) for cell in everywhere]
+    best = anywhere
+    for size in islice(_sizes(view, fit, need, amounts), MOST_SIZES):
+        for mask in islice(masks(amounts, need, size, kinds), MOST_CLOSE):
+            offer = _offer(view, shape, fit, mask)
+            if offer is not None and offer.price < best.price:
+                best = offer
+                if _is_close(best) and best.price.usable <= anywhere.price.usable:
+                    return best
+        if _is_close(best):
+            break
+    return best
+
+
+def _is_close(offer: Offer) -> bool:
+    return not (offer.price.numa_nodes or offer.price.all_packages)
 
 
 def _sizes(residual: Residual, fit: Fit, need: Amounts, amounts: list[Amounts]) -> Iterator[int]:
@@ -216,7 +266,13 @@ def _offer_of(
     used.update(f.cell for f, take in zip(facts, cores, strict=True) if take.whole or take.threads)
     memory: tuple[int, ...] | None = None
     pages: list[tuple[int, ...]] = []
-    if fit.alignment is not AlignmentPolicy.NONE:
+    near: tuple[tuple[int, ...], ...] = ()
+    if fit.alignment is AlignmentPolicy.NONE and fit.by_cell:
+        found_near = _near(residual, shape, cells, used)
+        if found_near is None:
+            return None
+        near = found_near
+    elif fit.alignment is not AlignmentPolicy.NONE:
         memory = _pick_memory(residual.memory, shape.memory, cells, used)
         if memory is None:
             return None
@@ -227,16 +283,25 @@ def _offer_of(
                 return None
             used.update(cell for cell, amount in enumerate(found) if amount)
             pages.append(found)
-    price = _price(residual, shape, fit, devices, cores, len(used))
-    inside = Inside(cores, memory, devices.counts, tuple(pages), devices.shares)
+    price = _price(residual, shape, fit, devices, cores, used)
+    inside = Inside(cores, memory, devices.counts, tuple(pages), devices.shares, near=near)
     return Offer(price, inside)
+
+
+def _cells_of(residual: Residual, parts: Parts) -> set[int]:
+    """Return the cells of all that the pod holds."""
+    classes = zip(residual.layout.classes, parts.cores, strict=True)
+    used = {facts.cell for facts, take in classes if take.whole or take.threads}
+    for row in (parts.memory, *parts.pages):
+        used.update(cell for cell, amount in enumerate(row) if amount)
+    return used | parts.devices.cells
 
 
 def _by_container(residual: Residual, shape: Shape, fit: Fit) -> Offer | None:
     parts = pick_parts(residual, shape, fit)
     if parts is None:
         return None
-    price = _price(residual, shape, fit, parts.devices, parts.cores, 0)
+    price = _price(residual, shape, fit, parts.devices, parts.cores, _cells_of(residual, parts))
     return Offer(
         price._replace(alignment=parts.beyond),
         Inside(
@@ -247,6 +312,22 @@ def _by_container(residual: Residual, shape: Shape, fit: Fit) -> Offer | None:
             containers=parts.containers,
         ),
     )
+
+
+def _near(
+    residual: Residual, shape: Shape, cells: tuple[int, ...], used: set[int]
+) -> tuple[tuple[int, ...], ...] | None:
+    """Return from where memory and hugepages had better come; the cells count as used then."""
+    found = []
+    for left, want in zip(
+        (residual.memory, *residual.pages), (shape.memory, *shape.pages), strict=True
+    ):
+        taken = _pick_memory(left, want, cells, used)
+        if taken is None:
+            return None
+        used.update(cell for cell, amount in enumerate(taken) if amount)
+        found.append(taken)
+    return tuple(found)
 
 
 def _pick_memory(
@@ -271,7 +352,7 @@ def _price(
     fit: Fit,
     devices: Devices,
     cores: tuple[CoreTake, ...],
-    cells_used: int,
+    cells_used: set[int],
 ) -> Price:
     best_effort = fit.alignment is AlignmentPolicy.BEST_EFFORT
     bind = 0
@@ -284,7 +365,7 @@ def _price(
         lost += WHOLE_CORE_POINTS * whole_cores_lost(residual, cores)
     return Price(
         opened=int(residual.offered),
-        alignment=cells_used - fit.fewest_cells if best_effort else 0,
+        alignment=len(cells_used) - fit.fewest_cells if best_effort else 0,
         bind=bind,
         joint=devices.apart,
         partitions=outside_partitions(residual, gpus),
@@ -293,5 +374,7 @@ def _price(
         pair_minimum=shape.best_pair_minimum - gpus.pair_minimum if gpus and linked else 0,
         pair_sum=fit.best_pair_sum - gpus.pair_sum if gpus and linked else 0,
         numa_strategy=against_strategy(residual, shape, fit, cores),
+        numa_nodes=numa_nodes_beyond(fit, cells_used),
+        all_packages=packages_beyond(residual, fit, cores, cells_used),
         usable=lost,
     )

@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 
 from placer.greedy.cores import capacity, pick_cores
-from placer.greedy.residual import ClassFacts, Residual
+from placer.greedy.residual import NO_CORES, ClassFacts, Residual
 from placer.greedy.strategies import strategy_options
 from placer_models.problem import CoreTake, Fit, Shape
 
@@ -62,6 +62,36 @@ def groups_beyond(
     facts = residual.layout.classes
     touched = {key(f) for f, t in zip(facts, takes, strict=True) if t.whole or t.threads}
     return len(touched) - fewest
+
+
+def without_wishes(residual: Residual) -> Residual:
+    """Return the residual without the memory and hugepages that others should have."""
+    if not residual.near:
+        return residual
+    memory, *pages = (
+        tuple(max(0, have - wished) for have, wished in zip(left, near, strict=True))
+        for left, near in zip((residual.memory, *residual.pages), residual.near, strict=True)
+    )
+    return replace(residual, memory=memory, pages=tuple(pages))
+
+
+def numa_nodes_beyond(fit: Fit, used: Collection[int]) -> int:
+    """Return how many cells are used beyond the fewest; 0 where a policy sees to it."""
+    if fit.locality is None or fit.locality.cells is None:
+        return 0
+    return len(used) - fit.locality.cells
+
+
+def packages_beyond(
+    residual: Residual, fit: Fit, takes: Sequence[CoreTake], used: Collection[int]
+) -> int:
+    """Return how many packages anything of the pod is in beyond the fewest."""
+    if fit.locality is None or fit.locality.packages is None:
+        return 0
+    layout = residual.layout
+    found = {layout.packages[cell] for cell in used}
+    found.update(f.package for f, t in zip(layout.classes, takes, strict=True) if t != NO_CORES)
+    return len(found - {None}) - fit.locality.packages
 
 
 def _in_fewest(rooms: dict[int, int], keys: Sequence[int | None], want: int) -> list[int]:

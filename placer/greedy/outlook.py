@@ -80,7 +80,10 @@ class Outlook:
         for prospect, count in self._prospects:
             terms = prospect.terms(table, layouts)
             costs[_AT["pair_minimum"]] += count * terms["pair_minimum"]
-            costs[_AT["alignment"]] += count * prospect.cells_beyond(table, terms)
+            costs[_AT["alignment"]] += count * prospect.cells_beyond(table, terms["beyond_one"])
+            costs[_AT["numa_nodes"]] += count * prospect.cells_beyond(
+                table, terms["close_beyond_one"]
+            )
             if prospect.shape.owned_cpus:
                 owners.append((prospect.shape.owned_cpus, terms, count))
         if owners:

@@ -26,6 +26,7 @@ class _Terms(NamedTuple):
         possible: Whether it may run there at all.
         cell_limit: As in ``Fit``; 0 for none.
         beyond_one: Cells beyond the fewest that count where one cell is not enough.
+        close_beyond_one: The same where no policy asks but default locality does.
         spread: Whether single threads are to be on cores of their own.
         priced: Whether single threads cost something beyond those that are free.
         free_singles: Single threads that cost nothing.
@@ -38,6 +39,7 @@ class _Terms(NamedTuple):
     possible: bool = False
     cell_limit: int = 0
     beyond_one: int = 0
+    close_beyond_one: int = 0
     spread: bool = False
     priced: bool = False
     free_singles: int = 0
@@ -85,9 +87,9 @@ class Prospect:
                 asked = np.flatnonzero(found & (limits == limit))
                 found[asked] = self._fits_in(table, asked, limit)
 
-    def cells_beyond(self, table: Table, terms: Terms) -> Numbers:
+    def cells_beyond(self, table: Table, beyond_one: Numbers) -> Numbers:
         """Return how many cells beyond the fewest a pod has to use, at least."""
-        beyond = terms["beyond_one"].copy()
+        beyond = beyond_one.copy()
         asked = np.flatnonzero(beyond)
         if asked.size:
             beyond[asked[self._fits_in_one(table, asked)]] = 0
@@ -120,12 +122,14 @@ class Prospect:
             return _Terms()
         threads = [facts.threads for facts in layout.classes]
         best_effort = fit.alignment is AlignmentPolicy.BEST_EFFORT
+        close = fit.locality.cells if fit.locality else None
         spread = fit.bind is BindPolicy.SPREAD_BY_PCPUS
         efficient = any(facts.efficient for facts in layout.classes)
         return _Terms(
             possible=True,
             cell_limit=fit.cell_limit or 0,
             beyond_one=max(0, 2 - fit.fewest_cells) if best_effort else 0,
+            close_beyond_one=0 if close is None else max(0, 2 - close),
             spread=spread,
             priced=not spread and (fit.bind_required or fit.bind_asked or not efficient),
             free_singles=0 if fit.bind_required else fit.bind_remainder,

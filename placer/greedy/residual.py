@@ -7,9 +7,10 @@ from typing import NamedTuple
 
 from placer_models.burst import Burst
 from placer_models.links import Board
+from placer_models.mig import Cut
 from placer_models.numa_strategy import CellStrategy
 from placer_models.policy import Strength
-from placer_models.problem import Choice, CoreTake, Cut, NodeState, Shape
+from placer_models.problem import Choice, CoreTake, NodeState, Shape
 from placer_models.shares import ShareTake, Slot
 
 NO_CORES = CoreTake()
@@ -89,6 +90,7 @@ class Layout:
         number: Its position among the layouts that are known together.
         kind: As in ``NodeState``.
         real: For each cell whether it is a NUMA node.
+        packages: The package of each cell, as in ``Cell``.
 
     """
 
@@ -98,6 +100,7 @@ class Layout:
     classes: tuple[ClassFacts, ...]
     banks: tuple[Bank, ...]
     strategy: CellStrategy | None = None
+    packages: tuple[int | None, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +121,8 @@ class Residual:
         reserved: CPUs of each cell's shared pool that nobody may own; as in ``Cell``.
         bursts: Pods under ConstrainedBurst, ascending.
         cell_guests: For each cell, who of the sides of a ``Beside`` owns CPUs there.
+        near: Memory, then hugepages of each size, that pods should get from each cell, though
+            they may have it from anywhere; empty where none should.
 
     """
 
@@ -141,10 +146,16 @@ class Residual:
     reserved: tuple[int, ...] = ()
     bursts: tuple[Burst, ...] = ()
     cell_guests: tuple[frozenset[Guest], ...] = ()
+    near: tuple[tuple[int, ...], ...] = ()
 
 
 class Inside(NamedTuple):
-    """A place for one pod inside a node, whichever node that is; as in ``Choice``."""
+    """A place for one pod inside a node, whichever node that is; as in ``Choice``.
+
+    Attributes:
+        near: As in ``Residual``, of what may come from anywhere; the realiser sees to it.
+
+    """
 
     cores: tuple[CoreTake, ...]
     memory: tuple[int, ...] | None
@@ -153,10 +164,12 @@ class Inside(NamedTuple):
     shares: tuple[ShareTake, ...] = ()
     containers: tuple[tuple[tuple[int, ...], ...], ...] = ()
     pool_cells: tuple[int, ...] = ()
+    near: tuple[tuple[int, ...], ...] = ()
 
     def on(self, node: int) -> Choice:
         """Return the same on a node."""
-        return Choice(node, *self)
+        near = {cell for row in self.near for cell, amount in enumerate(row) if amount}
+        return Choice(node, *self[:-1], near=tuple(sorted(near)))
 
 
 class Layouts:
@@ -181,10 +194,11 @@ class Layouts:
         )
         # By identity: nodes of one kind share their boards, which a layout keeps alive.
         boards = tuple((bank.type, id(bank.board), bank.cells, bank.cuts) for bank in node.banks)
-        key = (node.kind, real, classes, boards, node.strategy)
+        packages = tuple(cell.package for cell in node.cells)
+        key = (node.kind, real, classes, boards, node.strategy, packages)
         if key not in self._known:
             banks = tuple(Bank(bank.type, bank.board, bank.cells, bank.cuts) for bank in node.banks)
-            layout = Layout(len(self.all), node.kind, real, classes, banks, node.strategy)
+            layout = Layout(len(self.all), node.kind, real, classes, banks, node.strategy, packages)
             self._known[key] = layout
             self.all.append(layout)
         return self._known[key]

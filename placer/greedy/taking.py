@@ -1,6 +1,6 @@
 """What a place taken leaves of a node."""
 
-from operator import sub
+from operator import add, sub
 
 from placer.greedy.beside import arriving, cells_joined, joined
 from placer.greedy.bursts import bursts_with
@@ -9,6 +9,9 @@ from placer.greedy.mig import after_devices
 from placer.greedy.residual import NO_CORES, Inside, Residual, after_cores
 from placer.greedy.slots import after_shares
 from placer_models.problem import Shape
+
+Amounts = tuple[tuple[int, ...], ...]
+"""Of several goods, how much in each cell."""
 
 
 def after(residual: Residual, shape: Shape, inside: Inside) -> Residual:
@@ -62,4 +65,12 @@ def after(residual: Residual, shape: Shape, inside: Inside) -> Residual:
         reserved=residual.reserved,
         bursts=bursts_with(residual.bursts, shape, inside.pool_cells),
         cell_guests=cells_joined(residual, shape, inside, guest),
+        near=_added(residual.near, inside.near),
     )
+
+
+def _added(a: Amounts, b: Amounts) -> Amounts:
+    """Return the sums of two tables of which either may be empty."""
+    if not a or not b:
+        return a or b
+    return tuple(tuple(map(add, x, y)) for x, y in zip(a, b, strict=True))

@@ -48,8 +48,7 @@ def claims_of(site: Site, tenant: Tenant) -> list[Claim]:
     """Return what the policy looks at: the pod as a whole, or each of its containers."""
     place, owns = tenant.place, tenant.qos.owns_cpus
     if scope_of(site, tenant) is not AlignmentScope.CONTAINER:
-        whole = (tenant.owned, place.memory_bytes, place.hugepages, place.devices)
-        return [Claim("", asked_here(site, tenant), owns, *whole)]
+        return [whole_claim(site, tenant)]
     given = {container.name: container for container in place.containers}
     claims = []
     for container in tenant.pod.spec.containers:
@@ -59,6 +58,13 @@ def claims_of(site: Site, tenant: Tenant) -> list[Claim]:
             held = (cpus, part.memory_bytes, part.hugepages, part.devices)
             claims.append(Claim(container.name, asked, owns, *held))
     return claims
+
+
+def whole_claim(site: Site, tenant: Tenant) -> Claim:
+    """Return all that the pod holds by place."""
+    place = tenant.place
+    held = (tenant.owned, place.memory_bytes, place.hugepages, place.devices)
+    return Claim("", asked_here(site, tenant), tenant.qos.owns_cpus, *held)
 
 
 def cells_used(site: Site, claim: Claim) -> frozenset[Cell]:

@@ -7,6 +7,7 @@ from placer.judge.align_tier import cells_beyond_fewest
 from placer.judge.apart import shared_cores, shared_numa_nodes
 from placer.judge.bind_tier import cpus_against_policy
 from placer.judge.breaches import laid_out
+from placer.judge.default_locality import all_packages_beyond_fewest, numa_nodes_beyond_fewest
 from placer.judge.gathering_tier import gathering_short
 from placer.judge.joint import groups_without_every_type
 from placer.judge.link_tiers import gang_sum_shortfall, pod_minimum_shortfall, pod_sum_shortfall
@@ -26,6 +27,8 @@ from placer_models.goals import (
     GANG_PAIR_SUM,
     GATHERING,
     JOINT,
+    LOCALITY_NUMA_NODES,
+    LOCALITY_PACKAGES,
     MEMBER_ABOVE_POINTS,
     MEMBER_OF_MINIMUM_POINTS,
     MOVES,
@@ -65,6 +68,8 @@ MEASURES: Mapping[Tier, Callable[[Scene], int]] = {
     POD_PAIR_SUM: pod_sum_shortfall,
     GANG_PAIR_SUM: gang_sum_shortfall,
     NUMA_STRATEGY: against_strategies,
+    LOCALITY_NUMA_NODES: numa_nodes_beyond_fewest,
+    LOCALITY_PACKAGES: all_packages_beyond_fewest,
     USABLE: usable_points_left,
 }
 """How each tier after the first is measured."""

@@ -45,6 +45,7 @@ class Inside:
         gpus: The healthy GPUs and the links between them.
         gpus_of: Vendor -> minor -> the GPU, broken ones too; no vendor without any.
         cpus_in: Cell -> how many allocatable CPUs it has.
+        cpus_in_package: The same by package.
         memory_bytes_in: NUMA node -> its memory that is not hugepages.
         pages_in: (cell, page size in bytes) -> its hugepages.
 
@@ -59,6 +60,7 @@ class Inside:
     gpus: Board
     gpus_of: Mapping[GpuVendor, Mapping[int, Device]]
     cpus_in: Mapping[Cell, int]
+    cpus_in_package: Mapping[int | None, int]
     memory_bytes_in: Mapping[Cell, int]
     pages_in: Mapping[tuple[Cell, int], int]
 
@@ -347,6 +349,7 @@ def inside_of(node: Node) -> Inside:
         ),
         gpus_of=dict(gpus_of),
         cpus_in=Counter(topology.cpu[cpu].numa_node for cpu in allocatable),
+        cpus_in_package=Counter[int | None](topology.cpu[cpu].package for cpu in allocatable),
         memory_bytes_in=dict[Cell, int](node.memory_bytes_in().items()),
         pages_in=dict[tuple[Cell, int], int](node.pages_in().items()),
     )

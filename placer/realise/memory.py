@@ -23,8 +23,10 @@ class MemoryWant:
 def split_memory(free: Sequence[int], wants: Sequence[MemoryWant]) -> list[tuple[int, ...]] | None:
     """Return the units of every want from each cell; None: there is not enough.
 
-    Pinned wants are served first, so the others find a place whenever the sums allow
-    it: they take from the cells near them, then from the emptiest of the others.
+    Pinned wants are served first, so the others find a place whenever the sums allow it:
+    first those that are near few cells, from these as far as they go; then those that are
+    near none, the largest first. What no near cell has comes from the one cell with room
+    for it that is left with least, else from the emptiest cells.
     """
     left = list(free)
     for want in wants:
@@ -32,19 +34,37 @@ def split_memory(free: Sequence[int], wants: Sequence[MemoryWant]) -> list[tuple
             left[cell] -= amount
     if any(amount < 0 for amount in left):
         return None
-    found = []
-    for want in wants:
-        if want.pinned is not None:
-            found.append(want.pinned)
-            continue
-        taken = [0] * len(left)
-        rest = want.amount
-        others = sorted(set(range(len(left))) - set(want.near), key=lambda cell: -left[cell])
-        for cell in (*want.near, *others):
-            taken[cell] = min(rest, left[cell])
-            left[cell] -= taken[cell]
-            rest -= taken[cell]
-        if rest:
+    found: dict[int, tuple[int, ...]] = {}
+    for i in sorted(range(len(wants)), key=lambda i: _turn(wants[i])):
+        pinned = wants[i].pinned
+        taken = pinned if pinned is not None else _taken(left, wants[i])
+        if taken is None:
             return None
-        found.append(tuple(taken))
-    return found
+        found[i] = taken
+    return [found[i] for i in range(len(wants))]
+
+
+def _turn(want: MemoryWant) -> tuple[bool, int, int]:
+    return not want.near, len(want.near), -want.amount
+
+
+def _taken(left: list[int], want: MemoryWant) -> tuple[int, ...] | None:
+    """Take what is wanted out of what is left in the cells; None: there is not enough."""
+    taken = [0] * len(left)
+    rest = want.amount
+
+    def take(cell: int) -> None:
+        nonlocal rest
+        amount = min(rest, left[cell])
+        taken[cell] += amount
+        left[cell] -= amount
+        rest -= amount
+
+    for cell in want.near:
+        take(cell)
+    roomy = [cell for cell, amount in enumerate(left) if amount >= rest > 0]
+    if roomy:
+        take(min(roomy, key=lambda cell: left[cell]))
+    for cell in sorted(range(len(left)), key=lambda cell: -left[cell]):
+        take(cell)
+    return None if rest else tuple(taken)

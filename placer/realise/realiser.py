@@ -118,7 +118,10 @@ def _on_node(
             for d in account.devices
             if (d.type, d.minor) in held and d.numa_node is not None
         )
-        nearest = tuple(sorted(near, key=lambda cell: (-near[cell], cell)))
+        nearest = (
+            *sorted(near, key=lambda cell: (-near[cell], cell)),
+            *(cell for cell in one.choice.near if cell not in near),
+        )
         amount = problem.shape_of(one.index).memory
         wants.append(MemoryWant(amount, one.choice.memory, nearest))
     memory = split_memory([cell.memory for cell in state.cells], wants)
@@ -134,8 +137,9 @@ def _on_node(
                 want,
                 amount=problem.shape_of(one.index).pages[i],
                 pinned=one.choice.pages[i] if one.choice.pages else None,
+                near=want.near or tuple(cell for cell, amount in enumerate(units) if amount),
             )
-            for one, want in zip(pods, wants, strict=True)
+            for one, want, units in zip(pods, wants, memory, strict=True)
         ]
         split = split_memory([cell.pages[i] for cell in state.cells], asked)
         if split is None:

@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import replace
 
+from placer.search.default_locality import without_locality
 from placer_models.device import GPU
 from placer_models.joint_fit import JointFit
 from placer_models.links import Board, selection_count, selections
@@ -40,8 +41,9 @@ def without_links(problem: Problem) -> Problem:
     """Return the Problem with GPUs told apart by what decides more than links alone.
 
     That is their cell, and the group that a pod counts them to which wants them beside
-    other devices.
+    other devices. Default locality comes after the links, so it is left out too.
     """
+    problem = without_locality(problem)
     merged: dict[tuple[DeviceBank, int], DeviceBank] = {}
     twins = {node.kind: _together(problem, node) for node in problem.nodes}
 

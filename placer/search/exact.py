@@ -51,6 +51,7 @@ def search_exactly(
     progress: Progress,
     limits: Sequence[int | None],
     settled: int = 0,
+    kept: int = 0,
 ) -> Found:
     """Optimise tiers over the whole model.
 
@@ -63,6 +64,7 @@ def search_exactly(
         progress: Told what is done next.
         limits: Per tier what nothing can beat that is as good as the start before.
         settled: How many leading tiers are done already; their limits are their bounds.
+        kept: So many even shares of the time are left to what comes after.
 
     Raises:
         SolverError: The model is at odds with the start: a defect of ours.
@@ -77,7 +79,9 @@ def search_exactly(
         return Found(None, tuple(start_values), tuple(limits))
     hint(batch.model, hint_of(problem, batch.decisions, start))
     tiers = problem.tiers[:wanted]
-    standing = optimise_tiers(batch, tiers, limits, start_values, levels, budget, progress, settled)
+    standing = optimise_tiers(
+        batch, tiers, limits, start_values, levels, budget, progress, settled, kept
+    )
     return Found(
         choices=None
         if standing.solution is None

@@ -6,7 +6,8 @@ part. In a fleet even tier 1 is only bounded as a whole, and improved part by pa
 """
 
 import random
-from dataclasses import dataclass
+from collections import Counter
+from dataclasses import dataclass, field
 
 from placer.judge.breaches import breaches
 from placer.judge.measure import measure
@@ -15,6 +16,7 @@ from placer.realise.realiser import Unrealisable, realise
 from placer.search.bound import bound_first_tiers, bounded_tiers
 from placer.search.budget import Budget
 from placer.search.coarse import links_matter, refine, without_links
+from placer.search.default_locality import without_locality
 from placer.search.exact import search_exactly
 from placer.search.ground import Ground
 from placer.search.judged import Judged, check_claim, judged, realised
@@ -27,7 +29,7 @@ from placer.state.recount import recount
 from placer_models.cluster import Instance
 from placer_models.cpsat.limits import modelled_tiers
 from placer_models.cpsat.units import units_of
-from placer_models.goals import OPENED, USABLE
+from placer_models.goals import DEFAULT_LOCALITY, OPENED, USABLE, before_locality
 from placer_models.placement import Placement
 from placer_models.problem import Choices, Problem
 from placer_models.telling import Telling
@@ -70,6 +72,7 @@ class JointSearch:
     Attributes:
         ground: Its nodes before anything is placed.
         problem: The same in integers.
+        plain: The same without default locality, which can count more pods together.
         bounds: True of the tiers before them as `best` has them.
         round: How often all ways of searching have been gone through.
 
@@ -83,6 +86,11 @@ class JointSearch:
     best: Judged
     bounds: Bounds
     round: int = 0
+    plain: Problem = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Leave default locality out, for what comes before its tiers."""
+        self.plain = without_locality(self.problem)
 
     def run(self, *, whole: bool) -> None:
         """Improve the placement and the bounds until all is proven or the time is over.
@@ -93,13 +101,12 @@ class JointSearch:
         """
         if self.budget.over:
             return
-        seats = seats_of(self.problem)
+        seats = seats_of(self.plain)
         linked = links_matter(self.problem)
         tiers = modelled_tiers(self.problem)
         count = self.problem.before_links
-        one_model = tiers > count and (
-            whole or seats <= (MOST_LINKED_SEATS if linked else MOST_SEATS)
-        )
+        most = MOST_LINKED_SEATS if linked else MOST_SEATS
+        one_model = tiers > count and (whole or seats <= most)
         self._bound_usable()
         if self._settled() == len(self.bounds):
             return
@@ -112,7 +119,7 @@ class JointSearch:
         if apart and (whole or seats <= MOST_SEATS) and self._settled() < count:
             self._before_links(1.0 if one_model else SHARE_BEFORE_LINKS)
         if one_model:
-            self._first(tiers)
+            self._as_one(tiers, most, whole=whole)
         else:
             self._by_parts(1.0)
         while self.budget.timed and not self.budget.over and self._settled() < len(self.bounds):
@@ -120,7 +127,7 @@ class JointSearch:
             self.round += 1
             self._exchange(SHARE_OF_EXCHANGES)
             if one_model:
-                self._first(tiers)
+                self._as_one(tiers, most, whole=whole)
             elif apart and seats <= MOST_SEATS and self._settled() < count:
                 self._before_links(SHARE_BEFORE_LINKS)
             self._by_parts(SHARE_OF_PARTS)
@@ -150,6 +157,49 @@ class JointSearch:
             refined = refine(self.problem, coarse, found.choices)
             self.best = realised(self.instance, self.ground, self.problem, refined)
             check_claim(self.best, found.values)
+
+    def _as_one(self, tiers: int, most: int, *, whole: bool) -> None:
+        """Solve tiers as one model; where that tells more pods apart, as one that does not first.
+
+        Args:
+            tiers: How many, from the first on.
+            most: Seats up to which pods are told apart for the sake of default locality.
+            whole: However many seats that has.
+
+        """
+        told_apart = seats_of(self.problem)
+        if self.plain is not self.problem and told_apart > min(seats_of(self.plain), FEW_SEATS):
+            self._counted_together(tiers)
+        if self._settled() < tiers and (whole or told_apart <= most):
+            self._first(tiers)
+        elif self._settled() < tiers:
+            self._by_parts(1.0)
+
+    def _counted_together(self, tiers: int) -> None:
+        """Solve tiers without default locality; the last one is bounded by that too.
+
+        Its own tiers are as good as can be in that model, whatever they are in truth.
+        """
+        local = before_locality(self.problem.tiers)
+        values = [
+            0 if tier in DEFAULT_LOCALITY else value for tier, value in self.best.worth[:tiers]
+        ]
+        found = search_exactly(
+            self.plain,
+            recount(self.instance, self.ground.accounts, self.plain, self.best.placement),
+            values,
+            self.budget,
+            self.tell,
+            self.bounds,
+            min(self._settled(), local),
+            kept=1,
+        )
+        self.bounds[:tiers] = found.bounds
+        if found.choices is not None:
+            better = realised(self.instance, self.ground, self.plain, found.choices)
+            check_claim(better, found.values[:local])
+            if better.better_than(self.best):
+                self.best = better
 
     def _first(self, tiers: int) -> None:
         """Solve what is not proven yet of so many tiers in one model."""
@@ -276,9 +326,13 @@ def seats_of(problem: Problem) -> int:
     Where cores are told apart one by one, each of them makes a pair larger.
     """
     each = problem.telling >= Telling.PAIRS
+    units = Counter(unit.shape for unit in units_of(problem))
     return sum(
-        1 + (len(node.cores) // CORES_OF_A_SEAT if each else 0)
-        for unit in units_of(problem)
-        for node in problem.nodes
-        if problem.fits[unit.shape][node.kind] is not None
+        count
+        * sum(
+            1 + (len(node.cores) // CORES_OF_A_SEAT if each else 0)
+            for node in problem.nodes
+            if problem.fits[shape][node.kind] is not None
+        )
+        for shape, count in units.items()
     )

@@ -15,6 +15,7 @@ from placer.realise.realiser import Unrealisable, realise
 from placer.search.beyond import closed, lonely_nodes, witnesses_of
 from placer.search.budget import Budget
 from placer.search.coarse import refine, without_links
+from placer.search.default_locality import without_locality
 from placer.search.exact import limits_of, search_exactly
 from placer.search.tiers import Progress, silent
 from placer.state.affinity import has_affinity
@@ -23,7 +24,7 @@ from placer.state.fits import admits
 from placer.state.recount import recount
 from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.cpsat.limits import modelled_tiers
-from placer_models.goals import MOVES, Tier, before_links, placed_tier
+from placer_models.goals import MOVES, Tier, before_links, before_locality, placed_tier
 from placer_models.moves import moved
 from placer_models.placement import Placement, PodPlacement
 from placer_models.pod import Gang, Pod, PodSpec, Resources
@@ -221,9 +222,20 @@ class Neighbourhoods:
                 after = self._solved(part, after, worth, budget, settled=levels) or after
                 self.rough |= nodes
         else:
-            after = self._solved(part, start, before, budget)
+            after = self._repaired(part, start, before, budget)
         self.budget.spend(budget)
         return after is not None and self._accept(part, before, start, after)
+
+    def _repaired(
+        self, part: Instance, start: Placement, before: Vector, budget: Budget
+    ) -> Placement | None:
+        """Return a better placement of the same pods; default locality comes after the rest."""
+        local = before_locality([tier for tier, _ in before])
+        after = self._solved(part, start, before[:local], budget)
+        if local == len(before):
+            return after
+        worth = before if after is None else measure(part, after)
+        return self._solved(part, after or start, worth, budget, settled=local) or after
 
     def _accept(self, part: Instance, before: Vector, start: Placement, after: Placement) -> bool:
         """Take over what a part has come to, if that is better for the whole."""
@@ -263,13 +275,16 @@ class Neighbourhoods:
     ) -> Placement | None:
         """Return a placement that is better in the tiers of the worth; None: none found.
 
-        Tiers before the links are solved without them.
+        Tiers before the links are solved without them, and so are those before default
+        locality.
         """
         accounts = accounts_of(part)
         problem = build_problem(part, accounts)
         worth = worth[: modelled_tiers(problem)]
         linked = len(worth) > problem.before_links
         model = problem if linked else without_links(problem)
+        if len(worth) <= before_locality(problem.tiers):
+            model = without_locality(model)
         values = [value for _, value in worth]
         limits = [*values[:settled], *limits_of(problem)[settled:]]
         found = search_exactly(

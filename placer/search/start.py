@@ -84,6 +84,7 @@ def _seat(problem: Problem, seat: Seat, here: list[Choice]) -> Iterator[tuple[in
         for group, literal in zip(span.groups, span.touched, strict=True) if span else ():
             takes = [choice.cores[i] for choice in here for i in group]
             yield literal.index, int(any(take.whole or take.threads for take in takes))
+    yield from _close(problem, seat, here)
     if seat.picks:
         banks = problem.nodes[seat.node].banks
         gpus = next(index for index, bank in enumerate(banks) if bank.type == GPU)
@@ -119,6 +120,20 @@ def _beside(problem: Problem, seat: Seat, here: list[Choice]) -> Iterator[tuple[
     for literals, places in ((seat.beside.cores, cores), (seat.beside.cells, cells)):
         for i, literal in enumerate(literals):
             yield literal.index, int(i in places)
+
+
+def _close(problem: Problem, seat: Seat, here: list[Choice]) -> Iterator[tuple[int, int]]:
+    """Yield which packages anything of the pod is in, where that is counted."""
+    if seat.close is None:
+        return
+    node = problem.nodes[seat.node]
+    found = {node.cells[cell].package for choice in here for cell in _cells(problem, seat, choice)}
+    for choice in here:
+        for core, take in zip(node.cores, choice.cores, strict=True):
+            if take.whole or take.threads:
+                found.add(core.package)
+    for package, literal in zip(seat.close.keys, seat.close.touched, strict=True):
+        yield literal.index, int(package in found)
 
 
 def _joint(problem: Problem, seat: Seat, here: list[Choice]) -> Iterator[tuple[int, int]]:

@@ -42,6 +42,7 @@ def optimise_tiers(
     budget: Budget,
     progress: Progress,
     settled: int = 0,
+    kept: int = 0,
 ) -> Standing:
     """Optimise tier by tier.
 
@@ -56,6 +57,7 @@ def optimise_tiers(
         progress: Told which tier is next.
         settled: How many leading tiers are done: the start's values are kept there,
             and nothing is solved.
+        kept: So many even shares of the time are left to whoever comes after.
 
     Returns:
         Values that are lexicographically no worse than the start, with bounds.
@@ -74,7 +76,7 @@ def optimise_tiers(
             share = (
                 budget.first_tier_slice()
                 if index < first_tiers
-                else budget.slice(len(tiers) - index)
+                else budget.slice(_open(standing.values, limits, index) + kept)
             )
             standing.bounds.append(_one_tier(batch, tiers, index, limit, standing, budget, share))
         value = standing.values[index]
@@ -82,6 +84,12 @@ def optimise_tiers(
             expression >= value if tier.sense is Sense.MAXIMISE else expression <= value
         )
     return standing
+
+
+def _open(values: Sequence[int], limits: Sequence[int | None], first: int) -> int:
+    """Return how many tiers from the first on are not as good as can be."""
+    pairs = zip(values[first:], limits[first:], strict=True)
+    return sum(value != limit for value, limit in pairs)
 
 
 def _one_tier(
@@ -95,8 +103,8 @@ def _one_tier(
 ) -> int | None:
     """Optimise one tier; the standing takes what is better. Returns the tier's bound."""
     tier = tiers[index]
-    if limit and tier.sense is Sense.MINIMISE:
-        # What is known to be beyond reach need not be looked for again.
+    if limit is not None and tier.sense is Sense.MINIMISE:
+        # What is known to be beyond reach need not be looked for (again).
         batch.model.add(batch.tiers[index] >= limit)
     solved = optimise(batch.model, batch.tiers[index], tier.sense, budget, share)
     if solved.infeasible:

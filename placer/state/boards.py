@@ -6,8 +6,7 @@ from placer_models.cluster import Node
 from placer_models.device import GPU, Device
 from placer_models.goals import MIG_POINTS
 from placer_models.links import Board, board_of
-from placer_models.mig import TABLES, covered, gpu_of, is_instance
-from placer_models.problem import Cut
+from placer_models.mig import TABLES, Cut, covered, gpu_of, is_instance
 
 
 def healthy(node: Node, device_type: str) -> tuple[Device, ...]:

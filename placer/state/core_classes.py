@@ -7,7 +7,7 @@ from typing import NamedTuple
 from placer.state.account import Account
 from placer.state.owners import owners_of_cores
 from placer_models.cluster import Node
-from placer_models.goals import CACHES, PACKAGES, Tier
+from placer_models.goals import CACHES, LOCALITY_PACKAGES, PACKAGES, Tier
 from placer_models.policy import CoreKind, Strength
 from placer_models.problem import Cell, CoreClass
 from placer_models.telling import Telling
@@ -70,7 +70,8 @@ def _grouped(
     node: Node, account: Account, cells: Sequence[Cell], asked: Collection[Tier], telling: Telling
 ) -> Iterator[tuple[CoreClass, list[_Member]]]:
     """Yield each group with its cores."""
-    by_package, by_cache = PACKAGES in asked, CACHES in asked
+    by_package = PACKAGES in asked or LOCALITY_PACKAGES in asked
+    by_cache = CACHES in asked
     topology = node.machine.topology
     cell_of = {cell.numa_node: index for index, cell in enumerate(cells)}
     held = account.cores_held if telling is not Telling.ALIKE else {}

@@ -8,6 +8,7 @@ from placer.state.applied import lacks_devices, requests_on
 from placer.state.binding import Unbindable, binding_of, has_cores_for
 from placer.state.boards import device_board
 from placer.state.container_fits import by_container, scopes_conflict
+from placer.state.default_locality import locality_fit
 from placer.state.joint import joint_fit_of
 from placer.state.strategies import fewest_cpu_cells
 from placer_models.alignment import (
@@ -94,6 +95,7 @@ def fit_of(spec: PodSpec, node: Node) -> Fit | None:
         fewest_packages=_fewest_groups(Locality.PACKAGE, spec, node),
         fewest_caches=_fewest_groups(Locality.LLC, spec, node),
         fewest_cpu_cells=fewest_cpu_cells(spec, node),
+        locality=locality_fit(spec, node, policy),
     )
 
 

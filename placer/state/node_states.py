@@ -144,17 +144,19 @@ def cells_of(
     node: Node, account: Account, unit_bytes: int, page_sizes: Sequence[int] = ()
 ) -> tuple[Cell, ...]:
     """Return the node's NUMA nodes, and a last cell if a CPU belongs to none."""
+    topology = node.machine.topology
     cells = [
         Cell(
             numa.id,
             max(0, account.memory_bytes[numa.id]) // unit_bytes,
             tuple(max(0, account.pages.get((numa.id, size), 0)) for size in page_sizes),
             held=account.numa_nodes_held.get(numa.id),
+            package=topology.package_in[numa.id],
         )
-        for numa in node.machine.topology.numa_nodes
+        for numa in topology.numa_nodes
     ]
-    if any(cpu.numa_node is None for cpu in node.machine.topology.cpus):
-        cells.append(Cell(None, 0, (0,) * len(page_sizes)))
+    if None in topology.package_in:
+        cells.append(Cell(None, 0, (0,) * len(page_sizes), package=topology.package_in[None]))
     return tuple(cells)
 
 

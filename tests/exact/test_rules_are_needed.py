@@ -9,7 +9,7 @@ from exact.test_opened import offered_world
 from exact_checks import MakeWorld
 from moving_worlds import memory_in_the_way, moving_instance, pinned_crowd
 from needed_rules import is_needed
-from placer_models.cluster import Instance, Machine, Node
+from placer_models.cluster import Instance, Machine, Node, RunningPod
 from placer_models.cpsat.affinity import pods_come_together, pods_keep_apart
 from placer_models.cpsat.applied import a_pod_has_the_devices_of_its_strategies
 from placer_models.cpsat.batch import RULES, Rule
@@ -47,7 +47,10 @@ from placer_models.cpsat.joint import (
     a_pod_uses_the_groups_it_takes_from,
     devices_stand_side_by_side,
 )
-from placer_models.cpsat.localities import a_pod_touches_the_groups_it_takes_from
+from placer_models.cpsat.localities import (
+    a_pod_touches_the_groups_it_takes_from,
+    a_pod_touches_the_packages_of_its_cells,
+)
 from placer_models.cpsat.mig import instances_of_a_gpu_do_not_overlap
 from placer_models.cpsat.moves import (
     a_running_pod_keeps_a_place,
@@ -74,6 +77,7 @@ from placer_models.cpsat.shares import (
     shares_fit_their_device,
     shares_of_a_pod_are_on_different_devices,
 )
+from placer_models.placement import PodPlacement
 from placer_models.pod import Container, Gang, Pod, PodSpec, Resources
 from placer_models.policy import QosClass
 from placer_models.topology import Cpu, NumaNode, Topology
@@ -127,6 +131,19 @@ def best_effort_beside_exclusive() -> Instance:
     )
 
 
+def cpus_far_from_memory() -> Instance:
+    """The CPUs of one package are taken, and the memory of the other."""
+    cpus = tuple(Cpu(i, core=i, package=i // 2, numa_node=i // 2) for i in range(4))
+    machine = Machine("box", "", Topology("x86_64", cpus, (NumaNode(0, 1), NumaNode(1, 1))))
+    spec = PodSpec((Container("main", Resources(2000, 1)),), qos=QosClass.LSR)
+    place = PodPlacement("old", "default", None, "n", frozenset({2, 3}), memory_bytes=((0, 1),))
+    return Instance(
+        nodes=(Node("n", machine),),
+        gangs=(Gang("a", "default", (Pod("a", "default", spec),), 1, lone=True),),
+        running=(RunningPod(Pod("old", "default", spec), place),),
+    )
+
+
 def lone(name: str, cpus: int, qos: QosClass = QosClass.LSR) -> Gang:
     spec = PodSpec((Container("main", Resources(1000 * cpus)),), qos=qos)
     return Gang(name, "default", (Pod(name, "default", spec),), 1, lone=True)
@@ -146,6 +163,7 @@ WORLDS: dict[Rule, MakeWorld] = {
     a_gang_spreads_where_it_must: network_instance,
     members_of_a_domain_come_in_multiples: network_instance,
     a_pod_touches_the_groups_it_takes_from: locality_instance,
+    a_pod_touches_the_packages_of_its_cells: lambda _: cpus_far_from_memory(),
     a_pod_uses_the_groups_it_takes_from: joint_instance,
     virtual_functions_fit_their_device: function_instance,
     devices_stand_side_by_side: joint_instance,

@@ -23,6 +23,7 @@ from placer_models.placement import (
 )
 from placer_models.pod import Pod
 from placer_models.policy import DeviceScope, QosClass
+from placer_models.wishes import asked_tiers
 from worlds import tiny_instance, tiny_instances
 
 SHARED = replace(put("a", ALL_CPUS), devices=(DeviceGrant("gpu", 1, share=HALF),))
@@ -65,7 +66,8 @@ def test_any_placement_is_judged(asked: tuple[Instance, Placement]) -> None:
     for breach in breaches(instance, placement):
         assert breach.message
     tiers = tuple(tier for tier, _ in measure(instance, placement))
-    assert tiers == tiers_for(gang.priority for gang in instance.gangs)
+    priorities = (gang.priority for gang in instance.gangs)
+    assert tiers == tiers_for(priorities, asked_tiers(instance))
 
 
 @given(nonsense())

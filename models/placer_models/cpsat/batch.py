@@ -70,6 +70,8 @@ from placer_models.cpsat.joint import (
 from placer_models.cpsat.localities import (
     a_pod_touches_its_fewest_groups,
     a_pod_touches_the_groups_it_takes_from,
+    a_pod_touches_the_packages_of_its_cells,
+    a_pod_without_policy_needs_its_fewest_cells,
 )
 from placer_models.cpsat.mig import instances_of_a_gpu_do_not_overlap
 from placer_models.cpsat.moves import (
@@ -156,6 +158,7 @@ RULES: tuple[Rule, ...] = (
     devices_stand_side_by_side,
     a_pod_has_its_devices_within_their_scope,
     a_pod_touches_the_groups_it_takes_from,
+    a_pod_touches_the_packages_of_its_cells,
     a_pod_has_the_shares_it_asks_for,
     a_pod_has_the_devices_of_its_strategies,
     shares_of_a_pod_are_on_different_devices,
@@ -183,6 +186,7 @@ RULES: tuple[Rule, ...] = (
 CUTS: tuple[Rule, ...] = (
     best_effort_needs_its_fewest_cells,
     a_pod_touches_its_fewest_groups,
+    a_pod_without_policy_needs_its_fewest_cells,
     devices_are_opened_in_order,
     spread_threads_are_on_counted_cores,
     a_remainder_is_on_a_core_of_its_own,

@@ -10,7 +10,12 @@ from placer_models.cpsat.envelope import below_envelope
 from placer_models.cpsat.exclusivity import shared_cores, shared_numa_nodes
 from placer_models.cpsat.expression import Expression
 from placer_models.cpsat.joint import groups_apart
-from placer_models.cpsat.localities import caches, packages
+from placer_models.cpsat.localities import (
+    caches,
+    held_in_numa_nodes,
+    held_in_packages,
+    packages,
+)
 from placer_models.cpsat.mig import usable_instances
 from placer_models.cpsat.moves import pods_moved
 from placer_models.cpsat.network import gathering
@@ -28,6 +33,8 @@ from placer_models.goals import (
     GATHERING,
     GPU_POINTS,
     JOINT,
+    LOCALITY_NUMA_NODES,
+    LOCALITY_PACKAGES,
     MEMBER_ABOVE_POINTS,
     MEMBER_OF_MINIMUM_POINTS,
     MOVES,
@@ -298,6 +305,8 @@ EXPRESSIONS: Mapping[Tier, Callable[[CpModel, Problem, Decisions], Expression]] 
     POD_PAIR_SUM: pod_pair_sum,
     GANG_PAIR_SUM: gang_pair_sum,
     NUMA_STRATEGY: against_strategy,
+    LOCALITY_NUMA_NODES: held_in_numa_nodes,
+    LOCALITY_PACKAGES: held_in_packages,
     USABLE: usable,
 }
 """What each tier after the first counts."""

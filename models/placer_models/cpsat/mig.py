@@ -8,8 +8,8 @@ from ortools.sat.python.cp_model import CpModel, LinearExpr
 from placer_models.cpsat.envelope import below_envelope
 from placer_models.cpsat.expression import Expression
 from placer_models.cpsat.variables import Decisions, Seat
-from placer_models.mig import MEDIA, SLICES
-from placer_models.problem import Cut, NodeState, Problem
+from placer_models.mig import MEDIA, SLICES, Cut
+from placer_models.problem import NodeState, Problem
 
 Taken = dict[tuple[int, int], list[Expression]]
 """(GPU, slice) -> the instances that take it, each 0 or 1."""

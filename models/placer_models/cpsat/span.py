@@ -1,7 +1,7 @@
-"""Groups of cores that a pod would like to touch few of: packages, last-level caches."""
+"""Groups of cores that a pod had better touch few of: packages, last-level caches, cells."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ortools.sat.python.cp_model import CpModel, IntVar
@@ -12,12 +12,14 @@ class Span:
     """The groups of a node that the one pod of a seat touches.
 
     Attributes:
+        keys: The package, cache or cell that each group stands for.
         groups: The core classes of each group, by index.
         touched: One literal a group: the pod owns CPUs of it.
         fewest: Groups that the pod needs on the empty node.
 
     """
 
+    keys: tuple[int | None, ...]
     groups: tuple[tuple[int, ...], ...]
     touched: tuple[IntVar, ...]
     fewest: int
@@ -28,6 +30,7 @@ def span_of(
     keys: Sequence[int | None],
     fewest: int | None,
     name: str,
+    also: Iterable[int | None] = (),
 ) -> Span | None:
     """Return the span of a seat with its variables; None where nothing is wished for.
 
@@ -36,6 +39,7 @@ def span_of(
         keys: The group of each core class of the node.
         fewest: As in ``Span``; None: there is no wish.
         name: Of the variables.
+        also: Groups that may be touched otherwise, even without a core.
 
     """
     if fewest is None:
@@ -43,7 +47,10 @@ def span_of(
     members: defaultdict[int | None, list[int]] = defaultdict(list)
     for index, key in enumerate(keys):
         members[key].append(index)
+    for key in also:
+        members.setdefault(key, [])
     return Span(
+        keys=tuple(members),
         groups=tuple(map(tuple, members.values())),
         touched=tuple(model.new_bool_var(f"{name[:-1]},{key}]") for key in members),
         fewest=fewest,

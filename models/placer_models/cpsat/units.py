@@ -56,9 +56,9 @@ def _countable(problem: Problem, index: int) -> bool:
     """Whether counts per node say all: any split of the counts over pods is as good.
 
     Not so where pods have a set of NUMA nodes, of packages, of caches or of linked GPUs
-    of their own, or where their own CPUs are spread over cores, or care who else is there,
-    or run in the pool of some cells, or where their shares must be on different devices, or
-    where a strategy says on how many.
+    of their own (default locality asks for the first two), or where their own CPUs are
+    spread over cores, or care who else is there, or run in the pool of some cells, or
+    where their shares must be on different devices, or where a strategy says on how many.
     Whole cores of one size split freely.
     """
     shape = problem.shapes[index]
@@ -73,7 +73,7 @@ def _countable(problem: Problem, index: int) -> bool:
         fit = problem.fits[index][node.kind]
         if fit is None:
             continue
-        if fit.joint is not None or fit.containers:
+        if fit.joint is not None or fit.containers or fit.locality is not None:
             return False
         by_cell = len(node.cells) > 1 or not shape.held_in_cells
         aligned = fit.alignment is not AlignmentPolicy.NONE and by_cell

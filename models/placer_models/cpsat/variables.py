@@ -25,7 +25,7 @@ from placer_models.cpsat.span import Span, span_of
 from placer_models.cpsat.units import Unit, units_of
 from placer_models.device import GPU
 from placer_models.links import Selection
-from placer_models.policy import AlignmentPolicy, BindPolicy
+from placer_models.policy import BindPolicy
 from placer_models.problem import CoreClass, DeviceBank, Fit, NodeState, Problem, Shape
 
 
@@ -53,8 +53,8 @@ class Seat:
         count: How many there are.
         most: Upper bound of count.
         cores: One a core class of the node; empty where the shape owns no CPU.
-        used: One literal a cell of the node: the pod uses it; empty where no
-            policy asks. A seat with these has one pod at most.
+        used: One literal a cell of the node: the pod uses it; empty where nothing
+            asks. A seat with these has one pod at most.
         memory: Units from each cell; empty: it may come from anywhere.
         pages: For each page size, hugepages from each cell; empty as memory is.
         devices: For each bank, whole devices of each twin class.
@@ -69,6 +69,7 @@ class Seat:
             has no such wish. A seat with this has one pod at most.
         caches: The same for last-level caches.
         cells: The same for cells, where the node has a NUMA strategy.
+        close: The same for packages that anything of the pod is in, by default locality.
         guest: Whom the pod meets; None where it keeps apart from nobody.
         burst: Its part of the shared pool, where the pod is under ConstrainedBurst. A seat
             with this has one pod at most.
@@ -96,6 +97,7 @@ class Seat:
     packages: Span | None = None
     caches: Span | None = None
     cells: Span | None = None
+    close: Span | None = None
     guest: Guest | None = None
     burst: BurstSeat | None = None
     beside: BesideSeat | None = None
@@ -291,6 +293,13 @@ def _seat(model: CpModel, problem: Problem, index: int, unit: Unit, node_index: 
         ),
         caches=span_of(model, [c.cache for c in node.cores], fit.fewest_caches, f"cache{name}"),
         cells=span_of(model, [c.cell for c in node.cores], fit.fewest_cpu_cells, f"cell{name}"),
+        close=span_of(
+            model,
+            [c.package for c in node.cores],
+            fit.locality and fit.locality.packages,
+            f"close{name}",
+            [cell.package for cell in node.cells if cell.package is not None],
+        ),
         guest=guest_of(model, problem, node, shape, [part.threads for part in cores], name),
         containers=container_seats(model, node, shape, fit, name),
         burst=burst_seat(model, node, shape, name),
@@ -321,8 +330,8 @@ def _cores(model: CpModel, c: CoreClass, shape: Shape, fit: Fit, most: int, name
 def _used(
     model: CpModel, node: NodeState, shape: Shape, fit: Fit, count: IntVar, name: str
 ) -> tuple[Expression, ...]:
-    """Return a literal per cell where a policy asks which cells the pod uses."""
-    if fit.alignment is AlignmentPolicy.NONE:
+    """Return a literal per cell where something asks which cells the pod uses."""
+    if not fit.by_cell:
         return ()
     if not (shape.held_in_cells or shape.devices or shape.shares):
         return ()

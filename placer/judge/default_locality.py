@@ -1,0 +1,96 @@
+"""Tiers ``locality.numa-nodes`` and ``locality.packages``: how far apart what pods hold is."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+
+from placer.judge.cells import Claim, cells_used, policy_of, scope_of, whole_claim
+from placer.judge.scene import Cell, Inside, Scene, Site, Tenant
+from placer_models.alignment import Amounts, fewest_cells
+from placer_models.policy import AlignmentPolicy, AlignmentScope
+
+Places = Mapping[Cell, int]
+"""A NUMA node, or a package -> how much of something is there; None: it is nowhere."""
+
+
+def numa_nodes_beyond_fewest(scene: Scene) -> int:
+    """Return the sum over new pods with CPUs or devices of their own, under no NUMA policy."""
+    beyond = 0
+    for site, tenant in _wanting(scene):
+        if len(site.inside.topology.package_in) > 1 and not _aligned_as_a_whole(site, tenant):
+            claim = whole_claim(site, tenant)
+            beyond += len(cells_used(site, claim)) - _fewest(_by_numa_node(site.inside, claim))
+    return beyond
+
+
+def all_packages_beyond_fewest(scene: Scene) -> int:
+    """Return the sum over new pods with CPUs or devices of their own.
+
+    Memory and devices are in the package of their NUMA node, if that is known.
+    """
+    beyond = 0
+    for site, tenant in _wanting(scene):
+        if site.inside.topology.packages > 1:
+            claim = whole_claim(site, tenant)
+            beyond += len(_packages_used(site, claim)) - _fewest(_by_package(site.inside, claim))
+    return beyond
+
+
+def _wanting(scene: Scene) -> Iterator[tuple[Site, Tenant]]:
+    for site, tenant in scene.newcomers():
+        if tenant.pod.spec.wants_locality:
+            yield site, tenant
+
+
+def _aligned_as_a_whole(site: Site, tenant: Tenant) -> bool:
+    """Return whether a policy says which NUMA nodes the pod is on."""
+    by_container = scope_of(site, tenant) is AlignmentScope.CONTAINER
+    return policy_of(site, tenant) is not AlignmentPolicy.NONE and not by_container
+
+
+def _packages_used(site: Site, claim: Claim) -> set[int]:
+    topology = site.inside.topology
+    found = {topology.cpu[cpu].package for cpu in claim.cpus if cpu in topology.cpu}
+    homes = (topology.package_in.get(cell) for cell in cells_used(site, claim))
+    return found.union(home for home in homes if home is not None)
+
+
+def _by_numa_node(inside: Inside, claim: Claim) -> Iterator[tuple[int, Places]]:
+    """Yield how much the claim asks for, and where on the empty node that is."""
+    if claim.owns:
+        yield claim.requests.cpu_milli // 1000, inside.cpus_in
+    yield claim.requests.memory_bytes, inside.memory_bytes_in
+    for pages in claim.requests.hugepages:
+        held = {cell: n for (cell, size), n in inside.pages_in.items() if size == pages.page_bytes}
+        yield pages.count, held
+    for kind in sorted({asked.type for asked in claim.requests.devices}):
+        homes = Counter[Cell](device.numa_node for device in inside.healthy.get(kind, ()))
+        nowhere = homes.pop(None, 0)
+        yield claim.requests.count_of(kind) - nowhere, homes
+
+
+def _by_package(inside: Inside, claim: Claim) -> Iterator[tuple[int, Places]]:
+    """Yield the same by package; what is in none that is known need not touch any."""
+    package_in = inside.topology.package_in
+    for position, (need, held) in enumerate(_by_numa_node(inside, claim)):
+        if claim.owns and position == 0:
+            yield need, dict[Cell, int](inside.cpus_in_package)
+            continue
+        by_package = Counter[Cell]()
+        for cell, amount in held.items():
+            by_package[package_in.get(cell)] += amount
+        nowhere = by_package.pop(None, 0)
+        yield need - nowhere, by_package
+
+
+def _fewest(rows: Iterator[tuple[int, Places]]) -> int:
+    asked = [(need, held) for need, held in rows if need > 0]
+    places = sorted({place for _, held in asked for place in held}, key=str)
+    cells = tuple(tuple(held.get(place, 0) for _, held in asked) for place in places)
+    return _fewest_of(cells, tuple(need for need, _ in asked))
+
+
+@lru_cache(maxsize=4096)
+def _fewest_of(cells: tuple[Amounts, ...], need: Amounts) -> int:
+    # None: not even the empty node holds it, so that the placement has breaches.
+    return fewest_cells(cells, need) or 0

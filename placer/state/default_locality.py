@@ -1,0 +1,83 @@
+"""On how few NUMA nodes and packages an empty node could hold a pod with all that it has."""
+
+from collections import Counter
+from collections.abc import Mapping
+
+from placer.state.applied import requests_on
+from placer.state.boards import healthy
+from placer_models.alignment import fewest_cells
+from placer_models.cluster import Node
+from placer_models.locality_fit import LocalityFit
+from placer_models.pod import PodSpec
+from placer_models.policy import AlignmentPolicy
+
+Goods = list[tuple[int, Mapping[int | None, int]]]
+"""How much is asked for of each good, and how much each place has."""
+
+
+def locality_fit(spec: PodSpec, node: Node, policy: AlignmentPolicy) -> LocalityFit | None:
+    """Return the fewest places of the pod; None where its places are all one.
+
+    Args:
+        spec: What the pod asks for.
+        node: A node that has all of it.
+        policy: The one that holds for the pod as a whole.
+
+    """
+    if not spec.wants_locality:
+        return None
+    topology = node.machine.topology
+    by_cell = policy is AlignmentPolicy.NONE and len(topology.package_in) > 1
+    if not by_cell and topology.packages == 1:
+        return None
+    goods, cpus_in_package = _goods(spec, node)
+    cells = _fewest(goods, topology.package_in) if by_cell else None
+    packages = None
+    if topology.packages > 1:
+        by_package = [_in_packages(need, held, topology.package_in) for need, held in goods]
+        by_package[0] = goods[0][0], cpus_in_package
+        packages = _fewest(by_package, cpus_in_package | _known(topology.package_in))
+    return LocalityFit(cells, packages)
+
+
+def _goods(spec: PodSpec, node: Node) -> tuple[Goods, Counter[int | None]]:
+    """Return what is asked for by cell, CPUs first, and the CPUs of each package."""
+    topology = node.machine.topology
+    requests = requests_on(spec, node)
+    cpus = [topology.cpu[cpu] for cpu in topology.online - node.reserved_cpus]
+    owned = requests.cpu_milli // 1000 if spec.qos.owns_cpus else 0
+    goods: Goods = [
+        (owned, Counter(cpu.numa_node for cpu in cpus)),
+        (requests.memory_bytes, dict[int | None, int](node.memory_bytes_in().items())),
+    ]
+    pages_in = node.pages_in()
+    for pages in requests.hugepages:
+        held = {cell: n for (cell, size), n in pages_in.items() if size == pages.page_bytes}
+        goods.append((pages.count, dict[int | None, int](held.items())))
+    for kind in sorted({request.type for request in requests.devices}):
+        homes = Counter(device.numa_node for device in healthy(node, kind))
+        # What has no NUMA node is nowhere.
+        nowhere = homes.pop(None, 0)
+        goods.append((requests.count_of(kind) - nowhere, homes))
+    return goods, Counter(cpu.package for cpu in cpus)
+
+
+def _in_packages(
+    need: int, held: Mapping[int | None, int], package_in: Mapping[int | None, int | None]
+) -> tuple[int, Mapping[int | None, int]]:
+    """Return how much has to be in packages, and how much each has."""
+    found: Counter[int | None] = Counter()
+    for cell, amount in held.items():
+        found[package_in[cell]] += amount
+    nowhere = found.pop(None, 0)
+    return need - nowhere, found
+
+
+def _known(package_in: Mapping[int | None, int | None]) -> Counter[int | None]:
+    return Counter(package for package in package_in.values() if package is not None)
+
+
+def _fewest(goods: Goods, places: Mapping[int | None, object]) -> int:
+    asked = [(need, held) for need, held in goods if need > 0]
+    amounts = [tuple(held.get(place, 0) for _, held in asked) for place in places]
+    return fewest_cells(amounts, tuple(need for need, _ in asked)) or 0
