@@ -11,7 +11,7 @@ from placer.scheduling.words import lone_gang
 from placer.search.budget import Budget
 from placer.search.options import Engine, SolveOptions
 from placer.search.reasons.blocking import blocker_of
-from placer.search.reasons.order import ORDER
+from placer.search.reasons.order import ORDER, demands_of
 from placer.search.reasons.question import Question
 from placer.search.reasons.stages import stages_of
 from placer.search.solver import solve
@@ -306,7 +306,7 @@ def check_world(instance: Instance) -> None:
             for index, node in enumerate(instance.nodes):
                 runs = tuple(stage.running.get(node.name, ()))
                 asked = Question(waiting.spec, waiting.namespace, levels, node, runs, stage.crowd)
-                found = blocker_of(asked, stage.account_at(index), budget)
+                found = blocker_of(asked, stage.account_at(index), demands_of(asked), budget)
                 others = [r for r in instance.running if r.placement.node != node.name]
                 elsewhere = others if stage.crowd else []
                 try:

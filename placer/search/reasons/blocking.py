@@ -8,7 +8,7 @@ from placer.search.budget import Budget
 from placer.search.reasons import cells
 from placer.search.reasons.alone import OutOfTimeError, fits_alone
 from placer.search.reasons.amounts import is_counted, lacks
-from placer.search.reasons.order import Blocker, Demand, demands_of
+from placer.search.reasons.order import Blocker, Demand
 from placer.search.reasons.question import Question
 from placer.search.reasons.relax import without
 from placer.state.account import Account
@@ -26,7 +26,9 @@ NEEDS = {
 """Of rules that are counted, those that ask nothing without another one."""
 
 
-def blocker_of(asked: Question, account: Account, budget: Budget) -> Blocker | None:
+def blocker_of(
+    asked: Question, account: Account, demands: Demands, budget: Budget
+) -> Blocker | None:
     """Return why the pod cannot run on the node; None: it can.
 
     Demands are added one by one, in the order of the rules. The first that cannot be met
@@ -35,6 +37,7 @@ def blocker_of(asked: Question, account: Account, budget: Budget) -> Blocker | N
     Args:
         asked: The pod and the node.
         account: What the running pods leave.
+        demands: What is asked, in the order (`order.demands_of`).
         budget: What looking may cost.
 
     Raises:
@@ -43,9 +46,10 @@ def blocker_of(asked: Question, account: Account, budget: Budget) -> Blocker | N
     """
     if budget.over:
         raise OutOfTimeError
-    demands = demands_of(asked)
     short = next((i for i, d in enumerate(demands) if lacks(d, asked, account)), len(demands))
-    counted = next((i for i, d in enumerate(demands) if not is_counted(d, asked)), len(demands))
+    counted = next(
+        (i for i, d in enumerate(demands[: short + 1]) if not is_counted(d, asked)), len(demands)
+    )
     if short < counted:
         needed = NEEDS.get(demands[short].rule, ())
         subjects = ("", demands[short].subject)

@@ -118,8 +118,11 @@ def _of_the_node(asked: Question) -> Iterator[Demand]:
     missing = [level for level in asked.levels if asked.node.domain(level) is None]
     if missing:
         yield Demand("domain", word=" and no ".join(missing))
-    if asked.crowd is not None:
+    if asked.crowd is None:
+        return
+    if any(term.required and not term.apart and not term.inside for term in spec.affinity):
         yield Demand("affinity")
+    if spec.affinity or any(runner.pod.spec.affinity for runner in asked.running):
         yield Demand("anti-affinity", word=labels_of(unwanted_there(asked)))
 
 

@@ -7,9 +7,9 @@ from enum import Enum
 
 from placer.search.budget import Budget
 from placer.search.reasons.blocking import blocker_of
-from placer.search.reasons.order import Blocker, Demand
+from placer.search.reasons.order import Blocker, Demand, demands_of
 from placer.search.reasons.question import Crowd, First, Question, firsts_of
-from placer.state.account import Account, account_of, alike_when_idle
+from placer.state.account import Account, account_of
 from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.placement import Placement
 from placer_models.pod import PodSpec, pods_of
@@ -59,6 +59,7 @@ class Stage:
     same: "tuple[Stage, Callable[[int], bool]] | None" = None
     firsts: tuple[First, ...] = ()
     _known: dict[tuple[Ask, int, int], Blocker | None] = field(default_factory=dict)
+    _demanded: dict[Hashable, tuple[Demand, ...]] = field(default_factory=dict)
 
     def blocker(self, ask: Ask, index: int) -> Blocker | None:
         """Return why pods that are alike have no place on a node; None: they have one.
@@ -67,33 +68,17 @@ class Stage:
             OutOfTimeError: It cannot be known in time.
 
         """
-        if self.before and (found := self.before.blocker(ask, index)):
-            return found
-        name = self.nodes[index].name
-        if any(first.keeps_off(ask.spec, ask.namespace, name) for first in self.firsts):
-            return Blocker(Demand("affinity", word="of a pod on another node"))
-        if self.same and self.same[1](index) and not ask.spec.affinity:
-            return self.same[0].blocker(ask, index)
-        account = self.account_at(index)
-        # Idle nodes that are alike share an account.
-        key = ask, self.kinds[index], id(account)
-        if key not in self._known:
-            node = self.nodes[index]
-            asked = Question(
-                ask.spec,
-                ask.namespace,
-                ask.levels,
-                node,
-                tuple(self.running.get(node.name, ())),
-                self.crowd,
-            )
-            self._known[key] = blocker_of(asked, account, self.budget)
-        return self._known[key]
+        never = self.before.blocker(ask, index) if self.before else None
+        return never or self.own_blocker(ask, index)
 
     def blockers(
         self, ask: Ask, barred: Callable[[Node], Blocker | None] | None = None
     ) -> Counter[Blocker] | int:
         """Count what blocks the pod, over all nodes; or return a node where it has a place.
+
+        Args:
+            ask: The pod.
+            barred: What else keeps it off a node that could host it when empty.
 
         Raises:
             OutOfTimeError: It cannot be known in time.
@@ -101,12 +86,42 @@ class Stage:
         """
         found: Counter[Blocker] = Counter()
         for index in range(len(self.nodes)):
-            never = self.before.blocker(ask, index) if self.before else None
-            blocker = never or (barred and barred(self.nodes[index])) or self.blocker(ask, index)
+            blocker = self.before.blocker(ask, index) if self.before else None
+            if blocker is None and barred:
+                blocker = barred(self.nodes[index])
+            blocker = blocker or self.own_blocker(ask, index)
             if blocker is None:
                 return index
             found[blocker] += 1
         return found
+
+    def own_blocker(self, ask: Ask, index: int) -> Blocker | None:
+        """Return what blocks pods at this stage, where no stage before it does."""
+        node = self.nodes[index]
+        if any(first.keeps_off(ask.spec, ask.namespace, node.name) for first in self.firsts):
+            return Blocker(Demand("affinity", word="of a pod on another node"))
+        if self.same and self.same[1](index) and not ask.spec.affinity:
+            return self.same[0].own_blocker(ask, index)
+        account = self.account_at(index)
+        # Idle nodes that are alike share an account.
+        key = ask, self.kinds[index], id(account)
+        if key not in self._known:
+            running = tuple(self.running.get(node.name, ()))
+            asked = Question(ask.spec, ask.namespace, ask.levels, node, running, self.crowd)
+            demands = self._demands(ask, asked, self.kinds[index], account)
+            self._known[key] = blocker_of(asked, account, demands, self.budget)
+        return self._known[key]
+
+    def _demands(
+        self, ask: Ask, asked: Question, kind: int, account: Account
+    ) -> tuple[Demand, ...]:
+        """Return what is demanded; of most nodes of a kind that is the same."""
+        if ask.spec.affinity or account.affine:
+            return demands_of(asked)
+        key = ask, kind, account.has_shared, account.has_best_effort, bool(account.bursts)
+        if key not in self._demanded:
+            self._demanded[key] = demands_of(asked)
+        return self._demanded[key]
 
 
 def stages_of(
@@ -130,13 +145,13 @@ def stages_of(
     """
     nodes = instance.nodes
     kinds = [state.kind for state in problem.nodes]
-    idle: dict[Hashable, Account] = {}
+    idle: dict[int, Account] = {}
 
     def empty(index: int) -> Account:
-        alike = alike_when_idle(nodes[index])
-        if alike not in idle:
-            idle[alike] = account_of(nodes[index], ())
-        return idle[alike]
+        kind = kinds[index]
+        if kind not in idle:
+            idle[kind] = account_of(nodes[index], ())
+        return idle[kind]
 
     first = Stage(When.EMPTY, nodes, {}, empty, kinds, budget)
     second = Stage(
