@@ -98,7 +98,7 @@ class FairQueue:
         """Add a job to a group; without one, to the default group.
 
         ``served`` is its recent past in thread-microseconds, from which it starts; without
-        one it starts at the lowest active value.
+        one it starts at the virtual time of its group.
 
         """
         job = self.tree.add_job(name, weight_milli, group)
@@ -187,7 +187,7 @@ class FairQueue:
         turns = turns_out_of_order([(jobs[ticket.job], runs) for ticket, runs in tickets])
         for ticket, times in reversed(left):
             job = jobs[ticket.job]
-            self._take_back(job, ticket, now_us)
+            self._take_back(job, ticket)
             job.overtaken, job.held_since_us = ticket.passes + times, ticket.held_since_us
         for (flow, by), times in turns.items():
             pass_over(flow, by, self.tree.charge, now_us, times)
@@ -275,16 +275,15 @@ class FairQueue:
                 length_us = job.estimate_us(self.guess_us)
             charge = length_us * unit.width
         sequence = self.tree.sequence
-        ticket = Ticket(sequence, job.name, unit, now_us, charge, passes, held_since_us)
-        self.in_flight[ticket.sequence] = ticket
-        self.tree.start(job, unit, now_us, charge)
+        rises = self.tree.start(job, unit, now_us, charge)
+        ticket = Ticket(sequence, job.name, unit, now_us, charge, passes, held_since_us, rises)
+        self.in_flight[sequence] = ticket
         return ticket
 
-    def _take_back(self, job: Job, ticket: Ticket, now_us: int) -> None:
+    def _take_back(self, job: Job, ticket: Ticket) -> None:
         self._land(ticket)
-        self.tree.undo(job, ticket)
         job.waiting.appendleft(ticket.unit)
-        self.tree.wake(job, now_us, lift=False)
+        self.tree.undo(job, ticket)
 
     def _land(self, ticket: Ticket) -> None:
         if self.in_flight.get(ticket.sequence) != ticket:

@@ -1,10 +1,10 @@
-"""How fair a sequence of dispatches was, measured apart from the queue that made it (Q9).
+"""How fair a sequence of dispatches was, measured apart from the queue that made it (Q8, Q9).
 
-The meter keeps its own values: the dispatched lengths over the weights, true lengths
-and not estimates, with starts from idleness at the lowest active value. Its figure is
-the lead of a flow over its least served active sibling, right after a dispatch, as a
+The meter keeps its own values and virtual times: the dispatched lengths over the weights,
+true lengths and not estimates, with starts from idleness at the virtual time. Its figure
+is the lead of a flow over its least served active sibling, right after a dispatch, as a
 share of the flow's own longest length over weight. Charging at dispatch keeps it at 1
-or below; the literal rule does not.
+or below, whoever comes; the literal rule does not.
 """
 
 import math
@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
-from placer.queue.words import ONE_MILLI
+from placer.queue.words import KEY_BITS, ONE_MILLI, key_of
 
 
 @dataclass(slots=True)
@@ -23,6 +23,15 @@ class _Account:
     longest: int = 0
     queued: int = 0
     recent: bool = False
+
+
+@dataclass(slots=True)
+class _Level:
+    """The children of a group: their names, and where an idle one starts."""
+
+    children: list[str]
+    virtual: Fraction = Fraction(0)
+    highest: Fraction = Fraction(0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,10 +62,9 @@ class FairnessMeter:
         self._accounts = {
             name: _Account(group, weights_milli[name]) for name, group in groups.items()
         }
-        self._floors: dict[str, Fraction] = {}
-        self._children: dict[str, list[str]] = {}
+        self._levels: dict[str, _Level] = {}
         for name, group in groups.items():
-            self._children.setdefault(group, []).append(name)
+            self._levels.setdefault(group, _Level([])).children.append(name)
         self.worst = Lead()
 
     def served(self, job: str, service: int) -> None:
@@ -70,41 +78,59 @@ class FairnessMeter:
         """Note that units of a job wait now."""
         for name in self._upward(job):
             account = self._accounts[name]
-            if account.queued == 0 and not account.recent:
-                account.value = max(account.value, self._start(account))
+            level = self._levels[account.group]
+            if account.queued == 0:
+                start = Fraction(0) if account.recent else _start(level, account)
+                if start <= account.value:
+                    level.highest = max(level.highest, account.value)
+                account.value = max(account.value, start)
             account.recent = False
             account.queued += units
+            self._catch_up(level)
 
     def dispatched(self, job: str, service: int, now_us: int) -> None:
         """Note that a unit started which will execute so many thread-microseconds."""
         for name in self._upward(job):
             account = self._accounts[name]
+            level = self._levels[account.group]
             account.value += Fraction(service * ONE_MILLI, account.weight_milli)
             account.longest = max(account.longest, service)
+            level.highest = max(level.highest, account.value)
+            weight = sum(self._accounts[child].weight_milli for child in self._active(level))
+            # Rounded down as the queue's.
+            rise = Fraction(key_of(service, weight) * ONE_MILLI, 1 << KEY_BITS)
+            risen = level.virtual + rise
+            level.virtual = max(level.virtual, min(risen, level.highest))
             account.queued -= 1
-            if account.queued == 0:
-                self._floors[account.group] = account.value
-            else:
+            if account.queued:
                 self._measure(name, account, now_us)
+            elif not self._active(level):
+                level.virtual = max(level.virtual, account.value)
+            self._catch_up(level)
 
     def _measure(self, name: str, account: _Account, now_us: int) -> None:
-        active = [c for c in self._children[account.group] if self._accounts[c].queued]
+        active = self._active(self._levels[account.group])
         least = min(active, key=lambda child: self._accounts[child].value)
         lead = account.value - self._accounts[least].value
         ratio = lead * account.weight_milli / (account.longest * ONE_MILLI)
         if ratio > self.worst.ratio:
             self.worst = Lead(name, least, now_us, lead, ratio)
 
-    def _start(self, account: _Account) -> Fraction:
-        """Return the lowest active value, up to a whole thread-microsecond of the flow."""
-        active = (self._accounts[child] for child in self._children[account.group])
-        values = [sibling.value for sibling in active if sibling.queued]
-        lowest = min(values, default=self._floors.get(account.group, Fraction(0)))
-        tally = math.ceil(lowest * account.weight_milli / ONE_MILLI)
-        return Fraction(tally * ONE_MILLI, account.weight_milli)
+    def _active(self, level: _Level) -> list[str]:
+        return [child for child in level.children if self._accounts[child].queued]
+
+    def _catch_up(self, level: _Level) -> None:
+        values = (self._accounts[child].value for child in self._active(level))
+        level.virtual = max(level.virtual, min(values, default=level.virtual))
 
     def _upward(self, job: str) -> list[str]:
         names = [job]
         while group := self._accounts[names[-1]].group:
             names.append(group)
         return names
+
+
+def _start(level: _Level, account: _Account) -> Fraction:
+    """Return the virtual time, up to a whole thread-microsecond of the flow."""
+    tally = math.ceil(level.virtual * account.weight_milli / ONE_MILLI)
+    return Fraction(tally * ONE_MILLI, account.weight_milli)

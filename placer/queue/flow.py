@@ -1,9 +1,7 @@
 """Flows: jobs with units that wait, and groups of flows that share by weight.
 
 A flow's value is its tally over its weight; the least value is served first. Values are
-compared as ``Account.key``, an integer: (tally << 62) // weight. Two different fractions with
-denominators below 2**31 differ by more than 2**-62, so their keys differ and stand in
-the same order, and equal fractions have equal keys: the comparison is exact.
+compared as keys, which are integers (``words.key_of``).
 """
 
 import heapq
@@ -12,27 +10,21 @@ from collections import deque
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from placer.queue.words import Charge, Unit
-
-_KEY_BITS = 62
+from placer.queue.words import KEY_BITS, Charge, Unit, key_of
 
 Entry = tuple[int, int, "Flow"]
 """A flow in its parent's heap: its key, its rank among all flows, itself."""
 
 
-class Floor(NamedTuple):
-    """Where a flow starts that turns active: at a sibling's value, and as far behind.
+class Passed(NamedTuple):
+    """How far behind a flow is that siblings went before, see ``placer.queue.bypass``.
 
     Attributes:
-        standing: What the sibling's decisions go by.
-        weight_milli: Its weight.
-        passes: How often others went before it.
+        passes: How often they did.
         behind: The largest key of those.
 
     """
 
-    standing: int = 0
-    weight_milli: int = 1
     passes: int = 0
     behind: int = 0
 
@@ -44,7 +36,9 @@ class Account(ABC):
         rank: Order of creation; among equal values the lower rank goes first.
         tally: Thread-microseconds charged, plus what late starts were lifted by.
         recent: The tally was given as a recent past, so the first start keeps it.
-        lifted_at: Sequence number of the first ticket after the last lift.
+        started_at: Sequence number of the first ticket after its last start.
+        ahead: By how many thread-microseconds it was ahead of the virtual time then, less
+            the refunds since for units from before.
         executed: Thread-microseconds of units that have ended; of a group, those of
             flows that were removed.
         entry: The flow's valid entry in its parent's heap; others there are stale.
@@ -54,15 +48,16 @@ class Account(ABC):
     """
 
     __slots__ = (
+        "ahead",
         "behind",
         "entry",
         "executed",
-        "lifted_at",
         "name",
         "parent",
         "passes",
         "rank",
         "recent",
+        "started_at",
         "tally",
         "weight_milli",
     )
@@ -74,7 +69,8 @@ class Account(ABC):
         self.rank = rank
         self.tally = 0
         self.recent = False
-        self.lifted_at = 0
+        self.started_at = 0
+        self.ahead = 0
         self.executed = 0
         self.entry: Entry | None = None
         self.passes = 0
@@ -96,10 +92,9 @@ class Account(ABC):
         """Return what decisions go by at the moment, in thread-microseconds."""
         return self.tally if charge is Charge.DISPATCH else self.tally + self.service(now_us)
 
-    def as_floor(self, charge: Charge, now_us: int) -> Floor:
-        """Return where a sibling starts that is lifted to this flow's value."""
-        standing, passes = self.standing(charge, now_us), self.passes_now(charge, now_us)
-        return Floor(standing, self.weight_milli, passes, self.behind)
+    def passed(self, charge: Charge, now_us: int) -> Passed:
+        """Return how far behind a sibling is that starts no further ahead."""
+        return Passed(self.passes_now(charge, now_us), self.behind)
 
     def passes_now(self, charge: Charge, now_us: int) -> int:
         """Return how often siblings went before it since it had last caught up."""
@@ -107,7 +102,7 @@ class Account(ABC):
 
     def key(self, standing: int) -> int:
         """Return an integer that orders siblings by standing over weight, exactly."""
-        return (standing << _KEY_BITS) // self.weight_milli
+        return (standing << KEY_BITS) // self.weight_milli  # key_of, without the call
 
 
 class Group(Account):
@@ -115,20 +110,34 @@ class Group(Account):
 
     Attributes:
         active: How many children have units that wait.
-        floor: That of the child that was last to have any; a start from idleness is
-            lifted to it when no sibling is active.
-        heap: Entries of active children, and stale ones, least first.
+        active_milli: The sum of their weights.
+        heap: Their entries, and stale ones, least first.
+        virtual: The virtual time, a key: where a child starts that was idle.
+        highest: The largest key that a child had while it was active, but for starts at the
+            virtual time: these are rounded up, and roundings must not add up.
+        last: Of the child that was last to be active, while none is.
 
     """
 
-    __slots__ = ("active", "children", "floor", "heap")
+    __slots__ = (
+        "active",
+        "active_milli",
+        "children",
+        "heap",
+        "highest",
+        "last",
+        "virtual",
+    )
 
     def __init__(self, name: str, parent: "Group | None", weight_milli: int, rank: int) -> None:
         super().__init__(name, parent, weight_milli, rank)
         self.children: dict[str, Flow] = {}
         self.active = 0
-        self.floor = Floor()
+        self.active_milli = 0
         self.heap: list[Entry] = []
+        self.virtual = 0
+        self.highest = 0
+        self.last = Passed()
 
     def queued(self) -> int:
         """Return how many units wait below."""
@@ -145,23 +154,28 @@ class Group(Account):
     def enter(self, child: "Flow") -> None:
         """Count a child among the active ones."""
         self.active += 1
+        self.active_milli += child.weight_milli
         child.entry = (child.key(child.tally), child.rank, child)
         self._push(child.entry)
 
-    def leave(self, child: "Flow", floor: Floor) -> None:
+    def leave(self, child: "Flow", charge: Charge, now_us: int) -> None:
         """Take a child that has nothing left to dispatch out of the active ones."""
         self.active -= 1
+        self.active_milli -= child.weight_milli
         if self.active == 0:
             self.heap.clear()
-            self.floor = floor
+            self.virtual = max(self.virtual, child.key(child.standing(charge, now_us)))
+            self.last = child.passed(charge, now_us)
         elif self.heap[0] is child.entry:
             heapq.heappop(self.heap)
         child.entry = None
 
     def update(self, child: "Flow") -> None:
         """Move an active child to where its tally now puts it."""
-        old = child.entry
-        child.entry = entry = (child.key(child.tally), child.rank, child)
+        old, key = child.entry, child.key(child.tally)
+        child.entry = entry = (key, child.rank, child)
+        if key > self.highest:
+            self.highest = key
         if self.heap[0] is old:
             heapq.heapreplace(self.heap, entry)
         else:
@@ -169,10 +183,7 @@ class Group(Account):
 
     def first(self) -> "Flow":
         """Return the active child of least value; some child must be active."""
-        heap = self.heap
-        while (entry := heap[0]) is not entry[2].entry:
-            heapq.heappop(heap)
-        return entry[2]
+        return self._least()[2]
 
     def in_order(self, charge: Charge, now_us: int) -> Iterator["Flow"]:
         """Yield the active children, least value first; k of them cost O(k log k)."""
@@ -189,12 +200,42 @@ class Group(Account):
                 if below < len(self.heap):
                     heapq.heappush(frontier, (self.heap[below], below))
 
-    def lowest(self, charge: Charge, now_us: int) -> Floor:
-        """Return the floor of the least served active child, or else the last one."""
+    def lowest(self, charge: Charge, now_us: int) -> "Flow | None":
+        """Return the active child of least value at the moment; None: none is active."""
         if self.active == 0:
-            return self.floor
-        child = self.first() if charge is Charge.DISPATCH else next(self.in_order(charge, now_us))
-        return child.as_floor(charge, now_us)
+            return None
+        return self.first() if charge is Charge.DISPATCH else next(self.in_order(charge, now_us))
+
+    def advance(self, charge: int) -> int:
+        """Let the virtual time rise by a charge over the active weights; return the rise.
+
+        It goes no further than the highest value there was: so who starts is no further
+        ahead than who was served.
+        """
+        room = self.highest - self.virtual
+        if room <= 0:
+            return 0
+        rise = min(key_of(charge, self.active_milli), room)
+        self.virtual += rise
+        return rise
+
+    def catch_up(self) -> None:
+        """Lift the virtual time to the lowest value of the active children."""
+        if self.active and (lowest := self._least()[0]) > self.virtual:
+            self.virtual = lowest
+
+    def correct(self, part: int) -> None:
+        """Put what a charge was wrong by right: the part of the rise that belongs to it."""
+        if part > 0:
+            part = max(min(part, self.highest - self.virtual), 0)
+        self.virtual += part
+        self.catch_up()
+
+    def _least(self) -> Entry:
+        heap = self.heap
+        while (entry := heap[0]) is not entry[2].entry:
+            heapq.heappop(heap)
+        return entry
 
     def _push(self, entry: Entry) -> None:
         heapq.heappush(self.heap, entry)

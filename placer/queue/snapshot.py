@@ -8,21 +8,29 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from placer.queue.fair import FairQueue
-from placer.queue.flow import Floor, Flow, Group, Job
-from placer.queue.words import Charge, Ticket, Unit
+from placer.queue.flow import Flow, Group, Job, Passed
+from placer.queue.words import Charge, Rise, Ticket, Unit
 
-VERSION = 1
+VERSION = 2
 
-_NO_FLOOR = Floor()
+_NOBODY = Passed()
+
+
+@dataclass(frozen=True, slots=True)
+class GroupState:
+    """What only groups have, and the top of the tree; see ``Group``."""
+
+    virtual: int = 0
+    highest: int = 0
+    last: Passed = _NOBODY
 
 
 @dataclass(frozen=True, slots=True)
 class FlowState:
-    """One flow. A group has no units and a job no floor.
+    """One flow. A group has no units; a job has nothing of a group.
 
     Attributes:
         group: Name of the group it is in; the top of the tree has no name.
-        floor: See ``Group``.
 
     """
 
@@ -33,11 +41,12 @@ class FlowState:
     rank: int
     tally: int
     recent: bool
-    lifted_at: int
+    started_at: int
+    ahead: int
     executed: int
     passes: int
     behind: int
-    floor: Floor = _NO_FLOOR
+    as_group: GroupState = GroupState()
     waiting: tuple[Unit, ...] = ()
     overtaken: int = 0
     held_since_us: int | None = None
@@ -50,8 +59,8 @@ class Snapshot:
     """A queue at one moment.
 
     Attributes:
+        top: The top of the tree.
         flows: In the order of creation, so that each follows its group.
-        top_floor: The floor of the top of the tree.
 
     """
 
@@ -62,7 +71,7 @@ class Snapshot:
     look_ahead: int
     sequence: int
     ranks: int
-    top_floor: Floor
+    top: GroupState
     flows: tuple[FlowState, ...]
     in_flight: tuple[Ticket, ...]
     set_aside: tuple[tuple[str, Unit], ...]
@@ -78,7 +87,7 @@ def take(queue: FairQueue) -> Snapshot:
         look_ahead=queue.look_ahead,
         sequence=queue.tree.sequence,
         ranks=queue.tree.ranks,
-        top_floor=queue.tree.root.floor,
+        top=_group_state(queue.tree.root),
         flows=tuple(_state(flow) for flow in queue.tree.flows.values()),
         in_flight=tuple(queue.in_flight.values()),
         set_aside=tuple(queue.set_aside),
@@ -107,11 +116,11 @@ def restore(snapshot: Snapshot) -> FairQueue:
         job.starts_sum += ticket.unit.width * ticket.start_us
     queue.in_flight = {ticket.sequence: ticket for ticket in snapshot.in_flight}
     queue.set_aside = list(snapshot.set_aside)
-    tree.root.floor = snapshot.top_floor
+    _resume_group(tree.root, snapshot.top)
     tree.sequence, tree.ranks = snapshot.sequence, snapshot.ranks
     for flow in tuple(tree.flows.values()):
         if isinstance(flow, Job) and flow.waiting:
-            tree.wake(flow, now_us=0, lift=False)
+            tree.resume(flow)
     return queue
 
 
@@ -132,12 +141,12 @@ def from_json(text: str) -> Snapshot:
     if version != VERSION:
         raise ValueError(f"the snapshot is of version {version}; this Placer reads {VERSION}")
     fields["charge"] = Charge(fields["charge"])
-    fields["top_floor"] = Floor(*fields["top_floor"])
+    fields["top"] = _group_of(fields["top"])
     fields["flows"] = tuple(
         FlowState(
             **{
                 **state,
-                "floor": Floor(*state["floor"]),
+                "as_group": _group_of(state["as_group"]),
                 "waiting": tuple(Unit(*unit) for unit in state["waiting"]),
             }
         )
@@ -155,13 +164,14 @@ def _state(flow: Flow) -> FlowState:
         flow.rank,
         flow.tally,
         flow.recent,
-        flow.lifted_at,
+        flow.started_at,
+        flow.ahead,
         flow.executed,
         flow.passes,
         flow.behind,
     )
     if isinstance(flow, Group):
-        return FlowState(flow.name, group, True, *common, floor=flow.floor)
+        return FlowState(flow.name, group, True, *common, as_group=_group_state(flow))
     return FlowState(
         flow.name,
         group,
@@ -178,10 +188,11 @@ def _state(flow: Flow) -> FlowState:
 def _resume(flow: Flow, state: FlowState) -> None:
     flow.rank = state.rank
     flow.tally, flow.recent = state.tally, state.recent
-    flow.lifted_at, flow.executed = state.lifted_at, state.executed
+    flow.started_at, flow.ahead = state.started_at, state.ahead
+    flow.executed = state.executed
     flow.passes, flow.behind = state.passes, state.behind
     if isinstance(flow, Group):
-        flow.floor = state.floor
+        _resume_group(flow, state.as_group)
         return
     flow.waiting.extend(state.waiting)
     flow.overtaken, flow.held_since_us = state.overtaken, state.held_since_us
@@ -189,5 +200,18 @@ def _resume(flow: Flow, state: FlowState) -> None:
 
 
 def _ticket(values: list[Any]) -> Ticket:
-    sequence, job, unit, *rest = values
-    return Ticket(sequence, job, Unit(*unit), *rest)
+    sequence, job, unit, *rest, rises = values
+    ticket = Ticket(sequence, job, Unit(*unit), *rest)
+    return ticket._replace(rises=tuple(Rise(*rise) for rise in rises))
+
+
+def _group_of(fields: dict[str, Any]) -> GroupState:
+    return GroupState(fields["virtual"], fields["highest"], Passed(*fields["last"]))
+
+
+def _group_state(group: Group) -> GroupState:
+    return GroupState(group.virtual, group.highest, group.last)
+
+
+def _resume_group(group: Group, state: GroupState) -> None:
+    group.virtual, group.highest, group.last = state.virtual, state.highest, state.last

@@ -4,12 +4,15 @@ A flow is active while it has units that wait, here or below. Siblings that stay
 keep their values within one thread length of each other; everything here serves that:
 
 - A unit is charged to its job and to every group above it when it starts.
-- A flow that turns active is lifted to the lowest active value: idleness banks no
-  credit, and more service than its share is not forgotten.
-- The lift is rounded up to a whole thread-microsecond.
-- A refund (the unit was shorter than its charge) is forfeited by flows that were lifted
-  after the unit started: the lift has swallowed that charge, and a refund on top of it
-  would be a credit from idleness.
+- Each group has a virtual time. It rises at each dispatch by the charge over the weights
+  of the active children, no further than the highest value there was; it is at least the
+  lowest active value, and never falls but for what follows.
+- A flow that turns active is lifted to the virtual time: idleness banks no credit, more
+  service than its share is not forgotten, and newcomers without end hold nobody up. The
+  lift is rounded up to a whole thread-microsecond.
+- When a unit was shorter or longer than its charge, its flows and its part of the rise
+  are corrected. A refund takes a flow that was idle since no further back than where the
+  virtual time stood at its start: the lift has swallowed the rest.
 """
 
 from placer.queue.flow import Flow, Group, Job
@@ -18,8 +21,10 @@ from placer.queue.words import (
     MAX_WEIGHT_MILLI,
     ONE_MILLI,
     Charge,
+    Rise,
     Ticket,
     Unit,
+    service_at,
 )
 
 
@@ -102,33 +107,43 @@ class Tree:
             flow.recent = True
             flow = flow.parent
 
-    def wake(self, job: Job, now_us: int, *, lift: bool = True) -> None:
+    def wake(self, job: Job, now_us: int) -> None:
         """Count the job, and the groups above it, among the active flows."""
         flow: Flow = job
         while (group := flow.parent) is not None and flow.entry is None:
-            if flow.recent:
-                flow.recent = False
-            elif lift:
-                self._lift(flow, group, now_us)
+            lifted = not flow.recent and self._lift(flow, group, now_us)
+            flow.recent = False
+            group.enter(flow)
+            if self.charge is Charge.DISPATCH:
+                if not lifted:
+                    group.highest = max(group.highest, flow.key(flow.tally))
+                group.catch_up()
+            flow = group
+
+    def resume(self, job: Job) -> None:
+        """Count the job, and the groups above it, as active as they were already."""
+        flow: Flow = job
+        while (group := flow.parent) is not None and flow.entry is None:
             group.enter(flow)
             flow = group
 
-    def start(self, job: Job, unit: Unit, now_us: int, charge: int) -> None:
+    def start(self, job: Job, unit: Unit, now_us: int, charge: int) -> tuple[Rise, ...]:
         """Charge a unit that starts, and let flows that have no more units leave."""
         self.sequence += 1
         job.running += unit.width
         job.starts_sum += unit.width * now_us
+        rises: list[Rise] = []
         flow: Flow = job
         backlogged = bool(job.waiting)
         while (group := flow.parent) is not None:
             flow.tally += charge
-            if flow.entry is not None:
-                if backlogged:
-                    group.update(flow)
-                else:
-                    group.leave(flow, flow.as_floor(self.charge, now_us))
+            waited = flow.entry is not None
+            rises.append(
+                self._served(group, flow, now_us, charge, backlogged) if waited else Rise()
+            )
             backlogged = group.active > 0
             flow = group
+        return tuple(rises)
 
     def end(self, job: Job, ticket: Ticket, executed: int) -> None:
         """Put what a unit executed in place of what it was charged."""
@@ -138,47 +153,82 @@ class Tree:
             return
         correction = executed - ticket.charge
         flow: Flow = job
-        while (group := flow.parent) is not None:
-            if correction > 0 or ticket.sequence >= flow.lifted_at:
-                flow.tally += correction
-                if flow.entry is not None:
-                    group.update(flow)
+        for rise in ticket.rises:
+            group = flow.parent
+            assert group is not None  # A rise for each group above the job.
+            flow.tally += self._correction(flow, ticket, correction)
+            if flow.entry is not None:
+                group.update(flow)
+            group.correct(rise.by_charge * correction // ticket.charge)
             flow = group
 
     def undo(self, job: Job, ticket: Ticket) -> None:
-        """Undo the charge of a unit that did not start after all."""
+        """Undo the charge of a unit that did not start after all; it waits again."""
         self._land(job, ticket)
         flow: Flow = job
-        while (group := flow.parent) is not None:
+        for rise in ticket.rises:
+            group = flow.parent
+            assert group is not None  # A rise for each group above the job.
             flow.tally -= ticket.charge
+            group.virtual -= rise.in_all
             if flow.entry is not None:
                 group.update(flow)
+            else:
+                group.enter(flow)
+            if self.charge is Charge.DISPATCH:
+                group.catch_up()
             flow = group
 
     def sleep(self, job: Job, now_us: int) -> None:
         """Take a job without units, and groups without active flows, out of the active."""
         flow: Flow = job
         while (group := flow.parent) is not None and flow.entry is not None:
-            group.leave(flow, flow.as_floor(self.charge, now_us))
+            group.leave(flow, self.charge, now_us)
+            if self.charge is Charge.DISPATCH:
+                group.catch_up()
             if group.active:
                 return
             flow = group
+
+    def _served(self, group: Group, flow: Flow, now_us: int, charge: int, backlogged: bool) -> Rise:
+        """Let an active child go on or leave, and the virtual time of its group rise."""
+        before = group.virtual
+        group.update(flow)
+        by_charge = group.advance(charge)
+        if not backlogged:
+            group.leave(flow, self.charge, now_us)
+        if self.charge is Charge.DISPATCH:
+            group.catch_up()
+        return Rise(by_charge, group.virtual - before)
+
+    def _correction(self, flow: Flow, ticket: Ticket, correction: int) -> int:
+        """Return what of a correction a flow gets: of a refund, what no lift has swallowed."""
+        if correction > 0 or ticket.sequence >= flow.started_at:
+            return correction
+        refund = min(-correction, flow.ahead)
+        flow.ahead -= refund
+        return -refund
 
     def _land(self, job: Job, ticket: Ticket) -> None:
         job.running -= ticket.unit.width
         job.starts_sum -= ticket.unit.width * ticket.start_us
 
-    def _lift(self, flow: Flow, group: Group, now_us: int) -> None:
-        floor = group.lowest(self.charge, now_us)
-        needed = -(-floor.standing * flow.weight_milli // floor.weight_milli)
+    def _lift(self, flow: Flow, group: Group, now_us: int) -> bool:
+        """Start a flow that was idle at the virtual time; return False: it is ahead of that."""
+        lowest = group.lowest(self.charge, now_us)
+        if lowest is not None and self.charge is Charge.RUNNING:
+            # Nothing is charged, so the virtual time only follows the lowest value.
+            group.virtual = max(group.virtual, lowest.key(lowest.standing(self.charge, now_us)))
+        beside = group.last if lowest is None else lowest.passed(self.charge, now_us)
         passes = flow.passes_now(self.charge, now_us)
-        short = needed - flow.standing(self.charge, now_us)
-        if short > 0:
-            flow.tally += short
-            flow.lifted_at = self.sequence
+        standing = flow.standing(self.charge, now_us)
+        start = service_at(group.virtual, flow.weight_milli)
+        flow.tally += max(start - standing, 0)
+        flow.started_at, flow.ahead = self.sequence, max(standing - start, 0)
         # Who starts beside a flow that was passed over is as far behind as that one.
-        flow.passes = max(passes, floor.passes)
-        flow.behind = max(flow.behind, floor.behind)
+        flow.passes = max(passes, beside.passes)
+        flow.behind = max(flow.behind, beside.behind)
+        return start > standing
 
     def _check_new(self, name: str, weight_milli: int) -> None:
         if not name:

@@ -15,7 +15,26 @@ ONE_MILLI = 1000
 """A weight of 1."""
 
 MAX_WEIGHT_MILLI = 2**31 - 1
-"""Largest weight; up to here ``Account.key`` orders values exactly."""
+"""Largest weight; up to here keys order values exactly."""
+
+KEY_BITS = 62
+
+
+def key_of(service: int, weight_milli: int) -> int:
+    """Return service over weight as an integer, in the same order.
+
+    Two different fractions with denominators below 2**31 differ by more than 2**-62, so
+    their keys differ and stand in the same order, and equal fractions have equal keys:
+    comparing keys is exact.
+
+    """
+    return (service << KEY_BITS) // weight_milli
+
+
+def service_at(key: int, weight_milli: int) -> int:
+    """Return the least service with which a flow of the weight has the key, or more."""
+    return -(-key * weight_milli >> KEY_BITS)
+
 
 DEFAULT_GROUP = "default"
 """Where a job belongs that names no group; its weight is 1 unless told otherwise (Q6)."""
@@ -46,6 +65,19 @@ class Unit(NamedTuple):
     width: int = 1
 
 
+class Rise(NamedTuple):
+    """What a dispatch did to the virtual time of a group; both are keys.
+
+    Attributes:
+        by_charge: How far the charge raised it.
+        in_all: How far it rose: also to the lowest value that was left.
+
+    """
+
+    by_charge: int = 0
+    in_all: int = 0
+
+
 class Ticket(NamedTuple):
     """A unit that was dispatched, and what its flows were charged for it.
 
@@ -54,6 +86,7 @@ class Ticket(NamedTuple):
         charge: Thread-microseconds that were charged; 0 under ``Charge.RUNNING``.
         passes: How often others had gone before it while it was the oldest of its job.
         held_since_us: Since when nothing could go before it; None: it was not held.
+        rises: What it did to virtual times, from the job's group upward.
 
     """
 
@@ -64,6 +97,7 @@ class Ticket(NamedTuple):
     charge: int
     passes: int = 0
     held_since_us: int | None = None
+    rises: tuple[Rise, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,7 +63,7 @@ def test_a_snapshot_of_another_version_is_refused() -> None:
     """
     A newer Placer may write what this one would misread.
     """
-    text = to_json(take(FairQueue())).replace('"version":1', '"version":2')
+    text = to_json(take(FairQueue())).replace('"version":2', '"version":3')
 
-    with pytest.raises(ValueError, match="the snapshot is of version 2; this Placer reads 1"):
+    with pytest.raises(ValueError, match="the snapshot is of version 3; this Placer reads 2"):
         from_json(text)
