@@ -7,7 +7,7 @@ from threading import Lock
 from time import monotonic
 
 from placer.scheduling.books import Books, books_of, followers
-from placer.scheduling.checks import check_nodes, check_running
+from placer.scheduling.checks import check_batch, check_nodes, check_running
 from placer.scheduling.decide import LEAST_TIME_S, decide, refusal_of, taking
 from placer.scheduling.errors import NodeExistsError, NodeInUseError, UnknownPodError
 from placer.scheduling.misfits import misfits_of
@@ -131,6 +131,7 @@ class Scheduler:
 
         Raises:
             AlreadyRunningError: Pods of the batch run.
+            BadPodError: A pod asks for what no pod may ask for.
             BadWordsError: The batch contradicts itself.
             SolverError: Parts of Placer contradict each other: a defect of ours.
 
@@ -237,6 +238,7 @@ class Scheduler:
         return self._cordoned(name, cordoned=False)
 
     def _decide(self, books: Books, batch: Batch, options: SolveOptions) -> Decision:
+        check_batch(batch, books.node_of)
         memory = self._memory()
         decision = decide(books, batch, options, memory)
         self._memories.append(memory)

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from placer_models.policy import Strength
+from placer_models.typed import check_types
 
 
 class AffinityLevel(StrEnum):
@@ -44,6 +45,9 @@ class AffinityTerm:
     apart: bool = False
     strength: Strength = Strength.REQUIRED
     level: AffinityLevel = AffinityLevel.NODE
+
+    def __post_init__(self) -> None:
+        check_types(self)
 
     @property
     def required(self) -> bool:

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass, replace
 
+from placer_models.typed import check_types
+
 WHOLE_PERCENT = 100
 """All of one device."""
 
@@ -23,6 +25,9 @@ class DeviceShare:
     memory_percent: int | None = None
     more: tuple[tuple[str, int], ...] = ()
 
+    def __post_init__(self) -> None:
+        check_types(self)
+
     @property
     def shared(self) -> bool:
         """Whether others may hold the rest of the device.
@@ -34,6 +39,11 @@ class DeviceShare:
         if self.memory_bytes is not None:
             return True
         return self.percent is None or self.percent < WHOLE_PERCENT
+
+
+def part_of(share: DeviceShare | None) -> DeviceShare | None:
+    """Return the share, or None where it is all of the device."""
+    return share if share is not None and share.shared else None
 
 
 @dataclass(frozen=True, slots=True)

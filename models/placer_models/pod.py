@@ -24,6 +24,7 @@ from placer_models.policy import (
     Strength,
 )
 from placer_models.topology import Hugepages
+from placer_models.typed import check_types
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +40,9 @@ class DeviceRequest:
     type: str
     count: int
     share: DeviceShare | None = None
+
+    def __post_init__(self) -> None:
+        check_types(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +63,9 @@ class Resources:
     hugepages: tuple[Hugepages, ...] = ()
     devices: tuple[DeviceRequest, ...] = ()
     extended: tuple[tuple[str, int], ...] = ()
+
+    def __post_init__(self) -> None:
+        check_types(self)
 
     def count_of(self, device_type: str) -> int:
         """Return how many devices of the type are asked for, whole or in part."""
@@ -88,8 +95,9 @@ class Container:
     """One container of a pod.
 
     Attributes:
-        cpu_limit_milli: What it may use at most; kept where the pod is held to NUMA
-            nodes by it (``PodSpec.constrained_burst``), and read nowhere else.
+        cpu_limit_milli: What it may use at most: at least the request, and the request where
+            the pod owns its CPUs. Decides where the pod can be under
+            ``PodSpec.constrained_burst``; files keep it for such pods alone.
 
     """
 
@@ -97,6 +105,9 @@ class Container:
     requests: Resources
     role: ContainerRole = ContainerRole.APP
     cpu_limit_milli: int | None = None
+
+    def __post_init__(self) -> None:
+        check_types(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +127,7 @@ class JointAllocation:
     strength: Strength = Strength.PREFERRED
 
     def __post_init__(self) -> None:
+        check_types(self)
         if len(set(self.types)) < max(2, len(self.types)):
             named = ", ".join(self.types) or "none"
             raise ValueError(f"got the device types {named}; expected two or more, each once")
@@ -167,6 +179,7 @@ class PodSpec:
     strategies: Strategies = ()
 
     def __post_init__(self) -> None:
+        check_types(self)
         if self.strategies:
             self._check_strategies()
         if self.constrained_burst and (
@@ -242,6 +255,9 @@ class Pod:
     namespace: str
     spec: PodSpec
 
+    def __post_init__(self) -> None:
+        check_types(self)
+
     @property
     def key(self) -> tuple[str, str]:
         """Namespace and name."""
@@ -275,6 +291,9 @@ class Gang:
     lone: bool = False
     levels: tuple[LevelRule, ...] = ()
 
+    def __post_init__(self) -> None:
+        check_types(self)
+
     @property
     def key(self) -> tuple[str, str]:
         """Namespace and name; a lone pod's gang has the pod's key."""
@@ -293,6 +312,9 @@ class GangGroup:
     name: str
     namespace: str
     gangs: tuple[tuple[str, str], ...]
+
+    def __post_init__(self) -> None:
+        check_types(self)
 
 
 def _phases(containers: tuple[Container, ...]) -> Resources:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from placer.judge.cells import scope_of
 from placer.judge.finding import Finding
 from placer.judge.scene import Scene, Tenant
+from placer_models.device_share import DeviceShare, part_of
 from placer_models.placement import ContainerPlacement, DeviceGrant
 from placer_models.pod import Container, ContainerRole, DeviceRequest, Resources
 from placer_models.policy import AlignmentScope
@@ -76,11 +77,13 @@ def _devices_asked(tenant: Tenant, container: Container) -> Resources:
     """
     others = [c for c in tenant.pod.spec.containers if c.name != container.name]
     devices = []
-    for kind in {asked.type for asked in container.requests.devices}:
-        count = container.requests.count_of(kind)
+    for request in container.requests.devices:
+        if any(other.requests.count_of(request.type) for other in others):
+            devices.append(request)
+    for kind in {request.type for request in container.requests.devices}:
         if not any(other.requests.count_of(kind) for other in others):
-            count = sum(grant.type == kind for grant in tenant.place.devices)
-        devices.append(DeviceRequest(kind, count))
+            mine = [grant for grant in tenant.place.devices if grant.type == kind]
+            devices += [DeviceRequest(kind, 1, grant.share) for grant in mine]
     return Resources(devices=tuple(devices))
 
 
@@ -104,6 +107,13 @@ def _amounts(tenant: Tenant, container: Container, part: ContainerPlacement) -> 
     for kind in sorted(counts.keys() | {d.type for d in asked.devices}):
         if counts[kind] != asked.count_of(kind):
             yield f"{who} holds {counts[kind]} {kind}; its request is {asked.count_of(kind)}"
+            return
+    held = Counter((device.type, part_of(device.share)) for device in part.devices)
+    wanted: Counter[tuple[str, DeviceShare | None]] = Counter()
+    for request in asked.devices:
+        wanted[request.type, part_of(request.share)] += request.count
+    for kind in sorted({kind for kind, _ in (held - wanted)}):
+        yield f"{who} holds other shares of {kind} than it asks for"
     cpus = len(part.cpuset)
     init = container.role is ContainerRole.INIT
     if tenant.qos.owns_cpus and init and asked.cpu_milli and cpus * 1000 != asked.cpu_milli:

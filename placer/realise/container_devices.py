@@ -7,10 +7,11 @@ from itertools import islice, product
 
 from placer_models.cluster import Node
 from placer_models.device import GPU, Device
+from placer_models.device_share import DeviceShare, part_of
 from placer_models.links import Board, counts_of, distance, minors_of, pair_minimum, pair_sum
 from placer_models.links.board import splits
 from placer_models.placement import ContainerPlacement, DeviceGrant
-from placer_models.pod import ContainerRole, PodSpec
+from placer_models.pod import Container, ContainerRole, PodSpec
 from placer_models.problem import Choice, DeviceBank, NodeState
 
 Counts = tuple[int, ...]
@@ -57,16 +58,18 @@ def with_devices(
     bank_of = {bank.type: bank for bank in state.banks}
     held: list[list[DeviceGrant]] = [[] for _ in containers]
     # GPUs first: devices of other types then go where they are near.
-    for kind in sorted({grant.type for grant in grants}, key=lambda kind: (kind != GPU, kind)):
-        mine = [grant for grant in grants if grant.type == kind]
-        asking = [i for i, c in enumerate(spec.containers) if c.requests.count_of(kind)]
+    kinds = dict.fromkeys((grant.type, part_of(grant.share)) for grant in grants)
+    for kind, share in sorted(
+        kinds, key=lambda each: (each[0] != GPU, each[0], each[1] is not None)
+    ):
+        mine = [g for g in grants if (g.type, part_of(g.share)) == (kind, share)]
+        counts = [_count(container, kind, share) for container in spec.containers]
+        asking = [i for i, count in enumerate(counts) if count]
         if len(asking) == 1:
             held[asking[0]] += mine
             continue
         asked: Sequence[Want] = (
-            [{None: c.requests.count_of(kind)} for c in spec.containers]
-            if wants is None
-            else wants[kind]
+            [{None: count} for count in counts] if wants is None else wants[kind]
         )
         near = [[device_of[g.type, g.minor] for g in has] for has in held]
         dealt = _dealt(spec, mine, bank_of[kind], asked, near, by_cell=wants is not None)
@@ -75,6 +78,15 @@ def with_devices(
     return tuple(
         replace(part, devices=tuple(sorted(has, key=lambda g: (g.type, g.minor))))
         for part, has in zip(containers, held, strict=True)
+    )
+
+
+def _count(container: Container, kind: str, share: DeviceShare | None) -> int:
+    """Return of how many devices of the type a container asks for the share."""
+    return sum(
+        request.count
+        for request in container.requests.devices
+        if (request.type, part_of(request.share)) == (kind, share)
     )
 
 

@@ -1,19 +1,20 @@
 """Holds words that enter the Scheduler against each other; `instance/` does it for files."""
 
-from collections.abc import Collection, Container, Iterable, Iterator
+from collections.abc import Collection, Container, Iterable
 
 from placer.judge.finding import title_of
 from placer.scheduling.errors import (
     AlreadyRunningError,
+    BadPodError,
     BadWordsError,
     NodeExistsError,
     UnknownNodeError,
 )
 from placer.scheduling.words import Batch, Key, titles
 from placer_models.cluster import Node, RunningPod
+from placer_models.legal import IllegalPodError, check_pods
 from placer_models.network import Grouping
-from placer_models.pod import DeviceRequest, Gang, Pod, pods_of
-from placer_models.policy import ExclusivePolicy
+from placer_models.pod import Gang, pods_of
 
 
 def check_nodes(nodes: Iterable[Node]) -> None:
@@ -55,10 +56,11 @@ def check_running(running: Iterable[RunningPod], nodes: Collection[str]) -> None
 
 
 def check_batch(batch: Batch, running: Container[Key]) -> None:
-    """Want gangs and groups that mean one thing, of pods that do not run yet.
+    """Want gangs and groups that mean one thing, of legal pods that do not run yet.
 
     Raises:
         AlreadyRunningError: Pods of the batch run.
+        BadPodError: A pod asks for what no pod may ask for.
         BadWordsError: The batch contradicts itself.
 
     """
@@ -73,8 +75,11 @@ def check_batch(batch: Batch, running: Container[Key]) -> None:
             if pod.key in pods:
                 raise BadWordsError(f"pod {pod.title!r} waits twice; a pod is in one gang, once")
             pods.add(pod.key)
-            _check_pod(pod)
     _check_groups(batch, gangs)
+    try:
+        check_pods(pods_of(batch.gangs))
+    except IllegalPodError as error:
+        raise BadPodError(error.pod, error.fault) from None
     again = tuple(pod.key for pod in pods_of(batch.gangs) if pod.key in running)
     if again:
         raise AlreadyRunningError(again)
@@ -102,57 +107,6 @@ def _check_gang(gang: Gang) -> None:
             f"lone gang {title!r} holds pods {titles(tuple(pod.key for pod in gang.pods))}; "
             "it stands for the one pod of its own name"
         )
-
-
-def _check_pod(pod: Pod) -> None:
-    names = [container.name for container in pod.spec.containers]
-    if not names or len(set(names)) < len(names):
-        raise BadWordsError(
-            f"pod {pod.title!r} has the containers {', '.join(names) or 'none'}; "
-            "it needs one or more, each with a name of its own"
-        )
-    if pod.spec.exclusive is not ExclusivePolicy.NONE and not pod.spec.qos.owns_cpus:
-        raise BadWordsError(
-            f"pod {pod.title!r} is under {pod.spec.exclusive}, and its qos is {pod.spec.qos}; "
-            "only pods that own CPUs, LSE and LSR, keep apart from others"
-        )
-    if any(term.inside for term in pod.spec.affinity) and not pod.spec.qos.owns_cpus:
-        raise BadWordsError(
-            f"pod {pod.title!r} asks for others on its cores or NUMA nodes, and its qos is "
-            f"{pod.spec.qos}; only pods that own CPUs, LSE and LSR, are there with others"
-        )
-    scoped = [kind for kind, _ in pod.spec.scopes]
-    if len(set(scoped)) < len(scoped):
-        raise BadWordsError(
-            f"pod {pod.title!r} has scopes for devices of the types {', '.join(scoped)}; "
-            "give each type one at most"
-        )
-    for container in pod.spec.containers:
-        asked = container.requests
-        amounts = [
-            ("cpu_milli", asked.cpu_milli),
-            ("memory_bytes", asked.memory_bytes),
-            *((f"hugepages of {h.page_bytes} bytes", h.count) for h in asked.hugepages),
-            *((f"devices of type {d.type!r}", d.count) for d in asked.devices),
-            *asked.extended,
-            *(amount for d in asked.devices for amount in _share_amounts(d)),
-        ]
-        for what, amount in amounts:
-            if amount < 0:
-                raise BadWordsError(
-                    f"container {container.name!r} of pod {pod.title!r} asks for {amount} "
-                    f"{what}; amounts are 0 or more"
-                )
-
-
-def _share_amounts(request: DeviceRequest) -> Iterator[tuple[str, int]]:
-    """Yield what a request wants of each device."""
-    share = request.share
-    if share is not None:
-        of = f"of each device of type {request.type!r}"
-        yield f"percent {of}", share.percent or 0
-        yield f"bytes of the memory {of}", share.memory_bytes or 0
-        yield f"percent of the memory {of}", share.memory_percent or 0
 
 
 def _check_groups(batch: Batch, gangs: dict[Key, Gang]) -> None:

@@ -5,7 +5,6 @@ from time import monotonic
 
 from placer.judge.breaches import breaches
 from placer.scheduling.books import Books
-from placer.scheduling.checks import check_batch
 from placer.scheduling.words import Batch, Decision, Refusal
 from placer.search.cp import SolverError
 from placer.search.ground import Memory
@@ -20,16 +19,13 @@ LEAST_TIME_S = 0.001
 
 
 def decide(books: Books, batch: Batch, options: SolveOptions, memory: Memory) -> Decision:
-    """Solve a batch, and let the judge look at the answer.
+    """Solve a batch that is well (`check_batch`), and let the judge look at the answer.
 
     Raises:
-        AlreadyRunningError: Pods of the batch run.
-        BadWordsError: The batch contradicts itself.
         SolverError: Parts of Placer contradict each other: a defect of ours.
 
     """
     began_s = monotonic()
-    check_batch(batch, books.node_of)
     instance, ground = books.asking(batch), books.ground(memory)
     left_s = max(LEAST_TIME_S, options.time_limit_s - (monotonic() - began_s))
     answer = solve(instance, replace(options, time_limit_s=left_s), ground=ground)

@@ -9,12 +9,14 @@ After any of these nothing has changed.
     - UnknownPodError
     - AlreadyRunningError
     - BadWordsError
+        - BadPodError, which is an IllegalPodError too
 """
 
 from collections.abc import Iterable
 
 from placer.scheduling.words import Key, titles
 from placer_models.instance.errors import shown, suggestion
+from placer_models.legal import IllegalPodError
 
 
 class SchedulerError(Exception):
@@ -81,3 +83,7 @@ class AlreadyRunningError(SchedulerError):
 
 class BadWordsError(SchedulerError):
     """Nodes, running pods or a batch contradict themselves; the message names the part."""
+
+
+class BadPodError(BadWordsError, IllegalPodError):
+    """A pod asks for what no pod may ask for (`placer_models.legal`)."""

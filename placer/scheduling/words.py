@@ -6,6 +6,7 @@ from placer.judge.breaches import Breach
 from placer_models.cluster import Instance
 from placer_models.placement import Answer, PartlyPlaced, Placed, Placement, PodPlacement
 from placer_models.pod import Gang, GangGroup, Pod
+from placer_models.typed import check_types
 
 Key = tuple[str, str]
 """Namespace and name."""
@@ -24,6 +25,15 @@ class Batch:
 
     gangs: tuple[Gang, ...]
     groups: tuple[GangGroup, ...] = ()
+
+    def __post_init__(self) -> None:
+        for i, one in enumerate(self.gangs if isinstance(self.gangs, tuple) else ()):
+            if isinstance(one, Pod):
+                raise TypeError(
+                    f"Batch: gangs[{i}] is the pod {one.title!r}; give it a gang of its own by "
+                    "lone_gang(pod)"
+                )
+        check_types(self)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,8 +18,10 @@ from placer.search.turns import in_turn
 from placer.state.account import Account
 from placer.state.batch import build_problem
 from placer_models.cluster import Instance
+from placer_models.legal import check_pods
 from placer_models.moves import without_stayers
 from placer_models.placement import Answer, GaveUp, Infeasible, PartlyPlaced, Placed, TierValue
+from placer_models.pod import pods_of
 from placer_models.problem import Problem
 from placer_models.telling import Telling
 
@@ -46,9 +48,11 @@ def solve(
         or the news that time ran out first. Never worse than the greedy answer.
 
     Raises:
+        IllegalPodError: A pod asks for what no pod may ask for.
         SolverError: Parts of Placer contradict each other: a defect of ours.
 
     """
+    check_pods(pods_of(instance.gangs))
     options = options or SolveOptions()
     budget = Budget(options)
     tell = progress or silent

@@ -29,7 +29,7 @@ def has(name: str, *instances: tuple[str, int]) -> PodPlacement:
     return replace(put(name, ALL_CPUS), devices=grants)
 
 
-HALF = DeviceShare(percent=50)
+HALF = DeviceShare(percent=50, memory_percent=50)
 SHARING = Pod(
     "a",
     "default",

@@ -63,7 +63,7 @@ def test_a_pod_without_cpus_of_its_own_keeps_apart_from_nobody() -> None:
     """
     shared = pod("web", 1, QosClass.LS, exclusive=PCPU)
 
-    with pytest.raises(BadWordsError, match=r"PCPULevel, and its qos is LS; only pods that own"):
+    with pytest.raises(BadWordsError, match=r"exclusive is 'PCPULevel': the qos of this pod is LS"):
         Scheduler([Node("n", BOX)]).place(Batch((lone_gang(shared),)), DEADLINE_S)
 
 

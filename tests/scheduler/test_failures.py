@@ -4,7 +4,6 @@ import linecache
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any
@@ -18,6 +17,7 @@ from placer.scheduler import Scheduler
 from placer.scheduling.words import Batch, Decision
 from placer.search.cp import SolverError
 from placer_models.cluster import Node
+from placer_models.pod import Pod, PodSpec
 from placer_models.policy import QosClass
 from scheduler.cluster import (
     BOX,
@@ -109,13 +109,17 @@ def test_words_of_the_wrong_kind_change_nothing() -> None:
     nonsense: list[Any] = [None, 3, "abc", [None], [("a",)], {}, object()]
 
     for thing in nonsense:
-        good = pod("x", 1)
-        bad_spec = replace(good, spec=replace(good.spec, containers=thing))
-        for wrong in (thing, Batch(thing), Batch((thing,)), batch(bad_spec)):
+        makes: list[Callable[[], Any]] = [
+            lambda thing=thing: thing,
+            lambda thing=thing: Batch(thing),
+            lambda thing=thing: Batch((thing,)),
+            lambda thing=thing: batch(Pod("x", "default", PodSpec(thing))),
+        ]
+        for make in makes:
             with suppress(Exception):
-                scheduler.place(wrong, DEADLINE_S, dry_run=False, options=QUICK)
+                scheduler.place(make(), DEADLINE_S, dry_run=False, options=QUICK)
             with suppress(Exception):
-                scheduler.confirm(wrong)
+                scheduler.confirm(make())
         for call in (scheduler.add_node, scheduler.update_node, scheduler.remove_node):
             with suppress(Exception):
                 call(thing)

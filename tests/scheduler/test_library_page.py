@@ -21,7 +21,7 @@ def test_the_examples_of_the_page_print_what_it_shows() -> None:
             exec(compile(code, str(PAGE), "exec"), names)
 
         assert _trimmed(printed.getvalue()) == _trimmed(shown), code
-    assert len(blocks) == 7
+    assert len(blocks) == 8
 
 
 def _trimmed(text: str) -> list[str]:

@@ -123,5 +123,5 @@ def test_a_pod_without_cpus_of_its_own_is_beside_nobody() -> None:
     """
     floating = replace(FIRST, spec=replace(FIRST.spec, qos=QosClass.LS))
 
-    with pytest.raises(BadWordsError, match="only pods that own CPUs, LSE and LSR"):
+    with pytest.raises(BadWordsError, match="needs CPUs of its own: qos LSE or LSR"):
         placing(Scheduler(NODES), floating)

@@ -90,7 +90,7 @@ TOO_WIDE = [
         id="more CPUs than a NUMA node has",
     ),
     pytest.param(
-        pod("p", gpus=3, alignment=SINGLE),
+        pod("p", gpus=3, qos=LS, alignment=SINGLE),
         box(gpus=4),
         "alignment asks 3 gpu on one NUMA node",
         id="3 GPUs on 2 and 2",

@@ -1,10 +1,10 @@
 """What files say of affinity between pods, read and written."""
 
 from placer_models.affinity import AffinityLevel, AffinityTerm
-from placer_models.instance.faults import Faults, Place
+from placer_models.instance.faults import Place
 from placer_models.instance.schema import SpecPart
 from placer_models.pod import PodSpec
-from placer_models.policy import QosClass, Strength
+from placer_models.policy import Strength
 
 FIELDS = {"affinity": False, "antiAffinity": True}
 """Field -> whether its terms keep apart."""
@@ -23,21 +23,15 @@ def affinity_terms(part: SpecPart) -> tuple[AffinityTerm, ...]:
     )
 
 
-def check_levels(part: SpecPart, qos: QosClass, place: Place, faults: Faults) -> None:
-    """Want CPUs of its own for a pod that asks for others inside its node."""
-    if qos.owns_cpus:
-        return
+def place_of_term(part: SpecPart, index: int, place: Place) -> Place:
+    """Return where the level of one of the terms is written."""
+    places = []
     for field, written in (("affinity", part.affinity), ("antiAffinity", part.anti_affinity)):
         for strength in STRENGTHS if written is not None else ():
-            for i, term in enumerate(getattr(written, strength.value)):
-                if term.level is not AffinityLevel.NODE:
-                    said = place.at(field, strength.value)
-                    at = said.at(i) if said.at(i).exists else said
-                    faults.add(
-                        at.at("level"),
-                        f"the qos of this pod is {qos}; level {term.level} needs CPUs of its "
-                        "own: qos LSE or LSR, or level node",
-                    )
+            said = place.at(field, strength.value)
+            for i, _ in enumerate(getattr(written, strength.value)):
+                places.append(said.at(i) if said.at(i).exists else said)
+    return places[index].at("level")
 
 
 def write_affinity(spec: PodSpec) -> dict[str, object]:

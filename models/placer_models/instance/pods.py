@@ -1,8 +1,9 @@
 """Turns what files say about pods and gangs into the words."""
 
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 
-from placer_models.instance.affinity import affinity_terms, check_levels
+from placer_models.instance.affinity import affinity_terms, place_of_term
 from placer_models.instance.burst import policy_of, read_burst, with_limits
 from placer_models.instance.errors import counted, shown
 from placer_models.instance.faults import Faults, Place
@@ -14,7 +15,8 @@ from placer_models.instance.requests import RequestReader, device_type_of
 from placer_models.instance.schema import GangGroupPart, GangPart, MemberPart, PodPart, SpecPart
 from placer_models.instance.shares import check_containers
 from placer_models.instance.strategies import read_strategies
-from placer_models.pod import Container, ContainerRole, Gang, GangGroup, Pod, PodSpec, Resources
+from placer_models.legal import SpecFault, spec_faults
+from placer_models.pod import Container, Gang, GangGroup, Pod, PodSpec, Resources
 from placer_models.policy import (
     AlignmentPolicy,
     AlignmentScope,
@@ -24,13 +26,20 @@ from placer_models.policy import (
     QosClass,
     Strength,
 )
-from placer_models.topology import ARM
 
 MAX_PODS = 200_000
 """Most pods in an instance."""
 
 ONLY_CONTAINER = "main"
 """Name of the container of a pod that is written without containers."""
+
+_FILE_FIELDS = {
+    "bind": "cpuBindPolicy",
+    "constrained_burst": "cpuBindPolicy",
+    "exclusive": "cpuExclusivePolicy",
+    "scopes": "requiredTopologyScope",
+}
+"""Field of a spec -> field of files, where they differ."""
 
 Key = tuple[str, str]
 
@@ -75,15 +84,20 @@ class PodReader:
         self._names = Names("pod", faults)
         self._count = 0
 
-    def spec(self, part: SpecPart, place: Place) -> PodSpec:
-        """Return what decides where the pod can go."""
+    def spec(self, part: SpecPart, place: Place, *, on_arm_alone: bool = False) -> PodSpec:
+        """Return what decides where the pod can go.
+
+        Args:
+            part: As it is written.
+            place: Where.
+            on_arm_alone: There is no node of another architecture that it could go to.
+
+        """
         containers, cpu_limits = self._containers(part, place)
         qos = part.qos
         if qos is None:
             asked = any(c.requests != Resources() for c in containers)
             qos = QosClass.LS if asked else QosClass.BE
-        if qos.owns_cpus:
-            self._check_owned(containers, cpu_limits, qos, place)
         bind, strength = BindPolicy.DEFAULT, Strength.PREFERRED
         is_burst = read_burst(part, containers, cpu_limits, qos, place, self._faults)
         if is_burst:
@@ -99,7 +113,6 @@ class PodReader:
             exclusive = part.cpu_exclusive_policy.preferred
         for field, said in (
             ("cpuBindPolicy", bind is not BindPolicy.DEFAULT),
-            ("cpuExclusivePolicy", exclusive is not ExclusivePolicy.NONE),
             ("cpuLocality", part.cpu_locality != ()),
         ):
             if said and not qos.owns_cpus:
@@ -109,7 +122,6 @@ class PodReader:
                     f"the qos of this pod is {qos}{why}; {field} needs CPUs of its own: "
                     "qos LSE or LSR",
                 )
-        check_levels(part, qos, place, self._faults)
         if part.numa_scope is AlignmentScope.CONTAINER and any(
             asked.share for c in containers for asked in c.requests.devices
         ):
@@ -125,7 +137,7 @@ class PodReader:
             self._faults,
         )
         scopes = self._scopes(part, containers, place)
-        return PodSpec(
+        spec = PodSpec(
             containers=containers,
             qos=qos,
             bind=bind,
@@ -157,6 +169,10 @@ class PodReader:
                 self._faults,
             ),
         )
+        limited = replace(spec, containers=with_limits(containers, cpu_limits))
+        for fault in spec_faults(limited, on_arm_alone=on_arm_alone):
+            self._faults.add(_place_of(fault, part, place), _message_of(fault, part))
+        return spec
 
     def _scopes(
         self, part: SpecPart, containers: Sequence[Container], place: Place
@@ -187,25 +203,7 @@ class PodReader:
                 place.at("replicas"), f"the pods are more than {MAX_PODS:,}; ask for fewer"
             )
             return ()
-        spec = self.spec(part, place)
-        if self._on_arm_alone and spec.constrained_burst:
-            self._faults.add(
-                place.at("cpuBindPolicy"),
-                f"every node is {ARM}, where no pod of the shared pool is kept to NUMA nodes: "
-                "leave ConstrainedBurst out (rule arm-cpu-policy)",
-            )
-        if self._on_arm_alone and spec.bind is BindPolicy.SPREAD_BY_PCPUS:
-            self._faults.add(
-                place.at("cpuBindPolicy"),
-                f"every node is {ARM}, where pods take whole cores: FullPCPUs, or leave it out "
-                "(rule arm-cpu-policy)",
-            )
-        if self._on_arm_alone and spec.exclusive is ExclusivePolicy.PCPU_LEVEL:
-            self._faults.add(
-                place.at("cpuExclusivePolicy"),
-                f"every node is {ARM}, where pods keep apart by NUMA node: NUMANodeLevel, or "
-                "leave it out (rule arm-cpu-policy)",
-            )
+        spec = self.spec(part, place, on_arm_alone=self._on_arm_alone)
         names = [part.name]
         if part.replicas is not None:
             names = [f"{part.name}-{i}" for i in range(part.replicas)]
@@ -240,55 +238,44 @@ class PodReader:
                     place.at(field), "the pod has containers; write it at each container"
                 )
         containers, limits = [], []
-        first_of: dict[str, Place] = {}
         for i, container in enumerate(part.containers):
             at = place.at("containers", i)
-            first = first_of.setdefault(container.name, at)
-            if first is not at:
-                self._faults.add(
-                    at.at("name"),
-                    f"a container {shown(container.name)} is already given at {first.where}",
-                )
             requests, limit = self._requests.read(
                 container.requests, container.limits, container.shares, at
             )
             containers.append(Container(container.name, requests, container.role))
             limits.append(limit)
         check_containers(containers, place, self._faults)
-        if all(c.role is not ContainerRole.APP for c in containers):
-            self._faults.add(
-                place.at("containers"), "none has the role 'app'; expected one or more"
-            )
         return tuple(containers), tuple(limits)
 
-    def _check_owned(
-        self,
-        containers: Sequence[Container],
-        limits: Sequence[int | None],
-        qos: QosClass,
-        place: Place,
-    ) -> None:
-        """An LSE or LSR pod asks for whole CPUs, and limit equals request (C3)."""
-        for i, (container, limit) in enumerate(zip(containers, limits, strict=True)):
-            at = place.at("containers", i) if place.at("containers").exists else place
-            milli = container.requests.cpu_milli
-            if milli % 1000:
-                self._faults.add(
-                    at.at("requests", "cpu"),
-                    f"got {milli / 1000:g} CPUs; {qos} pods ask for a whole number of CPUs "
-                    "(rule cpu-count)",
-                )
-            elif limit is not None and limit != milli:
-                self._faults.add(
-                    at.at("limits", "cpu"),
-                    f"got {counted(limit / 1000, 'CPU')}; the CPU limit of {qos} pods equals the "
-                    f"request, {milli // 1000} (rule cpu-count)",
-                )
-        if all(c.requests.cpu_milli == 0 for c in containers):
-            self._faults.add(
-                place.at("qos"),
-                f"{qos} pods own CPUs; ask for one or more by 'cpu' in requests (rule cpu-count)",
-            )
+
+def _place_of(fault: SpecFault, part: SpecPart, place: Place) -> Place:
+    """Return where a file says what is wrong with a spec."""
+    match fault.field:
+        case ("containers", int(index), *rest):
+            at = place.at("containers", index) if part.containers else place
+            match rest:
+                case ["name"]:
+                    return at.at("name")
+                case ["cpu_limit_milli"]:
+                    return at.at("limits", "cpu")
+                case ["requests", "cpu_milli"]:
+                    return at.at("requests", "cpu")
+            return at
+        case ("affinity", int(index), *_):
+            return place_of_term(part, index, place)
+        case (str(name), *_):
+            return place.at(_FILE_FIELDS.get(name, name))
+    return place
+
+
+def _message_of(fault: SpecFault, part: SpecPart) -> str:
+    """Return what is wrong with a spec in the words of files."""
+    name = str(fault.field[0])
+    given = "" if part.qos else ", for none is given"
+    return fault.message.replace(
+        f"; {name} needs", f"{given}; {_FILE_FIELDS.get(name, name)} needs"
+    )
 
 
 class GangReader:

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 
-from placer_models.device import GPU
 from placer_models.device_request import (
     DEVICE_RESOURCES,
     OTHER_SPELLINGS,
@@ -13,6 +12,7 @@ from placer_models.device_request import (
 from placer_models.device_share import DeviceShare
 from placer_models.instance.faults import Faults, Place
 from placer_models.instance.schema import SharePart
+from placer_models.legal import share_faults
 from placer_models.placement import DeviceGrant
 from placer_models.pod import Container, DeviceRequest, Resources
 from placer_models.quantity import format_bytes, parse_bytes
@@ -104,20 +104,8 @@ def _share(part: SharePart, place: Place, faults: Faults) -> DeviceShare | None:
         if not memory_bytes:
             faults.add(place.at("memory"), "got 0; expected some memory, or delete the line")
             return None
-    has_memory = memory_bytes is not None or part.memory_percent is not None
-    if memory_bytes is not None and part.memory_percent is not None:
-        faults.add(
-            place.at("memoryPercent"),
-            "memory and memoryPercent say the same; keep one of them",
-        )
-    elif part.type == GPU and not has_memory:
-        faults.add(
-            place,
-            "a share of a GPU names its memory; add 'memory' or 'memoryPercent' "
-            "(rule device-combination)",
-        )
-    elif part.type != GPU and (has_memory or part.percent is None):
-        faults.add(place, f"a share of a device of type '{part.type}' is asked for by 'percent'")
-    else:
-        return DeviceShare(part.percent, memory_bytes, part.memory_percent)
-    return None
+    share = DeviceShare(part.percent, memory_bytes, part.memory_percent)
+    for field, _, message in share_faults(part.type, share):
+        faults.add(place.at("memoryPercent") if field else place, message)
+        return None
+    return share

@@ -1,0 +1,288 @@
+"""Whether a pod may ask for what it asks for, wherever it might go (C3, C13, D4).
+
+Files, `solve` and the Scheduler all ask here: what no pod may ask for is bad input, and not a
+pod that fits nowhere.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+from placer_models.device import GPU
+from placer_models.device_share import WHOLE_PERCENT, DeviceShare
+from placer_models.mig import is_instance
+from placer_models.pod import Container, ContainerRole, Pod, PodSpec
+from placer_models.policy import BindPolicy, ExclusivePolicy
+from placer_models.topology import ARM
+
+Field = tuple[str | int, ...]
+"""Attributes and positions on the way to a value, from the spec on."""
+
+ARCHITECTURE = "kubernetes.io/arch"
+"""The label that says the architecture of a node."""
+
+
+@dataclass(frozen=True, slots=True)
+class SpecFault:
+    """One thing that no pod may ask for.
+
+    Attributes:
+        field: Where in the spec.
+        value: What stands there.
+        message: What is wrong, what is expected, and what to do, in one line.
+
+    """
+
+    field: Field
+    value: object
+    message: str
+
+    @property
+    def path(self) -> str:
+        """The field for people: ``containers[0].requests.cpu_milli``."""
+        text = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in self.field)
+        return text.removeprefix(".")
+
+
+class IllegalPodError(ValueError):
+    """A pod asks for what no pod may ask for. ``str()`` is the whole message.
+
+    Attributes:
+        pod: Namespace and name.
+        fault: What is wrong.
+
+    """
+
+    def __init__(self, pod: tuple[str, str], fault: SpecFault) -> None:
+        namespace, name = pod
+        title = name if namespace == "default" else f"{namespace}/{name}"
+        super().__init__(f"pod {title!r}: {fault.path} is {_shown(fault.value)}: {fault.message}")
+        self.pod = pod
+        self.fault = fault
+
+
+def check_pods(pods: Iterable[Pod]) -> None:
+    """Want pods that may ask for what they ask for; those that share a spec are looked at once.
+
+    Raises:
+        IllegalPodError: One may not.
+
+    """
+    seen: set[int] = set()
+    for pod in pods:
+        if id(pod.spec) not in seen:
+            seen.add(id(pod.spec))
+            for fault in spec_faults(pod.spec):
+                raise IllegalPodError(pod.key, fault)
+
+
+def spec_faults(spec: PodSpec, *, on_arm_alone: bool = False) -> Iterator[SpecFault]:
+    """Yield what is wrong with what a pod asks for; nothing if it may ask for all of it.
+
+    Args:
+        spec: Of the pod. CPU limits of containers are held against requests where they are given.
+        on_arm_alone: There is no node of another architecture. A pod may say so itself, by its
+            node selector.
+
+    """
+    yield from _containers(spec)
+    for i, container in enumerate(spec.containers):
+        yield from _amounts(container, ("containers", i, "requests"))
+    yield from _scopes(spec)
+    for i, container in enumerate(spec.containers):
+        yield from _cpu_limit(spec, container, i)
+    if spec.qos.owns_cpus:
+        yield from _owned_cpus(spec)
+    else:
+        yield from _only_for_owners(spec)
+    if on_arm_alone:
+        yield from _on_arm(spec, "every node is")
+    elif dict(spec.node_selector).get(ARCHITECTURE) in ("arm64", ARM):
+        yield from _on_arm(spec, "it asks for nodes of")
+
+
+def _containers(spec: PodSpec) -> Iterator[SpecFault]:
+    names = [container.name for container in spec.containers]
+    first_of: dict[str, int] = {}
+    for i, container in enumerate(spec.containers):
+        first = first_of.setdefault(container.name, i)
+        if first != i:
+            yield SpecFault(
+                ("containers", i, "name"),
+                container.name,
+                f"a container {container.name!r} is already given at containers[{first}]; the pod "
+                f"has the containers {', '.join(names)}: rename one",
+            )
+    if not names:
+        yield SpecFault(("containers",), (), "the pod has the containers none; give it one")
+    elif all(container.role is not ContainerRole.APP for container in spec.containers):
+        yield SpecFault(
+            ("containers",),
+            tuple(first_of),
+            "none has the role 'app'; expected one or more",
+        )
+
+
+def _amounts(container: Container, at: Field) -> Iterator[SpecFault]:
+    """Want amounts of 0 or more, and devices as they can be had."""
+    asked = container.requests
+    amounts: list[tuple[Field, int, str]] = [
+        (("cpu_milli",), asked.cpu_milli, "cpu_milli"),
+        (("memory_bytes",), asked.memory_bytes, "memory_bytes"),
+    ]
+    for i, pages in enumerate(asked.hugepages):
+        what = f"hugepages of {pages.page_bytes} bytes"
+        amounts.append((("hugepages", i, "count"), pages.count, what))
+    for i, (name, amount) in enumerate(asked.extended):
+        amounts.append((("extended", i), amount, name))
+    for i, request in enumerate(asked.devices):
+        what = f"devices of type {request.type!r}"
+        amounts.append((("devices", i, "count"), request.count, what))
+    for field, amount, what in amounts:
+        if amount < 0:
+            message = (
+                f"container {container.name!r} asks for {amount} {what}; amounts are 0 or more"
+            )
+            yield SpecFault((*at, *field), amount, message)
+    for i, request in enumerate(asked.devices):
+        if request.share is not None:
+            for field, value, message in share_faults(request.type, request.share):
+                yield SpecFault((*at, "devices", i, "share", *field), value, message)
+
+
+def _cpu_limit(spec: PodSpec, container: Container, index: int) -> Iterator[SpecFault]:
+    """Want a CPU limit that is at least the request; of owned CPUs it equals the request (C3)."""
+    limit, milli = container.cpu_limit_milli, container.requests.cpu_milli
+    at = ("containers", index, "cpu_limit_milli")
+    if limit is None or limit == milli:
+        return
+    if spec.qos.owns_cpus:
+        if milli % 1000 == 0:  # else the request itself is wrong
+            yield SpecFault(
+                at,
+                limit,
+                f"got {_cpus(limit)}; the CPU limit of {spec.qos} pods equals the request, "
+                f"{milli // 1000} (rule cpu-count)",
+            )
+    elif limit < milli:
+        yield SpecFault(at, limit, f"got {_cpus(limit)}; expected at least the request, {milli} m")
+
+
+def _owned_cpus(spec: PodSpec) -> Iterator[SpecFault]:
+    """Want a whole number of CPUs of each container, and one of any (C3)."""
+    for i, container in enumerate(spec.containers):
+        milli = container.requests.cpu_milli
+        if milli % 1000:
+            yield SpecFault(
+                ("containers", i, "requests", "cpu_milli"),
+                milli,
+                f"got {milli / 1000:g} CPUs; {spec.qos} pods ask for a whole number of CPUs "
+                "(rule cpu-count)",
+            )
+    if all(container.requests.cpu_milli == 0 for container in spec.containers):
+        yield SpecFault(
+            ("qos",),
+            spec.qos.value,
+            f"{spec.qos} pods own CPUs; ask for one or more by 'cpu' in requests (rule cpu-count)",
+        )
+
+
+def _only_for_owners(spec: PodSpec) -> Iterator[SpecFault]:
+    """Refuse what is about CPUs of the pod's own where it has none."""
+    qos = f"the qos of this pod is {spec.qos}"
+    if spec.exclusive is not ExclusivePolicy.NONE:
+        message = f"{qos}; exclusive needs CPUs of its own: qos LSE or LSR"
+        yield SpecFault(("exclusive",), spec.exclusive, message)
+    for i, term in enumerate(spec.affinity):
+        if term.inside:
+            yield SpecFault(
+                ("affinity", i, "level"),
+                term.level.value,
+                f"{qos}; level {term.level} needs CPUs of its own: qos LSE or LSR, or level node",
+            )
+
+
+def _scopes(spec: PodSpec) -> Iterator[SpecFault]:
+    scoped = [kind for kind, _ in spec.scopes]
+    if len(set(scoped)) < len(scoped):
+        yield SpecFault(
+            ("scopes",),
+            tuple(scoped),
+            f"the pod has scopes for devices of the types {', '.join(scoped)}; give each type one "
+            "at most",
+        )
+
+
+def share_faults(kind: str, share: DeviceShare) -> Iterator[tuple[Field, object, str]]:
+    """Yield what no device of the type can give as a share: field, value and message (D4).
+
+    Args:
+        kind: Type of the device.
+        share: What is asked of one of them.
+
+    """
+    for name, percent in (("percent", share.percent), ("memory_percent", share.memory_percent)):
+        if percent is not None and not 1 <= percent <= WHOLE_PERCENT:
+            yield (
+                (name,),
+                percent,
+                f"the pod asks for {percent} percent of each device of type {kind!r}; a share is 1 "
+                f"to {WHOLE_PERCENT} percent of one: ask for several by their count (rule "
+                "device-whole)",
+            )
+    if share.memory_bytes is not None and share.memory_bytes < 1:
+        yield ("memory_bytes",), share.memory_bytes, "got none; expected some memory, or none said"
+    has_memory = share.memory_bytes is not None or share.memory_percent is not None
+    if share.more:
+        yield ("more",), share.more, "no rule counts these; ask for percent and memory alone"
+    elif is_instance(kind):
+        yield (), share, f"there are no shares of {kind}; ask for instances by their count"
+    elif share.memory_bytes is not None and share.memory_percent is not None:
+        yield (
+            ("memory_percent",),
+            share.memory_percent,
+            "memory and memoryPercent say the same; keep one of them",
+        )
+    elif kind == GPU and not has_memory:
+        yield (
+            (),
+            share,
+            "a share of a GPU names its memory; add 'memory' or 'memoryPercent' "
+            "(rule device-combination)",
+        )
+    elif kind != GPU and (has_memory or share.percent is None):
+        yield (), share, f"a share of a device of type '{kind}' is asked for by 'percent'"
+
+
+def _on_arm(spec: PodSpec, why: str) -> Iterator[SpecFault]:
+    """Arm takes whole cores, and keeps apart by NUMA node (C13)."""
+    if spec.constrained_burst:
+        yield SpecFault(
+            ("constrained_burst",),
+            True,
+            f"{why} {ARM}, where no pod of the shared pool is kept to NUMA nodes: leave "
+            "ConstrainedBurst out (rule arm-cpu-policy)",
+        )
+    if spec.bind is BindPolicy.SPREAD_BY_PCPUS:
+        yield SpecFault(
+            ("bind",),
+            spec.bind,
+            f"{why} {ARM}, where pods take whole cores: FullPCPUs, or leave it out "
+            "(rule arm-cpu-policy)",
+        )
+    if spec.exclusive is ExclusivePolicy.PCPU_LEVEL:
+        yield SpecFault(
+            ("exclusive",),
+            spec.exclusive,
+            f"{why} {ARM}, where pods keep apart by NUMA node: NUMANodeLevel, or "
+            "leave it out (rule arm-cpu-policy)",
+        )
+
+
+def _cpus(milli: int) -> str:
+    return "1 CPU" if milli == 1000 else f"{milli / 1000:g} CPUs"
+
+
+def _shown(value: object) -> str:
+    text = repr(str(value) if isinstance(value, StrEnum) else value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
