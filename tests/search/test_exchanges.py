@@ -250,3 +250,21 @@ def test_a_batch_that_nearly_fills_its_nodes_is_placed_whole(
     assert all(tier.proven for tier in answer.tiers[:2])
     assert breaches(world, answer.placement) == ()
     assert dict(measure(world, answer.placement)) != dict(measure(world, Placement()))
+
+
+def test_when_the_work_is_done_too_early_who_fits_stays() -> None:
+    """
+    A few sweeps leave nodes too full: some of the later level lose their place, no more.
+    """
+    world = crowded(2)
+    problem = build_problem(world)
+    budget = Budget(WORK)
+    budget.total = 0.004
+    found = place_most(problem, {}, [0, 0], [None, None], budget, 1)
+
+    assert found is not None
+    assert 50 <= len(found) < 60
+    assert {pod for pod in range(60) if pod % 2} <= found.keys()
+    placement = realise(world, accounts_of(world), problem, found)
+    assert not isinstance(placement, Unrealisable)
+    assert breaches(world, placement) == ()

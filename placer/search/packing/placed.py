@@ -6,6 +6,7 @@ to part them that is not. Where there is one, fewer are left out the next time.
 """
 
 import math
+from collections import defaultdict
 from collections.abc import Sequence
 
 import numpy as np
@@ -19,7 +20,7 @@ from placer.search.packing.wanted import Offer, offers_of
 from placer_models.problem import Choices, Problem
 
 SWEEPS_A_POD = 16
-FIRST_SWEEPS = 500
+FIRST_SWEEPS = 100
 """Of the first attempt, at most; twice as many after each that fails."""
 
 FEW_PODS = 100
@@ -28,6 +29,9 @@ FEW_SWEEPS = 1_000
 
 LOOSE = 0.015
 """Of the room of all nodes: so much is left free at the first attempt."""
+
+NEARLY_NOTHING = 1e-6
+"""What the size of a pod counts beside what is still too much without it."""
 
 EXCHANGES_A_SECOND = 1e7
 """Looked at by `swaps`: what a second of deterministic work is worth."""
@@ -107,6 +111,7 @@ class _Search:
         pods = [pod for lot in lots for pod in lot.pods]
         self.first_sweeps = min(FIRST_SWEEPS, SWEEPS_A_POD * len(pods))
         self.most_sweeps = FEW_SWEEPS if len(pods) < FEW_PODS else math.inf
+        self.lot_of = {pod: i for i, lot in enumerate(lots) for pod in lot.pods}
         asked = {self.thing_of[pod] for pod in pods}
         self.takes = {thing: bool(rooms.takes(thing).any()) for thing in asked}
 
@@ -154,15 +159,21 @@ class _Search:
             out = set(offers[at].out)
             kept = [*before, *(i for i in able if i not in out)]
             found = self._parted(level, kept, near, sweeps)
-            if found is None:
+            settled = found is not None and all(lots[i].pods[0] in found for i in kept)
+            if found is not None and not settled:
+                found = self._topped_up(found, able)
+            points = sum(lots[i].points for i in able if lots[i].pods[0] in (found or ()))
+            if points > least:
+                best, least = found, points
+                near = found or near
+            if settled:
+                sweeps = max(self.first_sweeps, sweeps // 2)
+                offers = [offer for offer in offers if offer.points > least]
+                at = len(offers) - 1
+            else:
                 sweeps *= 2
                 offers = useful()
                 at = min(at + 1, len(offers) - 1)
-            else:
-                best = near = found
-                least = offers[at].points
-                offers = [offer for offer in offers if offer.points > least]
-                at, sweeps = len(offers) - 1, max(self.first_sweeps, sweeps // 2)
         return best
 
     def _sizes_of(self, chosen: Sequence[int]) -> Amounts:
@@ -177,6 +188,7 @@ class _Search:
         """Return a way to part the lots among the nodes; None: none was found.
 
         Lots of one pod that are left out may be exchanged for others that count the same.
+        Where nodes are still too full in the end, some of the level lose their place.
 
         Args:
             level: Lots of later levels are not looked at.
@@ -226,14 +238,44 @@ class _Search:
             barred=np.pad(rooms.barred[things], ((0, 1), (0, 1))),
             slots=np.array([[*held, *[gap] * (width - len(held))] for held in bins]),
         )
-        if not settle(crowd, sweeps, self.rng, self._stop):
-            return None
-        return {
+        settled = settle(crowd, sweeps, self.rng, self._stop)
+        found = {
             every[number]: node
             for node, row in enumerate(crowd.slots[: len(rooms.room)].tolist())
             for number in row
             if number != gap
         }
+        return found if settled else self._trimmed(level, found)
+
+    def _trimmed(self, level: int, held: Held) -> Held | None:
+        """Return the places without some lots of one pod, so that no node is too full.
+
+        None: that would take lots of other levels.
+        """
+        rooms, held = self.rooms, dict(held)
+        scale = np.maximum(rooms.room, 1.0)
+        resources = 1.0 + scale.shape[1]
+        may_go = {i for i, lot in enumerate(self.lots) if lot.alone and lot.level == level}
+        on: defaultdict[int, list[int]] = defaultdict(list)
+        for pod, node in held.items():
+            on[node].append(pod)
+        for node, pods in on.items():
+            things = [self.thing_of[pod] for pod in pods]
+            barred = rooms.barred[things, rooms.kinds[node]]
+            excess = rooms.sizes[things].sum(axis=0) - rooms.room[node]
+            while barred.any() or (excess > 0).any():
+                sizes = rooms.sizes[[self.thing_of[pod] for pod in pods]] / scale[node]
+                costs = np.maximum(excess / scale[node] - sizes, 0.0).sum(axis=1)
+                costs += NEARLY_NOTHING * sizes.sum(axis=1)
+                costs[barred] -= resources
+                costs[[self.lot_of[pod] not in may_go for pod in pods]] = np.inf
+                gone = int(costs.argmin())
+                if np.isinf(costs[gone]):
+                    return None
+                excess -= rooms.sizes[self.thing_of[pods[gone]]]
+                barred = np.delete(barred, gone)
+                del held[pods.pop(gone)]
+        return held
 
     def _stop(self, exchanges: int) -> bool:
         self.budget.spent_work += exchanges / EXCHANGES_A_SECOND
