@@ -250,6 +250,8 @@ class Fit:
         containers: Where each container is aligned for itself, those that hold something
             by place; the pod as a whole then has no policy.
         locality: What few places are to that pod; None where it may be anywhere.
+        spread_wished: Whole cores are required, and the pod would like one thread of each;
+            then bind_remainder is that of this wish.
 
     """
 
@@ -267,6 +269,7 @@ class Fit:
     fewest_cpu_cells: int | None = None
     containers: tuple[ContainerFit, ...] = ()
     locality: LocalityFit | None = None
+    spread_wished: bool = False
 
     @property
     def by_cell(self) -> bool:

@@ -356,7 +356,7 @@ def _price(
 ) -> Price:
     best_effort = fit.alignment is AlignmentPolicy.BEST_EFFORT
     bind = 0
-    if shape.owned_cpus and not fit.bind_required:
+    if shape.owned_cpus and (fit.spread_wished or not fit.bind_required):
         bind = against_policy(residual, shape, fit, cores) - fit.bind_remainder
     gpus = devices.gpus
     linked = gpus is not None and sum(gpus.counts) > 1

@@ -68,7 +68,7 @@ def pick_cores(
 def against_policy(residual: Residual, shape: Shape, fit: Fit, takes: Sequence[CoreTake]) -> int:
     """Return how many CPUs the pod owns against its bind policy, as tier ``bind`` counts."""
     facts = residual.layout.classes
-    if fit.bind is BindPolicy.SPREAD_BY_PCPUS:
+    if fit.spread_wished or fit.bind is BindPolicy.SPREAD_BY_PCPUS:
         return shape.owned_cpus - sum(take.whole + take.touched for take in takes)
     return sum(
         t.threads for t, f in zip(takes, facts, strict=True) if fit.bind_asked or not f.efficient

@@ -145,7 +145,7 @@ def _by_cores(table: Table, owners: Sequence[tuple[int, Terms, int]]) -> tuple[N
         rest = np.where(terms["even"] > 0, owned % widest, 0)
         singles = np.maximum(np.maximum(owned - whole, rest), free)
         singles = np.where(priced, singles, owned)
-        bind += count * np.where(priced, singles - free, 0)
+        bind += count * (np.where(priced, singles - free, 0) + terms["spread_lost"])
         lost += count * -(-(owned - singles) // widest)
         threads += count * singles
         apart = np.maximum(apart, np.where(terms["spread"] > 0, owned - free, 0))

@@ -30,6 +30,7 @@ class _Terms(NamedTuple):
         spread: Whether single threads are to be on cores of their own.
         priced: Whether single threads cost something beyond those that are free.
         free_singles: Single threads that cost nothing.
+        spread_lost: CPUs against a wish to spread that whole cores cannot keep, at least.
         widest: Threads of the widest core.
         even: Whether all cores are that wide.
         pair_minimum: The price of the best set of GPUs on the empty node.
@@ -43,6 +44,7 @@ class _Terms(NamedTuple):
     spread: bool = False
     priced: bool = False
     free_singles: int = 0
+    spread_lost: int = 0
     widest: int = 1
     even: bool = False
     pair_minimum: int = 0
@@ -133,10 +135,16 @@ class Prospect:
             spread=spread,
             priced=not spread and (fit.bind_required or fit.bind_asked or not efficient),
             free_singles=0 if fit.bind_required else fit.bind_remainder,
+            spread_lost=self._spread_lost(fit, min(threads, default=1)),
             widest=max(threads, default=1),
             even=len(set(threads)) < 2,
             pair_minimum=self._pair_minimum(layout),
         )
+
+    def _spread_lost(self, fit: Fit, narrowest: int) -> int:
+        owned = self.shape.owned_cpus
+        lost = owned - owned // narrowest - fit.bind_remainder
+        return max(0, lost) if fit.spread_wished else 0
 
     def _pair_minimum(self, layout: Layout) -> int:
         gpus = self.shape.count_of(GPU)

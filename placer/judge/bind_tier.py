@@ -19,11 +19,16 @@ def cpus_against_policy(scene: Scene) -> int:
 
 
 def _is_preferred(site: Site, tenant: Tenant) -> bool:
-    """Return whether the pod's own wish counts; where the node has a policy, that holds."""
+    """Return whether the pod's own wish counts.
+
+    Where the node has a policy that holds, and the wish counts only if it would be better
+    kept elsewhere: SpreadByPCPUs on a node of whole cores.
+    """
     spec = tenant.pod.spec
-    if site.node.cpu_bind is not NodeBindPolicy.NONE:
-        return False
-    return spec.bind is BindPolicy.DEFAULT or spec.bind_strength is Strength.PREFERRED
+    if site.node.cpu_bind is NodeBindPolicy.NONE:
+        return spec.bind is BindPolicy.DEFAULT or spec.bind_strength is Strength.PREFERRED
+    spreads = spec.bind is BindPolicy.SPREAD_BY_PCPUS and not spec.bind_required
+    return spreads and site.node.cpu_bind is NodeBindPolicy.FULL_PCPUS_ONLY
 
 
 def _against(site: Site, tenant: Tenant) -> int:

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 
-from placer.judge.cells import Claim, cells_used, policy_of, scope_of, whole_claim
+from placer.judge.cells import Claim, cells_used, empty_cells, policy_of, scope_of, whole_claim
 from placer.judge.scene import Cell, Inside, Scene, Site, Tenant
 from placer_models.alignment import Amounts, fewest_cells
 from placer_models.policy import AlignmentPolicy, AlignmentScope
@@ -44,8 +44,12 @@ def _wanting(scene: Scene) -> Iterator[tuple[Site, Tenant]]:
 
 def _aligned_as_a_whole(site: Site, tenant: Tenant) -> bool:
     """Return whether a policy says which NUMA nodes the pod is on."""
-    by_container = scope_of(site, tenant) is AlignmentScope.CONTAINER
-    return policy_of(site, tenant) is not AlignmentPolicy.NONE and not by_container
+    policy = policy_of(site, tenant)
+    if policy is AlignmentPolicy.NONE or scope_of(site, tenant) is AlignmentScope.CONTAINER:
+        return False
+    # Restricted constrains nothing where nothing that is asked for has a width.
+    _, need = empty_cells(site.inside, whole_claim(site, tenant), ())
+    return policy is not AlignmentPolicy.RESTRICTED or bool(need)
 
 
 def _packages_used(site: Site, claim: Claim) -> set[int]:

@@ -24,6 +24,8 @@ class Binding:
         asked: The pod or the node names it; else it is what Default stands for.
         rule: The name of the rule that requires it.
         remainder: CPUs that even the empty node must place against a preferred policy.
+        spread_wished: The node takes whole cores alone, and the pod would like one thread of
+            each; then the remainder is that of this wish.
 
     """
 
@@ -32,6 +34,7 @@ class Binding:
     asked: bool
     rule: str
     remainder: int
+    spread_wished: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +66,15 @@ def binding_of(spec: PodSpec, node: Node) -> Binding | Unbindable:
         if spec.exclusive is ExclusivePolicy.PCPU_LEVEL:
             return Unbindable(f"arm-cpu-policy: {ARM} takes NUMANodeLevel, not PCPULevel")
     if of_node is not None:
-        return Binding(of_node, required=True, asked=True, rule="node-cpu-bind", remainder=0)
+        wished = of_node is BindPolicy.FULL_PCPUS and policy is BindPolicy.SPREAD_BY_PCPUS
+        return Binding(
+            of_node,
+            required=True,
+            asked=True,
+            rule="node-cpu-bind",
+            remainder=_remainder(policy, spec, node) if wished else 0,
+            spread_wished=wished,
+        )
     if spec.bind_required:
         return Binding(policy, required=True, asked=True, rule="cpu-bind", remainder=0)
     return Binding(

@@ -90,6 +90,7 @@ def fit_of(spec: PodSpec, node: Node) -> Fit | None:
         bind_required=binding.required,
         bind_asked=binding.asked,
         bind_remainder=binding.remainder,
+        spread_wished=binding.spread_wished,
         best_pair_sum=pairs,
         joint=joint_fit_of(spec, node),
         fewest_packages=_fewest_groups(Locality.PACKAGE, spec, node),

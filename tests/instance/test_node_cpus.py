@@ -37,7 +37,7 @@ def nodes(fields: str, machine: str = "dgx-a100") -> str:
         (", kubelet: {cpuManagerPolicyOptions: {full-pcpus-only: false}}", NodeBindPolicy.NONE),
         (
             ", cpuBindPolicy: None, kubelet: {cpuManagerPolicyOptions: {full-pcpus-only: true}}",
-            NodeBindPolicy.NONE,
+            NodeBindPolicy.FULL_PCPUS_ONLY,
         ),
     ],
 )
@@ -45,11 +45,27 @@ def test_a_node_says_its_bind_policy(
     fields: str, policy: NodeBindPolicy, read: Callable[..., Instance]
 ) -> None:
     """
-    In each of its spellings; the kubelet's option holds where the node says nothing.
+    In each of its spellings; the kubelet's option holds whatever the node says, for the
+    kubelet rejects all else.
     """
     (node,) = read(nodes(fields)).nodes
 
     assert node.cpu_bind is policy
+
+
+def test_a_policy_that_the_kubelet_overrules_is_warned_of(
+    read: Callable[..., Instance], caplog: pytest.LogCaptureFixture
+) -> None:
+    """
+    SpreadByPCPUs beside full-pcpus-only: whole cores are what holds, and a line says so.
+    """
+    option = ", kubelet: {cpuManagerPolicyOptions: {full-pcpus-only: true}}"
+    (node,) = read(nodes(", cpuBindPolicy: SpreadByPCPUs" + option)).nodes
+
+    assert node.cpu_bind is NodeBindPolicy.FULL_PCPUS_ONLY
+    (line,) = caplog.messages
+    assert "cpuBindPolicy: SpreadByPCPUs does not hold" in line
+    assert "full-pcpus-only" in line
 
 
 @pytest.mark.parametrize("policy", NodeBindPolicy)

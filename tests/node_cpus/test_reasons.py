@@ -83,31 +83,33 @@ def test_the_reason_names_the_rule(instance: Instance, reason: str, engine: Engi
 
 
 @pytest.mark.parametrize(
-    ("instance", "cpus"),
+    ("instance", "cpus", "against"),
     [
         pytest.param(
             world(pod("a", 7), nodes=[node(cpu_bind=FULL_ONLY)]),
             7,
+            0,
             id="three cores of two threads and one of one",
         ),
-        pytest.param(world(pod("a", 5), nodes=[node(cpu_bind=SPREAD_ONLY)]), 5, id="five cores"),
+        pytest.param(world(pod("a", 5), nodes=[node(cpu_bind=SPREAD_ONLY)]), 5, 0, id="five cores"),
         pytest.param(
             world(pod("a", 4, bind=SPREAD), nodes=[node(cpu_bind=FULL_ONLY)]),
             4,
-            id="a wish gives way",
+            2,
+            id="a wish gives way, and is counted",
         ),
     ],
 )
 @pytest.mark.parametrize("engine", [Engine.GREEDY, Engine.EXACT])
 def test_just_inside_the_edge_the_pod_is_placed(
-    instance: Instance, cpus: int, engine: Engine
+    instance: Instance, cpus: int, against: int, engine: Engine
 ) -> None:
     """
-    One CPU or one word more would be too much; and nothing counts against the policy.
+    One CPU or one word more would be too much. Whole cores count against a wish to spread.
     """
     match solve(instance, SolveOptions(engine=engine, workers=1)):
         case Placed(placement, tiers):
             assert len(placement.pods[0].cpuset) == cpus
-            assert {t.tier.name: t.value for t in tiers}["bind"] == 0
+            assert {t.tier.name: t.value for t in tiers}["bind"] == against
         case PartlyPlaced() | Infeasible() | GaveUp():
             pytest.fail("it has a place")

@@ -115,9 +115,12 @@ def bind(model: CpModel, problem: Problem, x: Decisions) -> Expression:
     """Count CPUs on cores taken against a preferred bind policy."""
     terms: list[Expression] = []
     for seat in x.seats:
-        if not seat.cores or seat.fit.bind_required:
+        if not seat.cores or (seat.fit.bind_required and not seat.fit.spread_wished):
             continue
-        if seat.fit.bind is BindPolicy.SPREAD_BY_PCPUS:
+        if seat.fit.spread_wished:
+            whole = LinearExpr.sum([part.whole for part in seat.cores])
+            against = seat.shape.owned_cpus * seat.count - whole
+        elif seat.fit.bind is BindPolicy.SPREAD_BY_PCPUS:
             touched = LinearExpr.sum([part.touched for part in seat.cores])
             against = seat.shape.owned_cpus * seat.count - touched
         else:

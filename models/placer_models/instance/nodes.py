@@ -1,5 +1,6 @@
 """Turns what files say about nodes into the words."""
 
+import logging
 from collections.abc import Callable
 
 from placer_models.cluster import Machine, Node
@@ -20,10 +21,13 @@ from placer_models.instance.requests import (
     parse_extended,
 )
 from placer_models.instance.schema import NodePart
+from placer_models.instance.tree import field_name
 from placer_models.mig import TABLES, Modes
 from placer_models.policy import AlignmentPolicy, Locality, NodeBindPolicy, NumaStrategy
 from placer_models.quantity import format_bytes
 from placer_models.topology import ARM
+
+log = logging.getLogger(__name__)
 
 MachineFinder = Callable[[str, Document], Machine]
 """Finds a machine that the files do not define, by its name or its path.
@@ -76,6 +80,15 @@ class NodeReader:
             )
         unhealthy = self._unhealthy(part, machine, place.at("unhealthyDevices"))
         cpu_bind = cpu_bind_of(part)
+        if part.cpu_bind_policy not in (None, NodeBindPolicy.NONE, cpu_bind):
+            at = place.at("cpuBindPolicy")
+            log.warning(
+                "%s: %s: %s does not hold beside the kubelet's full-pcpus-only, which rejects "
+                "all but whole cores: leave one of them out",
+                at.where,
+                field_name(at.path),
+                part.cpu_bind_policy,
+            )
         if cpu_bind is NodeBindPolicy.SPREAD_BY_PCPUS and machine.topology.architecture == ARM:
             self._faults.add(
                 place.at("cpuBindPolicy"),
@@ -220,12 +233,10 @@ class NodeReader:
 
 
 def cpu_bind_of(part: NodePart) -> NodeBindPolicy:
-    """Return the node's bind policy: its own word, else the kubelet's (C10, C17)."""
-    if part.cpu_bind_policy is not None:
-        return part.cpu_bind_policy
+    """Return the node's bind policy: the kubelet's, which rejects all else, or its own word."""
     if part.kubelet.cpu_manager_policy_options.full_pcpus_only:
         return NodeBindPolicy.FULL_PCPUS_ONLY
-    return NodeBindPolicy.NONE
+    return part.cpu_bind_policy or NodeBindPolicy.NONE
 
 
 def locality_of(part: NodePart) -> tuple[Locality, ...]:
