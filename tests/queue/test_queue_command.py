@@ -118,6 +118,8 @@ def test_threads_that_never_ran_are_said(tmp_path: Path) -> None:
 
     assert result.exit_code == 1
     assert "1 thread of wide never ran" in result.stdout
+    assert "What ran ended at" in result.stdout
+    assert "All ends" not in result.stdout
     assert queue("simulate", file, "--svg", tmp_path / "q.svg").exit_code == 1
 
 

@@ -342,20 +342,22 @@ def test_a_region_may_be_left_out_for_want_of_time(tmp_path: Path) -> None:
 
 def test_a_worker_in_reserve_has_a_row_of_its_own(tmp_path: Path) -> None:
     """
-    Four slots fill the first new worker; the two redundant ones stand below it, whole.
+    Four slots fill the first new worker; the two redundant ones stand below it, whole. Any
+    number of them takes no longer.
     """
     workers = {"worker": FOUR, "reserve": {"redundantWorkers": 2}}
 
     found = placed(tmp_path, {"operators": [operator("x", 4)]}, workers)
     drawn = run(tmp_path / "job.json", tmp_path / "workers.json").stdout
 
-    assert found["inReserve"] == ["new 1", "new 2"]
+    assert found["inReserve"] == 2
     cells = [line.split() for line in drawn.splitlines() if line.startswith("new")]
     assert cells == [
         ["new", "0", "default", "0-3", "4", "1", "1Gi"],
-        ["new", "1", "(reserve)", "4", "4Gi"],
-        ["new", "2", "(reserve)", "4", "4Gi"],
+        ["new", "1-2", "(reserve)", "4", "4Gi"],
     ]
+    many = {"worker": FOUR, "reserve": {"redundantWorkers": 10**9}}
+    assert placed(tmp_path, {"operators": [operator("x", 4)]}, many)["inReserve"] == 10**9
 
 
 def test_a_time_limit_still_gives_an_answer(tmp_path: Path) -> None:
@@ -373,6 +375,16 @@ def test_a_time_limit_still_gives_an_answer(tmp_path: Path) -> None:
     assert result.exit_code == 0
     assert found["bound"] <= 24 <= found["newWorkers"]
     assert run(*files, "--time-limit", "0").exit_code == 2
+
+
+def test_standard_input_is_one_file() -> None:
+    """
+    It cannot be the job and the workers, and the message does not call it empty.
+    """
+    result = run("-", "-")
+
+    assert result.exit_code == 2
+    assert "both standard input; name a file for one" in " ".join(result.stderr.split())
 
 
 def test_group_names_may_contain_spaces(tmp_path: Path) -> None:

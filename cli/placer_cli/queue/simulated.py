@@ -88,13 +88,17 @@ def _time(time_us: int) -> Text:
 
 def _summary(result: Simulated) -> Iterator[Text]:
     used = Fraction(result.service, max(result.capacity_us, 1))
-    told = (
-        f"Times and service are in seconds. All ends at {seconds(result.makespan_us)}; no order "
-        f"of the threads could end before {seconds(result.lower_bound_us)}"
-    )
-    if result.upper_bound_us is not None:
+    told = f"All ends at {seconds(result.makespan_us)}"
+    if result.never_ran:
+        # Bounds on the end of all threads say nothing of the end of some.
+        told = f"What ran ended at {seconds(result.makespan_us)}"
+    else:
+        told += f"; no order of the threads could end before {seconds(result.lower_bound_us)}"
+    if result.upper_bound_us is not None and not result.never_ran:
         told += f", none without idling after {seconds(result.upper_bound_us)}"
-    yield Text(f"{told}. {percent(used)} of the capacity was used.")
+    yield Text(
+        f"Times and service are in seconds. {told}. {percent(used)} of the capacity was used."
+    )
     yield from _fairness(result)
     for job, threads in result.never_ran:
         yield Text(f"{count(threads, 'thread')} of {job} never ran: no room", BAD)

@@ -95,9 +95,11 @@ def place(
     from placer.slots.file import compile_file
     from placer.slots.workers.file import read_workers
     from placer.slots.workers.place import place_job
-    from placer_models.instance.documents import name_of
+    from placer_models.instance.documents import STANDARD_INPUT, name_of
     from placer_models.instance.errors import InputError
 
+    if job_file == workers_file == STANDARD_INPUT:
+        raise typer.BadParameter("JOB and WORKERS are both standard input; name a file for one")
     job, pool = compile_file(job_file), read_workers(workers_file)
     try:
         placed = place_job(job, pool, time_limit_s=time_limit)

@@ -49,10 +49,10 @@ def _parts(
         )
     if len(lacks) > MOST_TURNS:
         yield Text(f"And {len(lacks) - MOST_TURNS:,} more without slots.", BAD)
-    idle = [_idle(pool, number) for number in placed.idle_new]
+    reserve = [_reserve(pool, placed.in_reserve)] if placed.in_reserve else []
     alone = len(placed.turns) == 1
     for number, turn in enumerate(placed.turns[:MOST_TURNS]):
-        rows = [*_rows(job, turn), *idle]
+        rows = [*_rows(job, turn), *reserve]
         if rows and (alone or turn.slots):
             title = "Slots" if alone else f"Turn {number}: {_regions(job, turn.placed[0])}"
             yield ""
@@ -109,10 +109,10 @@ def _rows(job: CompiledJob, turn: Turn) -> list[list[Text]]:
     ]
 
 
-def _idle(pool: Pool, number: int) -> list[Text]:
-    """Return the row of a new worker that is there for the reserve alone: all of it."""
+def _reserve(pool: Pool, numbers: range) -> list[Text]:
+    """Return the row of the new workers that are for the reserve alone: all that each has."""
     whole = map(Text, amounts(pool.workers.spec.total))
-    return [Text(f"new {number}"), Text("(reserve)", QUIET), Text(""), Text(""), *whole]
+    return [Text(f"new {_range(numbers)}"), Text("(reserve)", QUIET), Text(""), Text(""), *whole]
 
 
 def _table(rows: Sequence[Sequence[Text]], canvas: Canvas) -> RenderableType:

@@ -124,10 +124,10 @@ class PlacedJob:
         return not any(turn.lacks for turn in self.turns)
 
     @property
-    def idle_new(self) -> tuple[int, ...]:
-        """New workers on which no turn has a slot, by number: they are for the reserve."""
-        used = {slots.new for turn in self.turns for slots in turn.slots}
-        return tuple(number for number in range(self.new_workers) if number not in used)
+    def in_reserve(self) -> range:
+        """New workers on which no turn has a slot, by number: those behind the others."""
+        used = [s.new + 1 for turn in self.turns for s in turn.slots if s.new is not None]
+        return range(max(used, default=0), self.new_workers)
 
 
 @dataclass(frozen=True, slots=True)

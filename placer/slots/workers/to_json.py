@@ -20,7 +20,7 @@ def placed_to_json(job: CompiledJob, placed: PlacedJob) -> dict[str, object]:
         "newWorkers": placed.new_workers,
         "bound": placed.bound,
         "proven": placed.proven,
-        "inReserve": [f"new {number}" for number in placed.idle_new],
+        "inReserve": len(placed.in_reserve),
         "reserveLacks": placed.reserve_lacks,
         "turns": [
             {
