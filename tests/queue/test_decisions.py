@@ -132,7 +132,7 @@ def test_the_largest_weights_are_compared_exactly() -> None:
     assert jobs_of(take(queue, 3)) == "baa"
 
 
-def test_a_late_starter_begins_at_the_lowest_active_value() -> None:
+def test_a_late_starter_begins_at_the_virtual_time() -> None:
     """
     A job that comes after an hour gets every other thread at once, not all of them.
     """

@@ -8,11 +8,9 @@ import pytest
 
 from placer.queue.fairness import FairnessMeter
 from placer.queue.words import Charge, Ticket, Unit
+from queue_meters import PairMeter, TallyMeter, WaitMeter
 from queue_worlds import (
     Meter,
-    PairMeter,
-    TallyMeter,
-    WaitMeter,
     World,
     endless_world,
     queue_of,
