@@ -40,6 +40,15 @@ class DeviceShare:
             return True
         return self.percent is None or self.percent < WHOLE_PERCENT
 
+    @property
+    def whole(self) -> bool:
+        """Whether it is all that the device is.
+
+        Who has all of the memory and a part of the compute shares with nobody, but is to
+        have that part of the compute and no more.
+        """
+        return not self.shared and (self.percent is None or self.percent >= WHOLE_PERCENT)
+
 
 def part_of(share: DeviceShare | None) -> DeviceShare | None:
     """Return the share, or None where it is all of the device."""

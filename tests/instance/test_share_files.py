@@ -10,6 +10,12 @@ from placer.judge.breaches import breaches
 from placer.load import in_catalogue, load_instance, load_placement
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
+from placer_models.annotations.device_allocated import (
+    allocations_of,
+    grants_of,
+    read_device_allocated,
+    write_device_allocated,
+)
 from placer_models.cluster import Instance
 from placer_models.device_share import DeviceShare
 from placer_models.instance.errors import InputError
@@ -62,6 +68,9 @@ def request(kind: str, count: int, *share: int | None) -> DeviceRequest:
         ),
         ("shares: [{memory: 1Gi}, {memory: 1Gi}]", [request("gpu", 2, None, GIB)]),
         ("shares: [{memoryPercent: 100}]", [request("gpu", 1)]),
+        ("shares: [{memoryPercent: 100, percent: 50}]", [request("gpu", 1, 50, None, 100)]),
+        ("requests: {gpu-core: 50, gpu-memory-ratio: 100}", [request("gpu", 1, 50, None, 100)]),
+        ("requests: {gpu-core: 200, gpu-memory-ratio: 200}", [request("gpu", 2)]),
         ("shares: [{type: rdma, percent: 5}]", [request("rdma", 1, 5)]),
     ],
 )
@@ -122,6 +131,37 @@ def test_an_answer_with_shares_is_verified_from_its_file(
     )
     path.write_text(larger)
     assert {b.rule for b in breaches(instance, load_placement(path))} == {"device-share"}
+
+
+@pytest.mark.parametrize("engine", [Engine.EXACT, Engine.GREEDY])
+def test_all_of_the_memory_with_half_of_the_compute_stays_half_of_it(
+    engine: Engine, read: Callable[..., Instance], tmp_path: Path
+) -> None:
+    """
+    Such a GPU has one holder, and is written with the 50 percent that its pod asked for.
+
+    Three GPUs: two such pods take one each, a tenth of a GPU the third.
+    """
+    instance = read(
+        f"{BOX}pods:\n"
+        "  - {name: a, replicas: 2, requests: {gpu-core: 50, gpu-memory-ratio: 100}}\n"
+        "  - {name: b, requests: {koordinator.sh/gpu: 10}}"
+    )
+    answer = solve(instance, SolveOptions(engine=engine, workers=1, seed=1))
+    assert isinstance(answer, Placed)
+    half, other, tenth = answer.placement.pods
+    path = tmp_path / "p.json"
+    path.write_text(json.dumps(answer_to_json(answer, instance, {})))
+    written = write_device_allocated(allocations_of(half, instance.nodes[0]))
+
+    assert len({p.devices[0].minor for p in (half, other, tenth)}) == 3
+    assert json.loads(written)["gpu"][0]["resources"] == {
+        "koordinator.sh/gpu-core": "50",
+        "koordinator.sh/gpu-memory": "16Gi",
+        "koordinator.sh/gpu-memory-ratio": "100",
+    }
+    assert grants_of(read_device_allocated(written))[0].share == DeviceShare(50, 16 * GIB, 100)
+    assert breaches(instance, load_placement(path)) == ()
 
 
 @pytest.mark.parametrize(

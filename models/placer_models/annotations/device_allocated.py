@@ -90,7 +90,7 @@ def grants_of(allocations: Iterable[DeviceAllocation]) -> tuple[DeviceGrant, ...
     """
     grants = []
     for held in _ordered(allocations):
-        share = held.share if held.share.shared else None
+        share = None if held.share.whole else held.share
         if share is not None and share.more:
             raise ValueError(
                 f"{DEVICE_ALLOCATED}: of {held.type} {held.minor} is held "

@@ -36,7 +36,7 @@ def translated(amounts: Mapping[str, int], place: Place, faults: Faults) -> list
         faults.add(place, str(error))
         return []
     return [
-        DeviceRequest(demand.type, demand.count, demand.each if demand.each.shared else None)
+        DeviceRequest(demand.type, demand.count, None if demand.each.whole else demand.each)
         for demand in demands
     ]
 
@@ -47,7 +47,7 @@ def listed(parts: Sequence[SharePart], place: Place, faults: Faults) -> list[Dev
     for i, part in enumerate(parts):
         share = _share(part, place.at(i), faults)
         if share is not None:
-            requests.append(DeviceRequest(part.type, part.count, share if share.shared else None))
+            requests.append(DeviceRequest(part.type, part.count, None if share.whole else share))
     return requests
 
 
