@@ -6,13 +6,15 @@ from dataclasses import dataclass, field, replace
 from itertools import chain, combinations, product
 
 from leaves import (
+    CPU,
     MEMORY,
     Held,
     Stay,
     TooManyLeavesError,
-    burst_homes,
     device_counts,
     held_at,
+    homes_tried,
+    may_be_bound,
     needs_of,
     pour_all,
     room_left,
@@ -23,6 +25,7 @@ from placer.judge.breaches import RULES
 from placer.judge.measure import Vector, better, measure
 from placer.judge.scene import scene_of
 from placer_models.affinity import AffinityLevel
+from placer_models.bound import binds
 from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.cpuset import CpuSet
 from placer_models.goals import ALIGNMENT, LOCALITY_NUMA_NODES, LOCALITY_PACKAGES
@@ -31,6 +34,7 @@ from placer_models.placement import DeviceGrant, Placement, PodPlacement
 from placer_models.pod import DeviceRequest, Pod
 from placer_models.policy import ExclusivePolicy
 from placer_models.topology import Topology
+from pools import pools
 
 Mask = frozenset[int]
 """NUMA nodes that a pod's memory and hugepages may be on."""
@@ -67,6 +71,7 @@ WITH_OTHERS = (
     "hugepages",
     "shared-pool",
     "be-pool",
+    "bound-pool",
     "constrained-burst",
     "containers",
     "container-parts",
@@ -155,26 +160,28 @@ class Insides:
             self.leaves += 1
             if self.leaves > self.most_leaves:
                 raise TooManyLeavesError(f"{self.instance.name}: over {self.most_leaves} leaves")
-            if any(map(is_by_container, stays)):
-                parted = self._parted(node, stays, at_home)
-                if parted is None:
-                    continue
-                stays, memory = parted
-            else:
-                memory = self._split(node, stays, at_home)
-            if memory is None:
-                continue
-            places = settled(self.instance, stays, memory)
-            vector = measure(self.instance, Placement(places))
-            if best is not None and not better(vector, best[0]):
-                continue
-            if others is not None and broken(
-                self.instance, Placement((*places, *others)), ("affinity",)
-            ):
-                continue
-            if not broken(self.instance, Placement(places), INSIDE):
-                best = vector, places
+            for parted, memory in self._with_memory(node, stays, at_home):
+                places = settled(self.instance, parted, memory)
+                vector = measure(self.instance, Placement(places))
+                if best is not None and not better(vector, best[0]):
+                    break
+                if others is not None and broken(
+                    self.instance, Placement((*places, *others)), ("affinity",)
+                ):
+                    break
+                if not broken(self.instance, Placement(places), INSIDE):
+                    best = vector, places
+                    break
         return best[1] if best else None
+
+    def _with_memory(
+        self, node: Node, stays: Sequence[Stay], at_home: Mapping[int, Held]
+    ) -> Iterator[tuple[Sequence[Stay], tuple[Held, ...]]]:
+        """Yield ways to give the pods memory, and their containers parts; the best first."""
+        if any(map(is_by_container, stays)):
+            yield from self._parted(node, stays, at_home)
+        elif (memory := self._split(node, stays, at_home)) is not None:
+            yield stays, memory
 
     def _with_homes(
         self,
@@ -193,8 +200,11 @@ class Insides:
             for i in chosen:
                 guest, home = guests[i], homes[guests[i].pod.key]
                 owns = guest.pod.spec.qos.owns_cpus
+                at = {numa for numa, _ in home.cpu_milli or ()}
+                online = guest.node.machine.topology.cpus
+                homes_cpus = frozenset(c.id for c in online if c.online and c.numa_node in at)
                 fixed[i] = replace(
-                    guest, cpus=home.cpuset if owns else frozenset(), grants=home.devices
+                    guest, cpus=home.cpuset if owns else homes_cpus, grants=home.devices
                 )
                 minds = owns and self._minds(guest.pod)
                 minded |= dict.fromkeys(home.cpuset if minds else (), guest.pod.key)
@@ -238,10 +248,10 @@ class Insides:
         count = requests.cpu_milli // 1000 if guest.pod.spec.qos.owns_cpus else 0
         minds = self._minds(guest.pod)
         owns = guest.pod.spec.qos.owns_cpus
-        burst = guest.pod.spec.constrained_burst
+        bound = may_be_bound(guest.pod, guest.node) and not is_by_container(guest)
         for own in (
-            burst_homes(guest.node)
-            if burst
+            homes_tried(guest.pod, guest.node)
+            if bound
             else cpu_sets(guest.node.machine.topology, cpus, count, minding)
         ):
             minded = {**minding, **dict.fromkeys(own if minds else (), guest.pod.key)}
@@ -313,11 +323,13 @@ class Insides:
 
     def _parted(
         self, node: Node, stays: Sequence[Stay], at_home: Mapping[int, Held]
-    ) -> tuple[tuple[Stay, ...], tuple[Held, ...]] | None:
-        """Return pods and their memory where containers are aligned each for itself.
+    ) -> Iterator[tuple[tuple[Stay, ...], tuple[Held, ...]]]:
+        """Yield pods and their memory where containers are aligned each for itself.
 
-        What such a pod holds is tried in every way, cheapest first.
+        What such a pod holds is tried in every way, cheapest first. More than one way only
+        where pods are bound: beside what they count in a pool others may find no room.
         """
+        bound = any(binds(stay.pod.spec, stay.node) for stay in stays)
         options: list[list[tuple[Cost, Mask, Held | None, OwnParts | None]]] = [
             [(NOTHING, frozenset(), at_home[i], None)]
             if i in at_home
@@ -335,13 +347,16 @@ class Insides:
                     replace(stay, parts=own.parts) if own else stay
                     for stay, (*_, own) in zip(stays, choice, strict=True)
                 ]
-                return tuple(parted), tuple(poured)
-        return None
+                yield tuple(parted), tuple(poured)
+                if not bound:
+                    return
 
     def _own(self, stay: Stay) -> list[tuple[Cost, Mask, Held | None, OwnParts | None]]:
         if stay.key not in self.own:
             kinds = needs_of(stay.pod)
             room = {kind: room_left(self.instance, stay.node, kind) for kind in kinds}
+            if binds(stay.pod.spec, stay.node):
+                room[CPU] = self._milli_left(stay)
             found: list[tuple[Cost, Mask, Held | None, OwnParts | None]] = []
             for held in all_held(stay, room):
                 self.leaves += 1
@@ -361,6 +376,14 @@ class Insides:
         worth = dict(measure(self.instance, Placement((place,))))
         return parts.cost, *(worth.get(tier, 0) for tier in BY_MEMORY[1:])
 
+    def _milli_left(self, stay: Stay) -> dict[int, int]:
+        """Return what the owners that run leave of the pod's pool, by NUMA node."""
+        topology = stay.node.machine.topology
+        tenants = [(runner.pod, runner.placement) for runner in self.instance.running]
+        pool = pools(stay.node, tenants)[stay.pod.spec.qos] - stay.node.reserved_cpus
+        homes = [topology.cpu[cpu].numa_node for cpu in pool]
+        return {numa.id: 1000 * homes.count(numa.id) for numa in topology.numa_nodes}
+
     def _masks(self, stay: Stay) -> list[tuple[Cost, Mask]]:
         """Return (values in the tiers BY_MEMORY, where the memory may be) for the pod alone.
 
@@ -372,7 +395,12 @@ class Insides:
             found = []
             numa_nodes = [numa.id for numa in stay.node.machine.topology.numa_nodes]
             sizes = range(len(numa_nodes), 0, -1)
+            cpu = stay.node.machine.topology.cpu
+            homes = {cpu[c].numa_node for c in stay.cpus}
+            bound = binds(stay.pod.spec, stay.node)
             for mask in chain.from_iterable(combinations(numa_nodes, size) for size in sizes):
+                if bound and not homes.issuperset(mask):
+                    continue
                 placement = Placement((stay.place({MEMORY: dict.fromkeys(mask, 1)}, stay.cpus),))
                 worth = dict(measure(self.instance, placement))
                 cost = tuple(worth.get(tier, 0) for tier in BY_MEMORY)

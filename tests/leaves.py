@@ -6,12 +6,14 @@ from dataclasses import dataclass, replace
 from itertools import combinations, pairwise, product
 
 from dressing import dressed
+from placer_models.bound import binds, bound_to
 from placer_models.cluster import Instance, Node
 from placer_models.cpuset import CpuSet
 from placer_models.device import selects
 from placer_models.device_strategy import DeviceStrategy
 from placer_models.placement import ContainerPlacement, DeviceGrant, PodPlacement
 from placer_models.pod import ContainerRole, DeviceRequest, Gang, Pod, PodSpec
+from placer_models.policy import QosClass
 from pools import pools
 
 Room = Mapping[int, int]
@@ -20,8 +22,15 @@ Room = Mapping[int, int]
 MEMORY = 0
 """Stands for memory where others are hugepages by the size of a page."""
 
+CPU = -1
+"""Stands for what a bound pod counts of its CPU request where its containers have own pools."""
+
 Held = Mapping[int, Room]
-"""MEMORY or the size of a page -> what of it, by NUMA node."""
+"""MEMORY, CPU or the size of a page -> what of it, by NUMA node."""
+
+
+Milli = tuple[tuple[int, int], ...] | None
+"""As in ``PodPlacement``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +49,18 @@ class Stay:
         """What tells stays of one instance apart; hashing a whole machine is slow."""
         return self.pod.key, self.node.name, self.cpus, self.grants
 
-    def place(self, held: Held, cpuset: CpuSet) -> PodPlacement:
-        """Return the pod's placement on the CPUs, its own or its pool's."""
+    def place(
+        self, held: Held, cpuset: CpuSet, cpu_milli: Milli = None, pool: CpuSet = frozenset()
+    ) -> PodPlacement:
+        """Return the pod's placement on the CPUs, its own or its part of the pool."""
         memory = held.get(MEMORY, {})
+        topology = self.node.machine.topology
+
+        def own_pool(part: ContainerPlacement) -> CpuSet:
+            homes = {numa for numa, _ in part.cpu_milli or ()}
+            mine = frozenset(cpu for cpu in pool if topology.cpu[cpu].numa_node in homes)
+            return mine if homes else cpuset
+
         place = PodPlacement(
             name=self.pod.name,
             namespace=self.pod.namespace,
@@ -50,7 +68,7 @@ class Stay:
             node=self.node.name,
             cpuset=cpuset,
             containers=tuple(
-                part if self.pod.spec.qos.owns_cpus else replace(part, cpuset=cpuset)
+                part if self.pod.spec.qos.owns_cpus else replace(part, cpuset=own_pool(part))
                 for part in self.parts
             )
             or _parts(self.pod, cpuset),
@@ -60,10 +78,11 @@ class Stay:
                     (numa_node, size, count)
                     for size, room in held.items()
                     for numa_node, count in room.items()
-                    if size != MEMORY and count
+                    if size not in (MEMORY, CPU) and count
                 )
             ),
             devices=self.grants,
+            cpu_milli=cpu_milli,
         )
         return dressed(place, self.pod.spec, self.node)
 
@@ -72,8 +91,18 @@ class TooManyLeavesError(Exception):
     """The world is too large to try everything."""
 
 
+def may_be_bound(pod: Pod, node: Node) -> bool:
+    """Return whether something binds the pod to the pool of NUMA nodes."""
+    return pod.spec.constrained_burst or binds(pod.spec, node)
+
+
+def homes_tried(pod: Pod, node: Node) -> list[CpuSet]:
+    """Return the CPUs of the NUMA nodes, for each way to bind a pod to some, or to none."""
+    return [frozenset(), *burst_homes(node)] if binds(pod.spec, node) else burst_homes(node)
+
+
 def burst_homes(node: Node) -> list[CpuSet]:
-    """Return the CPUs of each set of NUMA nodes in which a constrained pod could be."""
+    """Return the CPUs of each set of NUMA nodes in which a bound pod could be."""
     by_home: dict[int, CpuSet] = {}
     for cpu in node.machine.topology.cpus:
         if cpu.online and cpu.numa_node is not None:
@@ -216,12 +245,68 @@ def settled(
     tenants = [(runner.pod, runner.placement) for runner in instance.running]
     tenants += [(stay.pod, stay.place({}, stay.cpus)) for stay in stays]
     pools_of = {node.name: pools(node, tenants) for node in instance.nodes}
+    milli = _shared_out(instance, stays, memory)
 
-    def cpus_of(stay: Stay) -> CpuSet:
+    def place(stay: Stay, held: Held) -> PodPlacement:
         pool = pools_of[stay.node.name].get(stay.pod.spec.qos, stay.cpus)
-        return pool & stay.cpus if stay.pod.spec.constrained_burst else pool
+        counted = milli.get(stay.pod.key)
+        cpu = stay.node.machine.topology.cpu
+        homes = {numa for numa, _ in counted or ()}
+        mine = frozenset(c for c in pool if cpu[c].numa_node in homes)
+        return stay.place(held, mine if homes else pool, counted, pool)
 
-    return tuple(stay.place(held, cpus_of(stay)) for stay, held in zip(stays, memory, strict=True))
+    return tuple(place(stay, held) for stay, held in zip(stays, memory, strict=True))
+
+
+def _shared_out(
+    instance: Instance, stays: Sequence[Stay], memory: Sequence[Held]
+) -> dict[tuple[str, str], Milli]:
+    """Return what each pod that may be bound counts of its request on which NUMA node.
+
+    As a flow, beside the running pods; where there is none, all of it somewhere.
+    """
+    found: dict[tuple[str, str], Milli] = {}
+    groups: dict[tuple[str, QosClass], list[tuple[Stay, Held]]] = {}
+    for stay, held in zip(stays, memory, strict=True):
+        if may_be_bound(stay.pod, stay.node):
+            groups.setdefault((stay.node.name, stay.pod.spec.qos), []).append((stay, held))
+    for (name, qos), new in groups.items():
+        node = next(node for node in instance.nodes if node.name == name)
+        cpu = node.machine.topology.cpu
+        needs: list[int] = []
+        allowed: list[Sequence[int]] = []
+        running = [r for r in instance.running if r.placement.node == name]
+        for r in running:
+            if r.pod.spec.qos is qos and (homes := bound_to(r.placement, r.pod.spec, node)):
+                needs.append(r.pod.spec.requests.cpu_milli)
+                allowed.append(sorted(homes))
+        first = len(needs)
+        for stay, held in new:
+            if CPU in held:
+                needs += [milli for _, milli in sorted(held[CPU].items())]
+                allowed += [[numa] for numa in sorted(held[CPU])]
+            else:
+                needs.append(stay.pod.spec.requests.cpu_milli)
+                homes = {n for c in stay.cpus if (n := cpu[c].numa_node) is not None}
+                allowed.append(sorted(homes))
+        tenants = [(r.pod, r.placement) for r in running]
+        tenants += [(s.pod, s.place({}, s.cpus)) for s in stays if s.node is node]
+        pool = pools(node, tenants)[qos] - node.reserved_cpus
+        room = Counter(n for c in pool if (n := cpu[c].numa_node) is not None)
+        poured = pour(needs, allowed, Counter({n: 1000 * count for n, count in room.items()}))
+        parts = iter(poured[first:] if poured else [Counter[int]()] * len(needs))
+        for stay, held in new:
+            if CPU in held:
+                own = {n for part in stay.parts for n, _ in part.cpu_milli or ()}
+                counts = {n: held[CPU].get(n, 0) for n in own | set(held[CPU])}
+                for _ in held[CPU]:
+                    next(parts)
+            else:
+                given = next(parts)
+                mine = {n for c in stay.cpus if (n := cpu[c].numa_node) is not None}
+                counts = {n: given[n] for n in mine}
+            found[stay.pod.key] = tuple(sorted(counts.items()))
+    return found
 
 
 def pour(

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from itertools import chain, combinations, product
 from math import gcd, prod
 
-from leaves import MEMORY, Stay, TooManyLeavesError, needs_of, pour
+from leaves import CPU, MEMORY, Stay, TooManyLeavesError, needs_of, pour
 from placer_models.alignment import fewest_cells, width
+from placer_models.bound import binds
 from placer_models.placement import ContainerPlacement, DeviceGrant
 from placer_models.pod import Container, ContainerRole
 from placer_models.policy import AlignmentPolicy, AlignmentScope
@@ -118,7 +119,9 @@ def _held(stay: Stay, held: Mapping[int, Mapping[int, int]]) -> Held:
     topology = stay.node.machine.topology
     homes = {(d.type, d.minor): d.numa_node for d in stay.node.devices}
     owned: dict[Good, Counter[Place]] = {kind: Counter(dict(room)) for kind, room in held.items()}
-    owned["cpu"] = Counter(topology.cpu[cpu].numa_node for cpu in stay.cpus)
+    owned.pop(CPU, None)
+    cpus: Counter[Place] = Counter(topology.cpu[cpu].numa_node for cpu in stay.cpus)
+    owned["cpu"] = Counter(dict(held[CPU])) if CPU in held else cpus
     for grant in stay.grants:
         home = homes[grant.type, grant.minor]
         owned.setdefault(grant.type, Counter())[NOWHERE if home is None else home] += 1
@@ -128,7 +131,11 @@ def _held(stay: Stay, held: Mapping[int, Mapping[int, int]]) -> Held:
 def _wants(stay: Stay, container: Container) -> dict[Good, int]:
     asked = container.requests
     wants: dict[Good, int] = {
-        "cpu": asked.cpu_milli // 1000 if stay.pod.spec.qos.owns_cpus else 0,
+        "cpu": asked.cpu_milli // 1000
+        if stay.pod.spec.qos.owns_cpus
+        else asked.cpu_milli
+        if binds(stay.pod.spec, stay.node)
+        else 0,
         MEMORY: asked.memory_bytes,
         **{h.page_bytes: h.count for h in asked.hugepages},
         **{d.type: d.count for d in asked.devices},
@@ -178,14 +185,15 @@ def _empty(stay: Stay, good: Good, cells: Sequence[Place]) -> list[int] | None:
     if good == "cpu":
         allocatable = node.machine.topology.online - node.reserved_cpus
         homes: list[Place] = [node.machine.topology.cpu[cpu].numa_node for cpu in allocatable]
-    elif good == MEMORY:
+        each = 1 if stay.pod.spec.qos.owns_cpus else 1000
+        return [each * homes.count(cell) for cell in cells]
+    if good == MEMORY:
         return [node.memory_bytes_in().get(cell, 0) for cell in cells]
-    elif isinstance(good, int):
+    if isinstance(good, int):
         return [node.pages_in().get((cell, good), 0) for cell in cells]
-    else:
-        homes = [d.numa_node for d in node.devices if d.type == good and node.is_healthy(d)]
-        if None in homes:
-            return None
+    homes = [d.numa_node for d in node.devices if d.type == good and node.is_healthy(d)]
+    if None in homes:
+        return None
     return [homes.count(cell) for cell in cells]
 
 
@@ -305,8 +313,25 @@ def _placed(
                 )
             ),
             grants,
+            cpu_milli=_counted(share) if _is_bound(stay, containers[i]) else None,
         )
     return tuple(parts[i] for i in range(len(containers)))
+
+
+def _is_bound(stay: Stay, container: Container) -> bool:
+    """Return whether the container is bound to NUMA nodes: not if nothing of it has a width."""
+    wants = _wants(stay, container)
+    widths = [_empty(stay, good, ()) is not None for good in wants]
+    policies = {stay.pod.spec.alignment, stay.node.alignment}
+    narrow = any(widths) or AlignmentPolicy.SINGLE_NUMA_NODE in policies
+    return narrow and binds(stay.pod.spec, stay.node)
+
+
+def _counted(share: Mapping[Good, Counter[Place]]) -> tuple[tuple[int, int], ...]:
+    """Return the NUMA nodes of a bound container, with what it counts of its request there."""
+    homes = {p for row in share.values() for p, n in row.items() if n and isinstance(p, int)}
+    cpus = share.get("cpu", Counter())
+    return tuple((home, cpus[home]) for home in sorted(homes))
 
 
 def _cpus(stay: Stay, share: Counter[Place], taken: frozenset[int]) -> frozenset[int]:
@@ -340,9 +365,12 @@ def all_held(
 ) -> Iterator[dict[int, dict[int, int]]]:
     """Yield every way in which the pod can have its memory and its hugepages."""
     needs = sorted(needs_of(stay.pod).items())
+    if CPU in room:
+        needs.append((CPU, stay.pod.spec.requests.cpu_milli))
     ways = []
     for kind, need in needs:
-        parts = [_wants(stay, container).get(kind, 0) for container in stay.pod.spec.containers]
+        good: Good = "cpu" if kind == CPU else kind
+        parts = [_wants(stay, container).get(good, 0) for container in stay.pod.spec.containers]
         step = gcd(need, *parts, *room[kind].values())
         ways.append(ways_to_take(need, sorted(room[kind].items()), step or 1))
     for choice in product(*ways):

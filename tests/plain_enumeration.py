@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from itertools import chain, combinations, product
 from math import prod
 
-from leaves import Held, Stay, burst_homes, needs_of, pour_all, settled
+from leaves import Held, Stay, homes_tried, may_be_bound, needs_of, pour_all, settled
 from placer.judge.breaches import breaches
 from placer.judge.measure import Vector, better, measure
 from placer_models.cluster import Instance, Node
@@ -64,7 +64,7 @@ def _options(gang: Gang, pod: Pod, node: Node) -> Iterator[Option]:
     sizes = range(1, len(numa_nodes) + 1) if needs_of(pod) else (0,)
     masks = list(chain.from_iterable(combinations(numa_nodes, size) for size in sizes))
     cpus = sorted(node.machine.topology.cpu)
-    owned = burst_homes(node) if pod.spec.constrained_burst else combinations(cpus, count)
+    owned = homes_tried(pod, node) if may_be_bound(pod, node) else combinations(cpus, count)
     for own, devices, mask in product(owned, device_sets, masks):
         grants = tuple(sorted(devices, key=lambda grant: (grant.type, grant.minor)))
         yield Stay(gang, pod, node, frozenset(own), grants), mask

@@ -41,7 +41,7 @@ def spice_burst(rng: Random, instance: Instance) -> Instance:
         pod, node = bound(runner.pod), nodes[runner.placement.node]
         place = runner.placement
         if pod.spec.constrained_burst:
-            cpus = _some_of(rng, place.cpuset, node)
+            cpus = some_of(rng, place.cpuset, node)
             if not cpus:
                 pod = runner.pod
             else:
@@ -65,7 +65,7 @@ def burst_instance(seed: int) -> Instance:
     return spice_burst(rng, instance)
 
 
-def _some_of(rng: Random, pool: CpuSet, node: Node) -> CpuSet:
+def some_of(rng: Random, pool: CpuSet, node: Node) -> CpuSet:
     """Return the CPUs of a pool on some of the NUMA nodes."""
     cpu = node.machine.topology.cpu
     homes = sorted({n for c in pool if (n := cpu[c].numa_node) is not None})

@@ -11,6 +11,7 @@ from placer_models.network import NODE_LEVEL, LevelRule
 from placer_models.placement import PodPlacement
 from placer_models.pod import Gang, GangGroup, Pod
 from placer_models.policy import (
+    BINDING,
     AlignmentPolicy,
     AlignmentScope,
     GatherLevel,
@@ -201,6 +202,11 @@ class Nodes(tuple[Node, ...]):
     @cached_property
     def _machines(self) -> tuple[Machine, ...]:
         return tuple({id(node.machine): node.machine for node in self}.values())
+
+    @cached_property
+    def bind_pools(self) -> bool:
+        """Whether some of them bind LS and BE pods to the pool of NUMA nodes."""
+        return any(node.alignment in BINDING for node in self)
 
     @cached_property
     def align_containers(self) -> bool:

@@ -1,8 +1,9 @@
 """What a container means on a kind of node where each is aligned for itself (C12)."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from placer_models.policy import AlignmentPolicy
+from placer_models.policy import BINDING, AlignmentPolicy
 
 
 @dataclass(frozen=True, slots=True)
@@ -11,9 +12,9 @@ class ContainerFit:
 
     Attributes:
         index: Its place among the containers of the pod.
-        need: Owned CPUs, memory, hugepages of each of the Problem's page sizes, and
-            devices of each type in the shape's order: the goods.
-        alignment: The policy that holds; not ``None``.
+        need: CPUs (owned ones, or milli of a pool), memory, hugepages of each of the
+            Problem's page sizes, and devices of each type in the shape's order: the goods.
+        alignment: The policy that holds; ``None`` under Restricted where nothing has a width.
         cell_limit: Most cells it may use, all of them NUMA nodes; None: any.
         fewest_cells: What BestEffort is measured against.
         lasts: It keeps what it has; an init container leaves it to those after it.
@@ -29,3 +30,26 @@ class ContainerFit:
     fewest_cells: int
     lasts: bool
     beside: tuple[int, ...] = ()
+
+
+def pools_of(
+    fits: Sequence[ContainerFit], parts: Sequence[Sequence[Sequence[int]]]
+) -> tuple[tuple[tuple[int, ...], int], ...]:
+    """Return what a pod counts in each cell's pool whose containers are bound each for itself.
+
+    That is the most that any phase of its life counts there.
+
+    Args:
+        fits: Of its containers.
+        parts: For each of them, of each good how much from each cell, and last from no cell.
+
+    """
+    phases = [[i for i, fit in enumerate(fits) if fit.lasts]]
+    phases += [[*fit.beside, i] for i, fit in enumerate(fits) if not fit.lasts]
+    bound = [i for i, fit in enumerate(fits) if fit.alignment in BINDING]
+    cells = range(len(parts[0][0]) - 1) if parts else range(0)
+    return tuple(
+        ((cell,), max(sum(parts[i][0][cell] for i in phase) for phase in phases))
+        for cell in cells
+        if any(row[cell] for i in bound for row in parts[i])
+    )

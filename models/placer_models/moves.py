@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Set
 from dataclasses import replace
 
+from placer_models.bound import bound_to
 from placer_models.cluster import Instance, Node, RunningGang, RunningPod
 from placer_models.placement import Placement, PodPlacement
 from placer_models.pod import Gang
@@ -65,7 +66,12 @@ def with_homes(instance: Instance, movable: Set[Key]) -> Instance:
     They stand after all that waits, in their gangs or each in one of its own, which are
     worth nothing.
     """
-    leaving = [running for running in instance.running if running.pod.key in movable]
+    nodes = {node.name: node for node in instance.nodes}
+    leaving = [
+        replace(running, placement=_said(running, nodes[running.placement.node]))
+        for running in instance.running
+        if running.pod.key in movable
+    ]
     at_home: defaultdict[str, list[PodPlacement]] = defaultdict(list)
     for running in leaving:
         place = running.placement
@@ -103,10 +109,21 @@ def with_homes(instance: Instance, movable: Set[Key]) -> Instance:
     )
 
 
+def _said(running: RunningPod, node: Node) -> PodPlacement:
+    """Return a pod's place with the NUMA nodes to whose pool it is bound said."""
+    place, spec = running.placement, running.pod.spec
+    if spec.qos.owns_cpus or place.cpu_milli is not None:
+        return place
+    homes = sorted(bound_to(place, spec, node))
+    counts = [spec.requests.cpu_milli, *[0] * len(homes)]
+    return replace(place, cpu_milli=tuple(zip(homes, counts, strict=False)))
+
+
 def stays(place: PodPlacement, home: PodPlacement, *, owns_cpus: bool) -> bool:
     """Return whether a pod is where it was: node, own CPUs, memory and devices.
 
-    A pool that shrinks or grows around a pod moves nobody.
+    And bound to the pool of the NUMA nodes to which it was. A pool that shrinks or grows
+    around a pod moves nobody, nor does it if its request is counted elsewhere among them.
     """
     if place.node != home.node or (owns_cpus and place.cpuset != home.cpuset):
         return False
@@ -114,7 +131,8 @@ def stays(place: PodPlacement, home: PodPlacement, *, owns_cpus: bool) -> bool:
         {*one.memory_bytes, *one.hugepages, *((d.type, d.minor, d.share) for d in one.devices)}
         for one in (place, home)
     )
-    return held == had
+    homes, were = ({numa for numa, _ in one.cpu_milli or ()} for one in (place, home))
+    return held == had and homes == were
 
 
 def moved(instance: Instance, placement: Placement) -> tuple[PodPlacement, ...]:

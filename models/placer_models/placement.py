@@ -38,6 +38,7 @@ class ContainerPlacement:
         hugepages: (NUMA node, page size in bytes, pages), ascending, no zeros.
         devices: Ascending by (type, minor).
         env: Its environment, as far as the placement says it (`visible_devices`).
+        cpu_milli: As of its pod, where the container has a pool of its own.
 
     """
 
@@ -47,6 +48,7 @@ class ContainerPlacement:
     hugepages: tuple[tuple[int, int, int], ...] = ()
     devices: tuple[DeviceGrant, ...] = ()
     env: Env = ()
+    cpu_milli: tuple[tuple[int, int], ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,12 +57,15 @@ class PodPlacement:
 
     Attributes:
         gang: Name of the pod's gang; None for a lone pod.
-        cpuset: LSE and LSR: the pod's own CPUs. LS and BE: the pool they run in, of LS pods under
-            ConstrainedBurst all of it on some NUMA nodes.
+        cpuset: LSE and LSR: the pod's own CPUs. LS and BE: the pool they run in, of bound pods
+            all of it on their NUMA nodes.
         memory_bytes: (NUMA node, bytes), ascending, no zeros; sums to the request.
         hugepages: (NUMA node, page size in bytes, pages), ascending, no zeros.
         devices: Ascending by (type, minor).
         env: What the environments of all its containers agree on.
+        cpu_milli: LS and BE: (NUMA node, how much of the CPU request is counted there),
+            ascending, with zeros: the NUMA nodes to whose pool the pod is bound. Empty: it
+            floats over all of its pool. None: not said (`bound.bound_to`).
 
     """
 
@@ -74,6 +79,7 @@ class PodPlacement:
     hugepages: tuple[tuple[int, int, int], ...] = ()
     devices: tuple[DeviceGrant, ...] = ()
     env: Env = ()
+    cpu_milli: tuple[tuple[int, int], ...] | None = None
 
     @property
     def key(self) -> tuple[str, str]:

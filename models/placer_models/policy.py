@@ -110,6 +110,10 @@ class AlignmentPolicy(StrEnum):
     """On one NUMA node, or not on this node at all."""
 
 
+BINDING = frozenset({AlignmentPolicy.RESTRICTED, AlignmentPolicy.SINGLE_NUMA_NODE})
+"""The policies that bind LS and BE pods to the pool of their NUMA nodes."""
+
+
 class AlignmentScope(StrEnum):
     """What an alignment policy aligns together (C12)."""
 

@@ -6,22 +6,23 @@
 from collections import Counter
 from dataclasses import dataclass, field
 
-from placer_models.burst import Burst
+from placer_models.banks import DeviceBank
 from placer_models.container_fit import ContainerFit
 from placer_models.goals import Tier, before_links, tiers_for
 from placer_models.joint_fit import JointFit
-from placer_models.links import Board
 from placer_models.locality_fit import LocalityFit
-from placer_models.mig import Cut
 from placer_models.numa_strategy import CellStrategy
 from placer_models.policy import (
+    BINDING,
     AlignmentPolicy,
     BindPolicy,
     DeviceScope,
     ExclusivePolicy,
+    QosClass,
     Strength,
 )
-from placer_models.shares import ShareNeed, ShareTake, Slot
+from placer_models.pools import NO_POOL, Bound, CellPool
+from placer_models.shares import ShareNeed, ShareTake
 from placer_models.tasks import NO_AFFINITIES, Affinities, Beside, GangTask
 from placer_models.telling import Telling
 
@@ -36,7 +37,8 @@ class Cell:
         pages: Free hugepages of each of the Problem's page sizes.
         held: How strongly running pods under NUMANodeLevel keep others of the policy
             off; None where there is none.
-        reserved: CPUs of the shared pool that no pod may own; counted where Bursts are.
+        shared: Its part of the shared pool; counted where pods are bound.
+        best_effort: Its part of the BE pool, likewise.
         package: The package of all its CPUs, if there is one.
         sides: Who of the sides of a `Beside` owns CPUs here already, ascending.
 
@@ -46,9 +48,14 @@ class Cell:
     memory: int
     pages: tuple[int, ...] = ()
     held: Strength | None = None
-    reserved: int = 0
+    shared: CellPool = NO_POOL
+    best_effort: CellPool = NO_POOL
     sides: tuple[int, ...] = ()
     package: int | None = None
+
+    def pool(self, qos: QosClass) -> CellPool:
+        """Return its part of the pool of LS or BE pods."""
+        return self.best_effort if qos is QosClass.BE else self.shared
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,32 +100,6 @@ class CoreClass:
 
 
 @dataclass(frozen=True, slots=True)
-class DeviceBank:
-    """The healthy devices of one type on a node.
-
-    Attributes:
-        free: Free devices of each twin class of the board: nobody has any part of them.
-        cells: Index of the cell of each twin class; None where it has no NUMA node.
-        slots: For each twin class the devices that can take shares: those that are
-            shared already, then as many as are free. Empty where no pod of the batch
-            asks for shares of the type.
-        cuts: Of MIG instances: that of each class, which is one instance; else empty.
-
-    """
-
-    type: str
-    board: Board
-    free: tuple[int, ...]
-    cells: tuple[int | None, ...]
-    slots: tuple[tuple[Slot, ...], ...] = ()
-    cuts: tuple[Cut, ...] = ()
-
-    def is_free(self, twin: int, slot: int) -> bool:
-        """Return whether nobody has any part of the device of a slot."""
-        return slot >= len(self.slots[twin]) - self.free[twin]
-
-
-@dataclass(frozen=True, slots=True)
 class NodeState:
     """What is left on one node. Equal states are interchangeable nodes.
 
@@ -134,7 +115,7 @@ class NodeState:
         extended: What is left of each extended resource of the Problem.
         offered: The node is not there yet; the first pod opens it.
         strategy: None where the node has none, or one cell with CPUs alone.
-        bursts: Running pods under ConstrainedBurst; none needs more CPUs than it has.
+        bound: Running pods bound to the pool of cells, ascending; none needs more than it has.
 
     """
 
@@ -152,7 +133,7 @@ class NodeState:
     extended: tuple[int, ...] = ()
     offered: bool = False
     strategy: CellStrategy | None = None
-    bursts: tuple[Burst, ...] = ()
+    bound: tuple[Bound, ...] = ()
 
     def bank(self, device_type: str) -> DeviceBank | None:
         """Return the bank of the type, if the node has such devices."""
@@ -180,7 +161,7 @@ class Shape:
         extended: Of each extended resource of the Problem.
         apart: The exclusive policy; NONE also where the bind policy sees to it.
         apart_required: It may not be broken.
-        burst_cpus: As in Burst; 0: the pod is not under ConstrainedBurst.
+        burst_cpus: As in Bound; 0: the pod is not under ConstrainedBurst.
         beside: What it is to others inside a node; None where that is nothing.
 
     """
@@ -206,6 +187,18 @@ class Shape:
     def scope_of(self, device_type: str) -> DeviceScope:
         """Return within what all devices of the type must be."""
         return dict(self.scopes).get(device_type, DeviceScope.NODE)
+
+    @property
+    def pool(self) -> QosClass | None:
+        """The pool that the pod runs in; None where it owns CPUs."""
+        if self.best_effort:
+            return QosClass.BE
+        return QosClass.LS if self.shared else None
+
+    @property
+    def pool_milli(self) -> int:
+        """CPU request of an LS or BE pod."""
+        return self.shared_milli + self.best_effort_milli
 
     @property
     def keeps_cores(self) -> bool:
@@ -276,6 +269,15 @@ class Fit:
         """Whether it matters which cells the pod as a whole uses."""
         close = self.locality is not None and self.locality.cells is not None
         return close or self.alignment is not AlignmentPolicy.NONE
+
+    def binds(self, shape: Shape) -> bool:
+        """Return whether a policy binds a pod of the shape, or its containers, to NUMA nodes."""
+        policies = {self.alignment, *(part.alignment for part in self.containers)}
+        return shape.pool is not None and not policies.isdisjoint(BINDING)
+
+    def uses_cells(self, shape: Shape) -> bool:
+        """Return whether a pod of the shape always uses some cell."""
+        return shape.held_in_cells or (self.binds(shape) and shape.pool_milli > 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -367,7 +369,8 @@ class Choice:
         shares: Shares of devices, ascending.
         containers: For each container of the fit, of each good how much from each cell, and
             last from no cell.
-        pool_cells: Under ConstrainedBurst, the cells in whose shared pool the pod runs.
+        pool: What a bound pod wants of its pool: (cells, milli that are shared out over
+            them), ascending; several where its containers have pools of their own.
         near: Cells that its memory had better come from, where it may come from anywhere.
 
     """
@@ -379,8 +382,13 @@ class Choice:
     pages: tuple[tuple[int, ...], ...] = ()
     shares: tuple[ShareTake, ...] = ()
     containers: tuple[tuple[tuple[int, ...], ...], ...] = ()
-    pool_cells: tuple[int, ...] = ()
+    pool: tuple[tuple[tuple[int, ...], int], ...] = ()
     near: tuple[int, ...] = ()
+
+    @property
+    def pool_cells(self) -> tuple[int, ...]:
+        """The cells to whose pool the pod is bound, ascending."""
+        return tuple(sorted({cell for cells, _ in self.pool for cell in cells}))
 
     def touched(self, bank: int) -> tuple[int, ...]:
         """Return the devices of each twin class of a bank, whole ones and shares."""

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import NamedTuple
 
+from placer.greedy.bound_left import has_room, milli_left
 from placer.greedy.containers import Parts, pick_parts
 from placer.greedy.cores import against_policy, capacity, whole_cores_lost
 from placer.greedy.devices import Devices, outside_partitions, pick_devices, points_lost
@@ -20,6 +21,7 @@ from placer.greedy.residual import Inside, Residual, sums_allow
 from placer.greedy.slots import slots_fitting
 from placer.greedy.strategies import against_strategy
 from placer_models.alignment import Amounts, width
+from placer_models.container_fit import pools_of
 from placer_models.goals import WHOLE_CORE_POINTS
 from placer_models.policy import AlignmentPolicy
 from placer_models.problem import CoreTake, Fit, Shape
@@ -101,9 +103,9 @@ def choose(residual: Residual, shape: Shape, fit: Fit) -> Offer | None:
         return _close(residual, shape, fit, everywhere)
     if fit.joint and pick_devices(residual, shape, fit.joint, everywhere) is None:
         return None
-    need = _need(residual, shape)
+    need = _need(residual, shape, fit)
     amounts = [_amounts(residual, shape, fit, cell) for cell in everywhere]
-    kinds = [_kind(residual, shape, cell) for cell in everywhere]
+    kinds = [_kind(residual, shape, fit, cell) for cell in everywhere]
     for size in _sizes(residual, fit, need, amounts):
         best: tuple[Price, int, Offer] | None = None
         tried = 0
@@ -137,9 +139,9 @@ def _close(residual: Residual, shape: Shape, fit: Fit, everywhere: tuple[int, ..
         anywhere = _offer(view, shape, fit, everywhere)
     if anywhere is None or _is_close(anywhere):
         return anywhere
-    need = _need(view, shape)
+    need = _need(view, shape, fit)
     amounts = [_amounts(view, shape, fit, cell) for cell in everywhere]
-    kinds = [_kind(view, shape, cell) for cell in everywhere]
+    kinds = [_kind(view, shape, fit, cell) for cell in everywhere]
     best = anywhere
     for size in islice(_sizes(view, fit, need, amounts), MOST_SIZES):
         for mask in islice(masks(amounts, need, size, kinds), MOST_CLOSE):
@@ -180,7 +182,7 @@ def _spare(amounts: list[Amounts], need: Amounts, mask: tuple[int, ...]) -> int:
     )
 
 
-def _need(residual: Residual, shape: Shape) -> Amounts:
+def _need(residual: Residual, shape: Shape, fit: Fit) -> Amounts:
     """Return what the cells have to hold; devices of no cell are taken off."""
     of_no_cell = [
         sum(
@@ -196,7 +198,8 @@ def _need(residual: Residual, shape: Shape) -> Amounts:
         max(0, count - free) for (_, count), free in zip(shape.devices, of_no_cell, strict=True)
     )
     shares = (max(0, n.count - slots_fitting(residual, n, None)) for n in shape.shares)
-    return (shape.owned_cpus, shape.memory, *shape.pages, *devices, *shares)
+    cpus = shape.pool_milli if fit.binds(shape) else shape.owned_cpus
+    return (cpus, shape.memory, *shape.pages, *devices, *shares)
 
 
 def _amounts(residual: Residual, shape: Shape, fit: Fit, cell: int) -> Amounts:
@@ -208,7 +211,11 @@ def _amounts(residual: Residual, shape: Shape, fit: Fit, cell: int) -> Amounts:
             for facts, left in zip(residual.layout.classes, residual.cores, strict=True)
             if facts.cell == cell
         )
-    pages = (free[cell] for free in residual.pages)
+    pages = [free[cell] for free in residual.pages]
+    if fit.binds(shape) and shape.pool is not None:
+        if not residual.pool(shape.pool)[cell].cpus:
+            return (0,) * (2 + len(pages) + len(shape.devices) + len(shape.shares))
+        cpus = milli_left(residual, shape.pool)[cell]
     return (cpus, residual.memory[cell], *pages, *_devices_in(residual, shape, cell))
 
 
@@ -225,19 +232,22 @@ def _devices_in(residual: Residual, shape: Shape, cell: int) -> tuple[int, ...]:
     ) + tuple(slots_fitting(residual, need, cell) for need in shape.shares)
 
 
-def _kind(residual: Residual, shape: Shape, cell: int) -> Hashable:
+def _kind(residual: Residual, shape: Shape, fit: Fit, cell: int) -> Hashable:
     """Return what makes a cell different for the pod.
 
     Links make every cell different that has a device to give.
     """
     if any(_devices_in(residual, shape, cell)):
         return cell
+    if fit.binds(shape) and any(cell in bound.cells for bound in residual.bound):
+        return cell
     cores = tuple(
         (facts.threads, facts.free, facts.package, left)
         for facts, left in zip(residual.layout.classes, residual.cores, strict=True)
         if facts.cell == cell and shape.owned_cpus
     )
-    return (residual.memory[cell], tuple(free[cell] for free in residual.pages), cores)
+    pool = residual.pool(shape.pool)[cell] if shape.pool and fit.binds(shape) else None
+    return (residual.memory[cell], tuple(free[cell] for free in residual.pages), cores, pool)
 
 
 def _offer(residual: Residual, shape: Shape, fit: Fit, cells: tuple[int, ...]) -> Offer | None:
@@ -273,18 +283,27 @@ def _offer_of(
             return None
         near = found_near
     elif fit.alignment is not AlignmentPolicy.NONE:
-        memory = _pick_memory(residual.memory, shape.memory, cells, used)
+        memory = _pick_amount(residual.memory, shape.memory, cells, used)
         if memory is None:
             return None
         used.update(cell for cell, amount in enumerate(memory) if amount)
         for free, want in zip(residual.pages, shape.pages, strict=True):
-            found = _pick_memory(free, want, cells, used)
+            found = _pick_amount(free, want, cells, used)
             if found is None:
                 return None
             used.update(cell for cell, amount in enumerate(found) if amount)
             pages.append(found)
+    pool: tuple[tuple[tuple[int, ...], int], ...] = ()
+    if shape.pool is not None and fit.binds(shape):
+        milli = _pick_amount(milli_left(residual, shape.pool), shape.pool_milli, cells, used)
+        used.update(cell for cell, amount in enumerate(milli or ()) if amount)
+        pool = ((tuple(sorted(used)), shape.pool_milli),) if used else ()
+        if milli is None or not has_room(residual, shape, pool):
+            return None
     price = _price(residual, shape, fit, devices, cores, used)
-    inside = Inside(cores, memory, devices.counts, tuple(pages), devices.shares, near=near)
+    inside = Inside(
+        cores, memory, devices.counts, tuple(pages), devices.shares, pool=pool, near=near
+    )
     return Offer(price, inside)
 
 
@@ -310,6 +329,7 @@ def _by_container(residual: Residual, shape: Shape, fit: Fit) -> Offer | None:
             parts.devices.counts,
             parts.pages,
             containers=parts.containers,
+            pool=pools_of(fit.containers, parts.containers) if fit.binds(shape) else (),
         ),
     )
 
@@ -322,7 +342,7 @@ def _near(
     for left, want in zip(
         (residual.memory, *residual.pages), (shape.memory, *shape.pages), strict=True
     ):
-        taken = _pick_memory(left, want, cells, used)
+        taken = _pick_amount(left, want, cells, used)
         if taken is None:
             return None
         used.update(cell for cell, amount in enumerate(taken) if amount)
@@ -330,10 +350,10 @@ def _near(
     return tuple(found)
 
 
-def _pick_memory(
+def _pick_amount(
     left: tuple[int, ...], want: int, cells: tuple[int, ...], used: set[int]
 ) -> tuple[int, ...] | None:
-    """Return memory from the cells; those already in use first, then the tightest."""
+    """Return an amount from the cells; those already in use first, then the tightest."""
     taken = [0] * len(left)
 
     def order(cell: int) -> tuple[bool, int, int]:

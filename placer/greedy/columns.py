@@ -8,11 +8,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from placer.greedy.bound_left import milli_left
 from placer.greedy.residual import Residual, free_threads, whole_cores
 from placer_models.device import GPU
 from placer_models.goals import USABLE_SET_SIZES
 from placer_models.links import disjoint_sets
 from placer_models.mig import is_instance
+from placer_models.policy import QosClass
 from placer_models.problem import Problem, Shape
 from placer_models.shares import Slot
 
@@ -47,6 +49,8 @@ class CellColumn(IntEnum):
     OWNABLE_CPUS = 1
     CPUS_OF_WHOLE_CORES = 2
     MEMORY = 3
+    SHARED_MILLI = 4
+    BEST_EFFORT_MILLI = 5
 
 
 _COLUMNS = len(Column)
@@ -141,6 +145,8 @@ class Columns:
             cells[facts.cell, CellColumn.CPUS_OF_WHOLE_CORES] += cores * facts.threads
         cells[:, CellColumn.REAL] = layout.real
         cells[:, CellColumn.MEMORY] = residual.memory
+        cells[:, CellColumn.SHARED_MILLI] = milli_left(residual, QosClass.LS)
+        cells[:, CellColumn.BEST_EFFORT_MILLI] = milli_left(residual, QosClass.BE)
         devices = [0] * len(self.types)
         sets = [0] * len(USABLE_SET_SIZES)
         shared = _shared_gpus(residual)
@@ -208,11 +214,14 @@ class Columns:
     def least_in_cells(self, shape: Shape, *, only_whole_cores: bool) -> Numbers:
         """Return what the cells of a pod have to have left together, at least.
 
-        Whether they are NUMA nodes is not asked.
+        Whether they are NUMA nodes is not asked. Where a policy limits how many they are, a
+        pod of a pool is bound to them; what it counts there is in the columns of pools.
         """
         whole = shape.owned_cpus if only_whole_cores else 0
         devices = (shape.whole_of(kind) for kind in self.types)
-        return np.array([0, shape.owned_cpus, whole, shape.memory, *devices], dtype=np.int64)
+        pools = (shape.shared_milli, shape.best_effort_milli)
+        least = [0, shape.owned_cpus, whole, shape.memory, *pools, *devices]
+        return np.array(least, dtype=np.int64)
 
 
 def _percent_left(residual: Residual) -> int:

@@ -9,12 +9,13 @@ from dataclasses import replace
 from operator import sub
 from typing import NamedTuple
 
+from placer.greedy.bound_left import has_room, milli_left
 from placer.greedy.cores import capacity, pick_cores
 from placer.greedy.devices import Devices, pick_devices
 from placer.greedy.masks import masks
 from placer.greedy.residual import NO_CORES, Residual
 from placer_models.alignment import width
-from placer_models.container_fit import ContainerFit
+from placer_models.container_fit import ContainerFit, pools_of
 from placer_models.device import GPU
 from placer_models.links import Selection, best_selection, pair_minimum, pair_sum
 from placer_models.policy import AlignmentPolicy
@@ -59,6 +60,8 @@ def pick_parts(residual: Residual, shape: Shape, fit: Fit) -> Parts | None:
         if dealt is None:
             continue
         held, parts = dealt
+        if fit.binds(shape) and not has_room(residual, shape, pools_of(fit.containers, parts)):
+            continue
         found = _inside(residual, shape, fit, held, picked)
         if found is not None:
             cores, devices = found
@@ -81,6 +84,8 @@ def _supply(residual: Residual, shape: Shape, fit: Fit, free: Sequence[tuple[int
     if shape.owned_cpus:
         for facts, left in zip(residual.layout.classes, residual.cores, strict=True):
             cpus[facts.cell] += capacity(facts, left, fit)
+    if shape.pool is not None and fit.binds(shape):
+        cpus = [*milli_left(residual, shape.pool), 0]
     rows = [cpus, [*residual.memory, 0], *([*pages, 0] for pages in residual.pages)]
     for kind, _ in shape.devices:
         devices = [0] * (cells + 1)
@@ -89,6 +94,10 @@ def _supply(residual: Residual, shape: Shape, fit: Fit, free: Sequence[tuple[int
                 if bank.type == kind:
                     devices[-1 if cell is None else cell] += count
         rows.append(devices)
+    if shape.pool is not None and fit.binds(shape):
+        # Who is bound has nothing of a cell without a CPU of its pool.
+        has = [bool(pool.cpus) for pool in residual.pool(shape.pool)]
+        return [[n if i == cells or has[i] else 0 for i, n in enumerate(row)] for row in rows]
     return rows
 
 
@@ -96,7 +105,8 @@ def _deal(
     residual: Residual, shape: Shape, fit: Fit, order: Sequence[int], supply: Rows
 ) -> tuple[Rows, list[Rows]] | None:
     """Return what the pod holds and what each container has of it; None: one finds none."""
-    total = (shape.owned_cpus, shape.memory, *shape.pages, *(n for _, n in shape.devices))
+    cpus = shape.pool_milli if fit.binds(shape) else shape.owned_cpus
+    total = (cpus, shape.memory, *shape.pages, *(n for _, n in shape.devices))
     left = [list(row) for row in supply]
     held = [[0] * len(row) for row in supply]
     parts: list[Rows] = [[] for _ in fit.containers]
@@ -186,7 +196,7 @@ def _inside(
     """Return cores and devices that are as many in each cell as the pod holds there."""
     cores = [NO_CORES] * len(residual.cores)
     for cell, cpus in enumerate(held[0][:-1]):
-        if cpus:
+        if cpus and shape.owned_cpus:
             takes = pick_cores(residual, replace(shape, owned_cpus=cpus), fit, (cell,), ())
             if takes is None:
                 return None

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from placer.greedy.burst import choose_beside_bursts
+from placer.greedy.bound import choose_beside_bound
 from placer.greedy.columns import Columns, Indices, Numbers, Table
 from placer.greedy.company import Company
 from placer.greedy.outlook import Outlook
@@ -211,7 +211,7 @@ class Fleet:
             choice.pages,
             choice.shares,
             choice.containers,
-            choice.pool_cells,
+            choice.pool,
         )
         self._journal.append((pod, self.state(node)))
         self._choices[pod] = choice
@@ -254,7 +254,7 @@ class Fleet:
         fit = self.problem.fits[shape][residual.layout.kind]
         if fit is None:
             return None
-        offer = choose_beside_bursts(residual, self.problem.shapes[shape], fit, begun)
+        offer = choose_beside_bound(residual, self.problem.shapes[shape], fit, begun)
         if offer is None:
             return None
         left = self.leaves(shape, state, offer.inside)

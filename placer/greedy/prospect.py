@@ -71,6 +71,8 @@ class Prospect:
         )
         least = columns.least_in_cells(self.shape, only_whole_cores=self.only_whole_cores)
         self._least = [(int(column), int(least[column])) for column in np.flatnonzero(least)]
+        pools = (CellColumn.SHARED_MILLI, CellColumn.BEST_EFFORT_MILLI)
+        self._floating = [each for each in self._least if each[0] not in pools]
         self._by_layout: Numbers = np.zeros((len(_Terms._fields), 0), dtype=np.int64)
 
     def terms(self, table: Table, layouts: Sequence[Layout]) -> Terms:
@@ -111,7 +113,7 @@ class Prospect:
     def _fits_in_one(self, table: Table, nodes: Indices, *, real: bool = False) -> Mask:
         """Return for which nodes one cell alone, or one NUMA node, could hold a pod."""
         each: Mask = table.cells[int(CellColumn.REAL), nodes] >= int(real)
-        for column, least in self._least:
+        for column, least in self._least if real else self._floating:
             each &= table.cells[column, nodes] >= least
         found: Mask = np.logical_or.reduce(each, axis=1)
         return found

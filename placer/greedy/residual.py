@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from operator import le
 from typing import NamedTuple
 
-from placer_models.burst import Burst
 from placer_models.links import Board
 from placer_models.mig import Cut
 from placer_models.numa_strategy import CellStrategy
-from placer_models.policy import Strength
+from placer_models.policy import QosClass, Strength
+from placer_models.pools import Bound, CellPool
 from placer_models.problem import Choice, CoreTake, NodeState, Shape
 from placer_models.shares import ShareTake, Slot
 
@@ -118,8 +118,9 @@ class Residual:
         devices: For each bank, free devices of each twin class.
         slots: For each bank, the slots of each twin class; as in ``DeviceBank``.
         cells_held: For each cell, how strongly pods under NUMANodeLevel are kept off.
-        reserved: CPUs of each cell's shared pool that nobody may own; as in ``Cell``.
-        bursts: Pods under ConstrainedBurst, ascending.
+        shared: What is left of each cell's part of the shared pool; as in ``Cell``.
+        best_effort: The same for the BE pool.
+        bound: What bound pods want of them, ascending.
         cell_guests: For each cell, who of the sides of a ``Beside`` owns CPUs there.
         near: Memory, then hugepages of each size, that pods should get from each cell, though
             they may have it from anywhere; empty where none should.
@@ -143,10 +144,15 @@ class Residual:
     extended: tuple[int, ...] = ()
     cells_held: tuple[Strength | None, ...] = ()
     offered: bool = False
-    reserved: tuple[int, ...] = ()
-    bursts: tuple[Burst, ...] = ()
+    shared: tuple[CellPool, ...] = ()
+    best_effort: tuple[CellPool, ...] = ()
+    bound: tuple[Bound, ...] = ()
     cell_guests: tuple[frozenset[Guest], ...] = ()
     near: tuple[tuple[int, ...], ...] = ()
+
+    def pool(self, qos: QosClass) -> tuple[CellPool, ...]:
+        """Return what is left of each cell's part of the pool of LS or BE pods."""
+        return self.best_effort if qos is QosClass.BE else self.shared
 
 
 class Inside(NamedTuple):
@@ -163,7 +169,7 @@ class Inside(NamedTuple):
     pages: tuple[tuple[int, ...], ...] = ()
     shares: tuple[ShareTake, ...] = ()
     containers: tuple[tuple[tuple[int, ...], ...], ...] = ()
-    pool_cells: tuple[int, ...] = ()
+    pool: tuple[tuple[tuple[int, ...], int], ...] = ()
     near: tuple[tuple[int, ...], ...] = ()
 
     def on(self, node: int) -> Choice:
@@ -232,8 +238,9 @@ def residual_of(node: NodeState, layout: Layout) -> Residual:
         extended=node.extended,
         cells_held=tuple(cell.held for cell in node.cells),
         offered=node.offered,
-        reserved=tuple(cell.reserved for cell in node.cells),
-        bursts=node.bursts,
+        shared=tuple(cell.shared for cell in node.cells),
+        best_effort=tuple(cell.best_effort for cell in node.cells),
+        bound=node.bound,
         cell_guests=tuple(_guests(cell.sides) for cell in node.cells),
     )
 

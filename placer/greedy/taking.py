@@ -3,7 +3,7 @@
 from operator import add, sub
 
 from placer.greedy.beside import arriving, cells_joined, joined
-from placer.greedy.bursts import bursts_with
+from placer.greedy.bound_left import bound_with, pools_without
 from placer.greedy.held import cells_kept, kept
 from placer.greedy.mig import after_devices
 from placer.greedy.residual import NO_CORES, Inside, Residual, after_cores
@@ -62,8 +62,11 @@ def after(residual: Residual, shape: Shape, inside: Inside) -> Residual:
         slots=slots,
         extended=tuple(map(sub, residual.extended, shape.extended)),
         cells_held=cells_kept(residual, shape, inside),
-        reserved=residual.reserved,
-        bursts=bursts_with(residual.bursts, shape, inside.pool_cells),
+        shared=pools_without(residual, residual.shared, inside),
+        best_effort=pools_without(residual, residual.best_effort, inside)
+        if shape.exclusive
+        else residual.best_effort,
+        bound=bound_with(residual.bound, shape, inside),
         cell_guests=cells_joined(residual, shape, inside, guest),
         near=_added(residual.near, inside.near),
     )

@@ -9,7 +9,7 @@ from weakref import WeakKeyDictionary
 
 from placer.judge.affinity import affinity, anti_affinity
 from placer.judge.aligned import alignment
-from placer.judge.burst import constrained_burst
+from placer.judge.bound import bound_pool, constrained_burst
 from placer.judge.container_parts import container_parts
 from placer.judge.cpus import cpu_allocatable, cpu_bind, cpu_count, cpu_exclusive
 from placer.judge.devices import device_count, device_exclusive, device_health, device_known
@@ -51,6 +51,7 @@ RULES: Mapping[str, Rule] = {
     "exclusive-numa-nodes": exclusive_numa_nodes,
     "shared-pool": shared_pool,
     "be-pool": be_pool,
+    "bound-pool": bound_pool,
     "constrained-burst": constrained_burst,
     "containers": containers,
     "memory": memory,

@@ -1,15 +1,16 @@
 """The cells of a node: which of them a pod or a container uses, and what they could hold."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from placer.judge.scene import Cell, Inside, Site, Tenant
 from placer.judge.strategies import asked_here
 from placer_models.alignment import Amounts, effective_policy, effective_scope
+from placer_models.bound import bound_to
 from placer_models.cpuset import CpuSet
 from placer_models.placement import DeviceGrant
 from placer_models.pod import Resources
-from placer_models.policy import AlignmentPolicy, AlignmentScope
+from placer_models.policy import BINDING, AlignmentPolicy, AlignmentScope
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,15 +19,17 @@ class Claim:
 
     Attributes:
         name: Of the container; empty for the pod as a whole.
-        owns: Whether its CPUs are its own.
+        by_cpu: Whether its CPUs count: its own ones, or those of NUMA nodes it is bound to.
         cpus: Its own CPUs.
+        homes: The NUMA nodes to whose pool it is bound.
 
     """
 
     name: str
     requests: Resources
-    owns: bool
+    by_cpu: bool
     cpus: CpuSet
+    homes: frozenset[int]
     memory_bytes: tuple[tuple[int, int], ...]
     hugepages: tuple[tuple[int, int, int], ...]
     devices: tuple[DeviceGrant, ...]
@@ -47,33 +50,55 @@ def scope_of(site: Site, tenant: Tenant) -> AlignmentScope | None:
 def claims_of(site: Site, tenant: Tenant) -> list[Claim]:
     """Return what the policy looks at: the pod as a whole, or each of its containers."""
     place, owns = tenant.place, tenant.qos.owns_cpus
+    bound = not owns and policy_of(site, tenant) in BINDING
     if scope_of(site, tenant) is not AlignmentScope.CONTAINER:
-        return [whole_claim(site, tenant)]
+        homes = bound_to(place, tenant.pod.spec, site.node) if bound else frozenset[int]()
+        return [replace(whole_claim(site, tenant), by_cpu=owns or bound, homes=homes)]
     given = {container.name: container for container in place.containers}
     claims = []
     for container in tenant.pod.spec.containers:
         asked, part = container.requests, given.get(container.name)
         if part is not None:
             cpus = part.cpuset if owns and asked.cpu_milli else frozenset[int]()
-            held = (cpus, part.memory_bytes, part.hugepages, part.devices)
-            claims.append(Claim(container.name, asked, owns, *held))
+            homes = frozenset(numa for numa, _ in part.cpu_milli or ()) if bound else frozenset()
+            held = (cpus, homes, part.memory_bytes, part.hugepages, part.devices)
+            claims.append(Claim(container.name, asked, owns or bound, *held))
     return claims
 
 
 def whole_claim(site: Site, tenant: Tenant) -> Claim:
-    """Return all that the pod holds by place."""
+    """Return all that the pod holds by place, as if it were bound to no NUMA node."""
     place = tenant.place
-    held = (tenant.owned, place.memory_bytes, place.hugepages, place.devices)
+    held = (tenant.owned, frozenset[int](), place.memory_bytes, place.hugepages, place.devices)
     return Claim("", asked_here(site, tenant), tenant.qos.owns_cpus, *held)
 
 
+def without_homes(claim: Claim) -> Claim:
+    """Return the claim as if it were bound to no NUMA node."""
+    return replace(claim, homes=frozenset())
+
+
+def is_bound(site: Site, tenant: Tenant, claim: Claim) -> bool:
+    """Return whether the policy binds the claim of an LS or BE pod to the pool of NUMA nodes.
+
+    Not so under Restricted where nothing that is asked for has a width.
+    """
+    if tenant.qos.owns_cpus:
+        return False
+    if policy_of(site, tenant) is AlignmentPolicy.RESTRICTED:
+        numa_nodes = [numa.id for numa in site.inside.topology.numa_nodes]
+        return bool(empty_cells(site.inside, claim, numa_nodes)[1])
+    return policy_of(site, tenant) is AlignmentPolicy.SINGLE_NUMA_NODE
+
+
 def cells_used(site: Site, claim: Claim) -> frozenset[Cell]:
-    """Return the cells of the claim's own CPUs, its memory, hugepages and devices.
+    """Return the cells of the claim's CPUs, its memory, hugepages and devices.
 
     A device without a NUMA node is on no cell; what the node has not is on none either.
     """
     cpus = site.inside.topology.cpu
     cells: set[Cell] = {cpus[cpu].numa_node for cpu in claim.cpus if cpu in cpus}
+    cells.update(claim.homes)
     cells.update(numa_node for numa_node, held in claim.memory_bytes if held > 0)
     cells.update(numa_node for numa_node, _, pages in claim.hugepages if pages > 0)
     for grant in claim.devices:
@@ -92,9 +117,9 @@ def empty_cells(
     """
     need: list[int] = []
     columns: list[list[int]] = []
-    if claim.owns and claim.requests.cpu_milli:
-        need.append(-(-claim.requests.cpu_milli // 1000))
-        columns.append([inside.cpus_in.get(cell, 0) for cell in cells])
+    if claim.by_cpu and claim.requests.cpu_milli:
+        need.append(claim.requests.cpu_milli)
+        columns.append([1000 * inside.cpus_in.get(cell, 0) for cell in cells])
     if claim.requests.memory_bytes:
         need.append(claim.requests.memory_bytes)
         columns.append([inside.memory_bytes_in.get(cell, 0) for cell in cells])

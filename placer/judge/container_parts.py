@@ -4,9 +4,10 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from placer.judge.cells import scope_of
+from placer.judge.cells import claims_of, is_bound, scope_of
 from placer.judge.finding import Finding
-from placer.judge.scene import Scene, Tenant
+from placer.judge.scene import Scene, Site, Tenant
+from placer_models.bound import numa_nodes_held
 from placer_models.device_share import DeviceShare, part_of
 from placer_models.placement import ContainerPlacement, DeviceGrant
 from placer_models.pod import Container, ContainerRole, DeviceRequest, Resources
@@ -24,7 +25,7 @@ def container_parts(scene: Scene) -> Iterator[Finding]:
     """
     for site, tenant in scene.arrivals():
         whole = scope_of(site, tenant) is AlignmentScope.CONTAINER
-        for fault in _faults(tenant, whole=whole):
+        for fault in _faults(site, tenant, whole=whole):
             yield Finding(tenant.title, f"pod {tenant.title!r}: {fault}")
 
 
@@ -43,7 +44,9 @@ def devices_of(tenant: Tenant, part: ContainerPlacement) -> tuple[DeviceGrant, .
     return tuple(held)
 
 
-def _faults(tenant: Tenant, *, whole: bool) -> Iterator[str]:
+def _faults(site: Site, tenant: Tenant, *, whole: bool) -> Iterator[str]:
+    claims = claims_of(site, tenant) if whole else []
+    bound = {claim.name for claim in claims if is_bound(site, tenant, claim)}
     given = {container.name: container for container in tenant.place.containers}
     lasting: list[Part] = []
     sidecars: list[Part] = []
@@ -61,6 +64,10 @@ def _faults(tenant: Tenant, *, whole: bool) -> Iterator[str]:
             container = replace(container, requests=_devices_asked(tenant, container))
         yield from _amounts(tenant, container, part)
         yield from _other_grants(tenant, part)
+        if whole and container.name in bound:
+            yield from _pool_counts(site, tenant, container, part)
+        elif whole and placed.cpu_milli:
+            yield f"container {container.name!r} is bound to NUMA nodes; nothing there binds it"
         if container.role is ContainerRole.INIT:
             yield from _together(tenant, [*sidecars, (container, part)])
             continue
@@ -135,6 +142,25 @@ def _other_grants(tenant: Tenant, part: ContainerPlacement) -> Iterator[str]:
             )
 
 
+def _pool_counts(
+    site: Site, tenant: Tenant, container: Container, part: ContainerPlacement
+) -> Iterator[str]:
+    """Hold the NUMA nodes to whose pool a container is bound against what it asks for and has."""
+    who = f"container {container.name!r}"
+    counted = dict(part.cpu_milli or ())
+    held = numa_nodes_held(part, site.node)
+    asked = container.requests.cpu_milli
+    if sum(counted.values()) != asked or any(milli < 0 for milli in counted.values()):
+        yield (
+            f"{who} counts {sum(counted.values())} milli CPUs on its NUMA nodes; "
+            f"its request is {asked}"
+        )
+    if strange := (counted.keys() | held) - {numa for numa, _ in tenant.place.cpu_milli or ()}:
+        yield f"{who} is on NUMA node {min(strange)}, to whose pool its pod is not bound"
+    elif away := held - counted.keys():
+        yield f"{who} holds something of NUMA node {min(away)}, to whose pool it is not bound"
+
+
 def _together(tenant: Tenant, parts: Sequence[Part]) -> Iterator[str]:
     """Hold containers that run together against what their pod has."""
     place = tenant.place
@@ -142,17 +168,20 @@ def _together(tenant: Tenant, parts: Sequence[Part]) -> Iterator[str]:
     memory = Counter({("memory", numa): size for numa, size in place.memory_bytes})
     pages = Counter({(size, numa): count for numa, size, count in place.hugepages})
     devices = Counter((d.type, d.minor) for d in place.devices)
+    milli = Counter({("milli CPUs of", numa): n for numa, n in place.cpu_milli or ()})
     taken: Counter[tuple[object, int]] = Counter()
     for container, part in parts:
         taken.update({("memory", numa): size for numa, size in part.memory_bytes})
         taken.update({(size, numa): count for numa, size, count in part.hugepages})
         taken.update((d.type, d.minor) for d in part.devices)
+        taken.update({("milli CPUs of", numa): n for numa, n in part.cpu_milli or ()})
         if tenant.qos.owns_cpus and container.requests.cpu_milli:
             taken.update(("CPU", cpu) for cpu in part.cpuset)
     has: Counter[tuple[object, int]] = Counter()
     has.update(memory)
     has.update(pages)
     has.update(devices)
+    has.update(milli)
     has.update(("CPU", cpu) for cpu in tenant.owned)
     for (what, where), amount in sorted(taken.items(), key=str):
         if amount > has[what, where]:

@@ -4,7 +4,15 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 
-from placer.judge.cells import Claim, cells_used, empty_cells, policy_of, scope_of, whole_claim
+from placer.judge.cells import (
+    Claim,
+    cells_used,
+    claims_of,
+    empty_cells,
+    policy_of,
+    scope_of,
+    whole_claim,
+)
 from placer.judge.scene import Cell, Inside, Scene, Site, Tenant
 from placer_models.alignment import Amounts, fewest_cells
 from placer_models.policy import AlignmentPolicy, AlignmentScope
@@ -48,7 +56,8 @@ def _aligned_as_a_whole(site: Site, tenant: Tenant) -> bool:
     if policy is AlignmentPolicy.NONE or scope_of(site, tenant) is AlignmentScope.CONTAINER:
         return False
     # Restricted constrains nothing where nothing that is asked for has a width.
-    _, need = empty_cells(site.inside, whole_claim(site, tenant), ())
+    (claim,) = claims_of(site, tenant)
+    _, need = empty_cells(site.inside, claim, ())
     return policy is not AlignmentPolicy.RESTRICTED or bool(need)
 
 
@@ -61,7 +70,7 @@ def _packages_used(site: Site, claim: Claim) -> set[int]:
 
 def _by_numa_node(inside: Inside, claim: Claim) -> Iterator[tuple[int, Places]]:
     """Yield how much the claim asks for, and where on the empty node that is."""
-    if claim.owns:
+    if claim.by_cpu:
         yield claim.requests.cpu_milli // 1000, inside.cpus_in
     yield claim.requests.memory_bytes, inside.memory_bytes_in
     for pages in claim.requests.hugepages:
@@ -77,7 +86,7 @@ def _by_package(inside: Inside, claim: Claim) -> Iterator[tuple[int, Places]]:
     """Yield the same by package; what is in none that is known need not touch any."""
     package_in = inside.topology.package_in
     for position, (need, held) in enumerate(_by_numa_node(inside, claim)):
-        if claim.owns and position == 0:
+        if claim.by_cpu and position == 0:
             yield need, dict[Cell, int](inside.cpus_in_package)
             continue
         by_package = Counter[Cell]()

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from placer.judge.finding import Finding, title_of
-from placer.judge.pools import pool_of
+from placer.judge.pools import pool_here
 from placer.judge.scene import Scene, scene_of
 from placer_models.cluster import Instance
 from placer_models.moves import could_move, members_of, moved, with_homes, with_their_gangs
@@ -87,9 +87,10 @@ def at_home(instance: Instance, placement: Placement) -> Placement:
 
 def _settled(home: PodPlacement, scene: Scene) -> PodPlacement:
     """Return the home of a pod that stays, with the pool as it has become."""
-    qos = scene.waiting[home.key].spec.qos
-    if qos.owns_cpus:
+    if scene.waiting[home.key].spec.qos.owns_cpus:
         return home
-    pool = pool_of(scene.sites[home.node], qos)
+    site = scene.sites[home.node]
+    tenant = next(tenant for tenant in site.new if tenant.place is home)
+    pool = pool_here(site, tenant)
     containers = tuple(replace(part, cpuset=pool) for part in home.containers)
     return replace(home, cpuset=pool, containers=containers)

@@ -2,10 +2,11 @@
 
 from collections.abc import Iterator
 
-from placer.judge.burst import burst_pool
 from placer.judge.finding import Finding
 from placer.judge.scene import Scene, Site, Tenant
+from placer_models.bound import bound_to, within
 from placer_models.cpuset import CpuSet, format_cpu_list
+from placer_models.placement import ContainerPlacement
 from placer_models.pod import ContainerRole
 from placer_models.policy import QosClass
 
@@ -36,10 +37,8 @@ def containers(scene: Scene) -> Iterator[Finding]:
         elif tenant.qos.owns_cpus:
             yield from _parts_hold(tenant)
         else:
-            pool = pool_of(site, tenant.qos)
-            if tenant.pod.spec.constrained_burst:
-                pool = burst_pool(site, tenant)
             for container in tenant.place.containers:
+                pool = pool_here(site, tenant, container)
                 if container.cpuset != pool:
                     yield Finding(
                         tenant.title,
@@ -50,10 +49,20 @@ def containers(scene: Scene) -> Iterator[Finding]:
 
 def pool_of(site: Site, qos: QosClass) -> CpuSet:
     """Return the pool that LS or BE pods of the site run in."""
-    return site.inside.topology.online - _withheld(site, qos)
+    return site.inside.topology.online - withheld(site, qos)
 
 
-def _withheld(site: Site, qos: QosClass) -> CpuSet:
+def pool_here(site: Site, tenant: Tenant, container: ContainerPlacement | None = None) -> CpuSet:
+    """Return the part of the pool that a pod, or a container of it, runs in there."""
+    homes = bound_to(tenant.place, tenant.pod.spec, site.node)
+    if container is not None and container.cpu_milli:
+        homes = frozenset(numa for numa, _ in container.cpu_milli)
+    pool = pool_of(site, tenant.qos)
+    return within(pool, homes, site.inside.topology) if homes else pool
+
+
+def withheld(site: Site, qos: QosClass) -> CpuSet:
+    """Return the CPUs that owners keep from the pool of LS or BE pods."""
     return site.taken if qos is QosClass.LS else site.taken_by_lse
 
 
@@ -62,12 +71,12 @@ def _pool_holds(site: Site, qos: QosClass) -> Iterator[Finding]:
     if not tenants:
         return
     name = site.node.name
-    withheld = _withheld(site, qos)
+    gone = withheld(site, qos)
     pool = pool_of(site, qos)
     asked_milli = sum(tenant.requests.cpu_milli for tenant in tenants)
-    has_milli = 1000 * len(site.inside.allocatable - withheld)
+    has_milli = 1000 * len(site.inside.allocatable - gone)
     # Running pods may overfill a pool by themselves: only those who add to it are blamed.
-    shrunk = any(t.new and t.owned & withheld for t in site.tenants)
+    shrunk = any(t.new and t.owned & gone for t in site.tenants)
     asked_anew = any(t.new and t.requests.cpu_milli for t in tenants)
     if asked_milli > has_milli and (shrunk or asked_anew):
         yield Finding(
@@ -82,8 +91,8 @@ def _pool_holds(site: Site, qos: QosClass) -> Iterator[Finding]:
             "leave them one",
         )
     for tenant in tenants:
-        if tenant.pod.spec.constrained_burst:
-            continue  # rule constrained-burst
+        if bound_to(tenant.place, tenant.pod.spec, site.node):
+            continue  # rule bound-pool
         if tenant.new and tenant.place.cpuset != pool:
             yield Finding(
                 tenant.title,

@@ -5,6 +5,7 @@ from dataclasses import replace
 from functools import lru_cache
 from itertools import islice, product
 
+from placer_models.banks import DeviceBank
 from placer_models.cluster import Node
 from placer_models.device import GPU, Device
 from placer_models.device_share import DeviceShare, part_of
@@ -12,7 +13,7 @@ from placer_models.links import Board, counts_of, distance, minors_of, pair_mini
 from placer_models.links.board import splits
 from placer_models.placement import ContainerPlacement, DeviceGrant
 from placer_models.pod import Container, ContainerRole, PodSpec
-from placer_models.problem import Choice, DeviceBank, NodeState
+from placer_models.problem import Choice, NodeState
 
 Counts = tuple[int, ...]
 """Devices of each class of twins."""

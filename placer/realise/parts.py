@@ -3,11 +3,13 @@
 from collections.abc import Mapping, Sequence
 
 from placer.realise.containers import parts_by_core
+from placer_models.bound import within
 from placer_models.cluster import Node
 from placer_models.container_fit import ContainerFit
 from placer_models.cpuset import CpuSet
 from placer_models.placement import ContainerPlacement
 from placer_models.pod import ContainerRole, PodSpec
+from placer_models.policy import BINDING
 from placer_models.problem import Choice, Problem
 
 
@@ -47,6 +49,12 @@ def in_own_parts(
             init = container.role is ContainerRole.INIT
             cpuset = ((everything - sidecars) if init else everything) or everything
         rows = choice.containers[at] if at is not None else ()
+        counted = None
+        if choice.pool:
+            bound = at is not None and fits[at].alignment in BINDING
+            counted = _counted(rows, numa_nodes) if bound else ()
+        if counted:
+            cpuset = within(pool, [numa for numa, _ in counted], node.machine.topology)
         placed.append(
             ContainerPlacement(
                 name=container.name,
@@ -62,9 +70,21 @@ def in_own_parts(
                     for i, size in enumerate(problem.page_sizes)
                     if rows and rows[2 + i][cell] and numa is not None
                 ),
+                cpu_milli=counted,
             )
         )
     return tuple(placed)
+
+
+def _counted(
+    rows: Sequence[Sequence[int]], numa_nodes: Sequence[int | None]
+) -> tuple[tuple[int, int], ...]:
+    """Return the NUMA nodes of a bound container, with what it counts of its request there."""
+    return tuple(
+        (numa, rows[0][cell])
+        for cell, numa in enumerate(numa_nodes)
+        if numa is not None and any(row[cell] for row in rows)
+    )
 
 
 def _cpus(

@@ -6,16 +6,18 @@ from dataclasses import dataclass, replace
 
 from placer.realise.container_devices import wants_by_cell, with_devices
 from placer.realise.containers import in_parts, in_pool
-from placer.realise.cores import Want, pick_cpus
+from placer.realise.cores import Want as CoreWant
+from placer.realise.cores import pick_cpus
+from placer.realise.counted import CpuMilli, Want, counted, room_of, want_of
 from placer.realise.devices import grants_of
 from placer.realise.environment import with_environment
 from placer.realise.memory import MemoryWant, split_memory
 from placer.realise.pairs import keeping, pick_pairs
 from placer.realise.parts import in_own_parts
 from placer.state.account import Account
-from placer.state.burst import within
 from placer.state.core_classes import FreeCore, core_classes
-from placer_models.cluster import Instance, Node
+from placer_models.bound import binds, within
+from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.cpuset import CpuSet
 from placer_models.placement import Placement, PodPlacement
 from placer_models.pod import Gang, Pod
@@ -78,14 +80,32 @@ def realise(
         choice = choices[index]
         home = homes[pod.key] if choice == in_counts.get(index) else None
         newcomers[choice.node].append(_Newcomer(index, pod, gang, choice, home))
+    runners = _beside_bound(instance, newcomers)
     placed: dict[int, PodPlacement] = {}
     for position, pods in sorted(newcomers.items()):
         node = instance.nodes[position]
-        found = _on_node(node, accounts[position], problem, problem.nodes[position], pods)
+        beside = runners[node.name]
+        found = _on_node(node, accounts[position], problem, problem.nodes[position], pods, beside)
         if isinstance(found, str):
             return Unrealisable(node.name, found)
         placed.update(found)
     return Placement(tuple(placed[index] for index in sorted(placed)))
+
+
+def _beside_bound(
+    instance: Instance, newcomers: Mapping[int, Sequence[_Newcomer]]
+) -> Mapping[str, list[RunningPod]]:
+    """Return name of a node -> what runs there, where bound pods come."""
+    runners: defaultdict[str, list[RunningPod]] = defaultdict(list)
+    names = {
+        instance.nodes[position].name
+        for position, pods in newcomers.items()
+        if any(one.choice.pool for one in pods)
+    }
+    for runner in instance.running if names else ():
+        if runner.placement.node in names:
+            runners[runner.placement.node].append(runner)
+    return runners
 
 
 def _on_node(
@@ -94,8 +114,12 @@ def _on_node(
     problem: Problem,
     state: NodeState,
     pods: Sequence[_Newcomer],
+    runners: Sequence[RunningPod],
 ) -> dict[int, PodPlacement] | str:
-    """Return the places of the node's new pods, or why there are none."""
+    """Return the places of the node's new pods, or why there are none.
+
+    What runs there is known where bound pods come.
+    """
     cpus = _cpus(node, account, problem, state, pods)
     if isinstance(cpus, str):
         return cpus
@@ -146,6 +170,7 @@ def _on_node(
             return f"its pods take more hugepages of {page_bytes} bytes than there are"
         pages.append(split)
     pools = _pools(account, pods, cpus)
+    counts = _counts(node, account, state, pods, cpus, runners)
     placed = {}
     for at, (one, own, grants, units) in enumerate(zip(pods, cpus, granted, memory, strict=True)):
         spec = one.pod.spec
@@ -158,11 +183,8 @@ def _on_node(
             )
         else:
             cpuset = pools[spec.qos]
-            if spec.constrained_burst:
-                homes = [state.cells[cell].numa_node for cell in one.choice.pool_cells]
-                cpuset = within(
-                    cpuset, [home for home in homes if home is not None], node.machine.topology
-                )
+            if one.choice.pool:
+                cpuset = within(cpuset, _homes(state, one.choice), node.machine.topology)
             containers = in_pool(spec.containers, cpuset, one.home.containers if one.home else ())
         fit = problem.fit(one.index, one.choice.node)
         by_cell = None
@@ -197,6 +219,7 @@ def _on_node(
             ),
             devices=grants,
             env=one.home.env if one.home else (),
+            cpu_milli=counts.get(at, () if binds(spec, node) else None),
         )
         placed[one.index] = place if one.home else with_environment(place, node)
     return placed
@@ -230,7 +253,7 @@ def _cpus(
         if not takers:
             continue
         cores = _without(all_cores, kept) if kept else all_cores
-        wants = [Want(pods[i].choice.cores[position], spread[i]) for i in takers]
+        wants = [CoreWant(pods[i].choice.cores[position], spread[i]) for i in takers]
         minding = [keeps[i] for i in takers]
         if found.paired and any(minding):
             picked = pick_pairs(cores, wants, minding)
@@ -266,6 +289,47 @@ def _without(cores: Sequence[FreeCore], kept: CpuSet) -> tuple[FreeCore, ...]:
 def _amounts(choice: Choice, position: int) -> tuple[int, int]:
     take = choice.cores[position]
     return take.whole, take.threads
+
+
+def _homes(state: NodeState, choice: Choice) -> frozenset[int]:
+    """Return the NUMA nodes to whose pool a pod is bound."""
+    homes = (state.cells[cell].numa_node for cell in choice.pool_cells)
+    return frozenset(home for home in homes if home is not None)
+
+
+def _counts(
+    node: Node,
+    account: Account,
+    state: NodeState,
+    pods: Sequence[_Newcomer],
+    cpus: Sequence[Sequence[int]],
+    runners: Sequence[RunningPod],
+) -> dict[int, CpuMilli]:
+    """Return position of a bound pod -> what it counts on which NUMA node."""
+    found: dict[int, CpuMilli] = {}
+    pools = _pools(account, pods, cpus)
+    owned = frozenset(cpu for own in cpus for cpu in own)
+    left = replace(
+        account,
+        free_cpus=account.free_cpus - owned,
+        pool=pools[QosClass.LS],
+        best_effort_pool=pools[QosClass.BE],
+    )
+    for qos in pools:
+        new = [at for at, one in enumerate(pods) if one.choice.pool and one.pod.spec.qos is qos]
+        if not new:
+            continue
+        wants = [w for r in runners if r.pod.spec.qos is qos and (w := want_of(node, r))]
+        for at in new:
+            choice, milli = pods[at].choice, pods[at].pod.spec.requests.cpu_milli
+            said = None
+            if choice.containers:
+                parts = ((state.cells[cells[0]].numa_node, part) for cells, part in choice.pool)
+                said = tuple(sorted((numa, part) for numa, part in parts if numa is not None))
+            wants.append(Want(_homes(state, choice), milli, said, fixed=said is not None))
+        given = counted(room_of(node, left, qos), wants)
+        found.update(zip(new, given[-len(new) :], strict=True))
+    return found
 
 
 def _pools(

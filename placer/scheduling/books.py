@@ -10,17 +10,16 @@ from collections import defaultdict
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, replace
 
-from placer.realise.containers import in_pool
+from placer.realise.pools import in_their_pools
 from placer.scheduling.errors import UnknownNodeError
 from placer.scheduling.shared import Shared
 from placer.scheduling.words import Batch, Key
 from placer.search.ground import Ground, Memory, known_ground
 from placer.state.account import Account, account_of, alike_when_idle
-from placer.state.burst import pool_within
+from placer_models.bound import binds, bound_to
 from placer_models.cluster import Instance, Node, Nodes, RunningPod
 from placer_models.pieces import Joined, differing
 from placer_models.placement import PodPlacement
-from placer_models.policy import QosClass
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -100,7 +99,9 @@ class Books:
     def with_node(self, node: Node) -> "Books":
         """Return the books with the node in place of the one of its name, or besides."""
         if node.name in self:
-            return self._with((book_of(node, self.of(node.name).pods, self.version + 1),))
+            before = self.of(node.name)
+            pods = (_as_bound(runner, before.node, node) for runner in before.pods)
+            return self._with((book_of(node, pods, self.version + 1),))
         more = (*self.books, book_of(node, (), self.version + 1))
         return _bound(sorted(more, key=_name_of), self.node_of, self.version + 1)
 
@@ -206,19 +207,7 @@ def book_of(node: Node, pods: Iterable[RunningPod], changed: int) -> Book:
     found = tuple(sorted(pods, key=lambda runner: runner.pod.key))
     counted = _counted(node, found)
     account = account_of(node, counted)
-    pools = {QosClass.LS: account.pool, QosClass.BE: account.best_effort_pool}
-
-    def in_its_pool(runner: RunningPod) -> RunningPod:
-        spec, place = runner.pod.spec, runner.placement
-        if spec.qos.owns_cpus:
-            return runner
-        pool = pool_within(pools[spec.qos], runner, node.machine.topology)
-        containers = in_pool(spec.containers, pool, place.containers)
-        if (place.cpuset, place.containers) == (pool, containers):
-            return runner
-        return replace(runner, placement=replace(place, cpuset=pool, containers=containers))
-
-    settled = tuple(map(in_its_pool, found))
+    settled = tuple(in_their_pools(node, found, account))
     if settled != found:
         counted = _counted(node, settled)
         account = account_of(node, counted)
@@ -240,6 +229,15 @@ def followers(before: Books, after: Books) -> tuple[PodPlacement, ...]:
     return tuple(moved)
 
 
+def _as_bound(runner: RunningPod, before: Node, node: Node) -> RunningPod:
+    """Return a pod bound, or not, as it was: another policy of its node moves no running pod."""
+    place, spec = runner.placement, runner.pod.spec
+    floated = place.cpu_milli is None and not bound_to(place, spec, before)
+    if floated and binds(spec, node):
+        return replace(runner, placement=replace(place, cpu_milli=()))
+    return runner
+
+
 def _counted(node: Node, pods: tuple[RunningPod, ...]) -> tuple[RunningPod, ...]:
     """Leave out what is on NUMA nodes that the machine has no more, since it was updated."""
     known = {numa.id for numa in node.machine.topology.numa_nodes}
@@ -248,8 +246,10 @@ def _counted(node: Node, pods: tuple[RunningPod, ...]) -> tuple[RunningPod, ...]
         place = runner.placement
         memory = tuple(held for held in place.memory_bytes if held[0] in known)
         pages = tuple(held for held in place.hugepages if held[0] in known)
-        if (memory, pages) == (place.memory_bytes, place.hugepages):
+        milli = place.cpu_milli and tuple(part for part in place.cpu_milli if part[0] in known)
+        if (memory, pages, milli) == (place.memory_bytes, place.hugepages, place.cpu_milli):
             return runner
-        return replace(runner, placement=replace(place, memory_bytes=memory, hugepages=pages))
+        place = replace(place, memory_bytes=memory, hugepages=pages, cpu_milli=milli)
+        return replace(runner, placement=place)
 
     return tuple(map(cleaned, pods))

@@ -11,17 +11,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from placer.search.default_locality import without_locality
+from placer_models.banks import DeviceBank
 from placer_models.device import GPU
 from placer_models.joint_fit import JointFit
 from placer_models.links import Board, selection_count, selections
-from placer_models.problem import (
-    Choice,
-    Choices,
-    DeviceBank,
-    Fit,
-    NodeState,
-    Problem,
-)
+from placer_models.problem import Choice, Choices, Fit, NodeState, Problem
 
 MOST_LOOKED_AT = 5_000
 """GPU sets that refining looks through for one pod."""

@@ -9,11 +9,13 @@ from placer.search.budget import Budget
 from placer.search.cp import Solution, hint
 from placer.search.start import hint_of
 from placer.search.tiers import Progress, optimise_tiers
+from placer_models.container_fit import pools_of
 from placer_models.cpsat.batch import BatchModel, build_batch_model
-from placer_models.cpsat.burst_seats import needed_cells
+from placer_models.cpsat.expression import Expression
+from placer_models.cpsat.pool_seats import cells_kept
 from placer_models.cpsat.variables import Decisions, Seat
 from placer_models.goals import Sense
-from placer_models.problem import Choice, Choices, CoreTake, Problem
+from placer_models.problem import Choice, Choices, CoreTake, NodeState, Problem
 from placer_models.shares import ShareTake
 
 
@@ -165,17 +167,35 @@ def _deal(problem: Problem, seat: Seat, count: int, solution: Solution) -> list[
                 )
                 if count == 1
                 else (),
-                # What the pod does not need of the cells it may use, it leaves.
-                pool_cells=needed_cells(
-                    list(map(value, seat.burst.cpus)),
-                    list(map(value, seat.burst.milli)),
-                    seat.shape.burst_cpus,
-                )
-                if seat.burst and count
-                else (),
+                pool=_pool(node, seat, value),
             )
         )
     return dealt
+
+
+def _pool(
+    node: NodeState, seat: Seat, value: Callable[[Expression], int]
+) -> tuple[tuple[tuple[int, ...], int], ...]:
+    """Return what a pod wants of its pool: what it does not need of the cells, it leaves."""
+    milli = seat.shape.pool_milli
+    if seat.pool is None:
+        alone = seat.fit.binds(seat.shape) and seat.used and seat.used[0] is seat.count
+        return (((0,), milli),) if alone else ()
+    counted = list(map(value, seat.pool.milli))
+    if seat.shape.burst_cpus:
+        kept = cells_kept(counted, list(map(value, seat.pool.cpus)), seat.shape.burst_cpus)
+        return ((kept, milli),)
+    if seat.containers:
+        parts = [[list(map(value, row)) for row in c.taken] for c in seat.containers]
+        return pools_of([c.fit for c in seat.containers], parts)
+    cells = {cell for cell, count in enumerate(counted) if count}
+    for row in (seat.memory, *seat.pages):
+        cells.update(cell for cell, amount in enumerate(row) if value(amount))
+    for index, bank in enumerate(node.banks):
+        for twin, cell in enumerate(bank.cells):
+            if cell is not None and value(seat.touched(index, twin)):
+                cells.add(cell)
+    return ((tuple(sorted(cells)), milli),) if cells else ()
 
 
 def _take(left: list[int], size: int) -> tuple[int, ...]:

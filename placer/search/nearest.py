@@ -14,6 +14,7 @@ from placer.realise.environment import with_environment
 from placer.search.ground import Ground
 from placer.search.judged import Judged, judged
 from placer.state.account import Account
+from placer_models.banks import DeviceBank
 from placer_models.cluster import Instance, Nodes
 from placer_models.device import GPU
 from placer_models.links import (
@@ -29,7 +30,7 @@ from placer_models.links import (
 from placer_models.placement import DeviceGrant, Placement, PodPlacement
 from placer_models.pod import pods_of
 from placer_models.policy import AlignmentPolicy
-from placer_models.problem import DeviceBank, Problem
+from placer_models.problem import Problem
 
 MOST_LOOKED_AT = 1_000
 """Sets of devices that are looked through for one pod; where there are more, it keeps its own."""

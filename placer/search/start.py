@@ -99,8 +99,7 @@ def _seat(problem: Problem, seat: Seat, here: list[Choice]) -> Iterator[tuple[in
     if seat.joint is not None:
         yield from _joint(problem, seat, here)
     yield from _containers(seat, here)
-    for cell, used in enumerate(seat.burst.used if seat.burst else ()):
-        yield from _variable(used, int(any(cell in c.pool_cells for c in here)))
+    yield from _pool(seat, here)
     yield from _beside(problem, seat, here)
     for size, pages in enumerate(seat.pages):
         for i, pinned in enumerate(pages):
@@ -134,6 +133,19 @@ def _close(problem: Problem, seat: Seat, here: list[Choice]) -> Iterator[tuple[i
                 found.add(core.package)
     for package, literal in zip(seat.close.keys, seat.close.touched, strict=True):
         yield literal.index, int(package in found)
+
+
+def _pool(seat: Seat, here: list[Choice]) -> Iterator[tuple[int, int]]:
+    """Yield to which cells' pool the pod is bound, and what it counts there if that is fixed."""
+    if seat.pool is None:
+        return
+    fixed = {cells[0]: milli for c in here for cells, milli in c.pool if len(cells) == 1}
+    for cell, used in enumerate(seat.pool.used):
+        if used is not (seat.used[cell] if seat.used else None):
+            yield from _variable(used, int(any(cell in c.pool_cells for c in here)))
+    if not any(len(cells) > 1 for c in here for cells, _ in c.pool):
+        for cell, milli in enumerate(seat.pool.milli):
+            yield from _variable(milli, fixed.get(cell, 0))
 
 
 def _joint(problem: Problem, seat: Seat, here: list[Choice]) -> Iterator[tuple[int, int]]:
@@ -178,6 +190,7 @@ def _variable(expression: Expression, value: int) -> Iterator[tuple[int, int]]:
 def _cells(problem: Problem, seat: Seat, choice: Choice) -> Iterator[int]:
     """Yield the cells that the CPUs, the memory and the devices of a choice are in."""
     node = problem.nodes[choice.node]
+    yield from choice.pool_cells
     for core, take in zip(node.cores, choice.cores, strict=True):
         if take.whole or take.threads:
             yield core.cell

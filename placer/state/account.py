@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from math import gcd
 
 from placer.state.apart import Held, cores_held, numa_nodes_held
-from placer.state.burst import bursts_of
+from placer.state.bound import bound_pods
 from placer.state.owners import owners_beside
 from placer_models.cluster import Node, RunningPod
 from placer_models.cpuset import CpuSet
@@ -15,6 +15,7 @@ from placer_models.device_share import DeviceShare, room, taken
 from placer_models.mig import MEDIA, covered, gpu_of, is_instance
 from placer_models.pod import PodSpec
 from placer_models.policy import QosClass
+from placer_models.pools import Bound
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +39,7 @@ class Account:
         numa_nodes_held: NUMA nodes that they keep from others of NUMANodeLevel.
         offered: The node is offered, and nothing runs there that has opened it.
         held_functions: (type, minor, minor of a virtual function) of those that pods hold.
-        bursts: Of the pods under ConstrainedBurst: their NUMA nodes, CPU request in
-            milli, and CPUs that they need in the shared pool there.
+        bound: What bound pods want of the pools; their cells are ids of NUMA nodes.
         beside: Running pods that own CPUs and have labels or affinities of their own, by name.
         sides: Spec and namespace of the pods that run here: all that affinity looks at.
         alike: Those of them that several pods have -> how many beyond the first.
@@ -65,7 +65,7 @@ class Account:
     numa_nodes_held: Held
     offered: bool
     held_functions: frozenset[tuple[str, int, int]]
-    bursts: tuple[tuple[frozenset[int], int, int], ...]
+    bound: tuple[Bound, ...]
     beside: tuple[RunningPod, ...]
     sides: frozenset[tuple[PodSpec, str]]
     alike: Mapping[tuple[PodSpec, str], int]
@@ -115,7 +115,7 @@ def account_of(node: Node, running: Iterable[RunningPod]) -> Account:
         held_functions=frozenset(
             (d.type, d.minor, vf) for pod in pods for d in pod.placement.devices for vf in d.vfs
         ),
-        bursts=bursts_of(node, pods),
+        bound=bound_pods(node, pods),
         beside=owners_beside(pods),
         sides=frozenset(sides),
         alike={side: count - 1 for side, count in sides.items() if count > 1},

@@ -31,15 +31,15 @@ def limit_of(
 
 
 def aligned(
-    requests: Resources, node: Node, *, owns: bool
+    requests: Resources, node: Node, *, by_cpu: bool
 ) -> tuple[Amounts, list[Amounts], list[Amounts]]:
     """Return the need of every aligned resource, and each cell's allocatable amounts.
 
-    The second list has a cell for CPUs without a NUMA node, the third has not.
+    The second list has a cell for CPUs without a NUMA node, the third has not. CPUs are in
+    milli, and count where they are owned or their pod is bound to NUMA nodes (``by_cpu``).
     """
     topology = node.machine.topology
     allocatable = topology.online - node.reserved_cpus
-    owned = requests.cpu_milli // 1000 if owns else 0
     kinds = []
     for kind in sorted({request.type for request in requests.devices}):
         devices = healthy(node, kind)
@@ -49,7 +49,7 @@ def aligned(
     pages_in = node.pages_in()
     sizes = [h.page_bytes for h in requests.hugepages]
     needs = (
-        owned,
+        requests.cpu_milli if by_cpu else 0,
         requests.memory_bytes,
         *(h.count for h in requests.hugepages),
         *(count for count, _ in kinds),
@@ -58,7 +58,7 @@ def aligned(
 
     def amounts(numa_node: int | None) -> Amounts:
         return (
-            where.count(numa_node),
+            1000 * where.count(numa_node),
             0 if numa_node is None else memory_bytes_in[numa_node],
             *(0 if numa_node is None else pages_in.get((numa_node, size), 0) for size in sizes),
             *(places.count(numa_node) for _, places in kinds),

@@ -30,6 +30,7 @@ from placer_models.cluster import Instance, Node, Nodes, RunningPod
 from placer_models.placement import Placement, PodPlacement
 from placer_models.pod import PodSpec, pods_of
 from placer_models.policy import (
+    BINDING,
     AlignmentScope,
     BindPolicy,
     DeviceScope,
@@ -127,7 +128,7 @@ def build_problem(
         asked=asked,
         shared=_shared(specs),
         telling=telling,
-        bursts=any(spec.constrained_burst for spec in specs) or left.bursts,
+        bound=left.bound or _may_be_bound(instance, specs),
     )
     nodes = kept.states_of(instance.nodes, accounts, kinds, kind_of, terms)
     if met is not None:
@@ -159,6 +160,16 @@ def build_problem(
     if not instance.homes:
         return problem
     return replace(problem, homes=_homes(instance, accounts, problem))
+
+
+def _may_be_bound(instance: Instance, specs: Iterable[PodSpec]) -> bool:
+    """Return whether some pod that waits may be bound to a part of its pool."""
+    somewhere = Nodes.of(instance.nodes).bind_pools
+    return any(
+        spec.constrained_burst
+        or (not spec.qos.owns_cpus and (somewhere or spec.alignment in BINDING))
+        for spec in specs
+    )
 
 
 def _homes(

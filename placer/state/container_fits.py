@@ -7,7 +7,7 @@ from placer_models.alignment import effective_policy, effective_scope, fewest_ce
 from placer_models.cluster import Node
 from placer_models.container_fit import ContainerFit
 from placer_models.pod import ContainerRole, PodSpec, Resources
-from placer_models.policy import AlignmentPolicy, AlignmentScope
+from placer_models.policy import BINDING, AlignmentPolicy, AlignmentScope
 
 
 def by_container(spec: PodSpec, node: Node) -> bool:
@@ -38,26 +38,29 @@ def containers_fit(
     """
     policy = effective_policy(spec.alignment, node.alignment)
     assert policy is not None
+    owns, bound = spec.qos.owns_cpus, policy in BINDING
     types = [request.type for request in spec.requests.devices if request.count]
     fits: list[ContainerFit] = []
     sidecars: list[int] = []
     for index, container in enumerate(spec.containers):
         asked = container.requests
         need = (
-            asked.cpu_milli // 1000 if spec.qos.owns_cpus else 0,
+            asked.cpu_milli // 1000 if owns else asked.cpu_milli if bound else 0,
             asked.memory_bytes // unit_bytes,
             *(asked.pages_of(size) for size in page_sizes),
             *(asked.count_of(kind) for kind in types),
         )
         if not any(need):
             continue
-        limits = _limits(asked, node, policy, owns=spec.qos.owns_cpus)
+        limits = _limits(asked, node, policy, by_cpu=owns or bound)
         if limits is None:
             return None
+        nothing = policy is AlignmentPolicy.RESTRICTED and limits[0] is None
+        held = AlignmentPolicy.NONE if nothing else policy
         lasts = container.role is not ContainerRole.INIT
         fits.append(
             ContainerFit(
-                index, need, policy, *limits, lasts=lasts, beside=() if lasts else tuple(sidecars)
+                index, need, held, *limits, lasts=lasts, beside=() if lasts else tuple(sidecars)
             )
         )
         if container.role is ContainerRole.RESTARTABLE_INIT:
@@ -66,10 +69,10 @@ def containers_fit(
 
 
 def _limits(
-    asked: Resources, node: Node, policy: AlignmentPolicy, *, owns: bool
+    asked: Resources, node: Node, policy: AlignmentPolicy, *, by_cpu: bool
 ) -> tuple[int | None, int] | None:
     """Return the most cells and the fewest; None: the node never holds the container."""
-    needs, cells, real = aligned(asked, node, owns=owns)
+    needs, cells, real = aligned(asked, node, by_cpu=by_cpu)
     limit, possible = limit_of(policy, real, needs)
     if not possible or any(sum(c[i] for c in cells) < need for i, need in enumerate(needs)):
         return None

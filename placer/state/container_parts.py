@@ -23,10 +23,12 @@ def taken_by(
     place = next(place for place in places if place.name == name)
     topology = node.machine.topology
     cpus = place.cpuset if fit.need[0] else ()
+    owned = Counter(topology.cpu[cpu].numa_node for cpu in cpus)
+    shared = Counter[int | None](dict(place.cpu_milli or ()))
     homes = {(d.type, d.minor): d.numa_node for d in node.devices}
     unit = problem.memory_unit_bytes
     rows: list[Counter[int | None]] = [
-        Counter(topology.cpu[cpu].numa_node for cpu in cpus),
+        owned if spec.qos.owns_cpus else shared,
         Counter({numa: size // unit for numa, size in place.memory_bytes}),
         *(
             Counter[int | None](

@@ -24,7 +24,7 @@ from placer_models.links import (
     has_set,
 )
 from placer_models.pod import PodSpec
-from placer_models.policy import AlignmentPolicy, Locality
+from placer_models.policy import BINDING, AlignmentPolicy, Locality
 from placer_models.problem import Fit
 
 
@@ -61,9 +61,10 @@ def fit_of(spec: PodSpec, node: Node) -> Fit | None:
         if spec.strategies or any(request.share for request in spec.requests.devices):
             return None
         policy = AlignmentPolicy.NONE  # of the pod as a whole
-    needs, cells, real = aligned(requests_on(spec, node), node, owns=spec.qos.owns_cpus)
+    owns, bound = spec.qos.owns_cpus, policy in BINDING
+    needs, cells, real = aligned(requests_on(spec, node), node, by_cpu=owns or bound)
     allocatable = node.machine.topology.online - node.reserved_cpus
-    if needs[0] and not has_cores_for(binding, needs[0], allocatable, node):
+    if owns and needs[0] and not has_cores_for(binding, needs[0] // 1000, allocatable, node):
         return None
     if any(sum(c[i] for c in cells) < need for i, need in enumerate(needs)):
         return None

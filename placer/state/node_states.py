@@ -6,15 +6,16 @@ from typing import NamedTuple
 
 from placer.state.account import Account
 from placer.state.boards import cuts_of, device_board
-from placer.state.burst_states import with_bursts
+from placer.state.bound_states import with_bound
 from placer.state.core_classes import classes_alone
 from placer.state.extended import in_units
 from placer.state.slots import slots_of
 from placer.state.strategies import cell_strategy_of
+from placer_models.banks import DeviceBank
 from placer_models.cluster import Node
 from placer_models.goals import NUMA_STRATEGY, Tier
 from placer_models.links import counts_of
-from placer_models.problem import Cell, DeviceBank, NodeState
+from placer_models.problem import Cell, NodeState
 from placer_models.shares import Slot
 from placer_models.telling import Telling
 
@@ -42,7 +43,7 @@ class Terms:
         unit: Bytes of a memory unit.
         units: (extended resource, the amount that its unit stands for), ascending.
         shared: Types of which shares are asked for, and whether virtual functions are too.
-        bursts: There are pods under ConstrainedBurst.
+        bound: There are, or may be, pods that are bound to a part of their pool.
 
     """
 
@@ -52,7 +53,7 @@ class Terms:
     asked: tuple[Tier, ...]
     shared: tuple[tuple[str, bool], ...]
     telling: Telling
-    bursts: bool
+    bound: bool
 
 
 def kind_of(node: Node, looked_at: LookedAt) -> Node:
@@ -137,7 +138,7 @@ def node_state(
         if NUMA_STRATEGY in terms.asked
         else None,
     )
-    return with_bursts(state, node, account) if terms.bursts else state
+    return with_bound(state, node, account) if terms.bound else state
 
 
 def cells_of(

@@ -4,11 +4,11 @@ from collections import defaultdict
 from collections.abc import Collection, Sequence
 
 from placer.state.account import Account
-from placer.state.burst import numa_nodes_of
+from placer.state.bound import bound_pods
 from placer.state.container_parts import taken_by
 from placer.state.core_classes import core_classes
 from placer.state.slots import slots_of
-from placer_models.cluster import Instance, Node
+from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.cpuset import CpuSet
 from placer_models.links import counts_of
 from placer_models.placement import Placement, PodPlacement
@@ -78,16 +78,16 @@ def recount(
                 taken_by(pod.spec, place.containers, container, instance.nodes[at], state, problem)
                 for container in (fit.containers if fit else ())
             ),
-            pool_cells=_pool_cells(state, instance.nodes[at], place)
-            if pod.spec.constrained_burst
-            else (),
+            pool=_pool(state, instance.nodes[at], RunningPod(pod, place)),
         )
     return choices
 
 
-def _pool_cells(state: NodeState, node: Node, place: PodPlacement) -> tuple[int, ...]:
-    homes = numa_nodes_of(place.cpuset, node.machine.topology)
-    return tuple(i for i, cell in enumerate(state.cells) if cell.numa_node in homes)
+def _pool(state: NodeState, node: Node, pod: RunningPod) -> tuple[tuple[tuple[int, ...], int], ...]:
+    """Return what a pod without CPUs of its own wants of the pool of its cells."""
+    index = {cell.numa_node: i for i, cell in enumerate(state.cells)}
+    wants = bound_pods(node, [pod])
+    return tuple(sorted((tuple(sorted(index[numa] for numa in b.cells)), b.milli) for b in wants))
 
 
 def _take(

@@ -15,7 +15,7 @@ class Sums:
         memory_unit: The largest number that divides what is left on every NUMA node.
         extended: Extended resource -> the largest number that divides what is left of it
             on every node, and the most that is left on any.
-        bursts: Pods under ConstrainedBurst run there.
+        bound: Pods run there that are bound to a part of their pool.
         affine: Pods run there that ask for others.
         inside: Pods run there that ask for others inside a node.
 
@@ -23,7 +23,7 @@ class Sums:
 
     memory_unit: int
     extended: Mapping[str, tuple[int, int]]
-    bursts: bool
+    bound: bool
     affine: bool
     inside: bool
 
@@ -46,7 +46,7 @@ def sums_of(accounts: Sequence[Account]) -> Sums:
     return Sums(
         gcd(*[account.memory_unit for account in accounts]),
         {name: (gcd(*amounts), max(amounts)) for name, amounts in held.items()},
-        any(account.bursts for account in accounts),
+        any(account.bound for account in accounts),
         any(account.affine for account in accounts),
         any(t.inside for account in accounts for spec, _ in account.affine for t in spec.affinity),
     )
@@ -65,7 +65,7 @@ def joined(parts: Iterable[Sums]) -> Sums:
             )
             for name in names
         },
-        any(part.bursts for part in known),
+        any(part.bound for part in known),
         any(part.affine for part in known),
         any(part.inside for part in known),
     )

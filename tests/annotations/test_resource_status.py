@@ -22,7 +22,7 @@ from placer_models.cluster import Node
 from placer_models.machines.catalogue import load_machine
 from placer_models.placement import PodPlacement
 from placer_models.pod import Container, PodSpec, Resources
-from placer_models.policy import QosClass
+from placer_models.policy import AlignmentPolicy, QosClass
 
 GIB = 2**30
 NODE = Node("a", load_machine("xeon-6430-2s"))
@@ -68,9 +68,9 @@ def placed(cpuset: set[int], memory_bytes: tuple[tuple[int, int], ...] = ()) -> 
     return PodPlacement("p", "default", None, "a", frozenset(cpuset), memory_bytes=memory_bytes)
 
 
-def asked(qos: QosClass) -> PodSpec:
-    """Return a pod of the class; its requests do not matter here."""
-    return PodSpec((Container("c", Resources()),), qos=qos)
+def asked(qos: QosClass, milli: int = 0) -> PodSpec:
+    """Return a pod of the class; its requests hardly matter here."""
+    return PodSpec((Container("c", Resources(milli)),), qos=qos)
 
 
 @given(STATUSES)
@@ -99,15 +99,62 @@ def test_a_pod_that_owns_cpus_says_which_and_where() -> None:
 
 
 @pytest.mark.parametrize("qos", [QosClass.LS, QosClass.BE])
-def test_a_pod_of_a_pool_is_not_kept_from_its_pool(qos: QosClass) -> None:
+@pytest.mark.parametrize("policy", [AlignmentPolicy.NONE, AlignmentPolicy.BEST_EFFORT])
+def test_a_pod_that_floats_names_no_numa_node(qos: QosClass, policy: AlignmentPolicy) -> None:
     """
-    Neither a cpuset nor CPUs of a NUMA node: the node agent would keep the pod to them.
+    Not even for its memory: the node agent would keep it to the pool of that NUMA node.
     """
     pod = placed(set(range(64)), memory_bytes=((1, GIB),))
+    node = replace(NODE, alignment=policy)
 
-    status = status_of(pod, asked(qos), NODE)
+    assert write_resource_status(status_of(pod, asked(qos), node)) == "{}"
 
-    assert status == ResourceStatus(numa=(NumaShare(1, memory_bytes=GIB),))
+
+@pytest.mark.parametrize("qos", [QosClass.LS, QosClass.BE])
+def test_a_bound_pod_names_its_numa_nodes_twice(qos: QosClass) -> None:
+    """
+    As `numaNodeResources`, which the agent of today reads, and as `cpuSharedPools`.
+    """
+    pod = replace(
+        placed(set(range(64)), memory_bytes=((1, GIB),)), cpu_milli=((0, 24_500), (1, 10_000))
+    )
+    node = replace(NODE, alignment=AlignmentPolicy.RESTRICTED)
+
+    text = write_resource_status(status_of(pod, asked(qos), node))
+
+    assert json.loads(text) == {
+        "numaNodeResources": [
+            {"node": 0, "resources": {"cpu": "24500m"}},
+            {"node": 1, "resources": {"cpu": "10", "memory": "1Gi"}},
+        ],
+        "cpuSharedPools": [{"socket": 0, "node": 0}, {"socket": 1, "node": 1}],
+    }
+
+
+def test_a_pod_that_says_nothing_is_bound_by_its_cpuset() -> None:
+    """
+    Under a policy it is bound to the NUMA node of its cpuset, with all of its request.
+    """
+    node = replace(NODE, alignment=AlignmentPolicy.SINGLE_NUMA_NODE)
+
+    status = status_of(placed(set(range(32, 64))), asked(QosClass.LS, milli=3500), node)
+
+    assert status.numa == (NumaShare(1, cpu_milli=3500),)
+    assert status.shared_pools == (SharedPool(1, 1),)
+
+
+def test_a_constrained_pod_names_the_numa_nodes_of_its_pool_alone() -> None:
+    """
+    Its memory elsewhere is left out, for the agent would widen its cpuset by that NUMA node.
+    """
+    container = Container("c", Resources(1500), cpu_limit_milli=4000)
+    spec = PodSpec((container,), constrained_burst=True)
+    pod = placed(set(range(32)), memory_bytes=((1, GIB),))
+
+    assert json.loads(write_resource_status(status_of(pod, spec, NODE))) == {
+        "numaNodeResources": [{"node": 0, "resources": {"cpu": "1500m"}}],
+        "cpuSharedPools": [{"socket": 0, "node": 0}],
+    }
 
 
 def test_a_cpu_of_no_numa_node_stands_in_the_cpuset_only() -> None:

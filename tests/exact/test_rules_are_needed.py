@@ -18,10 +18,11 @@ from placer_models.cpsat.beside import (
     pods_come_together_inside_a_node,
     pods_keep_apart_inside_a_node,
 )
-from placer_models.cpsat.burst import (
+from placer_models.cpsat.bound import (
+    a_bound_pod_has_a_cpu_on_each_of_its_cells,
     a_burst_pod_has_a_pool_for_its_limit,
-    owners_leave_running_bursts_their_limit,
-    requests_of_burst_pods_fit_their_cells,
+    owners_leave_bound_pods_their_cpus,
+    requests_of_bound_pods_fit_their_cells,
 )
 from placer_models.cpsat.containers import (
     a_container_has_what_it_asks_for,
@@ -82,6 +83,7 @@ from placer_models.pod import Container, Gang, Pod, PodSpec, Resources
 from placer_models.policy import QosClass
 from placer_models.topology import Cpu, NumaNode, Topology
 from spices_affinity import affinity_instance, beside_instance
+from spices_bound import bound_instance
 from spices_burst import burst_instance
 from spices_exclusivity import apart_instance
 from spices_functions import function_instance
@@ -178,8 +180,9 @@ WORLDS: dict[Rule, MakeWorld] = {
     a_container_uses_the_cells_it_takes_from: container_instance,
     containers_share_what_the_pod_holds: container_instance,
     a_burst_pod_has_a_pool_for_its_limit: burst_instance,
-    owners_leave_running_bursts_their_limit: burst_instance,
-    requests_of_burst_pods_fit_their_cells: burst_instance,
+    a_bound_pod_has_a_cpu_on_each_of_its_cells: bound_instance,
+    owners_leave_bound_pods_their_cpus: burst_instance,
+    requests_of_bound_pods_fit_their_cells: bound_instance,
     hugepages_fit: paged_instance,
     a_pod_has_the_hugepages_it_asks_for: paged_instance,
     a_pod_uses_the_cells_of_its_hugepages: paged_instance,

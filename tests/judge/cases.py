@@ -4,6 +4,7 @@ from dressing import all_shown
 from judge.cases_affinity import AFFINITY_CASES
 from judge.cases_apart import APART_CASES
 from judge.cases_beside import BESIDE_CASES
+from judge.cases_bound import BOUND_CASES
 from judge.cases_burst import BURST_CASES
 from judge.cases_containers import CONTAINER_PART_CASES
 from judge.cases_cpus import CONTAINER_CASES, OWNED_CASES, POOL_CASES
@@ -44,6 +45,7 @@ _CASES = (
     *POOL_CASES,
     *CONTAINER_CASES,
     *MEMORY_CASES,
+    *BOUND_CASES,
     *BURST_CASES,
     *HUGEPAGES_CASES,
     *DEVICE_CASES,

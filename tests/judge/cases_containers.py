@@ -1,9 +1,10 @@
 """The edges of what containers hold where each is aligned for itself."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from judge.hand import ALL_CPUS, Case, asks, node, placed, put, world
+from placer_models.bound import numa_nodes_held
 from placer_models.cpuset import parse_cpu_list
 from placer_models.device_share import DeviceShare
 from placer_models.placement import ContainerPlacement, DeviceGrant, PodPlacement
@@ -39,10 +40,46 @@ def part(
     )
 
 
-def holding(place: PodPlacement, *parts: ContainerPlacement) -> PodPlacement:
-    """Return the place with the parts of its containers."""
-    named = tuple(replace(each, name=f"c{i}") for i, each in enumerate(parts))
-    return replace(place, containers=named)
+Milli = Mapping[int, int]
+"""NUMA node -> what is counted there of a CPU request."""
+
+
+def holding(
+    place: PodPlacement,
+    *parts: ContainerPlacement,
+    milli: Sequence[Milli] = ({}, {}, {}),
+    counted: Milli | None = None,
+) -> PodPlacement:
+    """Return the place with the parts of its containers.
+
+    A pod that has all CPUs is bound to the pool of the NUMA nodes of what it holds and of
+    what it counts; so are its containers, each for itself.
+    """
+    named = [replace(each, name=f"c{i}") for i, each in enumerate(parts)]
+    if place.cpuset != parse_cpu_list(ALL_CPUS):
+        return replace(place, containers=tuple(named))
+    own = [
+        (each, numa_nodes_held(each, node()).union(count), count)
+        for each, count in zip(named, milli, strict=False)
+    ]
+    homes = numa_nodes_held(place, node()).union(*(at for _, at, _ in own))
+    return replace(
+        place,
+        cpuset=_cpus(homes),
+        cpu_milli=_counts(homes, counted or {}),
+        containers=tuple(
+            replace(each, cpuset=_cpus(at or homes), cpu_milli=_counts(at, count))
+            for each, at, count in own
+        ),
+    )
+
+
+def _cpus(numa_nodes: Iterable[int]) -> frozenset[int]:
+    return frozenset(cpu for numa in numa_nodes for cpu in range(4 * numa, 4 * numa + 4))
+
+
+def _counts(numa_nodes: Iterable[int], milli: Milli) -> tuple[tuple[int, int], ...]:
+    return tuple((numa, milli.get(numa, 0)) for numa in sorted(numa_nodes))
 
 
 TWO = apart((APP, asks(memory=3)), (APP, asks(memory=3)))
@@ -131,17 +168,26 @@ CONTAINER_PART_CASES = (
     ),
     Case(
         "alignment",
-        "the CPUs of an LS pod's containers float",
-        world(apart((APP, asks(1, memory=1)), (APP, asks(1, memory=1)))),
+        "containers of an LS pod run in the pools of NUMA nodes of their own",
+        world(apart((APP, asks(1, memory=1)), (APP, asks(3, memory=1)))),
         good=placed(
             holding(
-                put("a", ALL_CPUS, memory={0: 1, 1: 1}), part(memory={0: 1}), part(memory={1: 1})
+                put("a", ALL_CPUS, memory={0: 1, 1: 1}),
+                part(memory={0: 1}),
+                part(memory={1: 1}),
+                milli=({0: 1000}, {1: 3000}),
+                counted={0: 1000, 1: 3000},
             )
         ),
         bad=placed(
-            holding(put("a", "2-5", memory={1: 2}), part("2-3", {1: 1}), part("4-5", {1: 1}))
+            holding(
+                put("a", ALL_CPUS, memory={0: 1, 1: 1}),
+                part(memory={0: 1}),
+                part(memory={1: 1}),
+                milli=({0: 1000}, {0: 500, 1: 2500}),
+                counted={0: 1500, 1: 2500},
+            )
         ),
-        bad_world=world(apart((APP, asks(2, memory=1)), (APP, asks(2, memory=1)), qos=LSR)),
     ),
     Case(
         "alignment",
@@ -215,13 +261,48 @@ CONTAINER_PART_CASES = (
     ),
     Case(
         "container-parts",
-        "the CPUs of an LS pod's init container are the pool",
-        world(apart((INIT, asks(1, memory=1)), (APP, asks(1, memory=1)))),
+        "what an LS pod's init container counts its app containers count again",
+        world(apart((INIT, asks(4, memory=1)), (APP, asks(4, memory=1)))),
         good=placed(
-            holding(put("a", ALL_CPUS, memory={0: 1}), part(memory={0: 1}), part(memory={0: 1}))
+            holding(
+                put("a", ALL_CPUS, memory={0: 1}),
+                part(memory={0: 1}),
+                part(memory={0: 1}),
+                milli=({0: 4000}, {0: 4000}),
+                counted={0: 4000},
+            ),
         ),
         bad=placed(
-            holding(put("a", ALL_CPUS, memory={0: 1}), part(memory={1: 1}), part(memory={0: 1}))
+            holding(
+                put("a", ALL_CPUS, memory={0: 1}),
+                part(memory={0: 1}),
+                part(memory={0: 1}),
+                milli=({0: 4000}, {0: 2000}),
+                counted={0: 4000},
+            ),
+        ),
+    ),
+    Case(
+        "container-parts",
+        "an LS pod's containers that run together count no more than it does",
+        world(apart((APP, asks(1)), (APP, asks(2)))),
+        good=placed(
+            holding(
+                put("a", ALL_CPUS),
+                part(),
+                part(),
+                milli=({0: 1000}, {1: 2000}),
+                counted={0: 1000, 1: 2000},
+            )
+        ),
+        bad=placed(
+            holding(
+                put("a", ALL_CPUS),
+                part(),
+                part(),
+                milli=({0: 1000}, {1: 2000}),
+                counted={0: 2000, 1: 1000},
+            )
         ),
     ),
     Case(

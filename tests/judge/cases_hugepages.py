@@ -17,10 +17,13 @@ def asks_pages(name: str, pages: int, memory: int = 0, **spec: AlignmentPolicy) 
 
 
 def holds(
-    name: str, *pages: tuple[int, int, int], memory: dict[int, int] | None = None
+    name: str,
+    *pages: tuple[int, int, int],
+    memory: dict[int, int] | None = None,
+    cpus: str = ALL_CPUS,
 ) -> PodPlacement:
     """Return a place in the pool with hugepages: (NUMA node, page size, pages)."""
-    return replace(put(name, ALL_CPUS, memory=memory), hugepages=pages)
+    return replace(put(name, cpus, memory=memory), hugepages=pages)
 
 
 HUGEPAGES_CASES = (
@@ -101,15 +104,15 @@ HUGEPAGES_CASES = (
         world(
             asks_pages("a", 1, memory=1, alignment=AlignmentPolicy.SINGLE_NUMA_NODE), nodes=[PAGED]
         ),
-        good=placed(holds("a", (1, 1, 1), memory={1: 1})),
-        bad=placed(holds("a", (0, 1, 1), memory={1: 1})),
+        good=placed(holds("a", (1, 1, 1), memory={1: 1}, cpus="4-7")),
+        bad=placed(holds("a", (0, 1, 1), memory={1: 1}, cpus="0-7")),
     ),
     Case(
         "alignment",
         "Restricted: hugepages and memory agree on the fewest NUMA nodes",
         world(asks_pages("a", 3, memory=3, alignment=AlignmentPolicy.RESTRICTED), nodes=[PAGED]),
-        good=placed(holds("a", (0, 1, 2), (1, 1, 1), memory={0: 2, 1: 1})),
-        bad=placed(holds("a", (0, 1, 2), (1, 1, 1), memory={0: 2})),
+        good=placed(holds("a", (0, 1, 2), (1, 1, 1), memory={0: 2, 1: 1}, cpus="0-7")),
+        bad=placed(holds("a", (0, 1, 2), (1, 1, 1), memory={0: 2}, cpus="0-7")),
         bad_world=world(
             asks_pages("a", 3, memory=2, alignment=AlignmentPolicy.RESTRICTED), nodes=[PAGED]
         ),
@@ -118,8 +121,8 @@ HUGEPAGES_CASES = (
         "alignment",
         "SingleNUMANode: no pages of a NUMA node do not use it",
         world(asks_pages("a", 1, alignment=AlignmentPolicy.SINGLE_NUMA_NODE), nodes=[PAGED]),
-        good=placed(holds("a", (0, 1, 1), (1, 1, 0))),
-        bad=placed(holds("a", (0, 1, 1), (1, 1, 1))),
+        good=placed(holds("a", (0, 1, 1), (1, 1, 0), cpus="0-3")),
+        bad=placed(holds("a", (0, 1, 1), (1, 1, 1), cpus="0-7")),
         bad_world=world(
             asks_pages("a", 2, alignment=AlignmentPolicy.SINGLE_NUMA_NODE), nodes=[PAGED]
         ),
@@ -128,8 +131,8 @@ HUGEPAGES_CASES = (
         "alignment",
         "Restricted: hugepages alone need as many NUMA nodes as hold them",
         world(asks_pages("a", 3, alignment=AlignmentPolicy.RESTRICTED), nodes=[PAGED]),
-        good=placed(holds("a", (0, 1, 2), (1, 1, 1))),
-        bad=placed(holds("a", (0, 1, 1), (1, 1, 1))),
+        good=placed(holds("a", (0, 1, 2), (1, 1, 1), cpus="0-7")),
+        bad=placed(holds("a", (0, 1, 1), (1, 1, 1), cpus="0-7")),
         bad_world=world(asks_pages("a", 2, alignment=AlignmentPolicy.RESTRICTED), nodes=[PAGED]),
     ),
 )

@@ -102,14 +102,17 @@ def test_a_policy_has_its_own_tier_and_packages_count_all_the_same() -> None:
 
 def test_restricted_without_a_width_holds_nothing_together() -> None:
     """
-    A GPU without a NUMA node leaves GPUs without a width; with a CPU to own there is one.
+    A GPU without a NUMA node leaves GPUs without a width; with a CPU, owned or of a pool, there
+    is one.
     """
     policy = AlignmentPolicy.RESTRICTED
-    pool = pod("a", 1, gpus=2, qos=QosClass.LS, alignment=policy)
+    pool = pod("a", gpus=2, qos=QosClass.LS, alignment=policy)
+    bound = pod("a", 1, gpus=2, qos=QosClass.LS, alignment=policy)
     owner = pod("a", 1, gpus=2, alignment=policy)
 
     assert values(world(pool, nodes=[node(machine=BOX)]), put("a", "0-15", gpus=(0, 1))) == (1, 0)
     assert values(world(owner, nodes=[node(machine=BOX)]), put("a", "0", gpus=(0, 4))) == (0, 0)
+    assert values(world(bound, nodes=[node(machine=BOX)]), put("a", "0-3", gpus=(0, 4))) == (0, 0)
 
 
 def test_cpus_say_their_package_where_a_numa_node_has_two() -> None:

@@ -88,6 +88,12 @@ def cpus_of(ids: CpuSet, *, own: bool) -> str:
     return listed if len(listed) <= UNBROKEN else listed.replace(",", ", ")
 
 
+def pool_of(place: Held) -> str:
+    """Say the size of a pool, and how many CPUs are counted on which NUMA node: ``(0:6 1:2)``."""
+    parts = " ".join(f"{numa}:{milli / 1000:g}" for numa, milli in place.cpu_milli or ())
+    return cpus_of(place.cpuset, own=False) + (f" ({parts})" if parts else "")
+
+
 def memory_of(place: Held) -> str:
     """Say how many bytes something has on which NUMA node: ``0:64Gi 1:32Gi``."""
     parts = [f"{numa}:{memory(amount)}" for numa, amount in place.memory_bytes]
@@ -120,7 +126,7 @@ def others_of(place: Held) -> str:
 def held_of(place: Held, node: Node, canvas: Canvas, *, own: bool) -> tuple[str, ...]:
     """Say what is held, in the columns from CPUs to other devices."""
     return (
-        cpus_of(place.cpuset, own=own),
+        cpus_of(place.cpuset, own=True) if own else pool_of(place),
         memory_of(place),
         devices_of(place, GPU),
         links_of(node, place, canvas),

@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from placer_models.annotations.json_parts import JsonPart, parse_json
 from placer_models.annotations.names import RESOURCE_STATUS
+from placer_models.bound import bound_to
 from placer_models.cluster import Node
 from placer_models.cpuset import MAX_CPU_ID, CpuSet, format_cpu_list, parse_cpu_list
 from placer_models.device_request import shown
@@ -61,8 +62,8 @@ class ResourceStatus:
     Attributes:
         cpuset: The pod's own CPUs; empty for a pod that owns none.
         numa: Ascending by NUMA node.
-        shared_pools: Ascending by NUMA node. The proposal has them, Koordinator has
-            dropped them.
+        shared_pools: Ascending by NUMA node: those to whose pool the pod is bound. The
+            proposal has them; Koordinator's node agent reads ``numa`` instead.
 
     """
 
@@ -74,9 +75,10 @@ class ResourceStatus:
 def status_of(placement: PodPlacement, spec: PodSpec, node: Node) -> ResourceStatus:
     """Return what a pod was given, as the annotation says it.
 
-    An LS or BE pod owns no CPU. Neither a cpuset nor CPUs of a NUMA node are said of
-    it: Koordinator's node agent would keep the pod to them, and its pool is larger.
-    CPUs that belong to no NUMA node stand in the cpuset only.
+    A pod that owns CPUs has its cpuset; CPUs that belong to no NUMA node stand there only.
+    One that is bound to the pool of NUMA nodes has these, and nothing of any other. A pod
+    that floats over its pool has neither, for Koordinator's node agent would keep it to the
+    pool of every NUMA node that is named, be it for its memory alone.
 
     Raises:
         ValueError: The placement is not on this node, or has a CPU that it lacks.
@@ -91,15 +93,23 @@ def status_of(placement: PodPlacement, spec: PodSpec, node: Node) -> ResourceSta
             f"pod {placement.name} has CPUs {format_cpu_list(unknown)}; "
             f"node {node.name} has {format_cpu_list(cpus)}"
         )
-    counts = Counter(numa for cpu in owned if (numa := cpus[cpu].numa_node) is not None)
+    homes = bound_to(placement, spec, node)
     memory = dict(placement.memory_bytes)
-    held = {*counts, *memory, *(numa for numa, _, _ in placement.hugepages)}
+    if owned:
+        counts = Counter(numa for cpu in owned if (numa := cpus[cpu].numa_node) is not None)
+        milli = {numa: 1000 * count for numa, count in counts.items()}
+        held = {*counts, *memory, *(numa for numa, _, _ in placement.hugepages)}
+    else:
+        milli = dict(placement.cpu_milli or ())
+        if not milli and len(homes) == 1:
+            milli = dict.fromkeys(homes, spec.requests.cpu_milli)
+        held = set(homes)
     return ResourceStatus(
         cpuset=owned,
         numa=tuple(
             NumaShare(
                 node=numa,
-                cpu_milli=counts[numa] * 1000,
+                cpu_milli=milli.get(numa, 0),
                 memory_bytes=memory.get(numa, 0),
                 hugepages_bytes=tuple(
                     (page_bytes, page_bytes * pages)
@@ -108,6 +118,11 @@ def status_of(placement: PodPlacement, spec: PodSpec, node: Node) -> ResourceSta
                 ),
             )
             for numa in sorted(held)
+        ),
+        shared_pools=tuple(
+            SharedPool(package, numa)
+            for numa in sorted(homes)
+            for package in sorted({c.package for c in cpus.values() if c.numa_node == numa})
         ),
     )
 

@@ -12,10 +12,11 @@ from placer_models.cpsat.beside import (
     pods_come_together_inside_a_node,
     pods_keep_apart_inside_a_node,
 )
-from placer_models.cpsat.burst import (
+from placer_models.cpsat.bound import (
+    a_bound_pod_has_a_cpu_on_each_of_its_cells,
     a_burst_pod_has_a_pool_for_its_limit,
-    owners_leave_running_bursts_their_limit,
-    requests_of_burst_pods_fit_their_cells,
+    owners_leave_bound_pods_their_cpus,
+    requests_of_bound_pods_fit_their_cells,
 )
 from placer_models.cpsat.containers import (
     a_container_has_what_it_asks_for,
@@ -137,8 +138,9 @@ RULES: tuple[Rule, ...] = (
     the_shared_pool_fits,
     the_best_effort_pool_fits,
     a_burst_pod_has_a_pool_for_its_limit,
-    owners_leave_running_bursts_their_limit,
-    requests_of_burst_pods_fit_their_cells,
+    a_bound_pod_has_a_cpu_on_each_of_its_cells,
+    owners_leave_bound_pods_their_cpus,
+    requests_of_bound_pods_fit_their_cells,
     memory_fits,
     extended_resources_fit,
     a_pod_has_the_memory_it_asks_for,

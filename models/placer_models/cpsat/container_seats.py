@@ -59,6 +59,8 @@ def supply(node: NodeState, shape: Shape) -> Iterator[list[int]]:
     cpus = [0] * len(node.cells)
     for c in node.cores:
         cpus[c.cell] += c.cores * c.free
+    if shape.pool is not None:
+        cpus = [cell.pool(shape.pool).milli for cell in node.cells]
     yield [*cpus, 0]
     yield [*(cell.memory for cell in node.cells), 0]
     for size in range(len(shape.pages)):

@@ -88,7 +88,7 @@ def _held(node: NodeState, seat: Seat) -> Iterator[list[Expression]]:
     cpus: list[Expression] = [0] * (len(node.cells) + 1)
     for part, c in zip(seat.cores, node.cores if seat.cores else (), strict=True):
         cpus[c.cell] += part.whole * c.threads + part.threads
-    yield cpus
+    yield [*seat.pool.milli, 0] if seat.pool else cpus
     for row in (seat.memory, *seat.pages):
         yield [*(row or (0,) * len(node.cells)), 0]
     for kind, _ in seat.shape.devices:

@@ -5,6 +5,7 @@ from itertools import islice, product
 
 from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
+from placer_models.banks import DeviceBank
 from placer_models.cpsat.affinity import affinity
 from placer_models.cpsat.envelope import below_envelope
 from placer_models.cpsat.exclusivity import shared_cores, shared_numa_nodes
@@ -52,7 +53,7 @@ from placer_models.goals import (
 )
 from placer_models.links import best_pair_sum, is_partition, pair_sum, usable_points
 from placer_models.policy import AlignmentPolicy, BindPolicy
-from placer_models.problem import DeviceBank, Problem
+from placer_models.problem import Problem
 from placer_models.tasks import GangTask
 
 

@@ -84,6 +84,8 @@ def _amounts(seat: Seat, home: Choice) -> Iterator[tuple[Expression, int]]:
         yield from zip(taken, amounts, strict=True)
     for share in seat.takes:
         yield share.count, int(share.take in home.shares)
+    if seat.pool is not None:
+        yield from ((used, int(c in home.pool_cells)) for c, used in enumerate(seat.pool.used))
     if seat.memory and home.memory is not None:
         yield from zip(seat.memory, home.memory, strict=True)
     for pages, had_pages in zip(seat.pages, home.pages, strict=False):

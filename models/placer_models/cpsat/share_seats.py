@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
+from placer_models.banks import DeviceBank
 from placer_models.cpsat.expression import Expression
-from placer_models.problem import DeviceBank, NodeState, Shape
+from placer_models.problem import NodeState, Shape
 from placer_models.shares import ShareTake
 
 

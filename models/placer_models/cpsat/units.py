@@ -75,7 +75,7 @@ def _countable(problem: Problem, index: int) -> bool:
             continue
         if fit.joint is not None or fit.containers or fit.locality is not None:
             return False
-        by_cell = len(node.cells) > 1 or not shape.held_in_cells
+        by_cell = len(node.cells) > 1 or not fit.uses_cells(shape)
         aligned = fit.alignment is not AlignmentPolicy.NONE and by_cell
         if (fit.fewest_packages, fit.fewest_caches, fit.fewest_cpu_cells) != (None, None, None):
             return False

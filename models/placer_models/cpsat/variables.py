@@ -5,13 +5,14 @@ from dataclasses import dataclass
 
 from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
+from placer_models.banks import DeviceBank
 from placer_models.cpsat.beside_seats import BesideSeat, beside_seat
-from placer_models.cpsat.burst_seats import BurstSeat, burst_seat
 from placer_models.cpsat.container_seats import ContainerSeat, container_seats
 from placer_models.cpsat.expression import Expression
 from placer_models.cpsat.guests import Guest, guest_of, paired_cores
 from placer_models.cpsat.joint_seats import JointSeat, joint_seat
 from placer_models.cpsat.pinned import pinned
+from placer_models.cpsat.pool_seats import PoolSeat, pool_seat
 from placer_models.cpsat.sets import gpu_sets, lacks_gpu_sets, sets_differ
 from placer_models.cpsat.share_seats import (
     Opened,
@@ -26,7 +27,7 @@ from placer_models.cpsat.units import Unit, units_of
 from placer_models.device import GPU
 from placer_models.links import Selection
 from placer_models.policy import BindPolicy
-from placer_models.problem import CoreClass, DeviceBank, Fit, NodeState, Problem, Shape
+from placer_models.problem import CoreClass, Fit, NodeState, Problem, Shape
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +72,7 @@ class Seat:
         cells: The same for cells, where the node has a NUMA strategy.
         close: The same for packages that anything of the pod is in, by default locality.
         guest: Whom the pod meets; None where it keeps apart from nobody.
-        burst: Its part of the shared pool, where the pod is under ConstrainedBurst. A seat
+        pool: Its part of its pool, where the pod is bound to some of several cells. A seat
             with this has one pod at most.
         beside: Where the pod owns CPUs; None where that is nothing to others. A seat with
             this has one pod at most.
@@ -99,7 +100,7 @@ class Seat:
     cells: Span | None = None
     close: Span | None = None
     guest: Guest | None = None
-    burst: BurstSeat | None = None
+    pool: PoolSeat | None = None
     beside: BesideSeat | None = None
 
     def touched(self, bank: int, twin: int) -> Expression:
@@ -302,7 +303,7 @@ def _seat(model: CpModel, problem: Problem, index: int, unit: Unit, node_index: 
         ),
         guest=guest_of(model, problem, node, shape, [part.threads for part in cores], name),
         containers=container_seats(model, node, shape, fit, name),
-        burst=burst_seat(model, node, shape, name),
+        pool=pool_seat(model, node, shape, fit, used, name),
         beside=beside_seat(model, node, shape, name),
     )
 
@@ -333,9 +334,9 @@ def _used(
     """Return a literal per cell where something asks which cells the pod uses."""
     if not fit.by_cell:
         return ()
-    if not (shape.held_in_cells or shape.devices or shape.shares):
+    if not (fit.uses_cells(shape) or shape.devices or shape.shares):
         return ()
-    if len(node.cells) == 1 and shape.held_in_cells:
+    if len(node.cells) == 1 and fit.uses_cells(shape):
         return (count,)
     return tuple(
         0

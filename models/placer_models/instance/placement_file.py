@@ -17,10 +17,13 @@ from placer_models.instance.held import (
 )
 from placer_models.instance.placement_parts import (
     HeldEntry,
+    Milli,
     devices_to_json,
     held_by,
     hugepages_to_json,
     memory_to_json,
+    milli_by_numa,
+    milli_to_json,
 )
 from placer_models.instance.validate import check
 from placer_models.moves import movers
@@ -48,6 +51,7 @@ class ContainerEntry(HeldEntry):
     name: str
     cpuset: CpuList = ""
     env: dict[str, str] = Field(default_factory=dict)
+    cpu_milli: dict[str, Milli] | None = None
 
 
 class PodEntry(HeldEntry):
@@ -58,6 +62,7 @@ class PodEntry(HeldEntry):
     gang: str | None = None
     node: str
     cpuset: CpuList = ""
+    cpu_milli: dict[str, Milli] | None = None
     containers: tuple[ContainerEntry, ...] = ()
     env: dict[str, str] = Field(default_factory=dict)
 
@@ -218,6 +223,7 @@ def _pod(pod: PodPlacement, memory_of: DeviceMemory) -> Json:
         "gang": pod.gang,
         "node": pod.node,
         "cpuset": format_cpu_list(pod.cpuset),
+        **milli_to_json(pod.cpu_milli),
         "containers": [_container(container, devices) for container in pod.containers],
         "memory": memory_to_json(pod.memory_bytes),
         "hugepages": hugepages_to_json(pod.hugepages),
@@ -230,6 +236,7 @@ def _container(
     container: ContainerPlacement, devices: Callable[[Iterable[DeviceGrant]], list[Json]]
 ) -> Json:
     written: Json = {"name": container.name, "cpuset": format_cpu_list(container.cpuset)}
+    written |= milli_to_json(container.cpu_milli)
     if container.memory_bytes:
         written["memory"] = memory_to_json(container.memory_bytes)
     if container.hugepages:
@@ -255,6 +262,7 @@ def _placed(entry: PodEntry, place: Place, faults: Faults) -> PodPlacement:
                 parse_cpu_list(c.cpuset),
                 *held_by(c, place.at("containers", i), faults),
                 env=tuple(sorted(c.env.items())),
+                cpu_milli=milli_by_numa(c.cpu_milli, place.at("containers", i), faults),
             )
             for i, c in enumerate(entry.containers)
         ),
@@ -262,4 +270,5 @@ def _placed(entry: PodEntry, place: Place, faults: Faults) -> PodPlacement:
         hugepages=hugepages,
         devices=devices,
         env=tuple(sorted(entry.env.items())),
+        cpu_milli=milli_by_numa(entry.cpu_milli, place, faults),
     )

@@ -1,6 +1,6 @@
 """What pods and containers hold, as the document of ``kind: Placement`` says it."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Annotated
 
 from pydantic import Field
@@ -14,6 +14,11 @@ from placer_models.quantity import format_bytes, parse_bytes
 Json = dict[str, object]
 
 Bytes = Annotated[int, Field(ge=0, le=2**60)]
+
+Milli = Annotated[int, Field(ge=0, le=10**9)]
+
+CpuMilli = tuple[tuple[int, int], ...] | None
+"""As in ``PodPlacement``."""
 
 Held = tuple[tuple[tuple[int, int], ...], tuple[tuple[int, int, int], ...], tuple[DeviceGrant, ...]]
 """Memory, hugepages and devices, each as in ``PodPlacement``."""
@@ -65,6 +70,19 @@ def held_by(entry: HeldEntry, place: Place, faults: Faults) -> Held:
         tuple(sorted(page for page in pages if page[2])),
         tuple(sorted(devices, key=lambda grant: (grant.type, grant.minor))),
     )
+
+
+def milli_by_numa(written: Mapping[str, int] | None, place: Place, faults: Faults) -> CpuMilli:
+    """Read what is counted of a CPU request by NUMA node, zeros too; None: nothing is said."""
+    if written is None:
+        return None
+    at = place.at("cpuMilli")
+    return tuple(sorted((_id(numa, at.at(numa), faults), n) for numa, n in written.items()))
+
+
+def milli_to_json(counted: CpuMilli) -> Json:
+    """Return what is counted of a CPU request by NUMA node; nothing where nothing is said."""
+    return {} if counted is None else {"cpuMilli": {str(numa): n for numa, n in counted}}
 
 
 def memory_to_json(held: Iterable[tuple[int, int]]) -> Json:

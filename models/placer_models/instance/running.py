@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from placer_models.bound import binds, bound_to, within
 from placer_models.cluster import Node, RunningPod
 from placer_models.cpuset import CpuSet, format_cpu_list, parse_cpu_list
 from placer_models.device import GPU, Device
@@ -50,6 +51,7 @@ class _Seat:
     gang: str | None
     memory: dict[int, int] | None = None
     hugepages: dict[tuple[int, int], int] | None = None
+    floats: bool = False  # it is said to be bound to no NUMA node
 
 
 class RunningReader:
@@ -85,6 +87,7 @@ class RunningReader:
             self._devices(part, pod, node, place),
             part.movable,
             part.gang,
+            floats=part.cpuset == "",
         )
         if part.memory is not None:
             seat.memory = self._memory(part.memory, seat)
@@ -122,10 +125,10 @@ class RunningReader:
 
     def _cpus(self, part: RunningPart, pod: Pod, node: Node, place: Place) -> CpuSet:
         qos, at = pod.spec.qos, place.at("cpuset")
-        if pod.spec.constrained_burst:
-            return self._burst_cpus(part, node, at)
+        if pod.spec.constrained_burst or (binds(pod.spec, node) and part.cpuset):
+            return self._cpus_of_homes(part, pod, node, at)
         if not qos.owns_cpus:
-            if part.cpuset is not None:
+            if part.cpuset:
                 self._faults.add(
                     at,
                     f"got {shown(part.cpuset)}; {qos} pods run in a pool and own no CPUs: "
@@ -164,15 +167,17 @@ class RunningReader:
         owners.update(dict.fromkeys(cpus, pod.title))
         return cpus
 
-    def _burst_cpus(self, part: RunningPart, node: Node, at: Place) -> CpuSet:
-        """Return CPUs of the NUMA nodes in whose shared pool the pod runs."""
+    def _cpus_of_homes(self, part: RunningPart, pod: Pod, node: Node, at: Place) -> CpuSet:
+        """Return CPUs of the NUMA nodes to whose pool the pod is bound."""
         known = node.machine.topology.cpu
+        why = "ConstrainedBurst" if pod.spec.constrained_burst else "NUMA policy"
+        pool = "shared" if pod.spec.qos is QosClass.LS else "BE"
         cpus = parse_cpu_list(part.cpuset or "")
         if not cpus or not all(c in known and known[c].numa_node is not None for c in cpus):
             self._faults.add(
                 at,
                 f"got {shown(part.cpuset or '')}; name CPUs of the NUMA nodes of node {node.name} "
-                "in whose shared pool this pod runs, by its ConstrainedBurst",
+                f"in whose {pool} pool this pod runs, by its {why}",
             )
             return frozenset()
         return cpus
@@ -328,11 +333,23 @@ class RunningReader:
 
 def _placement(seat: _Seat, owned: Mapping[QosClass, CpuSet]) -> PodPlacement:
     pod, node = seat.pod, seat.node
-    cpuset = seat.cpus if pod.spec.qos.owns_cpus else pool_of(pod.spec.qos, node, owned)
-    if pod.spec.constrained_burst:
-        topology = node.machine.topology
-        homes = {topology.cpu[cpu].numa_node for cpu in seat.cpus}
-        cpuset = frozenset(cpu for cpu in cpuset if topology.cpu[cpu].numa_node in homes)
+    if pod.spec.qos.owns_cpus:
+        return _placed_on(seat, seat.cpus)
+    pool = pool_of(pod.spec.qos, node, owned)
+    # The CPUs are names of NUMA nodes; all of the pool there is meant.
+    homes = bound_to(_placed_on(seat, seat.cpus, () if seat.floats else None), pod.spec, node)
+    cpuset = within(pool, homes, node.machine.topology) if homes else pool
+    found = _placed_on(seat, cpuset)
+    if bound_to(found, pod.spec, node) == homes:
+        return found
+    counts = (pod.spec.requests.cpu_milli, *[0] * len(homes))
+    return _placed_on(seat, cpuset, tuple(zip(sorted(homes), counts, strict=False)))
+
+
+def _placed_on(
+    seat: _Seat, cpuset: CpuSet, cpu_milli: tuple[tuple[int, int], ...] | None = None
+) -> PodPlacement:
+    pod, node = seat.pod, seat.node
     return PodPlacement(
         name=pod.name,
         namespace=pod.namespace,
@@ -347,4 +364,5 @@ def _placement(seat: _Seat, owned: Mapping[QosClass, CpuSet]) -> PodPlacement:
             if count
         ),
         devices=seat.devices,
+        cpu_milli=cpu_milli,
     )

@@ -6,8 +6,9 @@ from itertools import chain, count
 
 import yaml
 
+from placer_models.bound import binds, bound_to, numa_nodes_of, within
 from placer_models.cluster import Instance, Machine, Node, RunningGang, RunningPod
-from placer_models.cpuset import format_cpu_list
+from placer_models.cpuset import CpuSet, format_cpu_list
 from placer_models.instance.affinity import write_affinity
 from placer_models.instance.fields import PodBind
 from placer_models.instance.functions import selectors_to_dict
@@ -66,6 +67,7 @@ def instance_to_dict(instance: Instance, found_by_name: MachineTest) -> Json:
     before gangs, as they do when a file is read.
     """
     name_of, machines = _name_machines(instance.nodes)
+    nodes = {node.name: node for node in instance.nodes}
     gangs: set[tuple[str, str | None]] = {gang.key for gang in instance.running_gangs}
     inline = [
         machine_to_dict(machine, name)
@@ -90,7 +92,13 @@ def instance_to_dict(instance: Instance, found_by_name: MachineTest) -> Json:
                 for group in instance.groups
             ],
         ),
-        ("running", [_running(running, gangs) for running in instance.running]),
+        (
+            "running",
+            [
+                _running(running, nodes[running.placement.node], gangs)
+                for running in instance.running
+            ],
+        ),
         (
             "runningGangs",
             [
@@ -306,11 +314,11 @@ def _shares(resources: Resources) -> Json:
     return {"shares": shares} if shares else {}
 
 
-def _running(running: RunningPod, gangs: Set[tuple[str, str | None]]) -> Json:
+def _running(running: RunningPod, node: Node, gangs: Set[tuple[str, str | None]]) -> Json:
     pod, placement = running.pod, running.placement
     written = {**_pod(pod), **_namespace(pod.namespace), "node": placement.node}
-    if pod.spec.qos.owns_cpus or pod.spec.constrained_burst:
-        written["cpuset"] = format_cpu_list(placement.cpuset)
+    if (cpus := _cpus_said(running, node)) is not None:
+        written["cpuset"] = format_cpu_list(cpus)
     if placement.memory_bytes:
         written["memory"] = {str(numa): format_bytes(size) for numa, size in placement.memory_bytes}
     if placement.hugepages:
@@ -324,6 +332,19 @@ def _running(running: RunningPod, gangs: Set[tuple[str, str | None]]) -> Json:
     if not running.movable:
         written["movable"] = False
     return written
+
+
+def _cpus_said(running: RunningPod, node: Node) -> CpuSet | None:
+    """Return CPUs that the pod owns, or of the NUMA nodes it is bound to; None: none are said."""
+    spec, place = running.pod.spec, running.placement
+    if spec.qos.owns_cpus:
+        return place.cpuset
+    if not (spec.constrained_burst or binds(spec, node)):
+        return None
+    topology = node.machine.topology
+    homes = bound_to(place, spec, node)
+    named = numa_nodes_of(place.cpuset, topology) == homes
+    return place.cpuset if named else within(topology.online, homes, topology)
 
 
 def _functions(grants: Sequence[DeviceGrant]) -> dict[str, dict[str, int]]:

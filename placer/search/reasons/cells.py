@@ -45,7 +45,7 @@ def meet(policy: str, asked: Question, account: Account, amounts: Sequence[Deman
         amounts: All of them of ``COUNTED``.
 
     """
-    needs, _, real = aligned(asked.spec.requests, asked.node, owns=True)
+    needs, _, real = aligned(asked.spec.requests, asked.node, by_cpu=True)
     most, possible = limit_of(AlignmentPolicy(policy), real, needs)
     homes = [numa.id for numa in asked.node.machine.topology.numa_nodes]
     if not possible:

@@ -7,6 +7,7 @@ from placer.search.reasons.question import Question, labels_of, unwanted_there
 from placer.state.boards import healthy
 from placer.state.container_fits import by_container, scopes_conflict
 from placer_models.alignment import effective_policy
+from placer_models.bound import bound_to
 from placer_models.device import GPU
 from placer_models.device_strategy import DeviceStrategy
 from placer_models.mig import is_instance
@@ -49,6 +50,7 @@ ORDER = (
     "exclusive-numa-nodes",
     "affinity inside",
     "anti-affinity inside",
+    "bound-pool",
     "constrained-burst",
     "arm-cpu-policy",
     "alignment",
@@ -205,8 +207,12 @@ def _of_places(asked: Question) -> Iterator[Demand]:
         none = node.alignment is AlignmentPolicy.NONE
         yield Demand("constrained-burst", word="" if none else node.alignment)
         return
-    if spec.qos.owns_cpus and any(r.pod.spec.constrained_burst for r in asked.running):
-        yield Demand("constrained-burst")
+    if spec.qos.owns_cpus:
+        beside = [r for r in asked.running if bound_to(r.placement, r.pod.spec, node)]
+        if not all(r.pod.spec.constrained_burst for r in beside):
+            yield Demand("bound-pool")
+        if any(r.pod.spec.constrained_burst for r in beside):
+            yield Demand("constrained-burst")
     policy = effective_policy(spec.alignment, node.alignment)
     if policy is None:
         yield Demand("alignment", word=f"pod asks {spec.alignment}, node has {node.alignment}")

@@ -6,6 +6,7 @@ from dataclasses import replace
 from placer.search.reasons.order import Demand
 from placer.search.reasons.question import Question
 from placer_models.affinity import AffinityTerm
+from placer_models.bound import bound_to
 from placer_models.cluster import RunningPod
 from placer_models.cpuset import CpuSet
 from placer_models.device_strategy import DeviceStrategy
@@ -140,7 +141,7 @@ def _no_best_effort_pool(asked: Question, _: Demand) -> Question:
 def _no_pool(asked: Question, qos: QosClass) -> Question:
     """Drop the need for a pool: of the pod itself, or of those that run there.
 
-    Who needs none has no CPUs of its own instead. Pods under ConstrainedBurst need theirs.
+    Who needs none has no CPUs of its own instead. Those that are bound need theirs.
     """
     if asked.spec.qos is qos:
         asked = _no_cpus(asked, Demand("cpu-count"))
@@ -156,7 +157,7 @@ def _no_pool(asked: Question, qos: QosClass) -> Question:
 
     def freed(runner: RunningPod) -> RunningPod:
         spec = runner.pod.spec
-        if spec.qos is not qos or spec.constrained_burst:
+        if spec.qos is not qos or bound_to(runner.placement, spec, asked.node):
             return runner
         return replace(
             runner,
@@ -216,13 +217,28 @@ def _no_burst(asked: Question, _: Demand) -> Question:
     """Drop the limit of the pod, or of those that run there."""
 
     def freed(runner: RunningPod) -> RunningPod:
+        if not runner.pod.spec.constrained_burst:
+            return runner
         spec = replace(runner.pod.spec, constrained_burst=False)
-        return replace(runner, pod=replace(runner.pod, spec=spec))
+        return _floating(replace(runner, pod=replace(runner.pod, spec=spec)))
 
     if asked.spec.constrained_burst:
         asked = _not_aligned(asked, Demand("alignment"))
         return replace(asked, spec=replace(asked.spec, constrained_burst=False))
     return replace(asked, running=tuple(map(freed, asked.running)))
+
+
+def _not_bound(asked: Question, _: Demand) -> Question:
+    """Let the pods float that a policy has bound there."""
+    running = (r if r.pod.spec.constrained_burst else _floating(r) for r in asked.running)
+    return replace(asked, running=tuple(running))
+
+
+def _floating(runner: RunningPod) -> RunningPod:
+    if runner.pod.spec.qos.owns_cpus:
+        return runner
+    parts = tuple(replace(part, cpu_milli=None) for part in runner.placement.containers)
+    return replace(runner, placement=replace(runner.placement, cpu_milli=(), containers=parts))
 
 
 def _not_aligned(asked: Question, _: Demand) -> Question:
@@ -260,6 +276,7 @@ _WITHOUT: dict[str, Callable[[Question, Demand], Question]] = {
     "exclusive-numa-nodes": _not_exclusive,
     "affinity inside": lambda q, _: _no_affinity(q, lambda t: t.inside and not t.apart),
     "anti-affinity inside": lambda q, _: _no_affinity(q, lambda t: t.inside and t.apart),
+    "bound-pool": _not_bound,
     "constrained-burst": _no_burst,
     "alignment": _not_aligned,
 }

@@ -118,7 +118,7 @@ class Stage:
         """Return what is demanded; of most nodes of a kind that is the same."""
         if ask.spec.affinity or account.affine:
             return demands_of(asked)
-        key = ask, kind, account.has_shared, account.has_best_effort, bool(account.bursts)
+        key = ask, kind, account.has_shared, account.has_best_effort, bool(account.bound)
         if key not in self._demanded:
             self._demanded[key] = demands_of(asked)
         return self._demanded[key]

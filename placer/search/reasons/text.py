@@ -234,6 +234,7 @@ _SAID: dict[str, Callable[[Demand, Sequence[Demand], PodSpec], Said]] = {
     "exclusive-numa-nodes": _apart,
     "affinity inside": _affinity_inside,
     "anti-affinity inside": _anti_affinity_inside,
+    "bound-pool": _pool,
     "constrained-burst": _burst,
     "alignment": _alignment,
 }

@@ -1,0 +1,58 @@
+"""LS and BE pods that are bound to the pool of some NUMA nodes (C8, C12)."""
+
+from collections.abc import Collection
+
+from placer_models.alignment import effective_policy
+from placer_models.cluster import Node
+from placer_models.cpuset import CpuSet
+from placer_models.placement import ContainerPlacement, PodPlacement
+from placer_models.pod import PodSpec
+from placer_models.policy import BINDING
+from placer_models.topology import Topology
+
+
+def binds(spec: PodSpec, node: Node) -> bool:
+    """Return whether a policy binds the pod to the pool of some NUMA nodes of the node."""
+    return not spec.qos.owns_cpus and effective_policy(spec.alignment, node.alignment) in BINDING
+
+
+def bound_to(placement: PodPlacement, spec: PodSpec, node: Node) -> frozenset[int]:
+    """Return the NUMA nodes to whose pool a pod is bound; none: it floats over the whole pool.
+
+    Where the placement does not say it, they are those of its cpuset, else those of its
+    memory and devices. Who runs on a CPU of no NUMA node as well is not bound.
+    """
+    if spec.qos.owns_cpus:
+        return frozenset()
+    if placement.cpu_milli is not None:
+        return frozenset(numa for numa, _ in placement.cpu_milli)
+    if not spec.constrained_burst and not binds(spec, node):
+        return frozenset()
+    cpus, topology = placement.cpuset, node.machine.topology
+    homes = numa_nodes_of(cpus, topology)
+    if not cpus and not spec.constrained_burst:
+        return numa_nodes_held(placement, node)
+    floats = not spec.constrained_burst and cpus != within(cpus, homes, topology)
+    return frozenset() if floats else homes
+
+
+def numa_nodes_of(cpus: CpuSet, topology: Topology) -> frozenset[int]:
+    """Return the NUMA nodes that the CPUs are on."""
+    homes = {topology.cpu[cpu].numa_node for cpu in cpus if cpu in topology.cpu}
+    return frozenset(home for home in homes if home is not None)
+
+
+def numa_nodes_held(placement: PodPlacement | ContainerPlacement, node: Node) -> frozenset[int]:
+    """Return the NUMA nodes of the memory, hugepages and devices of a pod or a container."""
+    held = {(grant.type, grant.minor) for grant in placement.devices}
+    homes = {d.numa_node for d in node.devices if (d.type, d.minor) in held}
+    homes.update(numa for numa, amount in placement.memory_bytes if amount > 0)
+    homes.update(numa for numa, _, pages in placement.hugepages if pages > 0)
+    known = {numa.id for numa in node.machine.topology.numa_nodes}
+    return frozenset(home for home in homes if home in known)
+
+
+def within(pool: CpuSet, numa_nodes: Collection[int], topology: Topology) -> CpuSet:
+    """Return the CPUs of a pool on the NUMA nodes."""
+    known = topology.cpu
+    return frozenset(c for c in pool if c in known and known[c].numa_node in numa_nodes)

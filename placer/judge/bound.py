@@ -1,0 +1,219 @@
+"""The rules about LS and BE pods that are bound to the pool of some NUMA nodes (C8, C12)."""
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+
+from placer.judge.cells import cells_used, claims_of, is_bound, policy_of, without_homes
+from placer.judge.finding import Finding
+from placer.judge.pools import pool_here, pool_of, withheld
+from placer.judge.scene import Cell, Scene, Site, Tenant
+from placer_models.bound import bound_to
+from placer_models.cpuset import CpuSet, format_cpu_list
+from placer_models.moves import stays
+from placer_models.placement import PodPlacement
+from placer_models.policy import AlignmentPolicy, QosClass
+
+Homes = frozenset[int]
+"""The NUMA nodes to whose pool a pod is bound."""
+
+Asked = tuple[Collection[int], int]
+"""NUMA nodes, and a request that is shared out over them."""
+
+
+def constrained_burst(scene: Scene) -> Iterator[Finding]:
+    """The pool of a constrained pod holds its limit; its node has no NUMA policy."""
+    for site in scene.touched():
+        for tenant in site.tenants:
+            if tenant.pod.spec.constrained_burst:
+                yield from _limit_is_held(site, tenant)
+
+
+def bound_pool(scene: Scene) -> Iterator[Finding]:
+    """A bound pod runs in all of its pool on its NUMA nodes, of which each has a CPU.
+
+    And the requests of the bound pods of a pool can be shared out over their NUMA nodes.
+    """
+    homes = {home.key: home for home in scene.instance.homes}
+    for site in scene.touched():
+        for qos in (QosClass.LS, QosClass.BE):
+            tenants = [tenant for tenant in site.tenants if tenant.qos is qos]
+            for tenant in tenants:
+                yield from _is_bound_rightly(site, tenant)
+                yield from _has_its_cpus(site, tenant)
+            # What running pods count where may be shared out anew; also of those that stay.
+            come = [t for t in tenants if t.new and not _stays(t, homes.get(t.pod.key))]
+            for tenant in come:
+                yield from _counts_its_request(tenant)
+            yield from _requests_fit(site, qos, tenants, come)
+
+
+def _stays(tenant: Tenant, home: PodPlacement | None) -> bool:
+    return home is not None and stays(tenant.place, home, owns_cpus=False)
+
+
+def _homes(site: Site, tenant: Tenant) -> Homes:
+    return bound_to(tenant.place, tenant.pod.spec, site.node)
+
+
+def _limit_is_held(site: Site, tenant: Tenant) -> Iterator[Finding]:
+    who, node = f"ConstrainedBurst pod {tenant.title!r}", site.node.name
+    pool, limit = pool_here(site, tenant), tenant.pod.spec.burst_cpus
+    if tenant.new and policy_of(site, tenant) is not AlignmentPolicy.NONE:
+        yield Finding(
+            tenant.title,
+            f"{who} is on node {node!r}, which aligns by {site.node.alignment}; it goes to nodes "
+            "without a NUMA policy",
+        )
+    if len(pool) < limit and (tenant.new or _taken_there(site, tenant)):
+        yield Finding(
+            tenant.title,
+            f"{who} has the {len(pool)} CPUs {_text(pool)} of node {node!r}; "
+            f"its limit needs {limit}",
+        )
+
+
+def _taken_there(site: Site, tenant: Tenant) -> Homes:
+    """Return the NUMA nodes of a bound pod whose pool another new pod makes smaller."""
+    cpu = site.inside.topology.cpu
+    gone = withheld(site, tenant.qos)
+    owned_anew = {
+        cpu[c].numa_node for t in site.new for c in t.owned & gone if c in cpu and t is not tenant
+    }
+    return frozenset(home for home in _homes(site, tenant) if home in owned_anew)
+
+
+def _is_bound_rightly(site: Site, tenant: Tenant) -> Iterator[Finding]:
+    """Hold a new pod to what binds it, and its NUMA nodes to what it holds."""
+    if not tenant.new:
+        return
+    spec, node = tenant.pod.spec, site.node.name
+    homes, policy = _homes(site, tenant), policy_of(site, tenant)
+    claims = [claim for claim in claims_of(site, tenant) if is_bound(site, tenant, claim)]
+    held = frozenset(c for claim in claims for c in cells_used(site, without_homes(claim)))
+    by_policy = bool(held) or any(claim.requests.cpu_milli for claim in claims)
+    who = f"{tenant.qos} pod {tenant.title!r} on node {node!r}"
+    if not homes and (spec.constrained_burst or by_policy):
+        why = policy if by_policy else "ConstrainedBurst"
+        yield Finding(tenant.title, f"{who} is bound to no NUMA node; {why} binds it to some")
+    elif not (not homes or by_policy or spec.constrained_burst or _runs_everywhere(site, tenant)):
+        yield Finding(
+            tenant.title,
+            f"{who} is bound to NUMA nodes {_list(homes)}; nothing there binds it",
+        )
+    elif by_policy and held - homes:
+        yield Finding(
+            tenant.title,
+            f"{who} holds something of NUMA nodes {_list(held - homes)}, to whose pool it is not "
+            f"bound; {policy} wants both on one set",
+        )
+    pool = pool_here(site, tenant)
+    if homes and tenant.place.cpuset != pool:
+        yield Finding(
+            tenant.title,
+            f"{who} runs on CPUs {_text(tenant.place.cpuset)}; it runs in all of the pool of its "
+            f"NUMA nodes {_list(homes)}, which is {_text(pool)}",
+        )
+
+
+def _runs_everywhere(site: Site, tenant: Tenant) -> bool:
+    """Return whether a pod has all of its pool, and nothing says that it is bound."""
+    return tenant.place.cpu_milli is None and tenant.place.cpuset == pool_of(site, tenant.qos)
+
+
+def _has_its_cpus(site: Site, tenant: Tenant) -> Iterator[Finding]:
+    """Hold new pods to a CPU on each of their NUMA nodes, and new owners to leave it."""
+    homes = _homes(site, tenant)
+    cpu = site.inside.topology.cpu
+    there = {cpu[c].numa_node for c in pool_here(site, tenant)}
+    asked = homes if tenant.new else _taken_there(site, tenant)
+    emptied = sorted(asked - there)
+    if emptied:
+        yield Finding(
+            tenant.title,
+            f"{tenant.qos} pod {tenant.title!r} has no CPU on NUMA node {emptied[0]} of node "
+            f"{site.node.name!r}, to whose pool it is bound; leave it one",
+        )
+
+
+def _counts_its_request(tenant: Tenant) -> Iterator[Finding]:
+    said = tenant.place.cpu_milli or ()
+    total = sum(milli for _, milli in said)
+    if said and (total != tenant.requests.cpu_milli or any(milli < 0 for _, milli in said)):
+        yield Finding(
+            tenant.title,
+            f"pod {tenant.title!r} counts {total} milli CPUs on its NUMA nodes; its request is "
+            f"{tenant.requests.cpu_milli}",
+        )
+
+
+def _requests_fit(
+    site: Site, qos: QosClass, tenants: Sequence[Tenant], come: Sequence[Tenant]
+) -> Iterator[Finding]:
+    """Where running pods do not fit by themselves, nobody new may take CPUs."""
+    asked: list[Asked] = []
+    newly = False
+    for tenant in tenants:
+        homes, said = _homes(site, tenant), tenant.place.cpu_milli
+        in_parts = any(part.cpu_milli is not None for part in tenant.place.containers)
+        if homes and said and (in_parts or tenant in come):
+            asked += [((numa,), milli) for numa, milli in said]
+        elif homes:
+            asked.append((homes, tenant.requests.cpu_milli))
+        newly |= bool(homes and tenant.new and tenant.requests.cpu_milli)
+    gone = withheld(site, qos)
+    cpu = site.inside.topology.cpu
+    free = Counter(cpu[c].numa_node for c in site.inside.allocatable - gone)
+    takes = newly or any(t.owned & gone for t in site.new)
+    room = {home: 1000 * count for home, count in free.items() if home is not None}
+    short = _short(room, asked) if takes else 0
+    if short:
+        yield Finding(
+            site.node.name,
+            f"the bound {qos} pods of node {site.node.name!r} ask for "
+            f"{sum(milli for _, milli in asked) / 1000:g} CPUs; their NUMA nodes lack "
+            f"{short / 1000:g} of them",
+        )
+
+
+def _short(room: Mapping[int, int], asked: Sequence[Asked]) -> int:
+    """Return by how much the requests exceed the room, each within its NUMA nodes.
+
+    As a flow: every request is raised by paths that move others over, depth first.
+    """
+    left = dict(room)
+    held: list[Counter[int]] = [Counter() for _ in asked]
+
+    def raise_by(pod: int, amount: int, seen: set[int]) -> int:
+        for home in sorted(set(asked[pod][0]) - seen):
+            seen.add(home)
+            direct = min(amount, left.get(home, 0))
+            if direct:
+                left[home] -= direct
+                held[pod][home] += direct
+                return direct
+            for other in _holders(home):
+                moved = raise_by(other, min(amount, held[other][home]), seen)
+                if moved:
+                    held[other][home] -= moved
+                    held[pod][home] += moved
+                    return moved
+        return 0
+
+    def _holders(home: int) -> Collection[int]:
+        return [i for i, mine in enumerate(held) if mine[home] > 0]
+
+    short = 0
+    for pod, (_, milli) in enumerate(asked):
+        missing = milli
+        while missing > 0 and (got := raise_by(pod, missing, set())):
+            missing -= got
+        short += max(0, missing)
+    return short
+
+
+def _list(homes: Iterable[Cell]) -> str:
+    return ", ".join(sorted(map(str, homes)))
+
+
+def _text(cpus: CpuSet) -> str:
+    return format_cpu_list(cpus) or "none"

@@ -1,0 +1,119 @@
+"""LS and BE pods that are bound to the pool of some NUMA nodes: what they count there (C8, C12)."""
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+from placer_models.bound import bound_to, within
+from placer_models.cluster import Node, RunningPod
+from placer_models.cpuset import CpuSet
+from placer_models.placement import PodPlacement
+from placer_models.pools import Bound
+from placer_models.topology import Topology
+
+Asked = tuple[Collection[int], int]
+"""Places, and an amount that is to be shared out over them."""
+
+
+def pool_within(pool: CpuSet, pod: RunningPod, node: Node) -> CpuSet:
+    """Return the part of its pool that a pod without CPUs of its own runs in."""
+    homes = bound_to(pod.placement, pod.pod.spec, node)
+    return within(pool, homes, node.machine.topology) if homes else pool
+
+
+def bound_pods(node: Node, pods: Iterable[RunningPod]) -> tuple[Bound, ...]:
+    """Return what the bound ones of the pods want of the pools, by ids of NUMA nodes."""
+    return tuple(bound for pod in pods for bound in _wants(node, pod))
+
+
+def _wants(node: Node, pod: RunningPod) -> Iterable[Bound]:
+    place, spec = pod.placement, pod.pod.spec
+    homes = bound_to(place, spec, node)
+    if homes and in_parts(place):
+        for numa, milli in place.cpu_milli or ():
+            yield Bound(spec.qos, (numa,), milli, 1)
+    elif homes:
+        milli = spec.requests.cpu_milli
+        yield Bound(spec.qos, tuple(sorted(homes)), milli, max(1, spec.burst_cpus))
+
+
+def in_parts(place: PodPlacement) -> bool:
+    """Return whether the containers have pools of their own: then nothing is shared out anew."""
+    return any(part.cpu_milli is not None for part in place.containers)
+
+
+def cpus_by_numa_node(cpus: CpuSet, topology: Topology) -> dict[int, int]:
+    """Count the CPUs on each NUMA node."""
+    homes = (topology.cpu[cpu].numa_node for cpu in cpus)
+    return dict(Counter(home for home in homes if home is not None))
+
+
+def requests_fit(room: Mapping[int, int], asked: Iterable[Asked]) -> bool:
+    """Return whether all requests can be shared out, each within its own places."""
+    return shared_out(room, list(asked)) is not None
+
+
+def shared_out(room: Mapping[int, int], asked: Sequence[Asked]) -> list[Counter[int]] | None:
+    """Share every request out over its own places; None: there is not room for all.
+
+    Requests for the same places are one; who finds no room moves others over, along the
+    shortest chain.
+
+    Args:
+        room: Place -> what it holds.
+        asked: (places, amount).
+
+    """
+    total: Counter[frozenset[int]] = Counter()
+    for places, amount in asked:
+        total[frozenset(places)] += amount
+    wants = [(sorted(places), amount) for places, amount in total.items()]
+    left = dict(room)
+    given: list[Counter[int]] = [Counter() for _ in wants]
+    for index, (_, amount) in enumerate(wants):
+        while missing := amount - given[index].total():
+            if not _move(index, missing, wants, left, given):
+                return None
+    of_places = dict(zip(total, given, strict=True))
+    return [_dealt(of_places[frozenset(places)], amount) for places, amount in asked]
+
+
+def _dealt(given: Counter[int], amount: int) -> Counter[int]:
+    """Take an amount out of what requests for the same places have together."""
+    taken: Counter[int] = Counter()
+    for place in sorted(given):
+        taken[place] = min(given[place], amount)
+        given[place] -= taken[place]
+        amount -= taken[place]
+    return taken
+
+
+def _move(
+    start: int,
+    missing: int,
+    wants: Sequence[tuple[list[int], int]],
+    left: dict[int, int],
+    given: list[Counter[int]],
+) -> bool:
+    """Find more room for one request along the shortest chain; False: there is none."""
+    came: dict[int, tuple[int, int | None]] = dict.fromkeys(wants[start][0], (start, None))
+    queue = list(came)
+    for place in queue:
+        if left.get(place, 0) > 0:
+            chain = [place]
+            while (before := came[chain[-1]][1]) is not None:
+                chain.append(before)
+            movers = [came[at][0] for at in chain]
+            freed = [given[mover][at] for mover, at in zip(movers, chain[1:], strict=False)]
+            amount = min(missing, left[place], *freed)
+            left[place] -= amount
+            for mover, at in zip(movers, chain, strict=True):
+                given[mover][at] += amount
+            for mover, at in zip(movers, chain[1:], strict=False):
+                given[mover][at] -= amount
+            return True
+        for other, held in enumerate(given):
+            if held[place] > 0:
+                fresh = [into for into in wants[other][0] if into not in came]
+                came.update(dict.fromkeys(fresh, (other, place)))
+                queue += fresh
+    return False
