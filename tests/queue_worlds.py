@@ -103,6 +103,16 @@ def endless_world(rng: random.Random, *, known: bool = True) -> World:
     return World(parents, weights, sorted(arrivals), capacity, known=known)
 
 
+def endless_gang_world(rng: random.Random) -> World:
+    """Draw newcomers without end, of whom some have gangs, and lengths often are not known."""
+    world = endless_world(rng, known=rng.random() < 0.5)
+    world.capacity, world.bypass_limit = rng.randint(2, 6), rng.randint(0, 4)
+    jobs = [name for name in world.parents if name.startswith("j")]
+    world.widths = {job: rng.randint(1, world.capacity) for job in jobs if rng.random() < 0.5}
+    world.widths.setdefault(jobs[0], 1)
+    return world
+
+
 def random_gang_world(rng: random.Random) -> World:
     """Draw a world in which some jobs have gangs, which often do not fit."""
     world = random_world(rng, known=True)

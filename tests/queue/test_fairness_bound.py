@@ -12,6 +12,7 @@ from queue_meters import PairMeter, TallyMeter, WaitMeter
 from queue_worlds import (
     Meter,
     World,
+    endless_gang_world,
     endless_world,
     queue_of,
     random_gang_world,
@@ -189,6 +190,15 @@ def test_each_bypass_widens_the_gap_by_one_gang_at_the_most(seeds: range) -> Non
     With gangs that do not fit, the gap is at most 1 + bypass limit whole services over weight.
     """
     check("gangs", (random_gang_world(random.Random(seed)) for seed in seeds), worst_gangs)
+
+
+@trees(6, 150, range(1_000, 2_000))
+def test_gangs_and_estimates_among_newcomers_keep_the_bound(seeds: range) -> None:
+    """
+    All at once: 1 + bypass limit times the gap of estimates, and every unit runs.
+    """
+    drawn = (endless_gang_world(random.Random(seed)) for seed in seeds)
+    check("newcomers, gangs", drawn, worst_gangs)
 
 
 @trees(5, 60, range(1_000, 1_200))
