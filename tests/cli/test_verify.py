@@ -84,7 +84,7 @@ def test_programs_get_breaches_and_tiers(
 
 TIERS = {
     "placed.priority-0": 2, "alignment": 0, "bind": 0, "links.pod-minimum": 0, "links.pod-sum": 0,
-    "links.gang-sum": 0, "usable": 1104,
+    "links.gang-sum": 0, "locality.numa-nodes": 0, "locality.packages": 0, "usable": 1104,
 }  # fmt: skip
 """What the placement of the lone pod is worth: 80 free cores; sets of 1, 2, 4 and 8 GPUs twice."""
 
