@@ -14,10 +14,10 @@ def without_locality(problem: Problem) -> Problem:
     """Return the Problem with pods that may be on any NUMA nodes and packages."""
     if not any(fit and fit.locality for of_shape in problem.fits for fit in of_shape):
         return problem
-    return replace(
-        problem, fits=tuple(tuple(map(_anywhere, of_shape)) for of_shape in problem.fits)
-    )
-
-
-def _anywhere(fit: Fit | None) -> Fit | None:
-    return replace(fit, locality=None) if fit and fit.locality else fit
+    anywhere: dict[int, Fit | None] = {}
+    for of_shape in problem.fits:
+        for fit in of_shape:
+            if id(fit) not in anywhere:  # Most kinds of nodes share theirs.
+                anywhere[id(fit)] = replace(fit, locality=None) if fit and fit.locality else fit
+    fits = tuple(tuple(anywhere[id(fit)] for fit in of_shape) for of_shape in problem.fits)
+    return replace(problem, fits=fits)

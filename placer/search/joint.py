@@ -88,10 +88,6 @@ class JointSearch:
     round: int = 0
     plain: Problem = field(init=False)
 
-    def __post_init__(self) -> None:
-        """Leave default locality out, for what comes before its tiers."""
-        self.plain = without_locality(self.problem)
-
     def run(self, *, whole: bool) -> None:
         """Improve the placement and the bounds until all is proven or the time is over.
 
@@ -101,6 +97,7 @@ class JointSearch:
         """
         if self.budget.over:
             return
+        self.plain = without_locality(self.problem)
         seats = seats_of(self.plain)
         linked = links_matter(self.problem)
         tiers = modelled_tiers(self.problem)
