@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from placer.search.reasons.order import Demand
-from placer.search.reasons.question import Question, is_unwanted, lacks_company
+from placer.search.reasons.question import Question, has_bound, is_unwanted, lacks_company
 from placer.state.account import Account
 from placer.state.slots import free_functions
 from placer_models.device import FunctionSelector
@@ -30,6 +30,8 @@ def is_counted(demand: Demand, asked: Question) -> bool:
     if demand.rule == "mig":  # instances of one GPU overlap
         devices = asked.spec.requests.devices
         return sum(request.count for request in devices if is_instance(request.type)) == 1
+    if demand.rule in ("cpu-count", "shared-pool", "be-pool"):
+        return not has_bound(asked)
     return demand.rule in _COUNTED
 
 
@@ -154,9 +156,6 @@ _COUNTED = (
     "affinity",
     "anti-affinity",
     "extended",
-    "cpu-count",
-    "shared-pool",
-    "be-pool",
     "memory",
     "hugepages",
 )

@@ -5,8 +5,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from placer_models.affinity import AffinityTerm
+from placer_models.alignment import effective_policy
 from placer_models.cluster import Node, RunningPod
 from placer_models.pod import PodSpec
+from placer_models.policy import AlignmentPolicy
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +29,19 @@ class Question:
     node: Node
     running: tuple[RunningPod, ...]
     crowd: "Crowd | None" = None
+
+
+def has_bound(asked: Question) -> bool:
+    """Return whether pods of a pool run there that may be bound to some NUMA nodes of it."""
+    binding = (AlignmentPolicy.RESTRICTED, AlignmentPolicy.SINGLE_NUMA_NODE)
+    return any(
+        not spec.qos.owns_cpus
+        and (
+            spec.constrained_burst
+            or effective_policy(spec.alignment, asked.node.alignment) in binding
+        )
+        for spec in (runner.pod.spec for runner in asked.running)
+    )
 
 
 @dataclass(frozen=True)  # without slots: it is looked through once
