@@ -12,7 +12,7 @@ from placer.search.solver import solve
 from placer_models.cluster import Instance, Node
 from placer_models.goals import GATHERING
 from placer_models.network import Grouping, LevelRule
-from placer_models.placement import Infeasible
+from placer_models.placement import Infeasible, PartlyPlaced
 from placer_models.policy import Strength
 from search.by_parts import answer
 from spices_network import network_instance
@@ -108,3 +108,12 @@ def test_reasons_name_the_levels() -> None:
         assert isinstance(found, Infeasible)
         for reason in reasons:
             assert reason in found.unplaced[0].reasons
+
+
+def test_who_asks_for_nothing_leaves_nothing_to_fill() -> None:
+    """
+    A world in which the only pod that could still come asks for no resource at all.
+    """
+    instance = network_instance(135)
+
+    assert isinstance(solve(instance, SolveOptions(Engine.AUTO, workers=1)), PartlyPlaced)

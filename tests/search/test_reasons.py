@@ -143,6 +143,17 @@ def test_what_a_running_pod_leaves_too_little_of_is_not_now() -> None:
     assert found["p"] == (f"{NOT_NOW} (1 of 1 nodes: alignment asks 4 CPUs on one NUMA node)",)
 
 
+@pytest.mark.parametrize("engine", [Engine.GREEDY, Engine.AUTO])
+def test_a_pod_that_asks_for_nothing_needs_a_pool(engine: Engine) -> None:
+    """
+    An LS pod without requests has no place where all CPUs are owned.
+    """
+    runs = (running(pod("r", 16), "box", "0-15"),)
+    found = reasons(pod("p", qos=LS), nodes=(box(),), runs=runs, engine=engine)
+
+    assert found["p"] == (f"{NOT_NOW} (1 of 1 nodes: shared-pool is empty)",)
+
+
 def test_rules_that_fit_alone_but_not_together_are_named_together() -> None:
     """
     CPUs are left on NUMA node 0, the GPU on NUMA node 1; memory is on both.

@@ -39,7 +39,10 @@ class Rooms:
 
 
 def rooms_of(problem: Problem, start: Choices, pods: Collection[int]) -> Rooms | None:
-    """Return the room that all others leave to the pods; None: the numbers are too large."""
+    """Return the room that all others leave to the pods.
+
+    None: the numbers are too large, or the pods ask for nothing that could be short.
+    """
     if not problem.nodes:
         return None
     room = [list(room_of(node)) for node in problem.nodes]
@@ -51,8 +54,10 @@ def rooms_of(problem: Problem, start: Choices, pods: Collection[int]) -> Rooms |
     asked = sorted({problem.pods[pod] for pod in pods})
     used = [d for d in range(len(room[0])) if any(taken[thing][d] for thing in asked)]
     largest = [max(taken[thing][d] for thing in asked) for d in used]
-    if any(size * len(pods) >= EXACT for size in largest) or any(
-        sum(row[d] for row in room) >= EXACT for d in used
+    if (
+        not used
+        or any(size * len(pods) >= EXACT for size in largest)
+        or any(sum(row[d] for row in room) >= EXACT for d in used)
     ):
         return None
     rows: dict[tuple[bool, ...], int] = {}
