@@ -25,6 +25,9 @@ def container_parts(scene: Scene) -> Iterator[Finding]:
     """
     for site, tenant in scene.arrivals():
         whole = scope_of(site, tenant) is AlignmentScope.CONTAINER
+        place = tenant.place
+        if not (whole or place.devices or any(part.devices for part in place.containers)):
+            continue  # rule device-count
         for fault in _faults(site, tenant, whole=whole):
             yield Finding(tenant.title, f"pod {tenant.title!r}: {fault}")
 
