@@ -14,7 +14,8 @@ import sys
 import time
 from dataclasses import replace
 
-from one_pod import GIB, NEED, machine, pod, taken
+from _worn import taken
+from one_pod import CORES, GIB, NEED, holder, machine, pod
 
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
@@ -74,7 +75,7 @@ def main(rounds: int) -> None:
                 instance = Instance(
                     nodes=(Node("n", kind),),
                     gangs=(Gang("wanted", "default", (asked,), 1, lone=True),),
-                    running=tuple(taken(kind, random.Random(seed))),
+                    running=tuple(taken(kind, random.Random(seed), CORES, holder)),
                 )
                 started = time.perf_counter()
                 answer = solve(instance, SolveOptions(engine=Engine.EXACT, workers=1))

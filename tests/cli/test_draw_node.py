@@ -157,12 +157,20 @@ def test_the_headline_says_what_the_node_asks() -> None:
     assert "offered" in text
 
 
-@pytest.mark.parametrize("scope", [None, AlignmentScope.CONTAINER])
-def test_what_each_container_has_is_said_where_each_is_aligned(
-    scope: AlignmentScope | None,
+@pytest.mark.parametrize(
+    ("scope", "gpus", "told"),
+    [
+        (None, False, False),
+        (None, True, True),
+        (AlignmentScope.CONTAINER, False, True),
+        (AlignmentScope.CONTAINER, True, True),
+    ],
+)
+def test_what_each_container_has_is_said_where_it_is_its_own(
+    scope: AlignmentScope | None, gpus: bool, told: bool
 ) -> None:
     """
-    A line for each below its pod, and none where the pod is aligned as a whole.
+    A line for each below its pod where each is aligned or several have devices; else none.
     """
     plain = pod("db", 4, 4, 2, qos=QosClass.LSR)
     spec = replace(plain.spec, alignment=AlignmentPolicy.RESTRICTED, scope=scope)
@@ -171,10 +179,10 @@ def test_what_each_container_has_is_said_where_each_is_aligned(
         place(who, "gpu-00", "8-11", {0: 2, 1: 2}, (0, 2)),
         containers=(
             ContainerPlacement(
-                "left", frozenset({8, 9}), ((0, 2 * GIB),), (), (DeviceGrant("gpu", 0),)
+                "left", frozenset({8, 9}), ((0, 2 * GIB),), (), (DeviceGrant("gpu", 0),) * gpus
             ),
             ContainerPlacement(
-                "right", frozenset({10, 11}), ((1, 2 * GIB),), (), (DeviceGrant("gpu", 2),)
+                "right", frozenset({10, 11}), ((1, 2 * GIB),), (), (DeviceGrant("gpu", 2),) * gpus
             ),
         ),
     )
@@ -186,8 +194,8 @@ def test_what_each_container_has_is_said_where_each_is_aligned(
         words(drawn(instance, placement, width=100)),
         words(text_of(draw_places(instance, residents, Canvas(100)), 100)),
     ):
-        assert ("left 8-9 0:2Gi 0" in text) is (scope is not None)
-        assert ("right 10-11 1:2Gi 2" in text) is (scope is not None)
+        assert ("left 8-9 0:2Gi" + " 0" * gpus in text) is told
+        assert ("right 10-11 1:2Gi" + " 2" * gpus in text) is told
 
 
 def test_what_a_pod_got_is_said_on_narrow_pages_too() -> None:
