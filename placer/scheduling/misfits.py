@@ -12,8 +12,8 @@ from placer_models.policy import AlignmentScope
 _NOT_OF_THE_NODE = frozenset({"containers", "container-parts", "environment"})
 """Rules about what a pod was given when it came: no update of a node can break them."""
 
-_OF_PARTS = "alignment"
-"""The rule that looks at what each container holds, where containers are aligned."""
+_OF_PARTS = frozenset({"alignment", "bound-pool"})
+"""The rules that look at what each container holds, where containers are aligned."""
 
 
 def misfits_of(book: Book) -> tuple[Misfit, ...]:
@@ -34,7 +34,7 @@ def misfits_of(book: Book) -> tuple[Misfit, ...]:
             Misfit(runner.pod.key, node.name, breach.rule, breach.message)
             for breach in breaches(Instance((node,), (gang,), running=others), Placement((place,)))
             if _of_the_node(breach.rule)
-            and (breach.rule != _OF_PARTS or _parts_are_known(node, runner))
+            and (breach.rule not in _OF_PARTS or _parts_are_known(node, runner))
         ]
     return tuple(found)
 

@@ -10,7 +10,7 @@ from placer.search.options import Engine, SolveOptions
 from placer_models.cluster import Machine, Node, RunningPod
 from placer_models.cpuset import CpuSet
 from placer_models.device import GPU, Device
-from placer_models.placement import PodPlacement
+from placer_models.placement import ContainerPlacement, PodPlacement
 from placer_models.pod import Container, DeviceRequest, Gang, Pod, PodSpec, Resources
 from placer_models.policy import QosClass
 from placer_models.topology import Cpu, NumaNode, Topology
@@ -91,11 +91,11 @@ def check_fresh_count(scheduler: Scheduler) -> None:
     assert counted == len(keys)
 
 
-def _on_its_numa_nodes(node: Node, cpuset: CpuSet) -> CpuSet:
-    """Return the CPUs of the NUMA nodes that the cpuset touches."""
+def _pool_of(node: Node, pool: CpuSet, place: PodPlacement | ContainerPlacement) -> CpuSet:
+    """Return the CPUs of the pool on the NUMA nodes that the place names; all, if it floats."""
+    homes = {numa_node for numa_node, _ in place.cpu_milli or ()}
     cpus = node.machine.topology.cpus
-    touched = {cpu.numa_node for cpu in cpus if cpu.id in cpuset}
-    return frozenset(cpu.id for cpu in cpus if cpu.numa_node in touched)
+    return frozenset(c.id for c in cpus if c.id in pool and (not homes or c.numa_node in homes))
 
 
 def _check_node(scheduler: Scheduler, node: Node, here: list[RunningPod]) -> None:
@@ -114,11 +114,11 @@ def _check_node(scheduler: Scheduler, node: Node, here: list[RunningPod]) -> Non
         if qos.owns_cpus:
             owned |= place.cpuset
         else:
-            pool = free_pools[qos]
-            if runner.pod.spec.constrained_burst:
-                pool &= _on_its_numa_nodes(node, place.cpuset)
+            pool = _pool_of(node, free_pools[qos], place)
             assert place.cpuset == pool
-            assert all(container.cpuset == pool for container in place.containers)
+            for part in place.containers:
+                own = part.cpu_milli is not None
+                assert part.cpuset == (_pool_of(node, free_pools[qos], part) if own else pool)
         for numa_node, size in place.memory_bytes:
             if numa_node in memory:
                 memory[numa_node] -= size

@@ -41,13 +41,13 @@ STEPS = (
     "placer.search.judged.breaches",
     "placer.scheduling.decide.breaches",
     "placer.scheduling.books.account_of",
-    "placer.scheduling.books.in_pool",
+    "placer.scheduling.books.in_their_pools",
 )
 
 
 def own(place: PodPlacement, *, owns_cpus: bool) -> object:
-    """Return what of a place never changes while the pod runs: all but its pool."""
-    return replace(place, cpuset=frozenset(), containers=()) if not owns_cpus else place
+    """Return what of a place never changes while the pod runs: all but its part of the pool."""
+    return place if owns_cpus else replace(place, cpuset=frozenset(), containers=(), cpu_milli=None)
 
 
 @dataclass

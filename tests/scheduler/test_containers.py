@@ -76,7 +76,7 @@ APART = Pod(
 
 def test_parts_of_containers_survive_a_change_of_the_pool() -> None:
     """
-    The pool shrinks, the containers follow, and what they hold stays said.
+    The pool shrinks, the containers follow on their NUMA nodes, and what they hold stays said.
     """
     scheduler = Scheduler([Node("n", BOX)])
     scheduler.place(Batch((lone_gang(APART),)), DEADLINE_S, options=EXACT)
@@ -86,7 +86,10 @@ def test_parts_of_containers_survive_a_change_of_the_pool() -> None:
     place = scheduler.placement_of(APART.key)
 
     assert len(place.cpuset) == len(BOX.topology.online) - 4
-    assert [part.cpuset for part in place.containers] == [place.cpuset] * 2
+    cpu = BOX.topology.cpu
+    for part in place.containers:
+        ((home, _),) = part.memory_bytes
+        assert part.cpuset == {c for c in place.cpuset if cpu[c].numa_node == home}
     assert {part.memory_bytes for part in place.containers} == {((0, 6 * GIB),), ((1, 6 * GIB),)}
     assert scheduler.misfits() == ()
 

@@ -72,7 +72,7 @@ STEPS: dict[str, tuple[str, Callable[..., Any], type[Exception]]] = {
     "a breach in the decision": ("placer.scheduling.decide.breaches", find_a_breach, SolverError),
     "opening books": ("placer.scheduling.books.book_of", fail, UnforeseenError),
     "counting a node": ("placer.scheduling.books.account_of", fail, UnforeseenError),
-    "filling pools": ("placer.scheduling.books.in_pool", fail, UnforeseenError),
+    "filling pools": ("placer.scheduling.books.in_their_pools", fail, UnforeseenError),
     "listing followers": ("placer.scheduler.followers", fail, UnforeseenError),
 }
 
