@@ -67,13 +67,13 @@ def take(free: Sequence[dict[str, int]], numa_nodes: frozenset[int], need: Amoun
 
 
 def node_of(has: Zones) -> Node:
-    """Return a node of these NUMA nodes: cores of one thread, and a reserved CPU more.
+    """Return a node of these NUMA nodes: cores of one thread, and a reserved CPU more each.
 
-    The reserved CPU keeps the shared pool from being empty, for pods without CPUs.
+    The reserved CPUs keep the shared pools from being empty, for pods without CPUs.
     """
     cpus = [numa_node for numa_node, zone in enumerate(has) for _ in range(zone.get("cpus", 0))]
     gpus = [numa_node for numa_node, zone in enumerate(has) for _ in range(zone.get("gpus", 0))]
-    homes = [*cpus, 0]
+    homes = [*cpus, *range(len(has))]
     machine = Machine(
         name="zones",
         title="",
@@ -86,7 +86,7 @@ def node_of(has: Zones) -> Node:
         ),
         devices=tuple(Device(GPU, minor, numa_node=home) for minor, home in enumerate(gpus)),
     )
-    return Node("n0", machine, reserved_cpus=frozenset({len(cpus)}))
+    return Node("n0", machine, reserved_cpus=frozenset(range(len(cpus), len(homes))))
 
 
 def pod_of(
