@@ -1,0 +1,292 @@
+"""Quotas of a node's devices in one number: a class of resources as a bit field (seed 003).
+
+Device i of a class (from 1) has the field of ``bits`` bits that begins at bit
+``(i - 1) * bits``, so device 1 is the lowest field:
+
+    number = quota_1 | quota_2 << bits | ... | quota_n << (n - 1) * bits
+
+A number alone does not say how many devices there are (0 is any count of empty ones),
+so ``bits`` and the count stay beside it. The expression would silently answer for values
+that do not fit and for devices that do not exist; here both are refused (B6, B7).
+
+`EncodedClass` is what is stored and sent; `pack` is the form for fast comparison: words
+of 64 bits, no field across two of them.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+WORD_BITS = 64
+"""Bits of a machine word."""
+
+_DIGITS_AT_ONCE = 4_000
+"""Python refuses to turn longer decimal texts into numbers in one step."""
+
+_QUANTITY = re.compile(r"(?P<digits>[0-9]+)(?:(?P<suffix>[kMGTPE])|[eE](?P<exponent>[0-9]{1,4}))?")
+
+
+class QuotaError(ValueError):
+    """A quota, a device number or an encoded number that is not legal; says what is."""
+
+
+def width_of(largest: int) -> int:
+    """Return the bits that one field needs for quotas up to the largest (B3).
+
+    Raises:
+        QuotaError: The largest quota is below 0.
+
+    """
+    if largest < 0:
+        raise QuotaError(f"the largest quota is {largest}; a quota is 0 or more")
+    return max(1, largest.bit_length())
+
+
+def encode(quotas: Sequence[int], bits: int) -> int:
+    """Return the quotas of devices 1, 2, ... as one number (B2).
+
+    Raises:
+        QuotaError: A quota is below 0 or above 2**bits - 1 (B6).
+
+    """
+    _check_bits(bits)
+    number = 0
+    for index, quota in enumerate(quotas):
+        if not 0 <= quota < 1 << bits:
+            raise QuotaError(
+                f"device {index + 1}: quota {quota} is outside 0 to {(1 << bits) - 1}, "
+                f"all that {bits} bits can say; encode with more bits"
+            )
+        number |= quota << index * bits
+    return number
+
+
+def decode(number: int, bits: int, device: int, devices: int) -> int:
+    """Return the quota of one device, numbered from 1 (B4).
+
+    Raises:
+        QuotaError: There is no such device (B7), or the number has more fields than devices.
+
+    """
+    if not 1 <= device <= devices:
+        there_are = f"devices are 1 to {devices}" if devices > 0 else "the class has no device"
+        raise QuotaError(f"device {device} does not exist; {there_are}")
+    _check_number(number, bits, devices)
+    return number >> (device - 1) * bits & (1 << bits) - 1
+
+
+def decode_all(number: int, bits: int, devices: int) -> tuple[int, ...]:
+    """Return the quotas of all devices, device 1 first (B5).
+
+    Raises:
+        QuotaError: The number is below 0 or has more fields than devices.
+
+    """
+    _check_number(number, bits, devices)
+    mask = (1 << bits) - 1
+    return tuple(number >> index * bits & mask for index in range(devices))
+
+
+@dataclass(frozen=True, slots=True)
+class EncodedClass:
+    """The quotas of one class of resources of one node, as they are stored and sent.
+
+    A class of one dimension (a count, such as addresses of a pool) is one device whose
+    quota is the count.
+
+    Attributes:
+        number: As `encode` returns it.
+        bits: Bits of each field: enough for the largest quota that any node has in total.
+        devices: How many fields there are.
+
+    Raises:
+        QuotaError: The number has other fields than these.
+
+    """
+
+    number: int
+    bits: int
+    devices: int
+
+    def __post_init__(self) -> None:
+        _check_number(self.number, self.bits, self.devices)
+
+    @classmethod
+    def of(cls, quotas: Sequence[int], bits: int) -> "EncodedClass":
+        """Encode quotas.
+
+        Raises:
+            QuotaError: A quota does not fit (B6).
+
+        """
+        return cls(encode(quotas, bits), bits, len(quotas))
+
+    @property
+    def quotas(self) -> tuple[int, ...]:
+        """The quotas, device 1 first."""
+        return decode_all(self.number, self.bits, self.devices)
+
+    def quota_of(self, device: int) -> int:
+        """Return the quota of one device, numbered from 1.
+
+        Raises:
+            QuotaError: There is no such device (B7).
+
+        """
+        return decode(self.number, self.bits, device, self.devices)
+
+    @property
+    def words(self) -> tuple[int, ...]:
+        """The number cut into 64-bit words, lowest first; a field may span two of them."""
+        count = max(1, -(-self.bits * self.devices // WORD_BITS))
+        mask = (1 << WORD_BITS) - 1
+        return tuple(self.number >> index * WORD_BITS & mask for index in range(count))
+
+    @classmethod
+    def from_words(cls, words: Sequence[int], bits: int, devices: int) -> "EncodedClass":
+        """Put a number together again from its 64-bit words.
+
+        Raises:
+            QuotaError: The words are too many or too few, or no unsigned 64-bit words.
+
+        """
+        _check_bits(bits)
+        _check_devices(devices)
+        _check_words(words, max(1, -(-bits * devices // WORD_BITS)), f"{devices} x {bits} bits")
+        number = sum(word << index * WORD_BITS for index, word in enumerate(words))
+        return cls(number, bits, devices)
+
+
+def fields_per_word(field_bits: int) -> int:
+    """Return how many fields a 64-bit word holds where none may span two words (B8).
+
+    Raises:
+        QuotaError: No field of this width fits a word.
+
+    """
+    _check_bits(field_bits)
+    if field_bits > WORD_BITS:
+        raise QuotaError(f"a field of {field_bits} bits does not fit a word of {WORD_BITS}")
+    return WORD_BITS // field_bits
+
+
+def pack(quotas: Sequence[int], bits: int, field_bits: int | None = None) -> tuple[int, ...]:
+    """Return 64-bit words in which no field spans two words (B8).
+
+    Args:
+        quotas: Of devices 1, 2, ...
+        bits: What a quota may need.
+        field_bits: From one field to the next; by default ``bits``. One more leaves the
+            guard bit that comparing all fields of a word at once needs.
+
+    Raises:
+        QuotaError: A quota does not fit (B6), or a field does not fit a word.
+
+    """
+    field_bits = bits if field_bits is None else field_bits
+    if field_bits < bits:
+        raise QuotaError(f"fields of {field_bits} bits cannot hold quotas of {bits}")
+    per_word = fields_per_word(field_bits)
+    encode(quotas, bits)  # refuses what does not fit
+    return tuple(
+        sum(quota << i * field_bits for i, quota in enumerate(quotas[start : start + per_word]))
+        for start in range(0, len(quotas), per_word)
+    )
+
+
+def unpack(
+    words: Sequence[int], bits: int, devices: int, field_bits: int | None = None
+) -> tuple[int, ...]:
+    """Return the quotas that `pack` put into words.
+
+    Raises:
+        QuotaError: The words are too many or too few for the devices, or have bits set
+            that belong to no device.
+
+    """
+    field_bits = bits if field_bits is None else field_bits
+    per_word = fields_per_word(field_bits)
+    _check_devices(devices)
+    _check_words(words, -(-devices // per_word), f"{devices} devices, {per_word} a word")
+    mask = (1 << bits) - 1
+    quotas = tuple(
+        words[device // per_word] >> device % per_word * field_bits & mask
+        for device in range(devices)
+    )
+    if pack(quotas, bits, field_bits) != tuple(words):
+        raise QuotaError(f"words have bits set outside the {devices} fields of {bits} bits")
+    return quotas
+
+
+def to_quantity(number: int) -> str:
+    """Write a number of any size as a Kubernetes quantity: decimal digits, nothing else.
+
+    Quantities of the decimal format are of any size (those with binary suffixes are cut
+    at 2**63 - 1 by Kubernetes, so none is written).
+    """
+    if number < 0:
+        raise QuotaError(f"{number} is below 0; an encoded number is 0 or more")
+    chunk = 10**_DIGITS_AT_ONCE
+    parts: list[str] = []
+    while number >= chunk:
+        number, low = divmod(number, chunk)
+        parts.append(f"{low:0{_DIGITS_AT_ONCE}d}")
+    return "".join([str(number), *reversed(parts)])
+
+
+def from_quantity(text: str) -> int:
+    """Read a number back from a Kubernetes quantity, of any size.
+
+    Kubernetes rewrites round numbers: what was sent as 3000 comes back as ``3k``.
+
+    Raises:
+        QuotaError: The text is no whole number, such as 0.5, 500m or 1Ki.
+
+    """
+    match = _QUANTITY.fullmatch(text)
+    if match is None:
+        shown = text if len(text) <= 60 else f"{text[:57]}..."
+        raise QuotaError(
+            f"{shown!r} is no encoded number; expected decimal digits, "
+            "with a suffix k, M, G, T, P or E as Kubernetes may write it"
+        )
+    digits = match["digits"]
+    number = 0
+    for start in range(0, len(digits), _DIGITS_AT_ONCE):
+        part = digits[start : start + _DIGITS_AT_ONCE]
+        number = number * 10 ** len(part) + int(part)
+    if match["suffix"]:
+        exponent = 3 * ("kMGTPE".index(match["suffix"]) + 1)
+    else:
+        exponent = int(match["exponent"] or 0)
+    return number * pow(10, exponent)
+
+
+def _check_bits(bits: int) -> None:
+    if bits < 1:
+        raise QuotaError(f"a field of {bits} bits holds nothing; use 1 bit or more")
+
+
+def _check_devices(devices: int) -> None:
+    if devices < 0:
+        raise QuotaError(f"{devices} devices; a class has 0 or more")
+
+
+def _check_number(number: int, bits: int, devices: int) -> None:
+    _check_bits(bits)
+    _check_devices(devices)
+    if number < 0:
+        raise QuotaError(f"the encoded number is below 0; it has {devices} fields of {bits} bits")
+    if number.bit_length() > bits * devices:
+        raise QuotaError(
+            f"the encoded number has {number.bit_length()} bits, "
+            f"but {devices} devices of {bits} bits have {bits * devices}"
+        )
+
+
+def _check_words(words: Sequence[int], expected: int, why: str) -> None:
+    if len(words) != expected:
+        raise QuotaError(f"{len(words)} words were given; {why} take {expected}")
+    for index, word in enumerate(words):
+        if not 0 <= word < 1 << WORD_BITS:
+            raise QuotaError(f"word {index} is no unsigned {WORD_BITS}-bit number")

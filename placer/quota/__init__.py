@@ -1,0 +1,1 @@
+"""Quotas of classes of resources: filter nodes by them and choose among nodes and devices."""

@@ -1,0 +1,118 @@
+"""Which node (B12, B13) and which device (B14) of those that fit: the choices of seed 003."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from fractions import Fraction
+
+from placer_models.quota import QuotaError
+
+
+class NodeChoice(StrEnum):
+    """Which of the nodes that pass the filter is best."""
+
+    LEAST_REQUESTED = "least-requested"
+    """The lowest mean, over the classes asked for, of the share that is then requested."""
+
+    MOST_BALANCED = "most-balanced"
+    """The lowest variance of these shares."""
+
+
+class DeviceChoice(StrEnum):
+    """Which of a node's devices that fit is best."""
+
+    LEAST_USED = "least-used"
+    """The device of which least is used: load is even."""
+
+    MOST_USED = "most-used"
+    """The device of which most is used and which still fits: large requests keep room."""
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """How much of one class of a node there is, and how much of it is requested.
+
+    Raises:
+        QuotaError: There is nothing in total, or an amount is below 0.
+
+    """
+
+    total: int
+    used: int
+
+    def __post_init__(self) -> None:
+        if self.total <= 0:
+            raise QuotaError(f"a class with a total of {self.total} has no shares to compare")
+        if self.used < 0:
+            raise QuotaError(f"{self.used} is used; an amount is 0 or more")
+
+
+def requested_shares(uses: Mapping[str, Use], asked: Mapping[str, int]) -> tuple[Fraction, ...]:
+    """Return (used + asked) / total of each class asked for.
+
+    Raises:
+        QuotaError: A class asked for is not there.
+
+    """
+    missing = sorted(set(asked) - set(uses))
+    if missing:
+        raise QuotaError(f"classes {', '.join(missing)} are asked for, and the node has none")
+    return tuple(Fraction(uses[name].used + asked[name], uses[name].total) for name in asked)
+
+
+def score_of(choice: NodeChoice, shares: Sequence[Fraction]) -> Fraction:
+    """Return the score of a node, exactly; lower is better, 0 where nothing is asked for."""
+    if not shares:
+        return Fraction(0)
+    mean = Fraction(sum(shares), len(shares))
+    match choice:
+        case NodeChoice.LEAST_REQUESTED:
+            return mean
+        case NodeChoice.MOST_BALANCED:
+            return sum(((share - mean) ** 2 for share in shares), Fraction(0)) / len(shares)
+
+
+def choose_node(
+    nodes: Mapping[str, Mapping[str, Use]], asked: Mapping[str, int], choice: NodeChoice
+) -> str | None:
+    """Return the best node, the first of equal ones; None where there is no node.
+
+    Args:
+        nodes: Node -> class -> its use; nodes that pass the filter.
+        asked: Class -> amount, of all its devices together.
+        choice: What best means.
+
+    Raises:
+        QuotaError: A node lacks a class asked for.
+
+    """
+    return min(
+        nodes,
+        key=lambda name: score_of(choice, requested_shares(nodes[name], asked)),
+        default=None,
+    )
+
+
+def choose_device(
+    quotas: Sequence[int], used: Sequence[int], amount: int, choice: DeviceChoice
+) -> int | None:
+    """Return the number (from 1) of the best device that fits, the lowest of equal ones.
+
+    None where no device has the amount left.
+
+    Raises:
+        QuotaError: Quotas and uses are not of the same devices, or the amount is below 0.
+
+    """
+    if len(quotas) != len(used):
+        raise QuotaError(f"{len(quotas)} devices have quotas, {len(used)} have uses")
+    if amount < 0:
+        raise QuotaError(f"{amount} is asked for; an amount is 0 or more")
+    fitting = [
+        index
+        for index, (quota, use) in enumerate(zip(quotas, used, strict=True))
+        if quota - use >= amount
+    ]
+    sign = 1 if choice is DeviceChoice.LEAST_USED else -1
+    best = min(fitting, key=lambda index: (sign * used[index], index), default=None)
+    return None if best is None else best + 1

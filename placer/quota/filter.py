@@ -1,0 +1,175 @@
+"""Which nodes have enough devices with enough free quota (B10, B11), for a whole fleet at once.
+
+A class of two dimensions needs ``count`` DEVICES with ``amount`` free each; what a node
+has left on all of them together does not count. Three forms of the same free quotas give
+the same answer at different speeds (`benchmarks/quota_filter.py`):
+
+- `Decoded` takes each device's field out of its word, as seed 003 says it;
+- `Packed` compares all fields of a word in one subtraction. Each field has a guard bit
+  above it: ``(quota | guard) - amount`` keeps the guard where quota >= amount;
+- `Sorted` keeps each node's quotas in descending order, one array for each rank: enough
+  devices have the amount free exactly if the device of rank ``count`` has.
+
+All are made of ``free[node, device]``, -1 where a node has no such device.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from placer_models.quota import EncodedClass, QuotaError, fields_per_word
+
+Mask = NDArray[np.bool_]
+Words = NDArray[np.uint64]
+Quotas = NDArray[np.int64]
+
+MOST_BITS = 63
+"""Quotas are signed numbers here, so that -1 can stand for a device that is not there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Want:
+    """What is asked of one class: so many devices with so much free on each.
+
+    Raises:
+        QuotaError: The count or the amount is below 0.
+
+    """
+
+    count: int
+    amount: int
+
+    def __post_init__(self) -> None:
+        if self.count < 0 or self.amount < 0:
+            raise QuotaError(
+                f"{self.count} devices of {self.amount} are asked for; both are 0 or more"
+            )
+
+
+class FreeQuotas(Protocol):
+    """The free quotas of one class on a row of nodes."""
+
+    def passing(self, want: Want) -> Mask:
+        """Return for each node whether it has enough."""
+
+
+def quotas_of(nodes: Sequence[EncodedClass]) -> tuple[Quotas, int]:
+    """Decode what nodes say of one class: free[node, device], and the bits of a field.
+
+    Raises:
+        QuotaError: Nodes encode the class with fields of different bits, or wider than 63.
+
+    """
+    widths = sorted({node.bits for node in nodes})
+    if len(widths) > 1:
+        raise QuotaError(
+            f"nodes encode one class with fields of {', '.join(map(str, widths))} bits; "
+            f"encode all with {widths[-1]}"
+        )
+    bits = widths[0] if widths else 1
+    if bits > MOST_BITS:
+        raise QuotaError(f"fields of {bits} bits; nodes are filtered by {MOST_BITS} at most")
+    most = max((node.devices for node in nodes), default=0)
+    free = np.full((len(nodes), most), -1, np.int64)
+    for row, node in zip(free, nodes, strict=True):
+        row[: node.devices] = node.quotas
+    return free, bits
+
+
+class Decoded:
+    """Free quotas in words without guard bits, taken apart to be compared."""
+
+    def __init__(self, free: Quotas, bits: int) -> None:
+        """Encode free[node, device], fields of so many bits."""
+        self._words = _packed(free, bits, bits)
+        self._devices = (free >= 0).sum(axis=1)
+        self._bits, self._most = bits, free.shape[1]
+
+    def passing(self, want: Want) -> Mask:
+        """Return for each node whether it has enough."""
+        per_word = fields_per_word(self._bits)
+        mask = np.uint64((1 << self._bits) - 1)
+        found = np.zeros(len(self._devices), np.int64)
+        for device in range(self._most):
+            row, field = divmod(device, per_word)
+            quota = self._words[row] >> np.uint64(field * self._bits) & mask
+            found += (quota >= want.amount) & (device < self._devices)
+        return np.asarray(found >= want.count)
+
+
+class Packed:
+    """Free quotas in words, a guard bit above each field, compared a word at a time."""
+
+    def __init__(self, free: Quotas, bits: int) -> None:
+        """Encode free[node, device], fields of so many bits and a guard bit each."""
+        self._bits = bits
+        self._words = _packed(free, bits, bits + 1)
+        self._guards = _packed(np.where(free >= 0, 1, -1), 1, bits + 1) << np.uint64(bits)
+        self._guarded = self._words | self._guards
+
+    def passing(self, want: Want) -> Mask:
+        """Return for each node whether it has enough."""
+        nodes = self._words.shape[1]
+        if want.amount >= 1 << self._bits:  # no field can say so much
+            return np.full(nodes, want.count == 0)
+        field_bits = self._bits + 1
+        everywhere = sum(
+            want.amount << field * field_bits for field in range(fields_per_word(field_bits))
+        )
+        # Devices that are not there are the highest fields: what they borrow reaches nobody.
+        kept = (self._guarded - np.uint64(everywhere)) & self._guards
+        found = np.bitwise_count(kept).sum(axis=0, dtype=np.int64)
+        return np.asarray(found >= want.count)
+
+
+class Sorted:
+    """Free quotas in descending order: one array for each rank."""
+
+    def __init__(self, free: Quotas, bits: int) -> None:
+        """Sort free[node, device]; the bits say what a quota can be at most."""
+        self._bits = bits
+        self._ranks = np.ascontiguousarray(-np.sort(-free, axis=1).T)
+
+    def passing(self, want: Want) -> Mask:
+        """Return for each node whether it has enough."""
+        most, nodes = self._ranks.shape
+        if want.count == 0:
+            return np.ones(nodes, np.bool_)
+        if want.count > most or want.amount >= 1 << self._bits:
+            return np.zeros(nodes, np.bool_)
+        return np.asarray(self._ranks[want.count - 1] >= want.amount)
+
+
+def schedulable(classes: Mapping[str, FreeQuotas], wants: Mapping[str, Want], nodes: int) -> Mask:
+    """Return for each node whether every class asked for has enough (B10).
+
+    Args:
+        classes: Class -> free quotas of all nodes; a class that is not there has nothing.
+        wants: Class -> what is asked of it.
+        nodes: How many nodes there are.
+
+    """
+    passing = np.ones(nodes, np.bool_)
+    for name, want in wants.items():
+        if name in classes:
+            passing &= classes[name].passing(want)
+        elif want.count:
+            passing[:] = False
+    return passing
+
+
+def _packed(free: Quotas, bits: int, field_bits: int) -> Words:
+    """Return words[word, node]: no field spans two, -1 is an empty field."""
+    if ((free < -1) | (free >> bits > 0)).any():
+        raise QuotaError(f"a quota is outside 0 to {(1 << bits) - 1}, all that {bits} bits can say")
+    per_word = fields_per_word(field_bits)
+    nodes, devices = free.shape
+    words = np.zeros((-(-devices // per_word), nodes), np.uint64)
+    for device in range(devices):
+        row, field = divmod(device, per_word)
+        quota = np.maximum(free[:, device], 0).astype(np.uint64)
+        words[row] |= quota << np.uint64(field * field_bits)
+    return words

@@ -1,0 +1,106 @@
+"""What goes into a number of quotas comes out of it again, or is refused (B2 to B8, B15)."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from placer_models.quota import (
+    EncodedClass,
+    QuotaError,
+    decode,
+    decode_all,
+    encode,
+    from_quantity,
+    pack,
+    to_quantity,
+    unpack,
+    width_of,
+)
+
+QUOTAS = st.lists(st.integers(0, 1 << 62), max_size=40)
+
+
+@given(QUOTAS, st.integers(0, 3))
+def test_quotas_come_back(quotas: list[int], spare_bits: int) -> None:
+    """
+    As one number, as 64-bit words of it, and as words whose fields never span two.
+    """
+    bits = width_of(max(quotas, default=0)) + spare_bits
+    number = encode(quotas, bits)
+    encoded = EncodedClass(number, bits, len(quotas))
+
+    assert list(decode_all(number, bits, len(quotas))) == quotas
+    assert [decode(number, bits, i + 1, len(quotas)) for i in range(len(quotas))] == quotas
+    assert EncodedClass.from_words(encoded.words, bits, len(quotas)) == encoded
+    if bits <= 63:
+        for field_bits in (bits, bits + 1):
+            words = pack(quotas, bits, field_bits)
+            assert list(unpack(words, bits, len(quotas), field_bits)) == quotas
+            assert all(word < 1 << 64 for word in words)
+
+
+@given(st.integers(0, 1 << 64) | st.integers(0, 1 << 20_000).map(lambda n: n * n))
+def test_a_number_of_any_size_survives_a_quantity(number: int) -> None:
+    """
+    B9: a node's number travels as a decimal quantity, however many devices it has.
+    """
+    assert from_quantity(to_quantity(number)) == number
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [("0", 0), ("3k", 3_000), ("12E", 12 * 10**18), ("5e3", 5_000), ("676500", 676_500)],
+)
+def test_round_numbers_come_back_as_kubernetes_writes_them(text: str, number: int) -> None:
+    """
+    Kubernetes writes 3000 as 3k.
+    """
+    assert from_quantity(text) == number
+
+
+@pytest.mark.parametrize("text", ["", "-1", "0.5", "500m", "1Ki", "0x10", "1e", "1 k", "ten"])
+def test_what_is_no_whole_number_is_refused(text: str) -> None:
+    """
+    A fraction, a binary suffix or a word is no encoded number.
+    """
+    with pytest.raises(QuotaError, match="is no encoded number; expected decimal digits"):
+        from_quantity(text)
+
+
+@pytest.mark.parametrize(
+    ("number", "bits", "devices", "words"),
+    [
+        (-1, 5, 1, "the encoded number is below 0"),
+        (32, 5, 1, "the encoded number has 6 bits, but 1 devices of 5 bits have 5"),
+        (0, 0, 1, "a field of 0 bits holds nothing; use 1 bit or more"),
+        (0, 5, -1, "-1 devices; a class has 0 or more"),
+    ],
+)
+def test_a_number_with_other_fields_is_refused(
+    number: int, bits: int, devices: int, words: str
+) -> None:
+    """
+    A number from elsewhere has the fields that it says it has, or is refused.
+    """
+    with pytest.raises(QuotaError, match=words):
+        EncodedClass(number, bits, devices)
+    with pytest.raises(QuotaError, match=words):
+        decode_all(number, bits, devices)
+
+
+def test_words_of_the_wrong_number_are_refused() -> None:
+    """
+    Too many words, too few, or none that 64 bits hold: nothing is guessed.
+    """
+    with pytest.raises(QuotaError, match="1 words were given; 13 x 5 bits take 2"):
+        EncodedClass.from_words((1,), 5, 13)
+    with pytest.raises(QuotaError, match="2 words were given; 12 devices, 12 a word take 1"):
+        unpack((1, 1), 5, 12)
+    with pytest.raises(QuotaError, match="word 0 is no unsigned 64-bit number"):
+        unpack((-1,), 5, 12)
+    with pytest.raises(QuotaError, match="words have bits set outside the 2 fields of 5 bits"):
+        unpack((1 << 10,), 5, 2)
+    with pytest.raises(QuotaError, match="a field of 65 bits does not fit a word of 64"):
+        pack((1,), 65)
+    with pytest.raises(QuotaError, match="fields of 4 bits cannot hold quotas of 5"):
+        pack((1,), 5, 4)

@@ -1,0 +1,76 @@
+"""Three forms of free quotas answer as a plain loop does (B10, B11)."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from placer.quota.filter import Decoded, Packed, Sorted, Want, quotas_of, schedulable
+from placer_models.quota import EncodedClass, QuotaError
+
+FORMS = (Decoded, Packed, Sorted)
+
+
+@st.composite
+def fleets(draw: st.DrawFn) -> tuple[int, list[list[int]]]:
+    """Draw the bits of a class and the free quotas of nodes, few of them equal."""
+    bits = draw(st.integers(1, 63))
+    edge = st.sampled_from([0, 1, (1 << bits) - 1, (1 << bits) // 2])
+    quotas = st.lists(edge | st.integers(0, (1 << bits) - 1), max_size=20)
+    return bits, draw(st.lists(quotas, max_size=6))
+
+
+@given(fleets(), st.integers(0, 21), st.integers(0, 1 << 65), st.data())
+def test_all_forms_answer_as_a_loop(
+    fleet: tuple[int, list[list[int]]], count: int, amount: int, data: st.DataObject
+) -> None:
+    """
+    Whatever the width, the number of devices and the amount, also beyond what a field says.
+    """
+    bits, nodes = fleet
+    known = sorted({quota for node in nodes for quota in node})
+    if known:
+        amount = data.draw(st.sampled_from(known) | st.just(amount))
+    want = Want(count, amount)
+    free = quotas_of([EncodedClass.of(node, bits) for node in nodes])
+
+    expected = [sum(quota >= amount for quota in node) >= count for node in nodes]
+
+    for form in FORMS:
+        assert form(*free).passing(want).tolist() == expected
+
+
+def test_a_class_that_is_missing_is_not_enough() -> None:
+    """
+    A node passes only if every class asked for has enough; nothing of a class always is.
+    """
+    gpus = Sorted(*quotas_of([EncodedClass.of(node, 5) for node in ([20, 3], [20, 20])]))
+
+    assert schedulable({"gpu": gpus}, {"gpu": Want(2, 10)}, 2).tolist() == [False, True]
+    assert schedulable({"gpu": gpus}, {"gpu": Want(1, 20), "disk": Want(1, 1)}, 2).sum() == 0
+    assert schedulable({"gpu": gpus}, {"disk": Want(0, 0)}, 2).all()
+    assert schedulable({}, {}, 2).all()
+
+
+@pytest.mark.parametrize(("count", "amount"), [(-1, 0), (1, -1)])
+def test_less_than_nothing_cannot_be_asked_for(count: int, amount: int) -> None:
+    """
+    A count or an amount below 0 is refused before any node is looked at.
+    """
+    with pytest.raises(QuotaError, match="both are 0 or more"):
+        Want(count, amount)
+
+
+def test_nodes_that_disagree_about_the_width_are_refused() -> None:
+    """
+    One class has one width: numbers of two widths cannot be told apart.
+    """
+    nodes = [EncodedClass.of([1], 5), EncodedClass.of([1], 7)]
+
+    with pytest.raises(QuotaError, match="fields of 5, 7 bits; encode all with 7"):
+        quotas_of(nodes)
+    with pytest.raises(QuotaError, match="fields of 64 bits; nodes are filtered by 63 at most"):
+        quotas_of([EncodedClass.of([1], 64)])
+    for form in (Decoded, Packed):
+        with pytest.raises(QuotaError, match="a quota is outside 0 to 31"):
+            form(np.array([[32]]), 5)

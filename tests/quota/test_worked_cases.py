@@ -1,0 +1,140 @@
+"""The worked cases of seed 003: encoding, filter, choice of device and of node (B2 to B14)."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from placer.quota.choose import DeviceChoice, NodeChoice, Use, choose_device, choose_node
+from placer.quota.filter import Decoded, FreeQuotas, Packed, Sorted, Want, quotas_of
+from placer_models.quota import (
+    EncodedClass,
+    QuotaError,
+    decode,
+    encode,
+    fields_per_word,
+    pack,
+    unpack,
+    width_of,
+)
+
+CASES: dict[str, list[dict[str, Any]]] = json.loads(
+    (Path(__file__).parent / "data" / "worked_cases.json").read_text("utf-8")
+)
+
+
+def rows(kind: str) -> Any:
+    """Return a decorator that runs a test on each row of a kind."""
+    return pytest.mark.parametrize(
+        "row", [pytest.param(row, id=str(row.get("name", row))) for row in CASES[kind]]
+    )
+
+
+@rows("encode")
+def test_quotas_become_the_number_or_are_refused(row: dict[str, Any]) -> None:
+    """
+    B2, B5, B6, B8: the number and its words are those of the expression, and lead back.
+    """
+    if row.get("refused"):
+        with pytest.raises(QuotaError, match=r"^device \d: quota -?\d+ is outside 0 to \d+, "):
+            encode(row["quotas"], row["bits"])
+        return
+
+    encoded = EncodedClass.of(row["quotas"], row["bits"])
+
+    assert str(encoded.number) == row["number"]
+    assert [str(word) for word in encoded.words] == row["words"]
+    assert list(encoded.quotas) == row["quotas"]
+    assert EncodedClass.from_words(encoded.words, row["bits"], len(row["quotas"])) == encoded
+    packed = pack(row["quotas"], row["bits"])
+    assert list(unpack(packed, row["bits"], len(row["quotas"]))) == row["quotas"]
+
+
+@rows("decode")
+def test_one_device_is_decoded_or_refused(row: dict[str, Any]) -> None:
+    """
+    B4, B7: device 1 is the lowest field, and a device that is not there has no quota.
+    """
+    number, bits, device = int(row["number"]), row["bits"], row["device"]
+    if "form" in row:  # all fields up to this device in one word
+        with pytest.raises(QuotaError, match="1 words were given; 13 devices, 12 a word take 2"):
+            unpack((number,), bits, device)
+        return
+    devices = row.get("devices", max(device, -(-number.bit_length() // bits)))
+    if row.get("refused"):
+        with pytest.raises(QuotaError, match=f"^device {device} does not exist; devices are 1 to"):
+            decode(number, bits, device, devices)
+        return
+
+    assert decode(number, bits, device, devices) == row["quota"]
+
+
+@rows("widths")
+def test_a_field_is_as_wide_as_the_largest_quota(row: dict[str, Any]) -> None:
+    """
+    B3: and a 64-bit word holds so many of them, without and with guard bits.
+    """
+    bits = width_of(row["largest"])
+
+    assert bits == row["bits"]
+    assert fields_per_word(bits) == row["fields"]
+    assert fields_per_word(bits + 1) == row["guarded"]
+
+
+@rows("filter")
+@pytest.mark.parametrize("form", [Decoded, Packed, Sorted])
+def test_enough_devices_have_enough(row: dict[str, Any], form: Any) -> None:
+    """
+    B10, B11: devices that have the amount free count, the sum over devices does not.
+    """
+    free: FreeQuotas = form(*quotas_of([EncodedClass.of(row["free"], row["bits"])]))
+
+    assert free.passing(Want(row["count"], row["amount"])).tolist() == [row["passes"]]
+    if "fitting" in row:
+        fitting = row["fitting"]
+        assert free.passing(Want(fitting, row["amount"])).tolist() == [True]
+        assert free.passing(Want(fitting + 1, row["amount"])).tolist() == [False]
+
+
+@rows("packed")
+def test_all_fields_of_a_word_are_compared_at_once(row: dict[str, Any]) -> None:
+    """
+    The words are those of the worked subtraction, and the fields that keep their guard count.
+    """
+    bits, count = row["bits"], len(row["free"])
+    (free,) = pack(row["free"], bits, bits + 1)
+    (repeated,) = pack([row["amount"]] * count, bits, bits + 1)
+    guards = pack([1] * count, 1, bits + 1)[0] << bits
+
+    assert hex(free) == row["packed"]
+    assert hex(guards) == row["guards"]
+    assert hex(repeated) == row["repeated"]
+    assert hex((free | guards) - repeated & guards) == row["kept"]
+    packed = Packed(*quotas_of([EncodedClass.of(row["free"], bits)]))
+    for asked, passes in ((row["fitting"], True), (row["fitting"] + 1, False)):
+        assert packed.passing(Want(asked, row["amount"])).tolist() == [passes]
+
+
+@rows("devices")
+def test_the_device_that_is_used_least_or_most_and_fits(row: dict[str, Any]) -> None:
+    """
+    B14: the lowest number among equals, and none where none fits.
+    """
+    choice = DeviceChoice(row["choice"])
+
+    assert choose_device(row["quotas"], row["used"], row["amount"], choice) == row["device"]
+
+
+@rows("nodes")
+@pytest.mark.parametrize("choice", list(NodeChoice))
+def test_the_node_with_the_best_score(row: dict[str, Any], choice: NodeChoice) -> None:
+    """
+    B12, B13: the two choices may disagree about the same nodes.
+    """
+    nodes = {
+        name: {of: Use(total, used) for of, (total, used) in classes.items()}
+        for name, classes in row["nodes"].items()
+    }
+
+    assert choose_node(nodes, row["asked"], choice) == row[choice.value]
