@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from placer_cli.commands.machines import machines
+from placer_cli.commands.quota import quota_app
 from placer_cli.commands.schema import schema
 from placer_cli.commands.show import show
 from placer_cli.commands.solve import solve
@@ -42,6 +43,7 @@ app.command(epilog="Example: placer schema > placer.schema.json")(schema)
 app.command(epilog="Example: placer machines")(machines)
 app.add_typer(queue_app, name="queue")
 app.add_typer(slots_app, name="slots")
+app.add_typer(quota_app, name="quota")
 
 
 def _print_version(wanted: bool) -> None:

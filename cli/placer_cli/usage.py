@@ -13,6 +13,8 @@ def words_of(error: typer.TyperException) -> str:
     # Where a command refuses a value itself, the message is a whole one.
     if error.param is None or error.ctx is None:
         return error.message
+    if not error.message and error.param.param_type_name == "option":
+        return f"{error.param.opts[0]} is missing: it has no default"
     if not error.message:
         return _missing(error.ctx.command, error.format_message())
     option = error.param.metavar if error.param.param_type_name == "argument" else None

@@ -259,7 +259,8 @@ def from_quantity(text: str) -> int:
         exponent = 3 * ("kMGTPE".index(match["suffix"]) + 1)
     else:
         exponent = int(match["exponent"] or 0)
-    return number * pow(10, exponent)
+    scale: int = 10**exponent
+    return number * scale
 
 
 def _check_bits(bits: int) -> None:

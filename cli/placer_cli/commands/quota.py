@@ -1,0 +1,92 @@
+"""``placer quota``: look into the number that says the quotas of a node's devices."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from placer_cli.console import out
+from placer_cli.output import Format, document
+
+if TYPE_CHECKING:
+    from placer_models.quota import EncodedClass
+
+quota_app = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="Encode the quotas of a node's devices in one number, and look into one.",
+    epilog="Example: placer quota decode 676500 --bits 5 --devices 4",
+)
+
+_FORMAT = typer.Option("--format", help="How the result is printed.")
+
+
+@quota_app.command(epilog="Example: placer quota encode 20 20 5 20")
+def encode(
+    quotas: Annotated[
+        list[str], typer.Argument(metavar="QUOTA", help="Of devices 1, 2, ...: 20, or 20Gi.")
+    ],
+    bits: Annotated[
+        int | None,
+        typer.Option(
+            min=1, metavar="N", help="Bits of each field; by default what the largest needs."
+        ),
+    ] = None,
+    form: Annotated[Format, _FORMAT] = Format.TABLE,
+) -> None:
+    """Write the quotas of devices as one number, device 1 in the lowest bits."""
+    from placer_models.quantity import parse_bytes
+    from placer_models.quota import EncodedClass, QuotaError, width_of
+
+    values = []
+    for device, quota in enumerate(quotas, start=1):
+        try:
+            values.append(parse_bytes(quota))
+        except ValueError as error:
+            raise typer.BadParameter(f"device {device}: {error}") from error
+    try:
+        encoded = EncodedClass.of(values, bits or width_of(max(values)))
+    except QuotaError as error:
+        raise typer.BadParameter(str(error)) from error
+    _show(encoded, form)
+
+
+@quota_app.command(epilog="Example: placer quota decode 676500 --bits 5 --devices 4")
+def decode(
+    number: Annotated[
+        str, typer.Argument(metavar="NUMBER", help="Digits, or 3k as Kubernetes may write it.")
+    ],
+    bits: Annotated[int, typer.Option(min=1, metavar="N", help="Bits of each field.")],
+    devices: Annotated[int, typer.Option(min=0, metavar="N", help="How many devices there are.")],
+    form: Annotated[Format, _FORMAT] = Format.TABLE,
+) -> None:
+    """Read the quotas of devices out of a number."""
+    from placer_models.quota import EncodedClass, QuotaError, from_quantity
+
+    try:
+        encoded = EncodedClass(from_quantity(number), bits, devices)
+    except QuotaError as error:
+        raise typer.BadParameter(str(error)) from error
+    _show(encoded, form)
+
+
+def _show(encoded: "EncodedClass", form: Format) -> None:
+    if form is not Format.TABLE:
+        typer.echo(document(_facts_of(encoded), form), nl=False)
+        return
+    from placer_cli.draw.canvas import canvas_of
+    from placer_cli.draw.quota import draw_quotas
+
+    console = out()
+    console.print(draw_quotas(encoded, canvas_of(console)))
+
+
+def _facts_of(encoded: "EncodedClass") -> dict[str, object]:
+    from placer_models.quota import to_quantity
+
+    return {
+        "number": to_quantity(encoded.number),
+        "bits": encoded.bits,
+        "devices": encoded.devices,
+        "words": [str(word) for word in encoded.words],
+        "quotas": list(encoded.quotas),
+    }

@@ -1,0 +1,37 @@
+"""An encoded number as a table: each device, its bits and its quota."""
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from placer_cli.draw.canvas import Canvas
+from placer_cli.draw.palette import QUIET, STRONG
+from placer_cli.draw.tables import table
+from placer_cli.draw.words import count
+from placer_models.quota import EncodedClass, to_quantity
+
+MOST_DIGITS = 40
+"""A longer field of bits is not written out."""
+
+
+def draw_quotas(encoded: EncodedClass, canvas: Canvas) -> RenderableType:
+    """Return the number, and a row for each device, lowest bits first."""
+    bits = encoded.bits
+    rows = [
+        [
+            Text(str(device), STRONG),
+            Text(f"{(device - 1) * bits}-{device * bits - 1}"),
+            Text(f"{quota:0{bits}b}" if bits <= MOST_DIGITS else "", QUIET),
+            Text(str(quota)),
+        ]
+        for device, quota in enumerate(encoded.quotas, start=1)
+    ]
+    head = Text.assemble(
+        (to_quantity(encoded.number), STRONG),
+        f" = {count(len(rows), 'device')} x {count(bits, 'bit')}, ",
+        f"{count(len(encoded.words), 'word')} of 64 bits: ",
+        " ".join(f"{word:#x}" for word in encoded.words),
+    )
+    columns = ("device", "bits", "field", "quota")
+    return Group(
+        head, "", table(columns, rows, canvas.width, numbers=("device", "quota"), spare=("field",))
+    )
