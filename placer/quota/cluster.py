@@ -1,0 +1,92 @@
+"""The quotas of a Scheduler's cluster: which classes its nodes have, and what is free (B9, B15)."""
+
+from collections.abc import Iterator, Sequence
+
+from placer.quota.store import Quotas, QuotaStore
+from placer.scheduler import Scheduler
+from placer.state.account import Account
+from placer_models.cluster import Node
+from placer_models.device import Device
+from placer_models.device_share import WHOLE_PERCENT
+from placer_models.mig import is_instance
+from placer_models.quantity import format_bytes
+
+
+class ClusterQuotas:
+    """Keeps a store equal to what a Scheduler counts."""
+
+    def __init__(self) -> None:
+        """Begin without nodes."""
+        self.store = QuotaStore()
+        """Totals and free quotas, for reading."""
+        self._seen: dict[str, tuple[Node, Account]] = {}
+
+    def follow(self, scheduler: Scheduler) -> int:
+        """Take down what has changed since the last time; return the store's version."""
+        nodes = scheduler.snapshot().instance.nodes
+        for name in self._seen.keys() - {node.name for node in nodes}:
+            del self._seen[name]
+            self.store.remove(name)
+        for node in nodes:
+            account = scheduler.account_of(node.name)
+            seen = self._seen.get(node.name)
+            if seen is None or seen[0] is not node or seen[1] is not account:
+                self._seen[node.name] = node, account
+                self.store.collect(node.name, classes_of(node, account))
+        return self.store.version
+
+
+def classes_of(node: Node, account: Account) -> dict[str, Quotas]:
+    """Return the classes of a node: what there is, and what the account leaves.
+
+    - ``cpu``: thousandths of a CPU that LSE, LSR and LS pods have left together;
+    - ``memory`` in bytes, ``hugepages-2Mi`` in pages, each extended resource in its units;
+    - ``gpu`` and each other device type: how many are healthy, and free as a whole;
+    - ``gpu.percent``, ``gpu.memory``: device by device, ascending by minor; what is left to
+      shares, percent and bytes. A device that somebody holds whole, or that is broken, has
+      0 free; memory is there where a device of the type has a known one.
+    """
+    return dict(_classes(node, account))
+
+
+def _classes(node: Node, account: Account) -> Iterator[tuple[str, Quotas]]:
+    allocatable = 1000 * len(node.machine.topology.online - node.reserved_cpus)
+    yield "cpu", _one(allocatable, 1000 * len(account.free_cpus) - account.shared_milli)
+    yield "memory", _one(sum(node.memory_bytes_in().values()), sum(account.memory_bytes.values()))
+    pages = node.pages_in()
+    for size in sorted({size for _, size in pages}):
+        total = sum(count for (_, of), count in pages.items() if of == size)
+        free = sum(count for (_, of), count in account.pages.items() if of == size)
+        yield f"hugepages-{format_bytes(size)}", _one(total, free)
+    for name, total in node.extended:
+        yield name, _one(total, account.extended[name])
+    for kind in sorted({device.type for device in node.devices if not is_instance(device.type)}):
+        devices = sorted((d for d in node.devices if d.type == kind), key=lambda d: d.minor)
+        yield from _of_devices(kind, devices, account)
+
+
+def _of_devices(
+    kind: str, devices: Sequence[Device], account: Account
+) -> Iterator[tuple[str, Quotas]]:
+    keys = [(device.type, device.minor) for device in devices]
+    healthy = {(device.type, device.minor) for device in account.devices}
+    whole = [key in account.free_devices for key in keys]
+    yield kind, _one(len(healthy.intersection(keys)), sum(whole))
+    left = [account.shared_devices.get(key, (0, 0)) for key in keys]
+    percent = (WHOLE_PERCENT,) * len(keys)
+    yield f"{kind}.percent", Quotas(percent, _left(percent, whole, [part[0] for part in left]))
+    memory = tuple(device.memory_bytes for device in devices)
+    if any(memory):
+        in_bytes = [part[1] // 100 for part in left]
+        yield f"{kind}.memory", Quotas(memory, _left(memory, whole, in_bytes))
+
+
+def _left(totals: Sequence[int], whole: Sequence[bool], shared: Sequence[int]) -> tuple[int, ...]:
+    """Return all of the devices that are free as a whole, and what shares leave of others."""
+    rows = zip(totals, whole, shared, strict=True)
+    return tuple(total if free else min(total, part) for total, free, part in rows)
+
+
+def _one(total: int, free: int) -> Quotas:
+    """Return a class of one dimension; what running pods hold too much leaves 0."""
+    return Quotas((total,), (min(total, max(0, free)),))

@@ -1,0 +1,168 @@
+"""Resource management: concrete devices given out and taken back (B14 to B17).
+
+Seed 003 has three parts, and each can be called alone. This is the first: it knows the
+quotas of nodes, tells whoever synchronises what has changed (`store`), gives concrete
+devices to deployments and takes them back. Scheduling (`filter`, `choose`) reads its free
+quotas; deployment asks it for devices when a pod is bound (`QuotaLedger.give_out`), and is
+refused resource by resource if something is not there any more.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from placer.quota.choose import DeviceChoice
+from placer.quota.filter import Want
+from placer.quota.store import Devices, Quotas, QuotaStore, by_device, fitting
+from placer_models.quota import QuotaError
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """What a deployment was given; `QuotaLedger.take_back` ends it.
+
+    Attributes:
+        node: Where.
+        devices: Class -> numbers of the devices, from 1, ascending.
+        amounts: Class -> how much of each of them.
+
+    """
+
+    node: str
+    devices: Mapping[str, Devices]
+    amounts: Mapping[str, int]
+    number: int = field(repr=False)
+
+
+class NotEnoughError(Exception):
+    """A request that a node cannot meet now; nothing was given (B16).
+
+    Attributes:
+        node: Where it was asked for.
+        short: Class -> devices that have the amount free, for each class that is short.
+
+    """
+
+    def __init__(self, node: str, wants: Mapping[str, Want], short: Mapping[str, int]) -> None:
+        """Name each class that is short."""
+        self.node, self.short = node, dict(short)
+        parts = [
+            f"{name}: {wants[name].count} with {wants[name].amount} free are asked for, "
+            f"{found} are there"
+            for name, found in self.short.items()
+        ]
+        super().__init__(f"node {node}: {'; '.join(parts)}")
+
+
+class QuotaLedger:
+    """What nodes have in total, and who was given what of it.
+
+    Not safe for threads that change it at once.
+    """
+
+    def __init__(self) -> None:
+        """Begin without nodes."""
+        self.store = QuotaStore()
+        """Totals and free quotas, for reading."""
+        self._grants: dict[int, Grant] = {}
+        self._last = 0
+
+    def add_node(self, node: str, totals: Mapping[str, Sequence[int]]) -> None:
+        """Begin with a node of which everything is free.
+
+        Raises:
+            QuotaError: The node is there already, or a quota is below 0.
+
+        """
+        if node in self.store.nodes:
+            raise QuotaError(f"node {node!r} is there already")
+        self.store.collect(
+            node, {name: Quotas(tuple(total), tuple(total)) for name, total in totals.items()}
+        )
+
+    def remove_node(self, node: str) -> None:
+        """Forget a node of which nothing is given out.
+
+        Raises:
+            QuotaError: There is no such node, or grants on it are not taken back yet.
+
+        """
+        held = sum(grant.node == node for grant in self._grants.values())
+        if held:
+            raise QuotaError(f"node {node!r} has {held} grants; take them back first")
+        self.store.remove(node)
+
+    def give_out(
+        self,
+        node: str,
+        wants: Mapping[str, Want],
+        choice: DeviceChoice = DeviceChoice.MOST_USED,
+    ) -> Grant:
+        """Choose devices that fit, and take what is asked for from them (B14, B15).
+
+        All classes are given, or none.
+
+        Args:
+            node: Where the pod is bound.
+            wants: Class -> what is asked of it.
+            choice: Which of the devices that fit, where there are more than asked for.
+
+        Raises:
+            NotEnoughError: Something is not there any more; says what.
+            QuotaError: There is no such node, or quantities of the same devices are asked
+                for in different counts.
+
+        """
+        here = self.store.quotas(node)
+        chosen: dict[str, Devices] = {}
+        short: dict[str, int] = {}
+        for names in by_device(wants):
+            count = wants[names[0]].count
+            devices = fitting(here, names, wants)
+            if len(devices) < count:
+                short |= dict.fromkeys(names, len(devices))
+                continue
+            if count:
+                devices = _in_order([here[name] for name in names], devices, choice)[:count]
+            chosen |= dict.fromkeys(names, tuple(sorted(devices)) if count else ())
+        if short:
+            raise NotEnoughError(node, wants, short)
+        self._last += 1
+        amounts = {name: want.amount for name, want in wants.items()}
+        grant = Grant(node, MappingProxyType(chosen), MappingProxyType(amounts), self._last)
+        self._grants[grant.number] = grant
+        self._add(grant, -1)
+        return grant
+
+    def take_back(self, grant: Grant) -> None:
+        """Give back what a grant took (B15).
+
+        Raises:
+            QuotaError: It was taken back already, or is of another ledger.
+
+        """
+        if self._grants.get(grant.number) is not grant:
+            raise QuotaError(
+                f"the grant on node {grant.node!r} was taken back already, or is not of this ledger"
+            )
+        del self._grants[grant.number]
+        self._add(grant, 1)
+
+    def _add(self, grant: Grant, sign: int) -> None:
+        """Add what a grant holds to what is free, or take it away."""
+        classes = dict(self.store.quotas(grant.node))
+        for name, devices in grant.devices.items():
+            if devices:
+                quotas = classes[name]
+                free = list(quotas.free)
+                for device in devices:
+                    free[device - 1] += sign * grant.amounts[name]
+                classes[name] = Quotas(quotas.total, tuple(free))
+        self.store.collect(grant.node, classes)
+
+
+def _in_order(classes: Sequence[Quotas], devices: list[int], choice: DeviceChoice) -> list[int]:
+    """Return devices, the best first: by what is used of the first class, then the next."""
+    sign = 1 if choice is DeviceChoice.LEAST_USED else -1
+    used = {d: [sign * quotas.used[d - 1] for quotas in classes] for d in devices}
+    return sorted(devices, key=lambda device: (used[device], device))

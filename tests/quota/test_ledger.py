@@ -1,0 +1,178 @@
+"""Devices given out and taken back; copies elsewhere are told what changed (B9 to B17)."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from placer.quota.choose import DeviceChoice
+from placer.quota.filter import Want
+from placer.quota.ledger import Grant, NotEnoughError, QuotaLedger
+from placer.quota.store import Quotas, QuotaStore
+from placer_models.quota import EncodedClass, QuotaError
+
+CARDS = {"gpu.memory": [20, 20, 20, 20], "gpu.percent": [100] * 4, "address": [3]}
+
+
+def free_of(ledger: QuotaLedger, node: str = "n") -> dict[str, tuple[int, ...]]:
+    return {name: quotas.free for name, quotas in ledger.store.quotas(node).items()}
+
+
+def cluster() -> QuotaLedger:
+    ledger = QuotaLedger()
+    ledger.add_node("n", CARDS)
+    return ledger
+
+
+@pytest.mark.parametrize(
+    ("choice", "second"), [(DeviceChoice.LEAST_USED, 2), (DeviceChoice.MOST_USED, 1)]
+)
+def test_devices_are_chosen_by_use(choice: DeviceChoice, second: int) -> None:
+    """
+    B14: the second pod comes to an idle card, or beside the first; equals by number.
+    """
+    ledger = cluster()
+    want = {"gpu.memory": Want(1, 8)}
+
+    assert ledger.give_out("n", want, choice).devices == {"gpu.memory": (1,)}
+    assert ledger.give_out("n", want, choice).devices == {"gpu.memory": (second,)}
+
+
+def test_quantities_of_one_type_are_of_the_same_devices() -> None:
+    """
+    Memory on one card and compute on another are no card for a pod that asks for both.
+    """
+    ledger = cluster()
+    ledger.give_out("n", {"gpu.memory": Want(2, 15)})
+    ledger.give_out("n", {"gpu.percent": Want(1, 80)}, DeviceChoice.LEAST_USED)
+
+    both = {"gpu.memory": Want(2, 11), "gpu.percent": Want(2, 50), "address": Want(1, 1)}
+    assert ledger.store.passing(both).tolist() == [True]
+    assert ledger.give_out("n", both).devices == {
+        "gpu.memory": (3, 4),
+        "gpu.percent": (3, 4),
+        "address": (1,),
+    }
+    assert ledger.store.passing(both).tolist() == [False]
+    with pytest.raises(QuotaError, match=r"2 of gpu.memory, 1 of gpu.percent: .* need one count"):
+        ledger.give_out("n", {"gpu.memory": Want(2, 1), "gpu.percent": Want(1, 1)})
+
+
+def test_a_refusal_names_what_is_gone_and_takes_nothing() -> None:
+    """
+    B16: class by class, how many devices have the amount; the rest of the request is not taken.
+    """
+    ledger = cluster()
+    ledger.give_out("n", {"gpu.memory": Want(3, 12)})
+    before = free_of(ledger)
+
+    with pytest.raises(NotEnoughError) as refusal:
+        ledger.give_out("n", {"gpu.memory": Want(2, 10), "address": Want(1, 4), "disk": Want(1, 1)})
+
+    assert refusal.value.short == {"gpu.memory": 1, "address": 0, "disk": 0}
+    assert str(refusal.value) == (
+        "node n: gpu.memory: 2 with 10 free are asked for, 1 are there; "
+        "address: 1 with 4 free are asked for, 0 are there; "
+        "disk: 1 with 1 free are asked for, 0 are there"
+    )
+    assert free_of(ledger) == before
+
+
+def test_a_grant_is_taken_back_once() -> None:
+    """
+    B15: what a pod had is free again, and cannot be given back twice.
+    """
+    ledger = cluster()
+    grant = ledger.give_out("n", {"gpu.memory": Want(2, 7), "address": Want(1, 2)})
+    with pytest.raises(QuotaError, match="node 'n' has 1 grants; take them back first"):
+        ledger.remove_node("n")
+
+    ledger.take_back(grant)
+
+    assert free_of(ledger) == {name: tuple(total) for name, total in CARDS.items()}
+    with pytest.raises(QuotaError, match="was taken back already, or is not of this ledger"):
+        ledger.take_back(grant)
+    ledger.remove_node("n")
+    assert ledger.store.nodes == ()
+
+
+@given(st.data())
+def test_any_sequence_leaves_a_fresh_encoding(data: st.DataObject) -> None:
+    """
+    B15: free is total less what grants hold, number for number; the filter knows who passes.
+    """
+    ledger = QuotaLedger()
+    totals = data.draw(
+        st.lists(st.lists(st.integers(0, 40), min_size=1, max_size=5), min_size=1, max_size=4)
+    )
+    for index, cards in enumerate(totals):
+        ledger.add_node(f"n{index}", {"gpu.memory": cards, "address": [3]})
+    grants: list[Grant] = []
+    for _ in range(data.draw(st.integers(0, 12))):
+        if grants and data.draw(st.booleans()):
+            ledger.take_back(grants.pop(data.draw(st.integers(0, len(grants) - 1))))
+            continue
+        node = data.draw(st.integers(0, len(totals) - 1))
+        wants = {
+            "gpu.memory": Want(data.draw(st.integers(0, 3)), data.draw(st.integers(0, 20))),
+            "address": Want(1, data.draw(st.integers(0, 2))),
+        }
+        passes = bool(ledger.store.passing(wants)[node])
+        try:
+            grants.append(ledger.give_out(f"n{node}", wants))
+            assert passes
+        except NotEnoughError:
+            assert not passes
+
+    bits = ledger.store.encoded("n0")["gpu.memory"].free.bits
+    for index, cards in enumerate(totals):
+        left = list(cards)
+        for grant in grants:
+            if grant.node == f"n{index}":
+                for device in grant.devices["gpu.memory"]:
+                    left[device - 1] -= grant.amounts["gpu.memory"]
+        told = ledger.store.encoded(f"n{index}")["gpu.memory"]
+        assert told.free == EncodedClass.of(left, bits)
+        assert told.total == EncodedClass.of(cards, bits)
+
+
+def test_a_copy_is_told_what_is_different() -> None:
+    """
+    Only nodes that changed are sent; a larger quota makes fields wider everywhere.
+    """
+    store = QuotaStore()
+    for name in ("a", "b", "c"):
+        store.collect(name, {"gpu.memory": Quotas((20, 20), (20, 5)), name: Quotas((1,), (1,))})
+    first = store.changes_since(0)
+    assert set(first.nodes) == {"a", "b", "c"}
+    assert store.changes_since(first.version).nodes == {}
+
+    store.collect("b", {"gpu.memory": Quotas((20, 20), (20, 20))})
+    store.collect("a", dict(store.quotas("a")))  # nothing new
+    store.remove("c")
+    second = store.changes_since(first.version)
+    assert (set(second.nodes), second.gone) == ({"b"}, ("c",))
+
+    store.collect("d", {"gpu.memory": Quotas((80,), (80,))})
+    third = store.changes_since(second.version)
+    assert set(third.nodes) == {"a", "b", "d"}
+    assert third.nodes["a"]["gpu.memory"].free == EncodedClass.of((20, 5), 7)
+    with pytest.raises(QuotaError, match="version 99 is not between 0 and"):
+        store.changes_since(99)
+
+
+@pytest.mark.parametrize(
+    ("total", "free", "words"),
+    [
+        ((20,), (21,), "device 1: 21 is free of 20"),
+        ((20, 20), (0, -1), "device 2: -1 is free of 20"),
+        ((20,), (), "1 totals and 0 free quotas"),
+    ],
+)
+def test_quotas_that_cannot_be_are_refused(
+    total: tuple[int, ...], free: tuple[int, ...], words: str
+) -> None:
+    """
+    Nothing is free that is not there.
+    """
+    with pytest.raises(QuotaError, match=words):
+        Quotas(total, free)
