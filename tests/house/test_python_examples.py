@@ -1,27 +1,30 @@
-"""The examples of docs/library.md run, one after the other, and print what the page shows."""
+"""The Python examples of pages run, one after the other, and print what the page shows."""
 
 import contextlib
 import io
 import re
 from pathlib import Path
 
-PAGE = Path(__file__).parents[2] / "docs" / "library.md"
+import pytest
+
+DOCS = Path(__file__).parents[2] / "docs"
 EXAMPLE = re.compile(r"^```python\n(.*?)^```\n(?:```text\n(.*?)^```\n)?", re.MULTILINE | re.DOTALL)
 
 
-def test_the_examples_of_the_page_print_what_it_shows() -> None:
+@pytest.mark.parametrize(("page", "examples"), [("library.md", 8), ("quota.md", 5)])
+def test_the_examples_of_the_page_print_what_it_shows(page: str, examples: int) -> None:
     """
     Each block of Python goes on where the one before it ended; the text below is its output.
     """
     names: dict[str, object] = {}
-    blocks = EXAMPLE.findall(PAGE.read_text("utf-8"))
+    blocks = EXAMPLE.findall((DOCS / page).read_text("utf-8"))
     for code, shown in blocks:
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed):
-            exec(compile(code, str(PAGE), "exec"), names)
+            exec(compile(code, page, "exec"), names)
 
         assert _trimmed(printed.getvalue()) == _trimmed(shown), code
-    assert len(blocks) == 8
+    assert len(blocks) == examples
 
 
 def _trimmed(text: str) -> list[str]:
