@@ -343,6 +343,8 @@ def _cpus_said(running: RunningPod, node: Node) -> CpuSet | None:
         return None
     topology = node.machine.topology
     homes = bound_to(place, spec, node)
+    if not homes:
+        return frozenset()
     named = numa_nodes_of(place.cpuset, topology) == homes
     return place.cpuset if named else within(topology.online, homes, topology)
 
