@@ -11,13 +11,16 @@ from placer.realise.realiser import Unrealisable, realise
 from placer.search import exact
 from placer.search.budget import Budget
 from placer.search.cp import SolverError
+from placer.search.default_locality import without_locality
 from placer.search.exact import limits_of, search_exactly
 from placer.search.options import SolveOptions
 from placer.state.batch import accounts_of, build_problem
 from placer.state.recount import recount
 from placer_models.cluster import Instance
 from placer_models.cpsat.batch import RULES, Rule, build_batch_model
+from placer_models.goals import DEFAULT_LOCALITY
 from placer_models.placement import Placement
+from placer_models.problem import Problem
 
 
 def is_needed(rule: Rule, worlds: Iterable[Instance]) -> bool:
@@ -36,12 +39,28 @@ def is_needed(rule: Rule, worlds: Iterable[Instance]) -> bool:
     return False
 
 
-def claimed(instance: Instance) -> tuple[tuple[int, ...], bool]:
-    """Return the tier values that the search claims, and whether the judge agrees."""
+def claimed(instance: Instance) -> list[tuple[tuple[int, ...], bool]]:
+    """Return the tier values that the search claims, and whether the judge agrees.
+
+    Then the same in the model without default locality, where that is another one.
+    """
     instance, settled = laid_out(instance, Placement())
     accounts = accounts_of(instance)
     problem = build_problem(instance, accounts)
-    start = [value for _, value in measure(instance, settled)]
+    plain = without_locality(problem)
+    return [
+        _claimed_in(asked, instance, settled)
+        for asked in ((problem,) if plain is problem else (problem, plain))
+    ]
+
+
+def _claimed_in(
+    problem: Problem, instance: Instance, settled: Placement
+) -> tuple[tuple[int, ...], bool]:
+    accounts = accounts_of(instance)
+    worth = measure(instance, settled)
+    plain = without_locality(problem) is problem
+    start = [0 if plain and tier in DEFAULT_LOCALITY else value for tier, value in worth]
     choices = recount(instance, accounts, problem, settled)
     budget = Budget(SolveOptions(workers=1, time_limit_s=60))
     found = search_exactly(problem, choices, start, budget, str, limits_of(problem))

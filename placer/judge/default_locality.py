@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import lru_cache
 
 from placer.judge.cells import (
@@ -15,7 +16,8 @@ from placer.judge.cells import (
 )
 from placer.judge.scene import Cell, Inside, Scene, Site, Tenant
 from placer_models.alignment import Amounts, fewest_cells
-from placer_models.policy import AlignmentPolicy, AlignmentScope
+from placer_models.bound import bound_to
+from placer_models.policy import BINDING, AlignmentPolicy, AlignmentScope
 
 Places = Mapping[Cell, int]
 """A NUMA node, or a package -> how much of something is there; None: it is nowhere."""
@@ -26,7 +28,7 @@ def numa_nodes_beyond_fewest(scene: Scene) -> int:
     beyond = 0
     for site, tenant in _wanting(scene):
         if len(site.inside.topology.package_in) > 1 and not _aligned_as_a_whole(site, tenant):
-            claim = whole_claim(site, tenant)
+            claim = _claim(site, tenant)
             beyond += len(cells_used(site, claim)) - _fewest(_by_numa_node(site.inside, claim))
     return beyond
 
@@ -34,12 +36,13 @@ def numa_nodes_beyond_fewest(scene: Scene) -> int:
 def all_packages_beyond_fewest(scene: Scene) -> int:
     """Return the sum over new pods with CPUs or devices of their own.
 
-    Memory and devices are in the package of their NUMA node, if that is known.
+    Memory, devices and the pool of a bound pod are in the package of their NUMA node, if
+    that is known.
     """
     beyond = 0
     for site, tenant in _wanting(scene):
         if site.inside.topology.packages > 1:
-            claim = whole_claim(site, tenant)
+            claim = _claim(site, tenant)
             beyond += len(_packages_used(site, claim)) - _fewest(_by_package(site.inside, claim))
     return beyond
 
@@ -48,6 +51,16 @@ def _wanting(scene: Scene) -> Iterator[tuple[Site, Tenant]]:
     for site, tenant in scene.newcomers():
         if tenant.pod.spec.wants_locality:
             yield site, tenant
+
+
+def _claim(site: Site, tenant: Tenant) -> Claim:
+    """Return all that the pod holds by place, and where its pool is if a policy binds it whole."""
+    claim = whole_claim(site, tenant)
+    if tenant.qos.owns_cpus or policy_of(site, tenant) not in BINDING:
+        return claim
+    if not _aligned_as_a_whole(site, tenant):
+        return claim
+    return replace(claim, homes=bound_to(tenant.place, tenant.pod.spec, site.node), by_cpu=True)
 
 
 def _aligned_as_a_whole(site: Site, tenant: Tenant) -> bool:
@@ -71,7 +84,7 @@ def _packages_used(site: Site, claim: Claim) -> set[int]:
 def _by_numa_node(inside: Inside, claim: Claim) -> Iterator[tuple[int, Places]]:
     """Yield how much the claim asks for, and where on the empty node that is."""
     if claim.by_cpu:
-        yield claim.requests.cpu_milli // 1000, inside.cpus_in
+        yield claim.requests.cpu_milli, {cell: 1000 * n for cell, n in inside.cpus_in.items()}
     yield claim.requests.memory_bytes, inside.memory_bytes_in
     for pages in claim.requests.hugepages:
         held = {cell: n for (cell, size), n in inside.pages_in.items() if size == pages.page_bytes}
@@ -86,8 +99,8 @@ def _by_package(inside: Inside, claim: Claim) -> Iterator[tuple[int, Places]]:
     """Yield the same by package; what is in none that is known need not touch any."""
     package_in = inside.topology.package_in
     for position, (need, held) in enumerate(_by_numa_node(inside, claim)):
-        if claim.by_cpu and position == 0:
-            yield need, dict[Cell, int](inside.cpus_in_package)
+        if claim.by_cpu and not claim.homes and position == 0:
+            yield need, {package: 1000 * n for package, n in inside.cpus_in_package.items()}
             continue
         by_package = Counter[Cell]()
         for cell, amount in held.items():

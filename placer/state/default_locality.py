@@ -9,7 +9,7 @@ from placer_models.alignment import fewest_cells
 from placer_models.cluster import Node
 from placer_models.locality_fit import LocalityFit
 from placer_models.pod import PodSpec
-from placer_models.policy import AlignmentPolicy
+from placer_models.policy import BINDING, AlignmentPolicy
 
 Goods = list[tuple[int, Mapping[int | None, int]]]
 """How much is asked for of each good, and how much each place has."""
@@ -30,24 +30,26 @@ def locality_fit(spec: PodSpec, node: Node, policy: AlignmentPolicy) -> Locality
     by_cell = policy is AlignmentPolicy.NONE and len(topology.package_in) > 1
     if not by_cell and topology.packages == 1:
         return None
-    goods, cpus_in_package = _goods(spec, node)
+    goods, cpus_in_package = _goods(spec, node, policy)
     cells = _fewest(goods, topology.package_in) if by_cell else None
     packages = None
     if topology.packages > 1:
         by_package = [_in_packages(need, held, topology.package_in) for need, held in goods]
-        by_package[0] = goods[0][0], cpus_in_package
+        if spec.qos.owns_cpus:
+            by_package[0] = goods[0][0], {at: 1000 * n for at, n in cpus_in_package.items()}
         packages = _fewest(by_package, cpus_in_package | _known(topology.package_in))
     return LocalityFit(cells, packages)
 
 
-def _goods(spec: PodSpec, node: Node) -> tuple[Goods, Counter[int | None]]:
-    """Return what is asked for by cell, CPUs first, and the CPUs of each package."""
+def _goods(spec: PodSpec, node: Node, policy: AlignmentPolicy) -> tuple[Goods, Counter[int | None]]:
+    """Return what is asked for by cell, milli CPUs first, and the CPUs of each package."""
     topology = node.machine.topology
     requests = requests_on(spec, node)
     cpus = [topology.cpu[cpu] for cpu in topology.online - node.reserved_cpus]
-    owned = requests.cpu_milli // 1000 if spec.qos.owns_cpus else 0
+    # A request that floats in its pool is nowhere.
+    placed = requests.cpu_milli if spec.qos.owns_cpus or policy in BINDING else 0
     goods: Goods = [
-        (owned, Counter(cpu.numa_node for cpu in cpus)),
+        (placed, {at: 1000 * n for at, n in Counter(cpu.numa_node for cpu in cpus).items()}),
         (requests.memory_bytes, dict[int | None, int](node.memory_bytes_in().items())),
     ]
     pages_in = node.pages_in()
