@@ -178,11 +178,13 @@ def _pool(
 ) -> tuple[tuple[tuple[int, ...], int], ...]:
     """Return what a pod wants of its pool: what it does not need of the cells, it leaves."""
     milli = seat.shape.pool_milli
-    if seat.pool is None:
-        alone = seat.fit.binds(seat.shape) and seat.used and seat.used[0] is seat.count
-        return (((0,), milli),) if alone else ()
-    counted = list(map(value, seat.pool.milli))
-    if seat.shape.burst_cpus:
+    if seat.pool is None and not (seat.fit.binds(seat.shape) and seat.used):
+        return ()
+    if seat.pool is None and seat.used[0] is seat.count:
+        return (((0,), milli),)
+    # On one cell alone a pod that asks for devices only is bound if one of them is there.
+    counted = list(map(value, seat.pool.milli)) if seat.pool else []
+    if seat.pool and seat.shape.burst_cpus:
         kept = cells_kept(counted, list(map(value, seat.pool.cpus)), seat.shape.burst_cpus)
         return ((kept, milli),)
     if seat.containers:

@@ -3,7 +3,7 @@
 import pytest
 
 from brute_force import best_placement
-from exact_checks import check_worlds
+from exact_checks import check_exact, check_worlds
 from placer.judge.breaches import breaches
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
@@ -16,6 +16,7 @@ from placer_models.policy import AlignmentPolicy, AlignmentScope, QosClass
 from placer_models.topology import Cpu, NumaNode, Topology
 from plain_enumeration import best_vector_plainly
 from spices_bound import bound_instance
+from worlds import tiny_instance
 
 GATE_BATCHES, GATE_WORLDS = 6, 3
 SLOW_BATCHES, SLOW_WORLDS = 10, 100
@@ -227,3 +228,12 @@ def test_an_init_container_counts_beside_the_sidecar_before_it() -> None:
     place = placed(SINGLE, parted("a", (sidecar, 3), (init, 8), (app, 5)))["a"]
 
     assert sorted(milli for _, milli in place.cpu_milli or ()) == [3000, 8000]
+
+
+def test_a_device_alone_binds_its_pod_on_a_node_of_one_numa_node() -> None:
+    """
+    A BE pod of no CPUs with a GPU, under Restricted: the model said no cell, so it floated.
+    """
+    world = tiny_instance(20_076)
+
+    check_exact(world, best_placement(world))
