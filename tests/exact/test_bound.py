@@ -237,3 +237,12 @@ def test_a_device_alone_binds_its_pod_on_a_node_of_one_numa_node() -> None:
     world = tiny_instance(20_076)
 
     check_exact(world, best_placement(world))
+
+
+def test_a_bound_pool_has_packages_too() -> None:
+    """
+    LS pods under SingleNUMANode with GPUs of no NUMA node: judge and model count one package.
+    """
+    world = tiny_instance(268)
+
+    check_exact(world, best_placement(world))

@@ -108,10 +108,10 @@ def test_an_answer_is_verified_from_its_file(read: Read, tmp_path: Path) -> None
         str(numa): milli for numa, milli in counted.items()
     }
     for wrong in ({"0": 12_000, "1": 1}, {"0": 12_000}, {"0": 12_000, "5": 0}, {}):
-        tree["pods"][0]["cpuMilli"] = wrong  # type: ignore[index]
+        tree["pods"][0]["cpuMilli"] = wrong
         path.write_text(json.dumps(tree))
         assert {b.rule for b in breaches(instance, load_placement(path))} >= {"bound-pool"}
-    tree["pods"][0]["cpuMilli"] = {"a": 12_000}  # type: ignore[index]
+    tree["pods"][0]["cpuMilli"] = {"a": 12_000}
     path.write_text(json.dumps(tree))
     with pytest.raises(InputError, match="the key is the id of a NUMA node"):
         load_placement(path)

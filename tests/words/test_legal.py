@@ -200,37 +200,37 @@ def test_files_say_the_same(words: str, message: str, tmp_path: Path) -> None:
 
 
 WRONG: dict[str, tuple[Any, str]] = {
-    "a text for an amount": (lambda: Resources("16"), "Resources: cpu_milli is '16', of type str"),  # type: ignore[arg-type]
-    "a float for an amount": (lambda: Resources(1, 2.5), "memory_bytes is 2.5, of type float"),  # type: ignore[arg-type]
+    "a text for an amount": (lambda: Resources("16"), "Resources: cpu_milli is '16', of type str"),
+    "a float for an amount": (lambda: Resources(1, 2.5), "memory_bytes is 2.5, of type float"),
     "truth for an amount": (lambda: Resources(True), "cpu_milli is True, of type bool"),
     "a text for a policy": (
-        lambda: replace(spec(), qos="LSR"),  # type: ignore[arg-type]
+        lambda: replace(spec(), qos="LSR"),
         "PodSpec: qos is 'LSR', of type str; expected QosClass",
     ),
     "a list of containers": (
-        lambda: PodSpec([Container("a", Resources())]),  # type: ignore[arg-type]
+        lambda: PodSpec([Container("a", Resources())]),
         "of type list; expected a tuple of Container",
     ),
-    "a number for a name": (lambda: Pod(7, "default", spec()), "Pod: name is 7, of type int"),  # type: ignore[arg-type]
+    "a number for a name": (lambda: Pod(7, "default", spec()), "Pod: name is 7, of type int"),
     "an odd one out": (
-        lambda: Resources(devices=(DeviceRequest("gpu", 1), "gpu")),  # type: ignore[arg-type]
+        lambda: Resources(devices=(DeviceRequest("gpu", 1), "gpu")),
         "devices[1] is 'gpu', of type str; expected a tuple of DeviceRequest",
     ),
-    "a count of halves": (lambda: DeviceRequest("gpu", 0.5), "count is 0.5, of type float"),  # type: ignore[arg-type]
+    "a count of halves": (lambda: DeviceRequest("gpu", 0.5), "count is 0.5, of type float"),
     "a label that is no text": (
-        lambda: PodSpec((Container("a", Resources()),), labels=(("app", 1),)),  # type: ignore[arg-type]
+        lambda: PodSpec((Container("a", Resources()),), labels=(("app", 1),)),
         "labels[0][1] is 1, of type int",
     ),
     "a pod for a gang": (
-        lambda: Batch((Pod("p", "default", spec()),)),  # type: ignore[arg-type]
+        lambda: Batch((Pod("p", "default", spec()),)),
         "gangs[0] is the pod 'p'; give it a gang of its own by lone_gang(pod)",
     ),
     "a gang for a batch's gangs": (
-        lambda: Batch(lone_gang(Pod("p", "default", spec()))),  # type: ignore[arg-type]
+        lambda: Batch(lone_gang(Pod("p", "default", spec()))),
         "Batch: gangs is Gang(",
     ),
     "a name for a gang's pods": (
-        lambda: Gang("g", "default", ("p",), 1),  # type: ignore[arg-type]
+        lambda: Gang("g", "default", ("p",), 1),
         "pods[0] is 'p', of type str; expected a tuple of Pod",
     ),
 }
