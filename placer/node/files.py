@@ -1,0 +1,185 @@
+"""The kernel's cgroup files: everything that is read or written there goes through here.
+
+A path names a file beneath its hierarchy's root, with ``/`` between the parts and no ``..``:
+``kubepods/pod1/cpuset.cpus``. On version 1 its first part is the controller, each of which has
+a hierarchy of its own: ``cpuset/kubepods/pod1/cpuset.cpus``. The root itself is the empty path
+(version 2) or the controller alone (version 1).
+"""
+
+import ctypes
+import errno
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Literal, Protocol
+
+CGROUP_MAGIC: dict[int, int] = {1: 0x27E0EB, 2: 0x63677270}
+"""Version -> what statfs(2) calls the file system."""
+
+_READ_BYTES = 1 << 16
+_LIBC = ctypes.CDLL(None, use_errno=True)
+
+
+class CgroupFiles(Protocol):
+    """The cgroup files of one node; every method raises OSError with the kernel's errno."""
+
+    version: Literal[1, 2]
+
+    def read(self, path: str) -> str:
+        """Return what a file says, without the line end behind it."""
+
+    def write(self, path: str, text: str) -> None:
+        """Write the text and a line end, in one system call."""
+
+    def make_directory(self, path: str) -> None:
+        """Make a cgroup; the one above it must be there."""
+
+    def remove_directory(self, path: str) -> None:
+        """Remove a cgroup that has no cgroups below it and no processes."""
+
+    def children(self, path: str) -> list[str]:
+        """Return the names of the cgroups directly below a cgroup, ascending."""
+
+    def exists(self, path: str) -> bool:
+        """Return whether there is such a file or cgroup."""
+
+
+class KernelFiles:
+    """The real ones.
+
+    A path is walked part by part from the mount, without following a symbolic link and
+    without leaving the mount, which must be a cgroup file system.
+
+    Attributes:
+        mounts: Controller -> mount point on version 1; ``""`` -> mount point on version 2.
+
+    """
+
+    def __init__(self, version: Literal[1, 2], mounts: Mapping[str, Path]) -> None:
+        self.version = version
+        self.mounts = dict(mounts)
+
+    def read(self, path: str) -> str:
+        """Return what a file says, without the line end behind it."""
+        with self._parent(path) as (directory, name):
+            file = _open(name, os.O_RDONLY, directory)
+            try:
+                parts = []
+                while part := os.read(file, _READ_BYTES):
+                    parts.append(part)
+            finally:
+                os.close(file)
+        return b"".join(parts).decode().removesuffix("\n")
+
+    def write(self, path: str, text: str) -> None:
+        """Write the text and a line end, in one system call."""
+        with self._parent(path) as (directory, name):
+            file = _open(name, os.O_WRONLY, directory)
+            try:
+                os.write(file, f"{text}\n".encode())
+            finally:
+                os.close(file)
+
+    def make_directory(self, path: str) -> None:
+        """Make a cgroup; the one above it must be there."""
+        with self._parent(path) as (directory, name):
+            os.mkdir(name, 0o755, dir_fd=directory)
+
+    def remove_directory(self, path: str) -> None:
+        """Remove a cgroup that has no cgroups below it and no processes."""
+        with self._parent(path) as (directory, name):
+            os.rmdir(name, dir_fd=directory)
+
+    def children(self, path: str) -> list[str]:
+        """Return the names of the cgroups directly below a cgroup, ascending."""
+        with self._directory(path) as directory, os.scandir(directory) as entries:
+            return sorted(e.name for e in entries if e.is_dir(follow_symlinks=False))
+
+    def exists(self, path: str) -> bool:
+        """Return whether there is such a file or cgroup."""
+        try:
+            if not self._parts(path)[1]:
+                with self._directory(path):
+                    return True
+            with self._parent(path) as (directory, name):
+                os.stat(name, dir_fd=directory, follow_symlinks=False)
+        except (FileNotFoundError, NotADirectoryError):
+            return False
+        return True
+
+    def _parts(self, path: str) -> tuple[Path, list[str]]:
+        """Return the mount of a path and the parts of the path below it."""
+        parts = path.split("/") if path else []
+        if any(part in ("", ".", "..") for part in parts) or "\0" in path:
+            raise ValueError(f"got the path {path!r}; expected names with one '/' between them")
+        controller = parts.pop(0) if self.version == 1 and parts else ""
+        if controller not in self.mounts:
+            message = f"no cgroup file system of the controller {controller!r} is mounted"
+            raise FileNotFoundError(errno.ENOENT, message, path)
+        return self.mounts[controller], parts
+
+    @contextmanager
+    def _parent(self, path: str) -> Iterator[tuple[int, str]]:
+        mount, parts = self._parts(path)
+        if not parts:
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
+        with self._walk(mount, parts[:-1]) as directory, _named(path):
+            yield directory, parts[-1]
+
+    @contextmanager
+    def _directory(self, path: str) -> Iterator[int]:
+        mount, parts = self._parts(path)
+        with self._walk(mount, parts) as directory, _named(path):
+            yield directory
+
+    @contextmanager
+    def _walk(self, mount: Path, parts: list[str]) -> Iterator[int]:
+        """Open the directory below the mount; nobody can lead us elsewhere meanwhile."""
+        flags = os.O_RDONLY | os.O_DIRECTORY
+        directory = os.open(mount, flags | os.O_CLOEXEC)
+        try:
+            _check_magic(directory, self.version, mount)
+            device = os.fstat(directory).st_dev
+            for i, part in enumerate(parts):
+                with _named("/".join([str(mount), *parts[: i + 1]])):
+                    below = _open(part, flags, directory)
+                os.close(directory)
+                directory = below
+                if os.fstat(directory).st_dev != device:
+                    message = "another file system is mounted inside the cgroup file system"
+                    raise OSError(errno.EXDEV, message, str(mount / "/".join(parts[: i + 1])))
+            yield directory
+        finally:
+            os.close(directory)
+
+
+def _open(name: str, flags: int, directory: int) -> int:
+    return os.open(name, flags | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=directory)
+
+
+@contextmanager
+def _named(path: str) -> Iterator[None]:
+    """Let errors name the whole path, not its last part."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno is None or error.filename2 is not None:
+            raise
+        raise OSError(error.errno, os.strerror(error.errno), path) from None
+
+
+def _check_magic(directory: int, version: int, mount: Path) -> None:
+    """Refuse a directory that only looks like a cgroup file system."""
+    if (found := _file_system(directory)) != CGROUP_MAGIC[version]:
+        what = f"is no cgroup v{version} file system (statfs says {found:#x})"
+        raise OSError(errno.EMEDIUMTYPE, f"{mount} {what}", str(mount))
+
+
+def _file_system(directory: int) -> int:
+    """Return the magic number of the file system: the first word of struct statfs."""
+    buffer = (ctypes.c_long * 64)()
+    if _LIBC.fstatfs(directory, ctypes.byref(buffer)) != 0:
+        code = ctypes.get_errno()
+        raise OSError(code, os.strerror(code))
+    return int(buffer[0]) & 0xFFFFFFFF
