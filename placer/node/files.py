@@ -171,12 +171,12 @@ def _named(path: str) -> Iterator[None]:
 
 def _check_magic(directory: int, version: int, mount: Path) -> None:
     """Refuse a directory that only looks like a cgroup file system."""
-    if (found := _file_system(directory)) != CGROUP_MAGIC[version]:
+    if (found := file_system_of(directory)) != CGROUP_MAGIC[version]:
         what = f"is no cgroup v{version} file system (statfs says {found:#x})"
         raise OSError(errno.EMEDIUMTYPE, f"{mount} {what}", str(mount))
 
 
-def _file_system(directory: int) -> int:
+def file_system_of(directory: int) -> int:
     """Return the magic number of the file system: the first word of struct statfs."""
     buffer = (ctypes.c_long * 64)()
     if _LIBC.fstatfs(directory, ctypes.byref(buffer)) != 0:

@@ -16,7 +16,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder that passes for a cgroup v2 file system."""
     with (tmp_path / "cpuset.cpus").open("w") as file:
         file.write("0-3\n")
-        monkeypatch.setitem(files.CGROUP_MAGIC, 2, files._file_system(file.fileno()))
+        monkeypatch.setitem(files.CGROUP_MAGIC, 2, files.file_system_of(file.fileno()))
     (tmp_path / "pods" / "a").mkdir(parents=True)
     return tmp_path
 
@@ -33,7 +33,7 @@ def test_reads_writes_and_lists(folder: Path) -> None:
     assert (folder / "pods/cpuset.cpus").read_text() == "0-1\n"
     assert cgroups.read("pods/cpuset.cpus") == "0-1"
     assert cgroups.children("pods") == ["a", "b"]
-    assert cgroups.exists("") and cgroups.exists("pods/b") and cgroups.exists("pods/cpuset.cpus")
+    assert all(cgroups.exists(path) for path in ("", "pods/b", "pods/cpuset.cpus"))
     cgroups.remove_directory("pods/b")
     assert not cgroups.exists("pods/b")
 
@@ -55,14 +55,13 @@ def test_no_symbolic_link_is_followed(folder: Path, path: str) -> None:
     (folder / "link").symlink_to(folder)
     (folder / "file").symlink_to(folder / "cpuset.cpus")
 
-    with pytest.raises(OSError) as error:
+    with pytest.raises(OSError, match=r"symbolic links|Not a directory"):
         KernelFiles(2, {"": folder}).write(path, "0")
 
-    assert error.value.errno in (errno.ELOOP, errno.ENOTDIR)
     assert (folder / "cpuset.cpus").read_text() == "0-3\n"
 
 
-def test_a_folder_that_is_no_cgroup_file_system_is_refused(tmp_path: Path) -> None:
+def test_a_folder_that_is_no_cgroupfile_system_of_is_refused(tmp_path: Path) -> None:
     """
     The magic number of the mount is checked, so a folder of the same name gets no writes.
     """
