@@ -1,0 +1,154 @@
+"""What was found of a machine, as its kernel says it, before it becomes a word of ours."""
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+from placer_models.cpuset import CpuSet
+from placer_models.device import Device, LinkMatrix
+from placer_models.mig import Modes
+from placer_models.topology import Hugepages
+
+
+@dataclass(frozen=True, slots=True)
+class FoundCpu:
+    """One CPU, as the kernel describes it.
+
+    Attributes:
+        threads: The threads of its core, itself among them; None where nothing says so.
+        package: What numbers its package, outermost first: drawer and book where there are
+            some, then the package's own number, below 0 where it has none. Empty where
+            nothing says so.
+        package_cpus: The CPUs of its package; None where nothing says so.
+        die: The CPUs of its die; None where nothing says so.
+        llc: The CPUs of its last-level cache; None where nothing says so.
+        capacity: How much it computes beside the others, as the kernel rates it.
+        efficient: Whether the kernel counts it among the efficiency cores; None: it
+            does not say.
+
+    """
+
+    id: int
+    online: bool = True
+    threads: CpuSet | None = None
+    package: tuple[int, ...] = ()
+    package_cpus: CpuSet | None = None
+    die: CpuSet | None = None
+    llc: CpuSet | None = None
+    capacity: int | None = None
+    efficient: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FoundNumaNode:
+    """One NUMA node, as the kernel describes it.
+
+    Attributes:
+        cpus: As listed: CPUs that are offline, or listed by another node too, included.
+        memory_bytes: None where nothing says how much.
+        of_gpu: It is the memory of a GPU, and nothing that pods could ask for.
+
+    """
+
+    id: int
+    cpus: CpuSet
+    memory_bytes: int | None = None
+    hugepages: tuple[Hugepages, ...] = ()
+    distances: tuple[int, ...] = ()
+    of_gpu: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class FoundDevices:
+    """Devices, and the links between the GPUs among them.
+
+    Attributes:
+        devices: ``package`` is not filled in; ``numa_node`` is what the kernel says.
+        modes: GPUs in MIG mode.
+        notes: What had to be assumed.
+        warnings: What could not be found out.
+
+    """
+
+    devices: tuple[Device, ...] = ()
+    links: LinkMatrix | None = None
+    modes: Modes = ()
+    notes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Inventory:
+    """Everything that was found of one machine.
+
+    Attributes:
+        source: Where it was found, for people.
+        host: The machine's name; empty where nothing says so.
+        architecture: As ``uname -m`` says it; empty where nothing says so.
+        model: Of its processor or of the whole machine, for people.
+        cpus: Every present CPU, ascending by id.
+        numa_nodes: Ascending by id; there may be none.
+        memory_bytes: Of the whole machine; None where nothing says how much.
+        isolated: CPUs that the kernel's scheduler leaves alone (``isolcpus``).
+        nohz_full: CPUs without a timer tick.
+        allowed_cpus: CPUs that whoever looked may use; None where nothing says so.
+        allowed_numa_nodes: NUMA nodes whose memory whoever looked may use.
+        warnings: What could not be found out, or contradicts itself.
+
+    """
+
+    source: str
+    cpus: tuple[FoundCpu, ...]
+    numa_nodes: tuple[FoundNumaNode, ...]
+    host: str = ""
+    architecture: str = ""
+    model: str = ""
+    memory_bytes: int | None = None
+    isolated: CpuSet = frozenset()
+    nohz_full: CpuSet = frozenset()
+    allowed_cpus: CpuSet | None = None
+    allowed_numa_nodes: CpuSet | None = None
+    found: FoundDevices = field(default_factory=FoundDevices)
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def online(self) -> CpuSet:
+        """CPUs that are online."""
+        return frozenset(cpu.id for cpu in self.cpus if cpu.online)
+
+    @property
+    def cores(self) -> dict[CpuSet, CpuSet]:
+        """Core -> its online CPUs. A core is a distinct set of threads, however it is numbered."""
+        return _groups(self, "threads")
+
+    @property
+    def llcs(self) -> int:
+        """How many last-level caches there are."""
+        return len(_groups(self, "llc"))
+
+    @property
+    def dies(self) -> int:
+        """How many dies there are; 0 where nothing tells of them."""
+        return len(_groups(self, "die"))
+
+    @property
+    def packages(self) -> int:
+        """How many numbers of packages there are. They may repeat in books and drawers."""
+        return len({cpu.package[-1] for cpu in self.cpus if cpu.online and cpu.package})
+
+    @property
+    def threads_per_core(self) -> dict[int, int]:
+        """Online threads of a core -> how many cores have so many."""
+        return dict(sorted(Counter(len(cpus) for cpus in self.cores.values()).items()))
+
+
+def _groups(inventory: Inventory, name: str) -> dict[CpuSet, CpuSet]:
+    """Return the distinct sets of online CPUs that CPUs name, and who names each."""
+    online = inventory.online
+    members: dict[CpuSet, set[int]] = {}
+    for cpu in inventory.cpus:
+        named: CpuSet | None = getattr(cpu, name)
+        if named is None and name == "threads":
+            named = frozenset({cpu.id})
+        if cpu.online and named is not None:
+            members.setdefault(named & online, set()).add(cpu.id)
+    return {named: frozenset(cpus) for named, cpus in members.items()}

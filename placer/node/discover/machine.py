@@ -1,0 +1,309 @@
+"""What was found, as a machine and a node; where words cannot hold it, a warning says the rule."""
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+from placer.node.discover.inventory import FoundCpu, FoundNumaNode, Inventory
+from placer_models.cluster import Instance, Machine, Node
+from placer_models.cpuset import CpuSet, format_cpu_list
+from placer_models.instance.errors import cpus_are, named_cpus
+from placer_models.instance.machine_cores import key_by_cpu
+from placer_models.policy import CoreKind
+from placer_models.topology import Cpu, NumaNode, Topology
+
+EFFICIENT_BELOW_PERCENT = 75
+"""A core with less of the capacity of the best core counts as an efficiency core."""
+
+_LARGEST_PACKAGE = 2**31
+_NO_NAME = re.compile(r"[^A-Za-z0-9._-]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Discovered:
+    """A machine as our words have it.
+
+    Attributes:
+        warnings: What the words could not hold, and by which rule it was made to fit; and
+            what could not be found out.
+
+    """
+
+    inventory: Inventory
+    machine: Machine
+    warnings: tuple[str, ...]
+
+    def node(self) -> Node:
+        """Return a node of this machine; CPUs that are not allowed are reserved."""
+        allowed = self.inventory.allowed_cpus
+        online = self.machine.topology.online
+        reserved = (
+            online - allowed if allowed is not None and online & allowed else frozenset[int]()
+        )
+        return Node(
+            name=as_name(self.inventory.host) or self.machine.name,
+            machine=self.machine,
+            reserved_cpus=reserved,
+            mig=self.inventory.found.modes,
+        )
+
+    def instance(self) -> Instance:
+        """Return an instance of this node alone."""
+        return Instance(nodes=(self.node(),), gangs=())
+
+
+def as_name(text: str) -> str:
+    """Return the text as a name that files can hold; empty where nothing is left of it."""
+    return _NO_NAME.sub("-", text).strip("-._")[:63].strip("-._")
+
+
+def to_machine(inventory: Inventory, name: str = "") -> Discovered:
+    """Return the machine that the inventory tells of.
+
+    Args:
+        inventory: What was found.
+        name: What the machine is called; as its host is where this is empty.
+
+    """
+    warnings = list(inventory.warnings)
+    numa_nodes, numa_of = _numa_nodes(inventory, warnings)
+    topology = Topology(
+        architecture=inventory.architecture or "unknown",
+        cpus=_cpus(inventory, numa_of, warnings),
+        numa_nodes=numa_nodes,
+        numa_distances=_distances(inventory, warnings),
+    )
+    if not inventory.architecture:
+        warnings.append("nothing says which architecture this is: rules of Arm are not applied")
+    found = inventory.found
+    warnings += found.warnings
+    package_of = _package_of(topology)
+    known = {numa.id for numa in numa_nodes}
+    devices = []
+    for device in found.devices:
+        near = device.numa_node if device.numa_node in known else None
+        package = None if near is None else package_of[near]
+        devices.append(replace(device, numa_node=near, package=package))
+    name = name or as_name(inventory.host) or as_name(inventory.model) or "discovered"
+    machine = Machine(
+        name=name,
+        title=inventory.model or name,
+        topology=topology,
+        devices=tuple(sorted(devices, key=lambda device: (device.type, device.minor))),
+        gpu_links=found.links,
+        sources=(f"placer discover: {inventory.source}",),
+        notes=" ".join(f"{note[:1].upper()}{note[1:]}." for note in (*found.notes, *warnings)),
+    )
+    return Discovered(inventory, machine, tuple(warnings))
+
+
+def _numa_nodes(
+    inventory: Inventory, warnings: list[str]
+) -> tuple[tuple[NumaNode, ...], dict[int, int]]:
+    """Return the NUMA nodes, and CPU -> its NUMA node."""
+    present = {cpu.id for cpu in inventory.cpus}
+    if not inventory.numa_nodes:
+        warnings.append("the kernel knows no NUMA nodes; rule: the whole machine is NUMA node 0")
+        if inventory.memory_bytes is None:
+            warnings.append("nothing says how much memory there is; it counts as 0")
+        return (NumaNode(0, inventory.memory_bytes or 0),), dict.fromkeys(present, 0)
+    numa_of: dict[int, int] = {}
+    twice: set[int] = set()
+    # The smallest set says most about where a CPU is.
+    for node in sorted(inventory.numa_nodes, key=lambda node: (len(node.cpus), node.id)):
+        here = node.cpus & present
+        twice |= here & numa_of.keys()
+        numa_of |= dict.fromkeys(here - numa_of.keys(), node.id)
+    if twice:
+        warnings.append(
+            f"several NUMA nodes list {named_cpus(twice)}; rule: a CPU is on the one that "
+            "lists the fewest, and of equal ones on the first"
+        )
+    alone = inventory.numa_nodes[0] if len(inventory.numa_nodes) == 1 else None
+    nodes = [
+        _numa_node(node, inventory if alone else None, warnings) for node in inventory.numa_nodes
+    ]
+    if of_gpu := [node.id for node in inventory.numa_nodes if node.of_gpu]:
+        warnings.append(
+            f"NUMA node {format_cpu_list(of_gpu)} is memory of GPUs; rule: it has 0 for pods"
+        )
+    return tuple(nodes), numa_of
+
+
+def _numa_node(node: FoundNumaNode, whole: Inventory | None, warnings: list[str]) -> NumaNode:
+    memory_bytes = node.memory_bytes
+    if memory_bytes is None and whole is not None:
+        memory_bytes = whole.memory_bytes
+    if node.of_gpu or memory_bytes is None:
+        return NumaNode(node.id, 0)
+    pages = node.hugepages
+    if sum(page.page_bytes * page.count for page in pages) > memory_bytes:
+        warnings.append(
+            f"NUMA node {node.id} has more hugepages than memory; rule: none are counted"
+        )
+        pages = ()
+    return NumaNode(node.id, memory_bytes, pages)
+
+
+def _distances(inventory: Inventory, warnings: list[str]) -> tuple[tuple[int, ...], ...]:
+    rows = tuple(node.distances for node in inventory.numa_nodes)
+    if not any(rows):
+        return ()
+    if any(len(row) != len(rows) for row in rows):
+        warnings.append("NUMA distances are not there for all pairs; rule: none are kept")
+        return ()
+    return rows
+
+
+def _cpus(inventory: Inventory, numa_of: Mapping[int, int], warnings: list[str]) -> tuple[Cpu, ...]:
+    cores = _cores(inventory, warnings)
+    package_of = _packages(inventory, numa_of, warnings)
+    efficient = _efficient(inventory, warnings)
+    by_id = {cpu.id: cpu for cpu in inventory.cpus}
+    online = inventory.online
+    # What the threads of a core share is what its first one has that is online.
+    first = {cpu: min(core & online or core) for core in cores for cpu in core}
+    llcs = defaultdict(set)
+    for cpu, one in first.items():
+        if (llc := by_id[one].llc) is not None:
+            llcs[llc & online].add(cpu)
+    facts: list[tuple[str, Callable[[int], object]]] = [
+        ("NUMA node", numa_of.get),
+        ("package", package_of.get),
+    ]
+    for what, of in facts:
+        if odd := [cpu for cpu, one in first.items() if by_id[cpu].online and of(cpu) != of(one)]:
+            warnings.append(
+                f"{named_cpus(odd)}: another {what} than the first thread of the core; "
+                "rule: a core is where its first thread is"
+            )
+    present = frozenset(by_id)
+    core_of = key_by_cpu(cores, present, "core")
+    llc_of = key_by_cpu(map(frozenset, llcs.values()), present, "last-level cache")
+    return tuple(
+        Cpu(
+            id=cpu.id,
+            core=core_of[cpu.id],
+            package=package_of[first[cpu.id]],
+            numa_node=numa_of.get(first[cpu.id]),
+            llc=llc_of.get(cpu.id),
+            kind=CoreKind.EFFICIENCY if first[cpu.id] in efficient else CoreKind.PERFORMANCE,
+            online=cpu.online,
+        )
+        for cpu in inventory.cpus
+    )
+
+
+def _cores(inventory: Inventory, warnings: list[str]) -> list[CpuSet]:
+    """Return the cores: CPUs that name the same threads. Offline ones join where they are named."""
+    online = inventory.online
+    cores = dict(inventory.cores)
+    alone = []
+    for cpu in inventory.cpus:
+        if not cpu.online:
+            named = cpu.threads or frozenset({cpu.id})
+            key = named & online if named & online in cores else named
+            cores[key] = cores.get(key, frozenset()) | {cpu.id}
+            if cpu.threads is None:
+                alone.append(cpu.id)
+    if alone:
+        warnings.append(
+            f"nothing is said of the place of offline {named_cpus(alone)}; rule: each is a core of "
+            "its own, in the package of its NUMA node or else the first"
+        )
+    split = {
+        cpu for named, core in cores.items() if named & online != core & online for cpu in core
+    }
+    if split:
+        warnings.append(
+            f"{named_cpus(split)} disagree about who shares a core; rule: CPUs share one when they "
+            "name the same set"
+        )
+    return list(cores.values())
+
+
+def _packages(
+    inventory: Inventory, numa_of: Mapping[int, int], warnings: list[str]
+) -> dict[int, int]:
+    """Return CPU -> package, numbered as the kernel does where that tells packages apart."""
+    # Where every set is a core alone, the kernel knows nothing of packages.
+    known = any(
+        cpu.package_cpus and cpu.package_cpus - (cpu.threads or cpu.package_cpus)
+        for cpu in inventory.cpus
+    )
+    keys = {cpu.id: _package_key(cpu, known) for cpu in inventory.cpus if cpu.package}
+    distinct = sorted(set(keys.values()))
+    numbers = {key: key[-1] for key in distinct}
+    if len({key[:-1] for key in distinct}) > 1:
+        warnings.append("there are books or drawers of packages; rule: only packages are kept")
+    if (
+        len(set(numbers.values())) < len(distinct)
+        or max(numbers.values(), default=0) > _LARGEST_PACKAGE
+    ):
+        numbers = {key: i for i, key in enumerate(distinct)}
+        warnings.append(
+            f"the kernel's numbers of packages do not tell them apart; rule: the {len(distinct)} "
+            "packages are numbered anew, by drawer, book and CPUs"
+        )
+    package_of = {cpu: numbers[key] for cpu, key in keys.items()}
+    of_node: dict[int, int] = {}
+    for cpu, package in sorted(package_of.items(), reverse=True):
+        if cpu in numa_of:
+            of_node[numa_of[cpu]] = package
+    lowest = min(numbers.values(), default=0)
+    lost = [cpu.id for cpu in inventory.cpus if cpu.online and not cpu.package]
+    if lost and keys:
+        warnings.append(
+            f"nothing says of which package {cpus_are(lost)}; rule: of that of the NUMA node, "
+            "or else the first"
+        )
+    return {
+        cpu.id: package_of.get(cpu.id, of_node.get(numa_of.get(cpu.id, -1), lowest))
+        for cpu in inventory.cpus
+    }
+
+
+def _package_key(cpu: FoundCpu, known: bool) -> tuple[int, ...]:
+    """Return what tells the CPU's package from others; its CPUs do where it has no number."""
+    *outer, number = cpu.package
+    if number < 0:
+        number = min(cpu.package_cpus or (0,)) if known else 0
+    return (*outer, number)
+
+
+def _efficient(inventory: Inventory, warnings: list[str]) -> CpuSet:
+    """Return the CPUs of efficiency cores."""
+    if any(cpu.efficient is not None for cpu in inventory.cpus):
+        return frozenset(cpu.id for cpu in inventory.cpus if cpu.efficient)
+    rated = {cpu.id: cpu.capacity for cpu in inventory.cpus if cpu.capacity}
+    best = max(rated.values(), default=0)
+    slow = frozenset(
+        cpu for cpu, capacity in rated.items() if capacity * 100 < best * EFFICIENT_BELOW_PERCENT
+    )
+    if slow and len(set(rated.values())) > 2:
+        levels = ", ".join(map(str, sorted(set(rated.values()))))
+        warnings.append(
+            f"cores have {len(set(rated.values()))} capacities ({levels}); rule: those below "
+            f"{EFFICIENT_BELOW_PERCENT} % of the best are efficiency cores, all others are not"
+        )
+    return slow
+
+
+def _package_of(topology: Topology) -> dict[int, int | None]:
+    """Return NUMA node -> package; one without CPUs has that of the nearest one with some."""
+    found: dict[int, int | None] = {}
+    ids = [node.id for node in topology.numa_nodes]
+    with_cpus = {cpu.numa_node for cpu in topology.cpus}
+    for i, node in enumerate(ids):
+        nearest = node
+        if node not in with_cpus:
+            near = [
+                (topology.numa_distances[i][j] if topology.numa_distances else 0, other)
+                for j, other in enumerate(ids)
+                if other in with_cpus and topology.package_in[other] is not None
+            ]
+            nearest = min(near, default=(0, node))[1]
+        package = topology.package_in[nearest]
+        found[node] = 0 if package is None and node not in with_cpus else package
+    return found

@@ -1,0 +1,105 @@
+"""Damaged dumps end in a message or in a machine, never in a traceback (D15)."""
+
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hwloc_files import VERSION_1, VERSION_2
+from kernel_trees import CPU, a_cpu, a_node, files_of, smt_machine, tar_of
+from placer.node.discover import take_inventory, to_machine
+from placer.node.discover.hwloc_xml import read_hwloc, tree_of
+from placer.node.discover.inventory import Inventory
+from placer.node.discover.sysfs import read_sysfs
+from placer_models.instance.errors import InputError
+
+TREE = {
+    **smt_machine(),
+    **a_node(5, "", distance="21 21 10"),
+    f"{CPU}/cpu9/online": "0",
+    f"{CPU}/cpu0/cpu_capacity": "1024",
+    f"{CPU}/isolated": "1",
+    "proc/self/status": "Cpus_allowed_list:\t0-3",
+    "proc/meminfo": "MemTotal: 4096 kB",
+}
+TEXTS = st.one_of(
+    st.text(max_size=12),
+    st.sampled_from(["", "-1", "0-7", "0-65535", "65536", "4294967295", "0,0,0", "ffffffff,1"]),
+    st.lists(st.integers(0, 70_000), max_size=4).map(lambda ids: ",".join(map(str, ids))),
+)
+EDITS = st.lists(
+    st.tuples(st.integers(0, 10**6), st.sampled_from("dri"), st.binary(max_size=4)), max_size=4
+)
+
+
+def damaged(data: bytes, edits: list[tuple[int, str, bytes]]) -> bytes:
+    """Return the bytes with some deleted, replaced or inserted."""
+    for place, how, new in edits:
+        at = place % (len(data) + 1)
+        match how:
+            case "d":
+                data = data[:at]
+            case "r":
+                data = data[:at] + new + data[at + len(new) :]
+            case _:
+                data = data[:at] + new + data[at:]
+    return data
+
+
+def complaint(discover: Callable[[], Inventory]) -> str:
+    """Return the message that refuses the dump; empty where it becomes a machine all the same."""
+    try:
+        found = to_machine(discover())
+    except InputError as error:
+        return str(error)
+    assert found.machine.topology.online == found.inventory.online
+    assert found.instance().nodes[0].machine is found.machine
+    return ""
+
+
+@given(st.dictionaries(st.sampled_from(sorted(TREE)), st.none() | TEXTS, max_size=5))
+def test_any_file_may_be_missing_or_wrong(edits: dict[str, str | None]) -> None:
+    """
+    Whatever stands in a few files, or with these files gone.
+    """
+    tree = {path: text for path, text in {**TREE, **edits}.items() if text is not None}
+    tree = {path: text.replace("->", "- >") for path, text in tree.items()}
+
+    message = complaint(lambda: read_sysfs(files_of(tree)))
+
+    assert not message or message.startswith("a dump: ")
+
+
+@given(st.sampled_from([VERSION_1, VERSION_2]), EDITS)
+def test_xml_may_be_cut_and_flipped(text: str, edits: list[tuple[int, str, bytes]]) -> None:
+    """
+    Anywhere, in any way.
+    """
+    data = damaged(text.encode(), edits)
+
+    message = complaint(lambda: read_hwloc(tree_of(data, "a.xml")))
+
+    assert not message or message.startswith("a.xml:")
+
+
+@pytest.mark.parametrize("mode", ["w", "w:gz", "w:bz2", "w:xz"])
+def test_an_archive_may_be_cut_and_flipped(tmp_path: Path, mode: str) -> None:
+    """
+    Fifty times each, with places drawn from one seed.
+    """
+    random = Random(5)
+    file = tmp_path / "dump.tar"
+    whole = tar_of(file, (a_cpu(0) | a_cpu(1) | a_node(0, "0-1")).items(), mode).read_bytes()
+    for _ in range(50):
+        edits = [
+            (random.randrange(10**6), random.choice("dri"), random.randbytes(random.randrange(5)))
+            for _ in range(random.randrange(1, 4))
+        ]
+        file.write_bytes(damaged(whole, edits))
+
+        message = complaint(lambda: take_inventory(file))
+
+        assert not message or message.startswith(f"{file}:")

@@ -1,0 +1,132 @@
+"""Dumps of real machines, where they lie beside this project (C1, D15)."""
+
+import json
+from functools import cache
+from typing import Any
+
+import pytest
+
+from placer.node.discover import take_inventory, to_machine
+from placer.node.discover.inventory import Inventory
+from placer_models.cpuset import format_cpu_list
+from placer_models.instance.machine_schema import MachineFile
+from placer_models.instance.machine_schema import to_machine as read_machine
+from placer_models.instance.machine_writer import machine_to_dict
+from placer_models.policy import CoreKind
+from shared_files import shared
+
+try:
+    _ENTRIES = json.loads(shared("topologies/hwloc/manifest.json").read_text("utf-8"))["entries"]
+except pytest.skip.Exception:
+    _ENTRIES = []
+
+ENTRIES = {entry["id"]: entry for entry in _ENTRIES} or {"none": {}}
+
+EACH = pytest.mark.parametrize("name", ENTRIES)
+
+
+@cache
+def found(name: str) -> tuple[dict[str, Any], Inventory]:
+    """Return what the manifest says of a dump, and what is found in it."""
+    root = shared("topologies/hwloc")
+    return ENTRIES[name], take_inventory(root / ENTRIES[name]["file"])
+
+
+@EACH
+def test_a_dump_has_the_counts_of_its_manifest(name: str) -> None:
+    """
+    Packages, NUMA nodes, cores, online CPUs and threads a core, before anything is made to fit.
+    """
+    entry, inventory = found(name)
+
+    assert inventory.packages == entry["packages"]
+    assert len(inventory.numa_nodes) == entry["numa_nodes"]
+    assert len(inventory.cores) == entry["cores"]
+    assert len(inventory.online) == entry["pus_online"]
+    assert {str(k): n for k, n in inventory.threads_per_core.items()} == entry["smt_histogram"]
+
+
+@EACH
+def test_a_dump_has_the_numa_nodes_of_its_manifest(name: str) -> None:
+    """
+    Ids, CPUs as listed, and memory.
+    """
+    entry, inventory = found(name)
+    listed = {
+        numa["node"]: (numa["cpus"], numa.get("mem_bytes", 1024 * (numa.get("mem_kb") or 0)))
+        for numa in entry.get("numa", [])
+    }
+    told = {
+        numa.id: (format_cpu_list(numa.cpus), numa.memory_bytes or 0)
+        for numa in inventory.numa_nodes
+    }
+
+    assert told == listed
+    for numa in entry.get("numa", []):
+        if numa.get("distance"):
+            rows = {n.id: " ".join(map(str, n.distances)) for n in inventory.numa_nodes}
+            assert rows[numa["node"]] == numa["distance"]
+
+
+@EACH
+def test_a_dump_has_the_allowed_set_of_its_manifest(name: str) -> None:
+    """
+    What a job was allowed is one thing, what the machine has another.
+    """
+    entry, inventory = found(name)
+    if allowed := entry.get("allowed_cpuset"):
+        assert format_cpu_list(inventory.allowed_cpus or ()) == allowed
+    if online := entry.get("cpu_online"):
+        assert format_cpu_list(inventory.online) == online
+
+
+@EACH
+def test_a_dump_becomes_a_machine_that_reads_back(name: str) -> None:
+    """
+    Whatever a real kernel says fits our words, in a file and back; each core is still one.
+    """
+    _, inventory = found(name)
+    machine = to_machine(inventory).machine
+    written = json.dumps(machine_to_dict(machine, machine.name))
+
+    assert read_machine(MachineFile.model_validate_json(written)) == machine
+    assert set(machine.topology.cores.values()) == set(inventory.cores.values())
+    assert machine.topology.online == inventory.online
+
+
+def test_jobs_saw_less_than_the_machines() -> None:
+    """
+    These dumps were taken inside a cpuset, and say so.
+    """
+    if not _ENTRIES:
+        shared("topologies/hwloc/manifest.json")
+    allowed = {
+        "16amd64-8n2c-cpusets": ("0-6,12-15", "1-4"),
+        "nvidiagpunumanodes": ("0-87", "0"),
+        "offline-cpu0-node0": ("4-20", "1"),
+        "coral-lassen": ("8-87,96-175", "0,8"),
+    }
+    for name, (cpus, nodes) in allowed.items():
+        inventory = found(name)[1]
+
+        assert format_cpu_list(inventory.allowed_cpus or ()) == cpus
+        assert format_cpu_list(inventory.allowed_numa_nodes or ()) == nodes
+
+
+def test_kinds_of_cores_are_told_apart() -> None:
+    """
+    Hybrid x86 by its two perf units, Arm by the capacity of its cores.
+    """
+    if not _ENTRIES:
+        shared("topologies/hwloc/manifest.json")
+    efficient = {
+        "ghw-linux-amd64-415ee03b8c4d1c4f07ae2e9d8b3d3d6d": "",
+        "nvidia-dgx-gb10": "0-4,10-14",
+        "lscpu-arm-A510-A710-A715-X3": "0-2",
+        "48amd64-4pa2n6c-sparse": "",
+    }
+    for name, cpus in efficient.items():
+        topology = to_machine(found(name)[1]).machine.topology
+        slow = [cpu.id for cpu in topology.cpus if cpu.kind is CoreKind.EFFICIENCY]
+
+        assert format_cpu_list(slow) == cpus, name

@@ -1,0 +1,97 @@
+"""CPUs, NUMA nodes and memory from hwloc's XML, in its three versions (C1)."""
+
+from pathlib import Path
+
+import pytest
+
+from hwloc_files import VERSION_1, VERSION_2
+from placer.node.discover import take_inventory
+from placer.node.discover.hwloc_xml import parse_bitmap
+from placer.node.discover.inventory import Inventory
+from placer_models.cpuset import format_cpu_list
+from placer_models.instance.errors import InputError
+from placer_models.topology import Hugepages
+
+
+def read(folder: Path, text: str) -> Inventory:
+    (folder / "topology.xml").write_text(text)
+    return take_inventory(folder / "topology.xml")
+
+
+def test_version_2_is_read_whole(tmp_path: Path) -> None:
+    """
+    Cores by what lies in them, a PU outside of all cores as one of its own.
+    """
+    inventory = read(tmp_path, VERSION_2)
+
+    assert sorted(map(format_cpu_list, inventory.cores.values())) == ["0-1", "2", "3"]
+    assert [cpu.package for cpu in inventory.cpus] == [(36,)] * 4
+    assert [format_cpu_list(cpu.llc or ()) for cpu in inventory.cpus] == ["0-2"] * 3 + [""]
+    assert format_cpu_list(inventory.allowed_cpus or ()) == "1-3"
+    assert (inventory.host, inventory.architecture) == ("two", "aarch64")
+    assert inventory.model == "Board 5, Synthetic 2"
+    assert [cpu.capacity for cpu in inventory.cpus] == [1024, 1024, 300, None]
+    near, far = inventory.numa_nodes
+    assert (near.id, near.memory_bytes, near.of_gpu) == (0, 2**22, False)
+    assert near.hugepages == (Hugepages(2**21, 1),)
+    assert (far.id, far.memory_bytes, far.of_gpu) == (8, 2**20, True)
+    assert (near.distances, far.distances) == ((11, 81), (80, 10))
+
+
+def test_version_1_is_read_whole(tmp_path: Path) -> None:
+    """
+    Sockets with one number twice are two; a PU may be offline; distances are ratios.
+    """
+    inventory = read(tmp_path, VERSION_1)
+
+    assert format_cpu_list(inventory.online) == "0,2"
+    assert inventory.threads_per_core == {1: 2}
+    assert inventory.packages == 2
+    assert [node.memory_bytes for node in inventory.numa_nodes] == [1024, 2048]
+    assert [node.distances for node in inventory.numa_nodes] == [(10, 21), (21, 10)]
+
+
+def test_bitmaps_have_empty_words() -> None:
+    """
+    hwloc leaves out words that are 0.
+    """
+    assert parse_bitmap("0xf0000000,,0x1") == {0, 92, 93, 94, 95}
+    assert parse_bitmap("0x0") == frozenset()
+    for text in ("0xf...f", "0x123456789", "-1", "0x1 0x2", "0x1_0"):
+        with pytest.raises(ValueError, match="expected a set in words of 32 bits"):
+            parse_bitmap(text)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("</topology>", "", "topology.xml:"),
+        ('os_index="3"', 'os_index="2"', "PU 2: there are two PUs with os_index 2"),
+        ('os_index="3"', 'os_index="three"', "os_index is 'three'; expected a whole number"),
+        ('os_index="8"', 'os_index="0"', "expected an os_index that no other NUMA node has"),
+        ('"0x00000004"', '"4 and 5"', "expected a set in words of 32 bits"),
+        ("<topology ", "<topologies ", "topology.xml:"),
+        ('SYSTEM "hwloc2.dtd"', '[<!ENTITY a "b">]', "expected plain XML as hwloc writes it"),
+    ],
+)
+def test_what_hwloc_does_not_write_is_named(
+    tmp_path: Path, old: str, new: str, message: str
+) -> None:
+    """
+    Cut, contradicting or hostile files end in one message that names file and object.
+    """
+    with pytest.raises(InputError) as caught:
+        read(tmp_path, VERSION_2.replace(old, new, 1))
+
+    assert str(caught.value).startswith(f"{tmp_path / 'topology.xml'}")
+    assert message in str(caught.value)
+
+
+def test_xml_of_another_kind_is_named(tmp_path: Path) -> None:
+    """
+    Any XML can be given by mistake.
+    """
+    with pytest.raises(InputError, match=r"begins with <html>; expected <topology>"):
+        read(tmp_path, "<html><body/></html>")
+    with pytest.raises(InputError, match="has no PU"):
+        read(tmp_path, '<topology><object type="Machine"/></topology>')
