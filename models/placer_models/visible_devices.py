@@ -5,6 +5,8 @@ they do where the variable is not set is up to the image, and many images say ``
 """
 
 import re
+from collections import Counter
+from collections.abc import Collection, Sequence
 from enum import StrEnum
 
 from placer_models.device import Device
@@ -40,3 +42,31 @@ def has_readable_id(gpu: Device) -> bool:
     if vendor_of(gpu) is GpuVendor.AMD:
         return _AMD_ID.fullmatch(gpu.id) is not None
     return gpu.id != ""
+
+
+def gpu_environment(held: Collection[int], gpus: Sequence[Device], *, has_instances: bool) -> Env:
+    """Name a container's GPUs to each vendor of which the node has some.
+
+    A MIG instance has no name before it is cut: its container's variable is left to whoever
+    cuts it.
+
+    Args:
+        held: Minors of the GPUs that the container has.
+        gpus: Those of the node.
+        has_instances: Whether the container has MIG instances besides.
+
+    """
+    lines = []
+    for vendor in GpuVendor:
+        of_vendor = [gpu for gpu in gpus if vendor_of(gpu) is vendor]
+        if of_vendor and not (has_instances and vendor is GpuVendor.NVIDIA):
+            own = [gpu for gpu in of_vendor if gpu.minor in held]
+            lines.append((vendor.value, _names(own, of_vendor)))
+    return tuple(sorted(lines))
+
+
+def _names(own: Sequence[Device], of_vendor: Sequence[Device]) -> str:
+    """Name GPUs by id where each has one of its own, else by minor."""
+    sharing = Counter(gpu.id for gpu in of_vendor)  # partitions of a GPU may have its id
+    by_id = all(has_readable_id(gpu) and sharing[gpu.id] == 1 for gpu in own)
+    return ",".join(gpu.id if by_id else str(gpu.minor) for gpu in own) or NO_GPU
