@@ -10,6 +10,7 @@ from placer_models.affinity import AffinityTerm
 from placer_models.device import FunctionSelector
 from placer_models.device_share import DeviceShare
 from placer_models.device_strategy import Strategies, strategy_fault
+from placer_models.limits import PodLimits
 from placer_models.network import LevelRule
 from placer_models.policy import (
     AlignmentPolicy,
@@ -249,11 +250,17 @@ class PodSpec:
 
 @dataclass(frozen=True, slots=True)
 class Pod:
-    """One pod. Its key (namespace, name) is unique in an instance."""
+    """One pod. Its key (namespace, name) is unique in an instance.
+
+    Attributes:
+        limits: What its containers may use at most on the node that it comes to.
+
+    """
 
     name: str
     namespace: str
     spec: PodSpec
+    limits: PodLimits = ()
 
     def __post_init__(self) -> None:
         check_types(self)

@@ -27,9 +27,12 @@ PLACEMENT = "Placement"
 MAX_MACHINE_PARTS = 1_000_000
 """Most CPUs, devices and links of all machines that are written out."""
 
-_KINDS = (INSTANCE, MACHINE, PLACEMENT)
+NODE_PLACEMENT = "NodePlacement"
 
-_READ_BY = {
+_KINDS = (INSTANCE, MACHINE, PLACEMENT, NODE_PLACEMENT)
+
+READ_BY = {
+    NODE_PLACEMENT: "placer apply",
     "JobGraph": "placer slots compile",
     "QueueHistory": "placer queue advise",
     "QueueSimulation": "placer queue simulate",
@@ -53,7 +56,7 @@ def kind_of(document: Document) -> str:
         text = entry.node.text if isinstance(entry.node, Scalar) else ""
         if text not in allowed:
             at = place.at(field)
-            other = f", which '{_READ_BY[text]}' reads" if text in _READ_BY else ""
+            other = f", which '{READ_BY[text]}' reads" if text in READ_BY else ""
             hint = "" if other else suggestion(text, allowed)
             message = f"got {at.value}{other}; expected {', '.join(allowed)}{hint}"
             raise InputError(document.file, at.line, field, message)
@@ -84,13 +87,14 @@ def build_instance(documents: Sequence[Document], find_machine: MachineFinder) -
                 files.append((file, place))
                 parts += [(m, place.at("machines", i)) for i, m in enumerate(file.machines)]
         else:
-            message = f"got {shown(kind)}; expected {INSTANCE} or {MACHINE}"
+            other = f", which '{READ_BY[kind]}' reads" if kind in READ_BY else ""
+            message = f"got {shown(kind)}{other}; expected {INSTANCE} or {MACHINE}"
             raise InputError(document.file, place.at("kind").line, "kind", message)
     faults.raise_first()
     if not files:
         message = f"holds no document of 'kind: {INSTANCE}'"
         raise InputError(documents[0].file, None, "", message)
-    reader = _MachineReader(faults)
+    reader = MachineReader(faults)
     for part, place in parts:
         reader.add(part, place)
     faults.raise_first()
@@ -107,7 +111,7 @@ def machine_of(document: Document) -> Machine:
 
     """
     faults = Faults([document])
-    reader = _MachineReader(faults)
+    reader = MachineReader(faults)
     part = check(MachineFile, Place(document), faults)
     if part:
         reader.add(part, Place(document))
@@ -115,8 +119,13 @@ def machine_of(document: Document) -> Machine:
     return next(iter(reader.machines.values()))
 
 
-class _MachineReader:
-    """Reads the machines that the files define."""
+class MachineReader:
+    """Reads the machines that the files define.
+
+    Attributes:
+        machines: By name.
+
+    """
 
     def __init__(self, faults: Faults) -> None:
         self._faults = faults
@@ -124,6 +133,7 @@ class _MachineReader:
         self.machines: dict[str, Machine] = {}
 
     def add(self, part: MachineFile, place: Place) -> None:
+        """Read one machine."""
         if part.name in self.machines:
             message = f"a machine {shown(part.name)} is already given; rename one"
             self._faults.add(place.at("name"), message)

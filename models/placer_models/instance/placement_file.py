@@ -54,17 +54,22 @@ class ContainerEntry(HeldEntry):
     cpu_milli: dict[str, Milli] | None = None
 
 
-class PodEntry(HeldEntry):
+class SeatEntry(HeldEntry):
+    """What one pod holds of its node."""
+
+    cpuset: CpuList = ""
+    cpu_milli: dict[str, Milli] | None = None
+    containers: tuple[ContainerEntry, ...] = ()
+    env: dict[str, str] = Field(default_factory=dict)
+
+
+class PodEntry(SeatEntry):
     """Where one pod runs."""
 
     name: str
     namespace: str = "default"
     gang: str | None = None
     node: str
-    cpuset: CpuList = ""
-    cpu_milli: dict[str, Milli] | None = None
-    containers: tuple[ContainerEntry, ...] = ()
-    env: dict[str, str] = Field(default_factory=dict)
 
 
 class TierEntry(Part):
@@ -171,7 +176,9 @@ def placement_with_claims(document: Document) -> tuple[Placement, Claims]:
             tuple(MoveClaim((m.namespace, m.name), m.source, m.target) for m in file.moves),
         )
         for i, entry in enumerate(file.pods):
-            pods.append(_placed(entry, place.at("pods", i), faults))
+            at = place.at("pods", i)
+            whose = (entry.name, entry.namespace, entry.gang, entry.node)
+            pods.append(placed(entry, whose, at, faults))
     faults.raise_first()
     return Placement(tuple(pods)), claims
 
@@ -214,14 +221,22 @@ def _tier(value: TierValue) -> Json:
 
 
 def _pod(pod: PodPlacement, memory_of: DeviceMemory) -> Json:
-    def devices(grants: Iterable[DeviceGrant]) -> list[Json]:
-        return devices_to_json(grants, pod.node, memory_of)
-
     return {
         "name": pod.name,
         "namespace": pod.namespace,
         "gang": pod.gang,
         "node": pod.node,
+        **seat_to_json(pod, memory_of),
+    }
+
+
+def seat_to_json(pod: PodPlacement, memory_of: DeviceMemory) -> Json:
+    """Return what a pod holds of its node."""
+
+    def devices(grants: Iterable[DeviceGrant]) -> list[Json]:
+        return devices_to_json(grants, pod.node, memory_of)
+
+    return {
         "cpuset": format_cpu_list(pod.cpuset),
         **milli_to_json(pod.cpu_milli),
         "containers": [_container(container, devices) for container in pod.containers],
@@ -248,13 +263,25 @@ def _container(
     return written
 
 
-def _placed(entry: PodEntry, place: Place, faults: Faults) -> PodPlacement:
+def placed(
+    entry: SeatEntry, whose: tuple[str, str, str | None, str], place: Place, faults: Faults
+) -> PodPlacement:
+    """Read what a pod holds of its node.
+
+    Args:
+        entry: As it is written.
+        whose: Name and namespace of the pod, its gang and its node.
+        place: Where it is written.
+        faults: Gets what is wrong with it.
+
+    """
     memory_bytes, hugepages, devices = held_by(entry, place, faults)
+    name, namespace, gang, node = whose
     return PodPlacement(
-        name=entry.name,
-        namespace=entry.namespace,
-        gang=entry.gang,
-        node=entry.node,
+        name=name,
+        namespace=namespace,
+        gang=gang,
+        node=node,
         cpuset=parse_cpu_list(entry.cpuset),
         containers=tuple(
             ContainerPlacement(

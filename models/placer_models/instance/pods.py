@@ -16,6 +16,7 @@ from placer_models.instance.schema import GangGroupPart, GangPart, MemberPart, P
 from placer_models.instance.shares import check_containers
 from placer_models.instance.strategies import read_strategies
 from placer_models.legal import SpecFault, spec_faults
+from placer_models.limits import NO_LIMITS, Limits, PodLimits
 from placer_models.pod import Container, Gang, GangGroup, Pod, PodSpec, Resources
 from placer_models.policy import (
     AlignmentPolicy,
@@ -84,8 +85,10 @@ class PodReader:
         self._names = Names("pod", faults)
         self._count = 0
 
-    def spec(self, part: SpecPart, place: Place, *, on_arm_alone: bool = False) -> PodSpec:
-        """Return what decides where the pod can go.
+    def spec(
+        self, part: SpecPart, place: Place, *, on_arm_alone: bool = False
+    ) -> tuple[PodSpec, PodLimits]:
+        """Return what decides where the pod can go, and what it may use there at most.
 
         Args:
             part: As it is written.
@@ -93,7 +96,8 @@ class PodReader:
             on_arm_alone: There is no node of another architecture that it could go to.
 
         """
-        containers, cpu_limits = self._containers(part, place)
+        containers, limits = self._containers(part, place)
+        cpu_limits = tuple(limit.cpu_milli for limit in limits)
         qos = part.qos
         if qos is None:
             asked = any(c.requests != Resources() for c in containers)
@@ -172,7 +176,11 @@ class PodReader:
         limited = replace(spec, containers=with_limits(containers, cpu_limits))
         for fault in spec_faults(limited, on_arm_alone=on_arm_alone):
             self._faults.add(_place_of(fault, part, place), _message_of(fault, part))
-        return spec
+        return spec, tuple(
+            (container.name, limit)
+            for container, limit in zip(containers, limits, strict=True)
+            if limit != NO_LIMITS
+        )
 
     def _scopes(
         self, part: SpecPart, containers: Sequence[Container], place: Place
@@ -203,7 +211,7 @@ class PodReader:
                 place.at("replicas"), f"the pods are more than {MAX_PODS:,}; ask for fewer"
             )
             return ()
-        spec = self.spec(part, place, on_arm_alone=self._on_arm_alone)
+        spec, limits = self.spec(part, place, on_arm_alone=self._on_arm_alone)
         names = [part.name]
         if part.replicas is not None:
             names = [f"{part.name}-{i}" for i in range(part.replicas)]
@@ -212,7 +220,7 @@ class PodReader:
         for name in names:
             if not self.take(namespace, name, place):
                 break
-            pods.append(Pod(name, namespace, spec))
+            pods.append(Pod(name, namespace, spec, limits))
         return tuple(pods)
 
     def take(self, namespace: str, name: str, place: Place) -> bool:
@@ -227,8 +235,8 @@ class PodReader:
 
     def _containers(
         self, part: SpecPart, place: Place
-    ) -> tuple[tuple[Container, ...], tuple[int | None, ...]]:
-        """Return the containers and their CPU limits in milli."""
+    ) -> tuple[tuple[Container, ...], tuple[Limits, ...]]:
+        """Return the containers and the limits of each."""
         if not part.containers:
             requests, limit = self._requests.read(part.requests, part.limits, part.shares, place)
             return (Container(ONLY_CONTAINER, requests),), (limit,)

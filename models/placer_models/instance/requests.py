@@ -25,6 +25,7 @@ from placer_models.instance.hugepages import (
 from placer_models.instance.later import later_resource
 from placer_models.instance.schema import SharePart
 from placer_models.instance.shares import listed, merged, share_name, translated
+from placer_models.limits import Limits
 from placer_models.mig import PREFIX as MIG
 from placer_models.mig import is_instance, profile_types
 from placer_models.pod import DeviceRequest, Resources
@@ -32,10 +33,13 @@ from placer_models.quantity import parse_bytes, parse_milli
 
 CPU = "cpu"
 MEMORY = "memory"
+PIDS = "pids"
 
 MAX_CPU_MILLI = 1_000_000_000
 MAX_MEMORY_BYTES = 2**50
 MAX_EXTENDED = 2**50
+MAX_PIDS = 2**22
+"""Linux gives out no more process ids."""
 
 GPU_NAMES = WHOLE_GPUS
 """Spellings of the type of GPUs."""
@@ -76,14 +80,18 @@ class RequestReader:
         limits: Mapping[str, str],
         shares: Sequence[SharePart],
         place: Place,
-    ) -> tuple[Resources, int | None]:
-        """Return what is asked for, and the CPU limit in milli where there is one.
+    ) -> tuple[Resources, Limits]:
+        """Return what is asked for, and the limits.
 
         As in Kubernetes, a limit without a request is the request, a limit is never
         below its request, and devices are asked for and limited alike.
         """
-        asked = self._amounts(requests, place.at("requests"))
-        capped = self._amounts(limits, place.at("limits"))
+        if PIDS in requests:
+            self._faults.add(
+                place.at("requests", PIDS), "pids have a limit only; move it to limits"
+            )
+        asked = self._amounts(_without_pids(requests), place.at("requests"))
+        capped = self._amounts(_without_pids(limits), place.at("limits"))
         for name, cap in capped.items():
             want = asked.setdefault(name, cap)
             if want > cap or (want != cap and name not in (CPU, MEMORY)):
@@ -114,7 +122,15 @@ class RequestReader:
             ),
             extended=extended,
         )
-        return resources, capped.get(CPU)
+        pids = self._pids(limits, place.at("limits", PIDS))
+        return resources, Limits(capped.get(CPU), capped.get(MEMORY), pids)
+
+    def _pids(self, limits: Mapping[str, str], place: Place) -> int | None:
+        text = limits.get(PIDS)
+        if text is None or (_WHOLE.fullmatch(text) and 1 <= int(text) <= MAX_PIDS):
+            return None if text is None else int(text)
+        self._faults.add(place, f"got {shown(text)}; expected 1 to {MAX_PIDS:,} processes")
+        return None
 
     def _check_shares(self, shares: Sequence[SharePart], place: Place) -> None:
         """Refuse shares of what is no device, or is one by another name."""
@@ -224,6 +240,10 @@ def check_extended(name: str) -> None:
         raise ValueError(
             f"{shown(name)} is no name of a resource; expected such as example.com/licences"
         )
+
+
+def _without_pids(amounts: Mapping[str, str]) -> Mapping[str, str]:
+    return {name: text for name, text in amounts.items() if name != PIDS}
 
 
 def parse_extended(text: str) -> int:

@@ -67,14 +67,14 @@ class RunningReader:
 
     def read(self, part: RunningPart, place: Place) -> None:
         """Read one running pod."""
-        spec = self._pods.spec(part, place)
+        spec, limits = self._pods.spec(part, place)
         self._pods.take(part.namespace, part.name, place)
         node = self._nodes.get(part.node)
         if node is None:
             message = f"no node {shown(part.node)} is given"
             self._faults.add(place.at("node"), message, name=part.node, known=self._nodes)
             return
-        pod = Pod(part.name, part.namespace, spec)
+        pod = Pod(part.name, part.namespace, spec, limits)
         held = self._held[node.name]
         if not held.room_bytes:
             held.room_bytes = node.memory_bytes_in()

@@ -1,6 +1,6 @@
 """Writes an instance as a file says it: what is read back is the same instance."""
 
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import replace
 from itertools import chain, count
 
@@ -19,6 +19,7 @@ from placer_models.instance.pods import ONLY_CONTAINER
 from placer_models.instance.schema import API_VERSION
 from placer_models.instance.shares import in_order, share_to_dict
 from placer_models.instance.strategies import strategies_to_dict
+from placer_models.limits import NO_LIMITS, Limits
 from placer_models.network import NODE_LEVEL, Grouping
 from placer_models.placement import DeviceGrant
 from placer_models.pod import Container, ContainerRole, Gang, Pod, PodSpec, Resources
@@ -78,7 +79,7 @@ def instance_to_dict(instance: Instance, found_by_name: MachineTest) -> Json:
     written.update({"metadata": {"name": instance.name}} if instance.name else {})
     for field, parts in (
         ("machines", inline),
-        ("nodes", [_node(node, name_of[id(node.machine)]) for node in instance.nodes]),
+        ("nodes", [node_to_dict(node, name_of[id(node.machine)]) for node in instance.nodes]),
         ("pods", [_lone(gang) for gang in instance.gangs if gang.lone]),
         ("gangs", [_gang(gang) for gang in instance.gangs if not gang.lone]),
         (
@@ -128,7 +129,8 @@ def _name_machines(nodes: Sequence[Node]) -> tuple[dict[int, str], dict[str, Mac
     return name_of, machines
 
 
-def _node(node: Node, machine: str) -> Json:
+def node_to_dict(node: Node, machine: str) -> Json:
+    """Return a node, which names its machine."""
     written: Json = {"name": node.name, "machine": machine}
     if node.labels:
         written["labels"] = dict(node.labels)
@@ -171,7 +173,7 @@ def _node(node: Node, machine: str) -> Json:
 
 
 def _lone(gang: Gang) -> Json:
-    return {**_pod(gang.pods[0]), **_namespace(gang.namespace), **_rank(gang)}
+    return {**pod_to_dict(gang.pods[0]), **_namespace(gang.namespace), **_rank(gang)}
 
 
 def _gang(gang: Gang) -> Json:
@@ -181,7 +183,7 @@ def _gang(gang: Gang) -> Json:
         "minimum": gang.minimum,
         **_rank(gang),
         **_levels(gang),
-        "pods": [_pod(pod) for pod in gang.pods],
+        "pods": [pod_to_dict(pod) for pod in gang.pods],
     }
 
 
@@ -220,14 +222,15 @@ def _namespace(namespace: str) -> Json:
     return {} if namespace == "default" else {"namespace": namespace}
 
 
-def _pod(pod: Pod) -> Json:
-    spec = pod.spec
+def pod_to_dict(pod: Pod) -> Json:
+    """Return what a pod asks for, and its limits; its namespace is written by the caller."""
+    spec, limits = pod.spec, dict(pod.limits)
     written: Json = {"name": pod.name, "qos": spec.qos.value}
     only = spec.containers[0]
     if spec.containers == (replace(only, name=ONLY_CONTAINER, role=ContainerRole.APP),):
         if amounts := _amounts(only.requests):
             written["requests"] = amounts
-        written.update(_limits(only))
+        written.update(_limits(only, limits))
         written.update(_shares(only.requests))
     else:
         written["containers"] = [
@@ -239,7 +242,7 @@ def _pod(pod: Pod) -> Json:
                     else {}
                 ),
                 "requests": _amounts(container.requests),
-                **_limits(container),
+                **_limits(container, limits),
                 **_shares(container.requests),
             }
             for container in spec.containers
@@ -290,9 +293,15 @@ def _cpus(milli: int) -> int | str:
     return f"{milli}m" if milli % 1000 else milli // 1000
 
 
-def _limits(container: Container) -> Json:
-    limit = container.cpu_limit_milli
-    return {} if limit is None else {"limits": {"cpu": _cpus(limit)}}
+def _limits(container: Container, limits: Mapping[str, Limits]) -> Json:
+    limit = limits.get(container.name, NO_LIMITS)
+    cpu_milli = container.cpu_limit_milli if limit.cpu_milli is None else limit.cpu_milli
+    written: Json = {} if cpu_milli is None else {"cpu": _cpus(cpu_milli)}
+    if limit.memory_bytes is not None:
+        written["memory"] = format_bytes(limit.memory_bytes)
+    if limit.pids is not None:
+        written["pids"] = limit.pids
+    return {"limits": written} if written else {}
 
 
 def _amounts(resources: Resources) -> Json:
@@ -316,7 +325,7 @@ def _shares(resources: Resources) -> Json:
 
 def _running(running: RunningPod, node: Node, gangs: Set[tuple[str, str | None]]) -> Json:
     pod, placement = running.pod, running.placement
-    written = {**_pod(pod), **_namespace(pod.namespace), "node": placement.node}
+    written = {**pod_to_dict(pod), **_namespace(pod.namespace), "node": placement.node}
     if (cpus := _cpus_said(running, node)) is not None:
         written["cpuset"] = format_cpu_list(cpus)
     if placement.memory_bytes:

@@ -1,0 +1,172 @@
+"""The document of ``kind: NodePlacement``: what one node is to do, complete in itself."""
+
+from typing import Annotated, Literal, NoReturn
+
+from pydantic import AfterValidator, Field
+
+from placer_models.cluster import Instance, Node
+from placer_models.instance.build import NODE_PLACEMENT, MachineReader, kind_of
+from placer_models.instance.documents import Document
+from placer_models.instance.errors import InputError, shown
+from placer_models.instance.faults import Faults, Place
+from placer_models.instance.fields import Name, Part, check_name
+from placer_models.instance.held import memory_of_devices
+from placer_models.instance.machine_schema import MachineFile
+from placer_models.instance.machine_writer import machine_to_dict
+from placer_models.instance.network import LevelReader
+from placer_models.instance.nodes import NodeReader
+from placer_models.instance.placement_file import SeatEntry, placed, seat_to_json
+from placer_models.instance.pods import PodReader
+from placer_models.instance.requests import RequestReader
+from placer_models.instance.schema import API_VERSION, MetadataPart, NodePart, SpecPart
+from placer_models.instance.validate import check
+from placer_models.instance.writer import node_to_dict, pod_to_dict
+from placer_models.node_placement import NodePlacement, NodePod
+from placer_models.placement import Placement
+from placer_models.pod import Pod
+
+Json = dict[str, object]
+
+_MAX_GENERATION = 2**63 - 1
+
+
+def _check_id(text: str) -> str:
+    try:
+        return check_name(text)
+    except ValueError:
+        raise ValueError(
+            f"{shown(text)} is no id; expected letters, digits, '-', '_' and '.'"
+        ) from None
+
+
+Id = Annotated[str, AfterValidator(_check_id)]
+"""The uid of a pod, or a runtime's id of a container."""
+
+
+class NodePodPart(SpecPart):
+    """A pod of the node: what it asks for, where it is, how its containers are found."""
+
+    namespace: Name = "default"
+    gang: Name | None = None
+    uid: Id | None = Field(
+        None, description="As the kubelet names its cgroups. Without: cgroups of Placer's own."
+    )
+    container_ids: dict[str, Id] = Field(
+        default_factory=dict, description="The runtime's id of each container, by its name."
+    )
+    placement: SeatEntry
+
+
+class NodePlacementFile(Part):
+    """One document of ``kind: NodePlacement``."""
+
+    api_version: Literal["placer/v1"]
+    kind: Literal["NodePlacement"]
+    metadata: MetadataPart = MetadataPart()
+    generation: Annotated[int, Field(ge=1, le=_MAX_GENERATION)] = 1
+    machine: MachineFile
+    node: NodePart
+    pods: tuple[NodePodPart, ...] = ()
+
+
+def node_placement_of(document: Document) -> NodePlacement:
+    """Return what a node is to do; whether it can is not looked at.
+
+    Raises:
+        InputError: The document is something else, or something is wrong with it.
+
+    """
+    kind = kind_of(document)
+    if kind != NODE_PLACEMENT:
+        message = f"got {shown(kind)}; expected {NODE_PLACEMENT}"
+        raise InputError(document.file, Place(document).at("kind").line, "kind", message)
+    place, faults = Place(document), Faults([document])
+    file = check(NodePlacementFile, place, faults)
+    faults.raise_first()
+    assert file is not None
+    node = _node(file, place, faults)
+    pods = PodReader(
+        RequestReader(
+            {device.type for device in node.devices}, {name for name, _ in node.extended}, faults
+        ),
+        faults,
+        on_arm_alone=False,
+    )
+    found = tuple(
+        _pod(part, node, pods, place.at("pods", i), faults) for i, part in enumerate(file.pods)
+    )
+    faults.raise_first()
+    return NodePlacement(node, found, file.generation)
+
+
+def _node(file: NodePlacementFile, place: Place, faults: Faults) -> Node:
+    machines = MachineReader(faults)
+    machines.add(file.machine, place.at("machine"))
+    faults.raise_first()
+
+    def find(name: str, _: Document) -> NoReturn:
+        raise ValueError(f"the machine of this document is {shown(file.machine.name)}")
+
+    reader = NodeReader(machines.machines, find, LevelReader(faults), faults)
+    nodes = reader.nodes(file.node, place.at("node"))
+    if len(nodes) > 1:
+        faults.add(place.at("node", "name"), f"got {len(nodes)} names; expected one node")
+    faults.raise_first()
+    return nodes[0]
+
+
+def _pod(part: NodePodPart, node: Node, pods: PodReader, place: Place, faults: Faults) -> NodePod:
+    spec, limits = pods.spec(part, place)
+    pods.take(part.namespace, part.name, place)
+    at = place.at("placement")
+    seat = placed(part.placement, (part.name, part.namespace, part.gang, node.name), at, faults)
+    names = {container.name for container in spec.containers}
+    for field, given in (
+        (place.at("containerIds"), list(part.container_ids)),
+        (at.at("containers"), [container.name for container in seat.containers]),
+    ):
+        for name in given:
+            if name not in names:
+                message = f"the pod has no container {shown(name)}"
+                faults.add(field, message, name=name, known=sorted(names))
+    if len({container.name for container in seat.containers}) < len(seat.containers):
+        faults.add(at.at("containers"), "a container is given twice; keep one")
+    return NodePod(
+        Pod(part.name, part.namespace, spec, limits),
+        seat,
+        part.uid or "",
+        tuple(sorted(part.container_ids.items())),
+    )
+
+
+def node_placement_to_dict(document: NodePlacement) -> Json:
+    """Return the document as a file says it: what is read back is the same."""
+    node = document.node
+    held = Placement(tuple(pod.placement for pod in document.pods))
+    memory_of = memory_of_devices(Instance((node,), ()), held)
+    written: Json = {
+        "apiVersion": API_VERSION,
+        "kind": NODE_PLACEMENT,
+        "generation": document.generation,
+        "machine": machine_to_dict(node.machine, node.machine.name),
+        "node": node_to_dict(node, node.machine.name),
+    }
+    pods: list[Json] = []
+    for one in document.pods:
+        seat = one.placement
+        pods.append(
+            {
+                **pod_to_dict(one.pod),
+                "namespace": one.pod.namespace,
+                **({"gang": seat.gang} if seat.gang else {}),
+                **({"uid": one.uid} if one.uid else {}),
+                **({"containerIds": dict(one.container_ids)} if one.container_ids else {}),
+                "placement": _without_empty(seat_to_json(seat, memory_of)),
+            }
+        )
+    return written | ({"pods": pods} if pods else {})
+
+
+def _without_empty(written: Json) -> Json:
+    """Leave out what says nothing; an empty ``cpuMilli`` says that the pod floats."""
+    return {k: v for k, v in written.items() if k == "cpuMilli" or v not in ("", {}, [])}

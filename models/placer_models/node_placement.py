@@ -1,0 +1,45 @@
+"""What one node is to do: the node, the pods that it has, and the place of each."""
+
+from dataclasses import dataclass
+
+from placer_models.cluster import Node
+from placer_models.placement import PodPlacement
+from placer_models.pod import Pod
+
+
+@dataclass(frozen=True, slots=True)
+class NodePod:
+    """A pod of the node, and how its containers are found there.
+
+    Attributes:
+        uid: The pod's, as the kubelet names its cgroups; empty: its containers are cgroups
+            of our own.
+        container_ids: (Container, the runtime's id of it), ascending; for pods with a uid
+            whose containers differ.
+
+    """
+
+    pod: Pod
+    placement: PodPlacement
+    uid: str = ""
+    container_ids: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def ours(self) -> bool:
+        """Whether its containers are cgroups of our own."""
+        return not self.uid and not self.container_ids
+
+
+@dataclass(frozen=True, slots=True)
+class NodePlacement:
+    """The part of a placement that one node obeys, complete.
+
+    Attributes:
+        pods: All that the node has, running before or newly placed; keys are unique.
+        generation: Grows with each document for the node; a lower one is out of date.
+
+    """
+
+    node: Node
+    pods: tuple[NodePod, ...] = ()
+    generation: int = 1

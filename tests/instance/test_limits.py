@@ -1,0 +1,90 @@
+"""Limits of containers: read, kept beside the pod, written again."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from placer.load import load_instance
+from placer_models.instance.errors import InputError
+from placer_models.instance.writer import instance_to_yaml
+from placer_models.limits import Limits
+from placer_models.pod import pods_of
+
+HEAD = "apiVersion: placer/v1\nkind: Instance\nnodes: [{name: n0, machine: dgx-a100}]\n"
+
+
+def pods(tmp_path: Path, text: str) -> dict[str, tuple[tuple[str, Limits], ...]]:
+    """Return the limits of each pod of an instance that is read, written and read again."""
+    file = tmp_path / "a.yaml"
+    file.write_text(HEAD + text)
+    first = load_instance([file])
+    file.write_text(instance_to_yaml(first, lambda _: True))
+    again = load_instance([file])
+
+    assert again.gangs == first.gangs
+    assert again.running == first.running
+    waiting = list(pods_of(first.gangs))
+    return {pod.name: pod.limits for pod in [*waiting, *(r.pod for r in first.running)]}
+
+
+def test_limits_are_kept_for_each_container(tmp_path: Path) -> None:
+    """
+    CPU, memory and processes; a container without any has none.
+    """
+    found = pods(
+        tmp_path,
+        """\
+pods:
+- {name: a, limits: {cpu: 1500m, memory: 2Gi, pids: 100}}
+- {name: b, requests: {cpu: 1}}
+- name: c
+  containers:
+  - {name: x, requests: {cpu: 1}}
+  - {name: y, limits: {pids: 7}}
+running:
+- {name: d, node: n0, requests: {cpu: 1}, limits: {cpu: 2, memory: 1Gi}}
+""",
+    )
+
+    assert found == {
+        "a": (("main", Limits(1500, 2 << 30, 100)),),
+        "b": (),
+        "c": (("y", Limits(None, None, 7)),),
+        "d": (("main", Limits(2000, 1 << 30)),),
+    }
+
+
+def test_limits_do_not_tell_pods_apart(tmp_path: Path) -> None:
+    """
+    Where a pod can go does not depend on them: equal specs stay one shape for the solver.
+    """
+    file = tmp_path / "a.yaml"
+    file.write_text(
+        HEAD + "pods:\n- {name: a, requests: {cpu: 1}, limits: {cpu: 2, memory: 1Gi}}\n"
+        "- {name: b, requests: {cpu: 1, memory: 1Gi}}\n"
+    )
+
+    first, second = pods_of(load_instance([file]).gangs)
+
+    assert first.limits != second.limits
+    assert first.spec == second.spec
+
+
+@pytest.mark.parametrize(
+    ("pod", "message"),
+    [
+        ("{name: a, limits: {pids: 0}}", "limits.pids: got '0'; expected 1 to 4,194,304 processes"),
+        ("{name: a, limits: {pids: 1.5}}", "got '1.5'; expected 1 to 4,194,304 processes"),
+        ("{name: a, requests: {pids: 5}}", "requests.pids: pids have a limit only; move it to li"),
+    ],
+)
+def test_limits_of_processes_are_whole_numbers(tmp_path: Path, pod: str, message: str) -> None:
+    """
+    One to as many as Linux has ids for; there is no request of them.
+    """
+    file = tmp_path / "a.yaml"
+    file.write_text(f"{HEAD}pods:\n- {pod}\n")
+
+    with pytest.raises(InputError, match=re.escape(message)):
+        load_instance([file])
