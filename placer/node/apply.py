@@ -1,0 +1,227 @@
+"""Applies a document to a node: all of it, or none; and picks up after a crash.
+
+Nothing is written before the journal is safe on the disk. Each write is checked against what
+the kernel made of it. When one fails, all before it are taken back in reverse, through the same
+states in which no exclusive CPU is in two places. When that fails, too, nothing more is written
+until somebody has looked.
+"""
+
+import errno
+import logging
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from placer.node.cgroups import CPUS, CPUSET, MEMS, Cgroups, as_set, shown
+from placer.node.containers import OUR_ROOT
+from placer.node.errors import DocumentError, ObserveOnlyError, RefusedError
+from placer.node.host import Host
+from placer.node.operations import (
+    Kind,
+    Operation,
+    WrongEffectError,
+    perform,
+    present_value,
+    revert,
+)
+from placer.node.plan import Plan, plan_of
+from placer.node.render.cgroup import same
+from placer.node.state import NodeState
+from placer_models.node_placement import NodePlacement
+
+log = logging.getLogger(__name__)
+
+_RIGHTS = (errno.EACCES, errno.EPERM, errno.EROFS)
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """What was done.
+
+    Attributes:
+        plan: What was to be done; without operations all was as it should be.
+        recovered: What an earlier run had left, in words; empty: nothing.
+
+    """
+
+    plan: Plan
+    recovered: str = ""
+
+
+def apply(
+    document: NodePlacement,
+    cgroups: Cgroups,
+    host: Host,
+    state: NodeState,
+    *,
+    root: str = OUR_ROOT,
+) -> Applied:
+    """Make the cgroups of this machine say what the document wants; the state is locked.
+
+    Raises:
+        DocumentError: The document is wrong, out of date, or not for this machine.
+        RefusedError: The node cannot do it; all is as it was before.
+        ObserveOnlyError: It cannot even be taken back, or could not earlier.
+
+    """
+    recovered = recover(cgroups, state)
+    previous = state.applied()
+    if previous is not None and previous.node.name == document.node.name:
+        check_generation(document, previous)
+    try:
+        plan = plan_of(document, cgroups, host, root=root, previous=previous)
+    except OSError as error:
+        raise RefusedError(_refusal(error, "read")) from None
+    if plan.operations or plan.finish or not state.was_applied(document):
+        _begin(document, plan, state)
+        _carry_out(plan, cgroups, state)
+        _finish(document, plan, cgroups, state)
+    return Applied(plan, recovered)
+
+
+def check_generation(document: NodePlacement, previous: NodePlacement) -> None:
+    """Refuse a document that is older than what was applied.
+
+    Raises:
+        DocumentError: It is.
+
+    """
+    if document.generation < previous.generation:
+        raise DocumentError(
+            f"generation {document.generation} of the document for node "
+            f"{document.node.name!r} is out of date: {previous.generation} was applied; make a "
+            "new document of a higher one"
+        )
+
+
+def recover(cgroups: Cgroups, state: NodeState) -> str:
+    """Take back what was begun, or finish what was committed; return in words what was left.
+
+    Raises:
+        ObserveOnlyError: The journal cannot be read, or it cannot be taken back.
+
+    """
+    state.check_may_write()
+    if (begun := state.unfinished()) is not None:
+        document, plan = begun
+        _undo(plan.operations, cgroups, state, f"generation {document.generation} broke off")
+        state.abandon()
+        return f"took back generation {document.generation}, which had broken off"
+    if (committed := state.committed()) is not None:
+        document, plan = committed
+        _finish(document, plan, cgroups, state)
+        return f"finished generation {document.generation}, which had broken off"
+    return ""
+
+
+def _begin(document: NodePlacement, plan: Plan, state: NodeState) -> None:
+    try:
+        state.begin(document, plan)
+    except OSError as error:
+        raise RefusedError(
+            f"the journal cannot be written to {state.folder}: {error.strerror}; nothing was "
+            "changed"
+        ) from None
+
+
+def _carry_out(plan: Plan, cgroups: Cgroups, state: NodeState) -> None:
+    """Do all of it and commit, or take it back."""
+    done = 0
+    try:
+        for operation in plan.operations:
+            log.debug("%s /%s/%s: %s", operation.kind, operation.cgroup, operation.file, operation)
+            perform(operation, cgroups)
+            done += 1
+        _verify(plan.operations, cgroups)
+        state.commit()
+    except (OSError, WrongEffectError) as error:
+        why = _refusal(error, "write") if isinstance(error, OSError) else str(error)
+        _undo(plan.operations, cgroups, state, why)
+        state.abandon()
+        raise RefusedError(f"{why}; what was done before it is taken back") from None
+
+
+def _verify(operations: Sequence[Operation], cgroups: Cgroups) -> None:
+    """See that in the end every set is in effect: a later write may have undone an earlier."""
+    last = {
+        (o.cgroup, o.file): o.new
+        for o in operations
+        if o.kind is Kind.WRITE and o.controller == CPUSET and o.file in (CPUS, MEMS)
+    }
+    for (cgroup, file), new in last.items():
+        if (has := cgroups.effective(cgroup, file)) != as_set(new):
+            raise WrongEffectError(
+                f"{shown(cgroup)}: {file} was set to {new}, and in the end {sorted(has)} is in "
+                "effect"
+            )
+
+
+def _finish(document: NodePlacement, plan: Plan, cgroups: Cgroups, state: NodeState) -> None:
+    """Clear up; what cannot be removed now is found again by the next run."""
+    for operation in plan.finish:
+        try:
+            perform(operation, cgroups)
+        except OSError as error:
+            log.warning("%s stays: %s", shown(operation.cgroup), error.strerror)
+    try:
+        state.finished(document)
+    except OSError as error:
+        raise RefusedError(
+            f"the node does what the document says, but {state.folder} cannot say so: "
+            f"{error.strerror}; the next run finishes it"
+        ) from None
+
+
+def _undo(operations: Sequence[Operation], cgroups: Cgroups, state: NodeState, why: str) -> None:
+    """Take back, in reverse, those of the operations that were carried out.
+
+    Which ones were is read from the kernel: a file says what one of the operations wrote, or
+    what was there before the first of them.
+    """
+    before: dict[tuple[str, str, str], list[str]] = {}
+    chains = []
+    for operation in operations:
+        values = before.setdefault((operation.controller, operation.cgroup, operation.file), [])
+        values.append(operation.old)
+        chains.append(tuple(values))
+    for operation, earlier in reversed(list(zip(operations, chains, strict=True))):
+        try:
+            if _was_done(operation, earlier, cgroups):
+                revert(operation, cgroups)
+        except OSError as error:
+            path = cgroups.path(operation.controller, operation.cgroup, operation.file)
+            told = (
+                f"{why}; taking it back failed at {path} ({error.strerror or error}), which was "
+                f"to say {operation.old!r} again"
+            )
+            state.stop_writing(told)
+            raise ObserveOnlyError(f"{told}; Placer only observes this node from now on") from None
+
+
+def _was_done(operation: Operation, earlier: Sequence[str], cgroups: Cgroups) -> bool:
+    """Return whether an operation was carried out and not yet taken back."""
+    match operation.kind:
+        case Kind.MAKE:
+            return cgroups.exists(operation.cgroup, operation.controller)
+        case Kind.ENABLE:
+            on = (present_value(operation, cgroups) or "").split()
+            # What is fresh goes with its cgroup; and controllers of cgroups below may hold it.
+            return not operation.fresh and any(name in on for name in operation.new.split())
+        case Kind.WRITE if operation.fresh:
+            return False  # it goes with its cgroup
+        case _:
+            value = present_value(operation, cgroups)
+            return value is not None and not any(
+                same(operation.file, value, old) for old in earlier
+            )
+
+
+def _refusal(error: OSError, doing: str) -> str:
+    """Say what the kernel refused, and which right is missing."""
+    where = error.filename or "the cgroup file system"
+    if error.errno in _RIGHTS:
+        return (
+            f"no right to {doing} {where} ({os.strerror(error.errno)}); run as the owner of "
+            "these cgroups, as a rule root, or let them be delegated to this user"
+        )
+    return f"{where}: the kernel says {error.strerror or error}"

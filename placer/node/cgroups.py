@@ -1,0 +1,108 @@
+"""The tree of cgroups as both versions have it: names of files, sets, who is in."""
+
+import errno
+from collections.abc import Iterator
+
+from placer.node.files import CgroupFiles
+from placer_models.cpuset import CpuSet, parse_cpu_list
+
+CPUSET, CPU, MEMORY, PIDS = "cpuset", "cpu", "memory", "pids"
+"""The controllers that are written."""
+
+CPUS, MEMS = "cpuset.cpus", "cpuset.mems"
+
+_EFFECTIVE = {
+    1: {CPUS: "cpuset.effective_cpus", MEMS: "cpuset.effective_mems"},
+    2: {CPUS: "cpuset.cpus.effective", MEMS: "cpuset.mems.effective"},
+}
+
+_UNIT_ENDINGS = (".slice", ".scope", ".service", ".mount", ".socket", ".swap")
+
+
+class Cgroups:
+    """Reads cgroups by their path below the root, ``""``, on either version."""
+
+    def __init__(self, files: CgroupFiles) -> None:
+        self.files = files
+        self.version = files.version
+
+    def path(self, controller: str, cgroup: str, name: str = "") -> str:
+        """Return the path of a file of a cgroup, or of the cgroup, in a controller's hierarchy."""
+        first = controller if self.version == 1 else ""
+        return "/".join(part for part in (first, cgroup, name) if part)
+
+    def effective_path(self, cgroup: str, name: str) -> str:
+        """Return the path of the file that says what the kernel made of cpus or mems."""
+        return self.path(CPUSET, cgroup, _EFFECTIVE[self.version][name])
+
+    def exists(self, cgroup: str, controller: str = CPUSET) -> bool:
+        """Return whether there is such a cgroup."""
+        return self.files.exists(self.path(controller, cgroup))
+
+    def effective(self, cgroup: str, name: str) -> CpuSet:
+        """Return the CPUs, or the NUMA nodes, that processes of the cgroup can use."""
+        try:
+            return as_set(self.files.read(self.effective_path(cgroup, name)))
+        except FileNotFoundError:
+            if self.version == 1 or not cgroup:
+                return as_set(self.files.read(self.path(CPUSET, cgroup, name)))
+            return self.effective(parent(cgroup), name)  # without the controller: as above
+
+    def configured(self, cgroup: str, name: str) -> str:
+        """Return what is written in the cgroup's cpus or mems; nothing, without the controller."""
+        if not self.has_file(cgroup, name):
+            return ""
+        return self.files.read(self.path(CPUSET, cgroup, name)).strip()
+
+    def has_file(self, cgroup: str, name: str) -> bool:
+        """Return whether a cgroup has a file of the cpuset controller."""
+        return self.files.exists(self.path(CPUSET, cgroup, name))
+
+    def children(self, cgroup: str, controller: str = CPUSET) -> list[str]:
+        """Return the paths of the cgroups directly below a cgroup, ascending."""
+        below = self.files.children(self.path(controller, cgroup))
+        return [join(cgroup, name) for name in below]
+
+    def below(self, cgroup: str) -> Iterator[str]:
+        """Yield the cgroups below a cgroup, each before those below it."""
+        for child in self.children(cgroup):
+            yield child
+            yield from self.below(child)
+
+    def has_processes(self, cgroup: str) -> bool:
+        """Return whether a process is in the cgroup, or in one below it."""
+        for one in (cgroup, *self.below(cgroup)):
+            try:
+                if self.files.read(self.path(CPUSET, one, "cgroup.procs")).strip():
+                    return True
+            except OSError as error:
+                if error.errno == errno.EOPNOTSUPP:  # a threaded cgroup: its processes are above
+                    continue
+                if error.errno not in (errno.ENOENT, errno.ENODEV):
+                    raise
+        return False
+
+
+def as_set(text: str) -> CpuSet:
+    """Return the set that a cpuset file says."""
+    return parse_cpu_list(text.strip())
+
+
+def join(cgroup: str, name: str) -> str:
+    """Return the path of a cgroup below another."""
+    return f"{cgroup}/{name}" if cgroup else name
+
+
+def parent(cgroup: str) -> str:
+    """Return the path of the cgroup above; the root is ``""``."""
+    return cgroup.rpartition("/")[0]
+
+
+def shown(cgroup: str) -> str:
+    """Return a cgroup's path as /proc/PID/cgroup says it."""
+    return f"/{cgroup}"
+
+
+def is_unit(cgroup: str) -> bool:
+    """Return whether the cgroup is that of a systemd unit, by its name."""
+    return cgroup.endswith(_UNIT_ENDINGS)

@@ -1,0 +1,79 @@
+"""The document of one node: made of an instance and its placement, and looked through."""
+
+from placer.judge.breaches import breaches
+from placer.node.pools import pools_of, settled
+from placer_models.cluster import Instance, Node
+from placer_models.cpuset import CpuSet, format_cpu_list
+from placer_models.instance.errors import counted
+from placer_models.node_placement import NodePlacement, NodePod
+from placer_models.placement import Placement
+from placer_models.pod import Gang, pods_of
+from placer_models.policy import QosClass
+
+_RULES = (
+    "cpu-count",
+    "cpu-allocatable",
+    "cpu-exclusive",
+    "containers",
+    "device-known",
+    "device-exclusive",
+    "device-count",
+)
+"""What must hold of a node's pods together, however they came there."""
+
+
+def document_for(
+    node: Node, instance: Instance, placement: Placement, generation: int = 1
+) -> NodePlacement:
+    """Return what a node of the instance is to do: its running pods, and those placed there.
+
+    A running pod that the placement names has its place there, and none where it was.
+    """
+    pods = {pod.key: pod for pod in pods_of(instance.gangs)}
+    pods |= {runner.pod.key: runner.pod for runner in instance.running}
+    told = {seat.key for seat in placement.pods}
+    seats = [r.placement for r in instance.running if r.placement.key not in told]
+    seats += [seat for seat in placement.pods if seat.key in pods]
+    found = tuple(NodePod(pods[seat.key], seat) for seat in seats if seat.node == node.name)
+    return settled(NodePlacement(node, found, generation))
+
+
+def wrong_with(document: NodePlacement) -> tuple[str, ...]:
+    """Return what the document asks of its node that cannot be, each in one line."""
+    document = settled(document)
+    gangs = tuple(
+        Gang(one.pod.name, one.pod.namespace, (one.pod,), 1, lone=True) for one in document.pods
+    )
+    seats = Placement(tuple(one.placement for one in document.pods))
+    found = [
+        breach.message
+        for breach in breaches(Instance((document.node,), gangs), seats)
+        if breach.rule in _RULES
+    ]
+    pools = pools_of(document)
+    for qos, pool in ((QosClass.LS, pools.shared), (QosClass.BE, pools.best_effort)):
+        pods = [one for one in document.pods if one.pod.spec.qos is qos]
+        if pods and not pool:
+            found.append(
+                f"every CPU that the {counted(len(pods), f'{qos} pod')} of node "
+                f"{document.node.name!r} may use is owned; leave them one"
+            )
+    for one in document.pods:
+        if any(not part.cpuset for part in one.placement.containers) and (
+            one.placement.cpuset or not one.pod.spec.qos.owns_cpus
+        ):
+            found.append(f"a container of pod {one.pod.title!r} has no CPU to run on")
+    return tuple(dict.fromkeys(found))
+
+
+def offline_owner(document: NodePlacement, online: CpuSet) -> str | None:
+    """Return which pod owns CPUs that are not online, in words; None: no pod does."""
+    for one in document.pods:
+        if not one.pod.spec.qos.owns_cpus:
+            continue
+        if missing := one.placement.cpuset - online:
+            return (
+                f"pod {one.pod.title!r} owns CPUs {format_cpu_list(missing)}, which are not online "
+                f"on this machine; it has {format_cpu_list(online)}: bring them up, or place again"
+            )
+    return None

@@ -1,0 +1,13 @@
+"""How the node's side says no."""
+
+
+class DocumentError(Exception):
+    """The document asks for what cannot be, here or anywhere; ``str()`` says what."""
+
+
+class RefusedError(Exception):
+    """The node does not do it, and nothing is changed; ``str()`` says why and what helps."""
+
+
+class ObserveOnlyError(RefusedError):
+    """Placer must not write here until somebody has looked; ``str()`` says why, and at what."""

@@ -1,0 +1,65 @@
+"""Writes of a container's set, and of the cgroups that it may have made inside itself.
+
+On version 1 a cgroup may only have what the one above it has, and a cgroup above may not lose
+what one below has. So a set changes in three steps there where the container has cgroups of
+its own: old and new together, then what is inside, then the new one alone.
+"""
+
+from collections.abc import Iterator
+
+from placer.node.cgroups import CPUSET, Cgroups, as_set
+from placer.node.operations import Kind, Operation
+from placer.node.present import Leaf
+from placer_models.cpuset import CpuSet, format_cpu_list
+
+
+class SetWriter:
+    """Plans writes of sets, and remembers what they leave behind."""
+
+    def __init__(self, cgroups: Cgroups) -> None:
+        self._cgroups = cgroups
+        self._text: dict[tuple[str, str], str] = {}
+
+    def writes(
+        self, leaf: Leaf, file: str, old: str, goal: CpuSet, why: str
+    ) -> Iterator[Operation]:
+        """Yield the writes that bring a leaf's cpus or mems to a set.
+
+        Args:
+            leaf: The container's cgroup.
+            file: Its ``cpuset.cpus`` or ``cpuset.mems``.
+            old: What it says before the plan.
+            goal: The set.
+            why: For people.
+
+        """
+        self._text.setdefault((leaf.cgroup, file), old)
+        fresh = not leaf.exists
+
+        def write(cgroup: str, cpus: CpuSet) -> Iterator[Operation]:
+            before, after = self._text[cgroup, file], format_cpu_list(cpus)
+            self._text[cgroup, file] = after
+            if before != after:
+                yield Operation(Kind.WRITE, CPUSET, cgroup, file, before, after, why, fresh)
+
+        inside = self._inside(leaf, file)
+        has = {cgroup: as_set(self._text[cgroup, file]) for cgroup in inside}
+        outgrown = [cgroup for cgroup in inside if not has[cgroup] <= goal]
+        if outgrown:
+            yield from write(leaf.cgroup, as_set(self._text[leaf.cgroup, file]) | goal)
+            apart = any(not has[cgroup] & goal for cgroup in outgrown)
+            for cgroup in outgrown if apart else ():
+                yield from write(cgroup, has[cgroup] | goal)
+            for cgroup in reversed(outgrown):
+                yield from write(cgroup, goal if apart else has[cgroup] & goal)
+        yield from write(leaf.cgroup, goal)
+
+    def _inside(self, leaf: Leaf, file: str) -> list[str]:
+        """Return the cgroups inside a container that have sets of their own, from the top."""
+        if self._cgroups.version == 2 or not leaf.exists:
+            return []
+        inside = list(self._cgroups.below(leaf.cgroup))
+        for cgroup in inside:
+            if (cgroup, file) not in self._text:
+                self._text[cgroup, file] = self._cgroups.configured(cgroup, file)
+        return [cgroup for cgroup in inside if self._text[cgroup, file]]

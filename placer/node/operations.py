@@ -1,0 +1,145 @@
+"""One change of the cgroup tree: what it was, what it becomes, and why."""
+
+from contextlib import suppress
+from dataclasses import dataclass
+from enum import StrEnum
+
+from placer.node.cgroups import CPUS, CPUSET, MEMS, Cgroups, as_set, parent
+from placer.node.render.cgroup import same
+from placer_models.cpuset import format_cpu_list
+
+
+class Kind(StrEnum):
+    """What is done."""
+
+    MAKE = "make"
+    """A cgroup is made."""
+
+    ENABLE = "enable"
+    """Controllers are handed down to the cgroups below (version 2)."""
+
+    WRITE = "write"
+    """A file gets another value."""
+
+    REMOVE = "remove"
+    """A cgroup of ours that has no processes is removed; not undone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One change.
+
+    Attributes:
+        controller: Whose hierarchy it is in, on version 1.
+        cgroup: Path below the root.
+        file: Name in the cgroup; empty where the cgroup itself is made or removed.
+        old: What the file said before: for ENABLE the controllers that were on.
+        new: What it is to say; for ENABLE the controllers that are put on.
+        fresh: The cgroup is made by an earlier operation of the same plan.
+
+    """
+
+    kind: Kind
+    controller: str
+    cgroup: str
+    file: str = ""
+    old: str = ""
+    new: str = ""
+    why: str = ""
+    fresh: bool = False
+
+
+SUBTREE = "cgroup.subtree_control"
+
+
+class WrongEffectError(Exception):
+    """The kernel took a value, and made something else of it."""
+
+
+def perform(operation: Operation, cgroups: Cgroups) -> None:
+    """Carry an operation out, and see that the kernel did what it says.
+
+    Raises:
+        OSError: The kernel refused.
+        WrongEffectError: It did not, and yet the effect is another one.
+
+    """
+    files = cgroups.files
+    path = cgroups.path(operation.controller, operation.cgroup, operation.file)
+    match operation.kind:
+        case Kind.MAKE:
+            with suppress(FileExistsError):  # a runtime may have been quicker
+                files.make_directory(path)
+        case Kind.ENABLE:
+            files.write(path, " ".join(f"+{name}" for name in operation.new.split()))
+        case Kind.WRITE:
+            files.write(path, operation.new)
+            _check_effect(operation, cgroups)
+        case Kind.REMOVE:
+            if files.exists(path) and not cgroups.has_processes(operation.cgroup):
+                files.remove_directory(path)
+
+
+def revert(operation: Operation, cgroups: Cgroups) -> None:
+    """Take an operation back that was carried out.
+
+    Raises:
+        OSError: The kernel refused.
+
+    """
+    files = cgroups.files
+    path = cgroups.path(operation.controller, operation.cgroup, operation.file)
+    match operation.kind:
+        case Kind.MAKE:
+            if files.exists(path):
+                files.remove_directory(path)
+        case Kind.ENABLE:
+            files.write(path, " ".join(f"-{name}" for name in operation.new.split()))
+        case Kind.WRITE if operation.controller == CPUSET:
+            _restore_set(operation, path, cgroups)
+        case Kind.WRITE:
+            files.write(path, operation.old)
+        case Kind.REMOVE:
+            raise AssertionError("a removal follows the commit, after which nothing is undone")
+
+
+def present_value(operation: Operation, cgroups: Cgroups) -> str | None:
+    """Return what the file of an operation says now; None where it is not there."""
+    path = cgroups.path(operation.controller, operation.cgroup, operation.file)
+    try:
+        return cgroups.files.read(path).strip()
+    except FileNotFoundError:
+        return None
+
+
+def _check_effect(operation: Operation, cgroups: Cgroups) -> None:
+    file = operation.file
+    now = present_value(operation, cgroups) or ""
+    if not same(file, now, operation.new):
+        raise WrongEffectError(
+            f"/{operation.cgroup}/{file}: wrote {operation.new!r}, and it says {now!r}"
+        )
+    if operation.controller == CPUSET and file in (CPUS, MEMS):
+        effective = cgroups.effective(operation.cgroup, file)
+        if effective != as_set(operation.new):
+            name = cgroups.effective_path(operation.cgroup, file)
+            raise WrongEffectError(
+                f"/{name}: wrote {operation.new!r} to {file}, and the kernel made it "
+                f"{format_cpu_list(effective)!r}"
+            )
+
+
+def _restore_set(operation: Operation, path: str, cgroups: Cgroups) -> None:
+    """Write the old set again, or what is left of it.
+
+    A CPU of it may be offline by now. And not every kernel empties a cpuset with processes: it
+    gets all that the cgroup above has, which means the same on version 2.
+    """
+    try:
+        cgroups.files.write(path, operation.old)
+    except OSError:
+        above = cgroups.effective(parent(operation.cgroup), operation.file)
+        left = format_cpu_list(as_set(operation.old) & above or above)
+        if left == operation.old:
+            raise
+        cgroups.files.write(path, left)

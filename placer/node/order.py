@@ -1,0 +1,163 @@
+"""In which order containers get their CPUs, so that no exclusive CPU is ever in two places.
+
+First everyone shrinks to what it has now and keeps. Then whoever waits for nobody gets its new
+set; that frees what others wait for. Where containers wait for each other in a circle, one that
+owns its CPUs is parked on CPUs of the shared pool, which ends the circle.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from placer_models.cpuset import CpuSet, format_cpu_list
+from placer_models.policy import QosClass
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """A container, and the CPUs that it runs on now and is to run on.
+
+    Attributes:
+        name: For messages.
+        owner: Its pod: containers of one pod may be on the same CPUs.
+        fixed: Somebody else writes its cpuset: it stays as it is.
+
+    """
+
+    name: str
+    owner: str
+    qos: QosClass
+    now: CpuSet
+    goal: CpuSet
+    fixed: bool = False
+
+
+class Step(NamedTuple):
+    """One container gets a set of CPUs.
+
+    Attributes:
+        holder: Its position.
+
+    """
+
+    holder: int
+    cpus: CpuSet
+    why: str
+
+
+class NoOrderError(Exception):
+    """There is no order in which no exclusive CPU is in two places; ``str()`` says why."""
+
+
+def conflict(one: QosClass, other: QosClass) -> bool:
+    """Return whether pods of the classes may not be on one CPU (C4)."""
+    classes = {one, other}
+    if QosClass.LSE in classes:
+        return True
+    return QosClass.LSR in classes and QosClass.BE not in classes
+
+
+def steps_of(holders: Sequence[Holder], shared: CpuSet) -> tuple[Step, ...]:
+    """Return who gets which CPUs, one after the other.
+
+    Args:
+        holders: Their goals are in no conflict with each other.
+        shared: The shared pool as it is to be; a container is parked on a part of it.
+
+    Raises:
+        NoOrderError: Containers wait for each other, and no CPU is shared; or for one that
+            stays as it is.
+
+    """
+    return tuple(_Order(holders, shared).steps())
+
+
+class _Order:
+    def __init__(self, holders: Sequence[Holder], shared: CpuSet) -> None:
+        self._holders = holders
+        self._shared = shared
+        # CPU -> owners on it, and CPU -> the others: a pool of hundreds need not be looked
+        # through for each of its members.
+        self._owners: dict[int, set[int]] = {}
+        self._others: dict[int, set[int]] = {}
+        self._has: list[CpuSet] = [frozenset()] * len(holders)
+        self._parked: set[int] = set()
+        for i, holder in enumerate(holders):
+            self._put(i, holder.now)
+
+    def steps(self) -> Iterable[Step]:
+        # Pools shrink before owners, so that what an owner has left is its own at once.
+        first = sorted(range(len(self._holders)), key=lambda i: self._holders[i].qos.owns_cpus)
+        for i in first:
+            holder = self._holders[i]
+            kept = holder.now & holder.goal
+            if kept and kept != holder.now and not holder.fixed:
+                self._put(i, kept)
+                why = "done" if kept == holder.goal else "keeps what it has before and after"
+                yield Step(i, kept, "" if why == "done" else why)
+        waiting = [i for i, h in enumerate(self._holders) if not h.fixed and self._has[i] != h.goal]
+        while waiting:
+            stuck = []
+            for i in waiting:
+                goal = self._holders[i].goal
+                if self._blockers(i, goal):
+                    stuck.append(i)
+                    continue
+                self._parked.discard(i)
+                self._put(i, goal)
+                yield Step(i, goal, "")
+            if len(stuck) == len(waiting):
+                i = self._one_of_a_circle(stuck)
+                self._parked.add(i)
+                self._put(i, self._spare())
+                yield Step(i, self._has[i], "parked on the shared pool, for others wait for it")
+            waiting = stuck
+
+    def _put(self, i: int, cpus: CpuSet) -> None:
+        on = self._owners if self._holders[i].qos.owns_cpus else self._others
+        for cpu in self._has[i]:
+            on[cpu].discard(i)
+        for cpu in cpus:
+            on.setdefault(cpu, set()).add(i)
+        self._has[i] = cpus
+
+    def _blockers(self, i: int, goal: CpuSet) -> list[int]:
+        """Return who is on CPUs of a goal and may not be there together with its holder."""
+        me = self._holders[i]
+        tables = (self._owners, self._others) if me.qos.owns_cpus else (self._owners,)
+        there = {other for cpu in goal for table in tables for other in table.get(cpu, ())}
+        return sorted(
+            other
+            for other in there - self._parked
+            if self._holders[other].owner != me.owner and conflict(me.qos, self._holders[other].qos)
+        )
+
+    def _one_of_a_circle(self, stuck: list[int]) -> int:
+        """Return an owner of CPUs for which others of a circle wait; the smallest, if several."""
+        path: list[int] = []
+        at = stuck[0]
+        while at not in path:
+            path.append(at)
+            blockers = self._blockers(at, self._holders[at].goal)
+            movable = [b for b in blockers if b in stuck]
+            if not movable:
+                other = self._holders[blockers[0]]
+                me = self._holders[at]
+                raise NoOrderError(
+                    f"{me.name} waits for CPUs {format_cpu_list(me.goal & other.now)}, on which "
+                    f"{other.name} is and stays"
+                )
+            at = movable[0]
+        circle = path[path.index(at) :]
+        owners = [i for i in circle if self._holders[i].qos.owns_cpus and i not in self._parked]
+        if not owners or not self._spare():
+            names = ", ".join(self._holders[i].name for i in circle)
+            raise NoOrderError(
+                f"{names} wait for each other's CPUs, and no CPU is shared on which one of them "
+                "could be meanwhile; leave the shared pool a CPU, or stop one of them first"
+            )
+        return min(owners, key=lambda i: (len(self._has[i]), i))
+
+    def _spare(self) -> CpuSet:
+        """Return the CPUs of the shared pool that no owner is on."""
+        return self._shared - {cpu for cpu, on in self._owners.items() if on - self._parked}

@@ -1,0 +1,379 @@
+"""The plan: which cgroup files get which values, in which order, and why."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from placer.node.cgroups import (
+    CPU,
+    CPUS,
+    CPUSET,
+    MEMORY,
+    MEMS,
+    PIDS,
+    Cgroups,
+    as_set,
+    join,
+    parent,
+    shown,
+)
+from placer.node.containers import OUR_ROOT
+from placer.node.document import offline_owner, wrong_with
+from placer.node.errors import DocumentError, RefusedError
+from placer.node.host import Host
+from placer.node.nested import SetWriter
+from placer.node.operations import SUBTREE, Kind, Operation
+from placer.node.order import Holder, NoOrderError, steps_of
+from placer.node.pools import pools_of
+from placer.node.present import Leaf, Reader
+from placer.node.render.cgroup import same, settings
+from placer.node.targets import targets_of
+from placer_models.cpuset import CpuSet, format_cpu_list
+from placer_models.node_placement import NodePlacement
+
+_LONGEST_NAME = 255
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is to be done on a node.
+
+    Attributes:
+        operations: In order; taken back in reverse where one fails.
+        finish: What follows once all of them are done: clearing up, never undone.
+        absent: Containers that do not run here, by name.
+        observed: What somebody else writes, and differs: it is left alone. In words.
+
+    """
+
+    operations: tuple[Operation, ...] = ()
+    finish: tuple[Operation, ...] = ()
+    absent: tuple[str, ...] = ()
+    observed: tuple[str, ...] = ()
+
+
+def plan_of(
+    document: NodePlacement,
+    cgroups: Cgroups,
+    host: Host,
+    *,
+    root: str = OUR_ROOT,
+    previous: NodePlacement | None = None,
+) -> Plan:
+    """Return what makes the cgroups of this machine say what the document wants.
+
+    Args:
+        document: For this node.
+        cgroups: As they are; they are only read.
+        host: What else is true of the machine.
+        root: The cgroup below which those of our own are.
+        previous: The document that was applied before, if any: what it held may be left over.
+
+    Raises:
+        DocumentError: The document is wrong, or is not for this machine.
+        RefusedError: This node cannot do it now.
+
+    """
+    if faults := wrong_with(document):
+        raise DocumentError(faults[0] + (f" (and {len(faults) - 1} more)" if faults[1:] else ""))
+    if host.present is not None:
+        unknown = document.node.machine.topology.cpu.keys() - host.present
+        if unknown:
+            raise DocumentError(
+                f"the node {document.node.name!r} has CPUs {format_cpu_list(unknown)}, and this "
+                f"machine has {format_cpu_list(host.present)}: the document is for another machine"
+            )
+    return _Planner(document, cgroups, host, root, previous).plan()
+
+
+class _Planner:
+    def __init__(
+        self,
+        document: NodePlacement,
+        cgroups: Cgroups,
+        host: Host,
+        root: str,
+        previous: NodePlacement | None,
+    ) -> None:
+        self._document = document
+        self._cgroups = cgroups
+        self._root = root
+        self._online = cgroups.effective("", CPUS)
+        self._nodes = cgroups.effective("", MEMS)
+        if wrong := offline_owner(document, self._online):
+            raise RefusedError(wrong)
+        self._shared = pools_of(document).shared & self._online
+        reader = Reader(cgroups, host, root)
+        self._absent: list[str] = []
+        self._leaves = list(self._wanted(reader))
+        wanted = {leaf.cgroup for leaf in self._leaves}
+        self._gone: list[str] = []
+        for cgroup in reader.leftovers(wanted, previous):
+            ours = cgroup.startswith(f"{root}/")
+            if cgroups.has_processes(cgroup):
+                self._leaves.append(reader.leaf(cgroup, None, self._shared, self._nodes, ours=ours))
+            elif ours:
+                self._gone.append(cgroup)
+
+    def plan(self) -> Plan:
+        for leaf in self._leaves:
+            self._check(leaf)
+        moving = [leaf for leaf in self._leaves if leaf.rival is None]
+        return Plan(
+            (*self._ancestors(moving), *self._cpusets(), *self._settings(moving)),
+            tuple(self._removals()),
+            tuple(self._absent),
+            tuple(self._observed()),
+        )
+
+    def _wanted(self, reader: Reader) -> Iterator[Leaf]:
+        """Yield the cgroup of each container, several where a pod's are not told apart."""
+        by_cgroup: dict[str, Leaf] = {}
+        for target in targets_of(self._document, self._online):
+            found = reader.cgroups_of(target)
+            if not found:
+                self._absent.append(target.title)
+            for cgroup in found:
+                leaf = reader.leaf(cgroup, target, target.cpus, target.mems, ours=target.one.ours)
+                other = by_cgroup.setdefault(cgroup, leaf)
+                if (other.goal_cpus, other.goal_mems) != (leaf.goal_cpus, leaf.goal_mems):
+                    raise DocumentError(
+                        f"the containers {other.title} and {leaf.title} differ, and nothing tells "
+                        "which cgroup is whose: give the pod containerIds"
+                    )
+        yield from by_cgroup.values()
+
+    def _check(self, leaf: Leaf) -> None:
+        """Refuse a goal that the cgroups above do not allow."""
+        if not leaf.goal_cpus:
+            raise RefusedError(
+                f"{leaf.title} has no CPU left: all of its pool are owned or offline"
+            )
+        longest = max(map(len, leaf.cgroup.split("/")))
+        if longest > _LONGEST_NAME:
+            raise DocumentError(
+                f"{leaf.title}: the name of its cgroup is longer than {_LONGEST_NAME} characters"
+            )
+        if leaf.rival is not None:
+            return
+        above = parent(self._root) if leaf.ours else parent(leaf.cgroup)
+        if not leaf.ours and (lacking := self._lacks_cpuset(leaf.cgroup)) is not None:
+            raise RefusedError(
+                f"{leaf.title}: {shown(lacking)} is not ours and does not hand cpuset down; write "
+                f"'+cpuset' to its {SUBTREE}"
+            )
+        for name, goal, what in (
+            (CPUS, leaf.goal_cpus, "CPUs"),
+            (MEMS, leaf.goal_mems, "NUMA nodes"),
+        ):
+            has = self._cgroups.effective(above, name)
+            if missing := goal - has:
+                raise RefusedError(
+                    f"{leaf.title} is to have the {what} {format_cpu_list(missing)}, and "
+                    f"{shown(above)} above it has {format_cpu_list(has)}; give it more, or place "
+                    "again"
+                )
+        self._check_memory(leaf)
+
+    def _lacks_cpuset(self, cgroup: str) -> str | None:
+        """Return the first cgroup, from the root, that does not hand the controller down."""
+        if self._cgroups.version == 1 or self._cgroups.has_file(cgroup, CPUS):
+            return None
+        at = ""
+        for name in cgroup.split("/"):
+            on = self._cgroups.files.read(self._cgroups.path(CPUSET, at, SUBTREE)).split()
+            if CPUSET not in on:
+                return at
+            at = join(at, name)
+        return None
+
+    def _check_memory(self, leaf: Leaf) -> None:
+        """Refuse a limit below what is used: the kernel would end processes."""
+        limit = leaf.target.limits.memory_bytes if leaf.target else None
+        if not leaf.exists or not leaf.ours or limit is None:
+            return
+        file = "memory.current" if self._cgroups.version == 2 else "memory.usage_in_bytes"
+        path = self._cgroups.path(MEMORY, leaf.cgroup, file)
+        if not self._cgroups.files.exists(path):
+            return
+        used = int(self._cgroups.files.read(path))
+        if used > limit:
+            raise RefusedError(
+                f"{leaf.title} uses {used:,} bytes of memory, more than its limit of {limit:,}; "
+                "the kernel would end processes of it: raise the limit"
+            )
+
+    def _ancestors(self, moving: list[Leaf]) -> Iterator[Operation]:
+        """Make what is ours, from the top: each with all that the cgroup above our root has.
+
+        So no container is ever held back by a cgroup of ours that is above it.
+        """
+        ours = [leaf for leaf in moving if leaf.ours]
+        if not ours:
+            return
+        above = parent(self._root)
+        whole = {name: self._cgroups.effective(above, name) for name in (MEMS, CPUS)}
+        controllers = self._controllers(ours)
+        self._check_controllers(above, controllers)
+        made: set[str] = set()
+        inner = dict.fromkeys([self._root, *(parent(leaf.cgroup) for leaf in ours)])
+        for cgroup in inner:
+            yield from self._make(cgroup, controllers, made)
+            yield from self._hand_down(cgroup, controllers, fresh=cgroup in made)
+            for name, cpus in whole.items():
+                text = "" if cgroup in made else self._cgroups.configured(cgroup, name)
+                if self._cgroups.version == 2 and not text:
+                    continue  # it has what the cgroup above has
+                if as_set(text) != cpus or self._effective(cgroup, name, made) != cpus:
+                    why = "room for the containers below"
+                    yield Operation(
+                        Kind.WRITE,
+                        CPUSET,
+                        cgroup,
+                        name,
+                        text,
+                        format_cpu_list(cpus),
+                        why,
+                        cgroup in made,
+                    )
+        for leaf in ours:
+            yield from self._make(leaf.cgroup, controllers, made)
+
+    def _effective(self, cgroup: str, name: str, made: set[str]) -> CpuSet:
+        return frozenset() if cgroup in made else self._cgroups.effective(cgroup, name)
+
+    def _controllers(self, ours: Iterable[Leaf]) -> list[str]:
+        limits = [leaf.target.limits for leaf in ours if leaf.target]
+        found = [CPUSET, CPU]
+        found += [MEMORY] if any(one.memory_bytes is not None for one in limits) else []
+        found += [PIDS] if any(one.pids is not None for one in limits) else []
+        return found
+
+    def _check_controllers(self, above: str, controllers: list[str]) -> None:
+        """Refuse where the cgroup above our root, which is not ours, lacks a controller."""
+        files = self._cgroups.files
+        if self._cgroups.version == 1:
+            missing = [name for name in controllers if not files.exists(name)]
+            if missing:
+                raise RefusedError(f"the controller {missing[0]} is not mounted; mount it")
+            return
+        if self._cgroups.exists(above):
+            on = files.read(self._cgroups.path(CPUSET, above, SUBTREE)).split()
+            if missing := [name for name in controllers if name not in on]:
+                raise RefusedError(
+                    f"{shown(above)} is not ours and does not hand {', '.join(missing)} down; "
+                    f"write '{' '.join('+' + name for name in missing)}' to its {SUBTREE}"
+                )
+
+    def _make(self, cgroup: str, controllers: list[str], made: set[str]) -> Iterator[Operation]:
+        for controller in controllers if self._cgroups.version == 1 else [CPUSET]:
+            if not self._cgroups.exists(cgroup, controller):
+                yield Operation(Kind.MAKE, controller, cgroup, why="a cgroup of our own")
+                if controller == CPUSET:
+                    made.add(cgroup)
+
+    def _hand_down(
+        self, cgroup: str, controllers: list[str], *, fresh: bool
+    ) -> Iterator[Operation]:
+        if self._cgroups.version == 1:
+            return
+        path = self._cgroups.path(CPUSET, cgroup, SUBTREE)
+        on = [] if fresh else self._cgroups.files.read(path).split()
+        if missing := [name for name in controllers if name not in on]:
+            yield Operation(
+                Kind.ENABLE,
+                CPUSET,
+                cgroup,
+                SUBTREE,
+                " ".join(on),
+                " ".join(missing),
+                "for the cgroups below",
+                fresh,
+            )
+
+    def _cpusets(self) -> Iterator[Operation]:
+        """Write the sets, in the order in which no exclusive CPU is ever in two places."""
+        holders = [
+            Holder(
+                leaf.title,
+                leaf.owner,
+                leaf.qos,
+                leaf.cpus,
+                leaf.cpus if leaf.rival else leaf.goal_cpus,
+                leaf.rival is not None,
+            )
+            for leaf in self._leaves
+        ]
+        try:
+            steps = steps_of(holders, self._shared)
+        except NoOrderError as error:
+            raise RefusedError(str(error)) from None
+        last = {step.holder: n for n, step in enumerate(steps)}
+        sets = SetWriter(self._cgroups)
+
+        def mems(leaf: Leaf) -> Iterator[Operation]:
+            if leaf.mems_differ:
+                why = "memory beside its CPUs"
+                yield from sets.writes(leaf, MEMS, leaf.mems_text, leaf.goal_mems, why)
+
+        for n, (i, cpus, why) in enumerate(steps):
+            leaf = self._leaves[i]
+            if last[i] == n:
+                yield from mems(leaf)
+            yield from sets.writes(leaf, CPUS, leaf.cpus_text, cpus, why or self._why(leaf))
+        for i, leaf in enumerate(self._leaves):
+            if i in last or leaf.rival is not None:
+                continue
+            yield from mems(leaf)
+            if leaf.cpus_differ:  # in effect already, but not by its own file
+                why = self._why(leaf)
+                yield from sets.writes(leaf, CPUS, leaf.cpus_text, leaf.goal_cpus, why)
+
+    def _why(self, leaf: Leaf) -> str:
+        if leaf.target is None:
+            return "its pod is gone: it shares what is shared until it ends"
+        return settings(leaf.target, self._cgroups.version, ours=leaf.ours)[1].why
+
+    def _settings(self, moving: Iterable[Leaf]) -> Iterator[Operation]:
+        """Write what is no set: quotas, weights and limits."""
+        for leaf in moving:
+            if leaf.target is None:
+                continue
+            for controller, file, new, why in settings(
+                leaf.target, self._cgroups.version, ours=leaf.ours
+            ):
+                if controller == CPUSET:
+                    continue
+                path = self._cgroups.path(controller, leaf.cgroup, file)
+                present = ""
+                if leaf.exists:
+                    if not leaf.ours and not self._cgroups.files.exists(path):
+                        continue  # without the controller there is no quota to take away
+                    if self._cgroups.files.exists(path):
+                        present = self._cgroups.files.read(path).strip()
+                        if same(file, present, new):
+                            continue
+                fresh = not leaf.exists
+                yield Operation(Kind.WRITE, controller, leaf.cgroup, file, present, new, why, fresh)
+
+    def _removals(self) -> Iterator[Operation]:
+        """Remove cgroups of ours whose pods are gone, from the bottom."""
+        keep = {parent(leaf.cgroup) for leaf in self._leaves}
+        gone = [below for cgroup in self._gone for below in self._cgroups.below(cgroup)]
+        gone += self._gone
+        if self._cgroups.exists(self._root):
+            gone += [pod for pod in self._cgroups.children(self._root) if pod not in keep]
+        for cgroup in sorted(gone, key=lambda one: (-one.count("/"), one)):
+            for controller in (
+                (CPUSET, CPU, MEMORY, PIDS) if self._cgroups.version == 1 else (CPUSET,)
+            ):
+                if self._cgroups.exists(cgroup, controller):
+                    yield Operation(Kind.REMOVE, controller, cgroup, why="its pod is gone")
+
+    def _observed(self) -> Iterator[str]:
+        for leaf in self._leaves:
+            if leaf.rival is not None and (leaf.cpus_differ or leaf.mems_differ or not leaf.exists):
+                yield (
+                    f"{leaf.title} in {shown(leaf.cgroup)} is on CPUs "
+                    f"{format_cpu_list(leaf.cpus) or 'none'}, to be on "
+                    f"{format_cpu_list(leaf.goal_cpus)}: {leaf.rival}; Placer only observes it"
+                )

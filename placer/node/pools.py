@@ -1,0 +1,123 @@
+"""The pools of a node, and the CPUs and memory nodes of each of its containers (C4 to C7).
+
+The shared pool is what no pod owns, the BE pool what no LSE pod owns; CPUs that are reserved
+for the system are inside both (C5, C6). A pod that is bound to NUMA nodes has the pool there.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from placer_models.bound import bound_to, within
+from placer_models.cpuset import CpuSet
+from placer_models.instance.seats import containers_of, pool_of
+from placer_models.node_placement import NodePlacement, NodePod
+from placer_models.placement import ContainerPlacement, PodPlacement
+from placer_models.policy import QosClass
+
+
+@dataclass(frozen=True, slots=True)
+class Pools:
+    """Who has which CPUs of a node.
+
+    Attributes:
+        shared: CPUs of LS pods: online and owned by nobody.
+        best_effort: CPUs of BE pods: online and owned by no LSE pod.
+        owned: LSE, LSR -> the CPUs that pods of the class own.
+        bound: NUMA nodes that pods are bound to -> the part of the shared pool there.
+
+    """
+
+    shared: CpuSet
+    best_effort: CpuSet
+    owned: Mapping[QosClass, CpuSet]
+    bound: Mapping[frozenset[int], CpuSet]
+
+
+def pools_of(document: NodePlacement) -> Pools:
+    """Return the pools that the pods of the node leave."""
+    node = document.node
+    owned: dict[QosClass, CpuSet] = {}
+    for one in document.pods:
+        qos = one.pod.spec.qos
+        if qos.owns_cpus:
+            owned[qos] = owned.get(qos, frozenset()) | one.placement.cpuset
+    shared = pool_of(QosClass.LS, node, owned)
+    homes = {
+        home
+        for one in document.pods
+        if one.pod.spec.qos is QosClass.LS and (home := bound_to(one.placement, one.pod.spec, node))
+    }
+    topology = node.machine.topology
+    return Pools(
+        shared,
+        pool_of(QosClass.BE, node, owned),
+        owned,
+        {home: within(shared, home, topology) for home in sorted(homes, key=sorted)},
+    )
+
+
+def settled(document: NodePlacement) -> NodePlacement:
+    """Return the document with the CPUs of every container, pools as all its pods leave them.
+
+    A pod of a pool runs in the whole of it, whatever its placement says: that was written
+    before others came or went (C7).
+    """
+    pools = pools_of(document)
+    return replace(document, pods=tuple(_settled(one, document, pools) for one in document.pods))
+
+
+def _settled(one: NodePod, document: NodePlacement, pools: Pools) -> NodePod:
+    spec, seat, node = one.pod.spec, one.placement, document.node
+    given = {container.name: container for container in seat.containers}
+    if spec.qos.owns_cpus:
+        parts = tuple(
+            given.get(part.name, part)
+            for part in containers_of(spec, seat.cpuset, node.machine.topology)
+        )
+        return replace(one, placement=replace(seat, containers=parts))
+    pool = pools.best_effort if spec.qos is QosClass.BE else pools.shared
+    homes = bound_to(seat, spec, node)
+    parts = tuple(
+        replace(part, cpuset=_pool_there(pool, _homes(part, homes), document))
+        for container in spec.containers
+        for part in [given.get(container.name, ContainerPlacement(container.name, frozenset()))]
+    )
+    cpuset = _pool_there(pool, homes, document)
+    milli = seat.cpu_milli
+    if milli is None:  # said once, so that nobody has to tell it from the cpuset again
+        milli = tuple((home, 0) for home in sorted(homes))
+        if milli:
+            milli = ((milli[0][0], spec.requests.cpu_milli), *milli[1:])
+    return replace(one, placement=replace(seat, cpuset=cpuset, containers=parts, cpu_milli=milli))
+
+
+def memory_nodes(
+    part: ContainerPlacement, seat: PodPlacement, one: NodePod, document: NodePlacement
+) -> frozenset[int]:
+    """Return the NUMA nodes whose memory a container may use.
+
+    Those on which its memory or its pod's is placed, where the pod has CPUs of its own or is
+    bound to NUMA nodes; any that has memory else, for then it says where memory is counted.
+    """
+    node = document.node
+    with_memory = frozenset(
+        numa.id for numa in node.machine.topology.numa_nodes if numa.memory_bytes
+    ) or frozenset(numa.id for numa in node.machine.topology.numa_nodes)
+    spec = one.pod.spec
+    if not (spec.qos.owns_cpus or bound_to(seat, spec, node)):
+        return with_memory
+    for held in (part, seat):
+        placed = {numa for numa, size in held.memory_bytes if size}
+        placed |= {numa for numa, _, pages in held.hugepages if pages}
+        if placed:
+            return frozenset(placed)
+    return with_memory
+
+
+def _homes(part: ContainerPlacement, homes: frozenset[int]) -> frozenset[int]:
+    """Return the NUMA nodes that a container is bound to: its own, else its pod's."""
+    return frozenset(numa for numa, _ in part.cpu_milli) if part.cpu_milli else homes
+
+
+def _pool_there(pool: CpuSet, homes: frozenset[int], document: NodePlacement) -> CpuSet:
+    return within(pool, homes, document.node.machine.topology) if homes else pool

@@ -1,0 +1,127 @@
+"""What the cgroups of a document's containers say now."""
+
+from dataclasses import dataclass
+
+from placer.node.cgroups import CPUS, MEMS, Cgroups, as_set
+from placer.node.containers import our_cgroup
+from placer.node.host import Host
+from placer.node.targets import Target
+from placer_models.cpuset import CpuSet
+from placer_models.node_placement import NodePlacement
+from placer_models.policy import QosClass
+
+_NONE: CpuSet = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """The cgroup of one container, and what it says.
+
+    Attributes:
+        target: What it is to say; None: its pod is gone, and it still has processes.
+        ours: It is below our root.
+        exists: Whether it is there yet.
+        cpus: CPUs that its processes can use now.
+        mems: NUMA nodes that they can use.
+        cpus_text: What is written in its cpuset.cpus.
+        mems_text: The same of cpuset.mems.
+        rival: Who else writes it; None: nobody.
+
+    """
+
+    cgroup: str
+    target: Target | None
+    ours: bool
+    exists: bool
+    goal_cpus: CpuSet
+    goal_mems: CpuSet
+    cpus: CpuSet = _NONE
+    mems: CpuSet = _NONE
+    cpus_text: str = ""
+    mems_text: str = ""
+    rival: str | None = None
+
+    @property
+    def title(self) -> str:
+        """Its name for people."""
+        return self.target.title if self.target else f"the leftover /{self.cgroup}"
+
+    @property
+    def owner(self) -> str:
+        """Whose it is: a pod's, or its own."""
+        return self.target.one.pod.title if self.target else self.cgroup
+
+    @property
+    def qos(self) -> QosClass:
+        """The class of its pod; one whose pod is gone shares its CPUs."""
+        return self.target.qos if self.target else QosClass.LS
+
+    @property
+    def cpus_differ(self) -> bool:
+        """Whether its CPUs, as written or in effect, are not what they are to be."""
+        return self.cpus != self.goal_cpus or as_set(self.cpus_text) != self.goal_cpus
+
+    @property
+    def mems_differ(self) -> bool:
+        """The same of its NUMA nodes."""
+        return self.mems != self.goal_mems or as_set(self.mems_text) != self.goal_mems
+
+
+class Reader:
+    """Reads leaves."""
+
+    def __init__(self, cgroups: Cgroups, host: Host, root: str) -> None:
+        self._cgroups = cgroups
+        self._host = host
+        self._root = root
+
+    def leaf(
+        self, cgroup: str, target: Target | None, cpus: CpuSet, mems: CpuSet, *, ours: bool
+    ) -> Leaf:
+        """Return a cgroup with what it says, and is to say."""
+        groups = self._cgroups
+        rival = self._host.rival(cgroup)
+        if not groups.exists(cgroup):
+            return Leaf(cgroup, target, ours, False, cpus, mems, rival=rival)
+        return Leaf(
+            cgroup,
+            target,
+            ours,
+            True,
+            cpus,
+            mems,
+            groups.effective(cgroup, CPUS),
+            groups.effective(cgroup, MEMS),
+            groups.configured(cgroup, CPUS),
+            groups.configured(cgroup, MEMS),
+            rival,
+        )
+
+    def cgroups_of(self, target: Target) -> tuple[str, ...]:
+        """Return the cgroups of a container; none: it does not run, and is not ours to make."""
+        one = target.one
+        if one.ours:
+            return (our_cgroup(self._root, one.pod, target.container),)
+        return self._host.running.cgroups_of(one, target.container)
+
+    def leftovers(self, wanted: set[str], previous: NodePlacement | None) -> list[str]:
+        """Return cgroups of containers that the document no longer has."""
+        groups = self._cgroups
+        found = []
+        if groups.exists(self._root):
+            found = [
+                child
+                for pod in groups.children(self._root)
+                for child in groups.children(pod)
+                if child not in wanted
+            ]
+        for one in previous.pods if previous else ():
+            if one.ours:
+                continue
+            for container in one.pod.spec.containers:
+                found += [
+                    cgroup
+                    for cgroup in self._host.running.cgroups_of(one, container.name)
+                    if cgroup not in wanted and groups.exists(cgroup)
+                ]
+        return list(dict.fromkeys(found))

@@ -1,0 +1,232 @@
+"""What Placer keeps on a node: the journal of what it is doing, and what it did last.
+
+    journal.json      what is being done; before the commit a restart takes it back
+    committed.json    the same after the commit: a restart finishes it
+    applied.json      the document that was applied last
+    observe-only      why nothing may be written until somebody has looked
+
+Every file is written whole or not at all: to a temporary file, synced, renamed, and the folder
+synced. The commit is a rename, which needs no room on the disk.
+"""
+
+import fcntl
+import hashlib
+import json
+import os
+import stat
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from placer.node.errors import ObserveOnlyError, RefusedError
+from placer.node.operations import Kind, Operation
+from placer.node.plan import Plan
+from placer_models.instance.documents import documents_of
+from placer_models.instance.errors import InputError
+from placer_models.instance.node_file import node_placement_of, node_placement_to_dict
+from placer_models.node_placement import NodePlacement
+
+JOURNAL, COMMITTED, APPLIED, OBSERVE_ONLY = (
+    "journal.json",
+    "committed.json",
+    "applied.json",
+    "observe-only",
+)
+
+_FORMAT = 1
+
+
+class NodeState:
+    """The folder of these files, which nobody else may write."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Hold the folder for one Placer at a time.
+
+        Raises:
+            RefusedError: Another one holds it, or the folder is not ours alone.
+
+        """
+        try:
+            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            found = self.folder.lstat()
+            lock = os.open(
+                self.folder / "lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600
+            )
+        except OSError as error:
+            raise RefusedError(
+                f"{self.folder}: {error.strerror}; name another folder, or run as its owner"
+            ) from None
+        try:
+            if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
+                raise RefusedError(f"{self.folder} is not a folder of this user; name another one")
+            if found.st_mode & 0o022:
+                raise RefusedError(
+                    f"others may write {self.folder}; 'chmod 700 {self.folder}', and look at it"
+                )
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise RefusedError(
+                    f"another Placer works with {self.folder}; wait for it, or stop it"
+                ) from None
+            yield
+        finally:
+            os.close(lock)
+
+    def begin(self, document: NodePlacement, plan: Plan) -> None:
+        """Note what is about to be done, before the first of it."""
+        self._write(JOURNAL, self._journal(document, plan))
+
+    def commit(self) -> None:
+        """Note that all of it is done: from here on it is finished, never taken back."""
+        self._rename(JOURNAL, COMMITTED)
+
+    def abandon(self) -> None:
+        """Forget what was being done: it is taken back."""
+        self._remove(COMMITTED)
+        self._remove(JOURNAL)
+
+    def finished(self, document: NodePlacement) -> None:
+        """Note what was applied, and forget the rest."""
+        self._write(APPLIED, _document_tree(document))
+        self._remove(COMMITTED)
+
+    def unfinished(self) -> tuple[NodePlacement, Plan] | None:
+        """Return what was begun and not committed; None: nothing."""
+        return self._read_journal(JOURNAL)
+
+    def committed(self) -> tuple[NodePlacement, Plan] | None:
+        """Return what was committed and not finished; None: nothing."""
+        return self._read_journal(COMMITTED)
+
+    def applied(self) -> NodePlacement | None:
+        """Return the document that was applied last; None: there was none."""
+        tree = self._read(APPLIED)
+        return None if tree is None else self._document(tree, APPLIED)
+
+    def was_applied(self, document: NodePlacement) -> bool:
+        """Return whether this very document was applied last."""
+        tree = json.loads(json.dumps(_document_tree(document)))
+        return bool(self._read(APPLIED) == tree)
+
+    def stop_writing(self, why: str) -> None:
+        """Note that nothing may be written here until somebody has looked."""
+        with suppress(OSError):  # a full disk: the journal, which stays, says it, too
+            self._write_text(OBSERVE_ONLY, f"{why}\n")
+
+    def check_may_write(self) -> None:
+        """Refuse where an earlier undo failed.
+
+        Raises:
+            ObserveOnlyError: Somebody has to look first.
+
+        """
+        file = self.folder / OBSERVE_ONLY
+        try:
+            why = file.read_text(encoding="utf-8", errors="replace").strip()
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            raise ObserveOnlyError(f"{file}: {error.strerror}") from None
+        raise ObserveOnlyError(
+            f"Placer only observes this node: {why}; look at it, then remove {file}"
+        )
+
+    def _journal(self, document: NodePlacement, plan: Plan) -> dict[str, Any]:
+        return {
+            "document": _document_tree(document),
+            "operations": [asdict(operation) for operation in plan.operations],
+            "finish": [asdict(operation) for operation in plan.finish],
+        }
+
+    def _read_journal(self, name: str) -> tuple[NodePlacement, Plan] | None:
+        tree = self._read(name)
+        if tree is None:
+            return None
+        try:
+            plan = Plan(_operations(tree["operations"]), _operations(tree["finish"]))
+            return self._document(tree["document"], name), plan
+        except (KeyError, TypeError, ValueError) as error:
+            raise self._unreadable(name, f"{type(error).__name__}: {error}") from None
+
+    def _document(self, tree: object, name: str) -> NodePlacement:
+        try:
+            return node_placement_of(documents_of(json.dumps(tree), self.folder / name)[0])
+        except InputError as error:
+            raise self._unreadable(name, str(error)) from None
+
+    def _unreadable(self, name: str, why: str) -> ObserveOnlyError:
+        return ObserveOnlyError(
+            f"{self.folder / name} is cut short or was changed ({why}): what was being done on "
+            "this node is not known, so nothing is written; compare the cgroups with the "
+            f"document, then remove {self.folder / name}"
+        )
+
+    def _read(self, name: str) -> Any:
+        try:
+            file = os.open(self.folder / name, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise self._unreadable(name, str(error.strerror)) from None
+        with os.fdopen(file, "rb") as stream:
+            data = stream.read()
+        head, _, body = data.partition(b"\n")
+        if head != _head(body):
+            raise self._unreadable(name, "its checksum differs")
+        try:
+            return json.loads(body)
+        except ValueError as error:
+            raise self._unreadable(name, str(error)) from None
+
+    def _write(self, name: str, tree: object) -> None:
+        body = json.dumps(tree, separators=(",", ":")) + "\n"
+        self._write_text(name, _head(body.encode()).decode() + "\n" + body)
+
+    def _write_text(self, name: str, text: str) -> None:
+        temporary = self.folder / f".{name}.new"
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
+        try:
+            with os.fdopen(os.open(temporary, flags, 0o600), "w", encoding="utf-8") as stream:
+                stream.write(text)
+                stream.flush()
+                os.fsync(stream.fileno())
+            temporary.replace(self.folder / name)
+        except BaseException:
+            with suppress(OSError):
+                temporary.unlink(missing_ok=True)
+            raise
+        self._sync()
+
+    def _rename(self, name: str, to: str) -> None:
+        (self.folder / name).replace(self.folder / to)
+        self._sync()
+
+    def _remove(self, name: str) -> None:
+        (self.folder / name).unlink(missing_ok=True)
+        self._sync()
+
+    def _sync(self) -> None:
+        folder = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+
+
+def _head(body: bytes) -> bytes:
+    return f"placer-journal {_FORMAT} sha256 {hashlib.sha256(body).hexdigest()}".encode()
+
+
+def _document_tree(document: NodePlacement) -> dict[str, object]:
+    return node_placement_to_dict(document)
+
+
+def _operations(trees: Sequence[dict[str, Any]]) -> tuple[Operation, ...]:
+    return tuple(Operation(**{**tree, "kind": Kind(tree["kind"])}) for tree in trees)

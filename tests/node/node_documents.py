@@ -1,0 +1,82 @@
+"""Small documents of nodes, made by hand."""
+
+from collections.abc import Mapping, Sequence
+
+from placer_models.cluster import Machine, Node
+from placer_models.cpuset import parse_cpu_list
+from placer_models.limits import NO_LIMITS, Limits
+from placer_models.node_placement import NodePlacement, NodePod
+from placer_models.placement import ContainerPlacement, PodPlacement
+from placer_models.pod import Container, Pod, PodSpec, Resources
+from placer_models.policy import QosClass
+from placer_models.topology import Cpu, NumaNode, Topology
+
+GIB = 1 << 30
+
+
+def a_node(cpus: int = 8, numa_nodes: int = 2, name: str = "n0") -> Node:
+    """A node of cores with one thread, the same number on each NUMA node."""
+    each = cpus // numa_nodes
+    topology = Topology(
+        "x86_64",
+        tuple(Cpu(i, core=i, package=0, numa_node=i // each) for i in range(cpus)),
+        tuple(NumaNode(i, 16 * GIB) for i in range(numa_nodes)),
+    )
+    return Node(name, Machine("small", "A small machine", topology))
+
+
+def a_pod(
+    name: str,
+    qos: QosClass = QosClass.LS,
+    cpus: str = "",
+    *,
+    node: str = "n0",
+    milli: int | None = None,
+    limits: Limits = NO_LIMITS,
+    memory: Mapping[int, int] | None = None,
+    uid: str = "",
+    container_ids: Mapping[str, str] | None = None,
+    parts: Sequence[tuple[str, str]] = (),
+) -> NodePod:
+    """A pod of one container, or of the parts: (container, its CPUs).
+
+    Args:
+        name: Of the pod.
+        qos: LSE and LSR pods own the CPUs, others run in a pool.
+        cpus: The list of them.
+        node: The name of its node.
+        milli: CPU request; None: all of its CPUs, or 500.
+        limits: Of its only container.
+        memory: NUMA node -> bytes.
+        uid: Of the pod, where the kubelet runs it.
+        container_ids: Container -> id.
+        parts: Containers with CPUs of their own.
+
+    """
+    owned = parse_cpu_list(cpus)
+    held = tuple(sorted((memory or {}).items()))
+    size = sum(amount for _, amount in held)
+    if milli is None:
+        milli = 1000 * len(owned) if owned else 500
+    containers = [Container("main", Resources(milli, size))]
+    placed = [ContainerPlacement("main", owned)]
+    if parts:
+        sets = [(part, parse_cpu_list(text)) for part, text in parts]
+        containers = [Container(part, Resources(1000 * len(own))) for part, own in sets]
+        placed = [ContainerPlacement(part, own) for part, own in sets]
+    return NodePod(
+        Pod(
+            name,
+            "default",
+            PodSpec(tuple(containers), qos),
+            (("main", limits),) if limits != NO_LIMITS else (),
+        ),
+        PodPlacement(name, "default", None, node, owned, tuple(placed), held),
+        uid,
+        tuple(sorted((container_ids or {}).items())),
+    )
+
+
+def a_document(*pods: NodePod, generation: int = 1, node: Node | None = None) -> NodePlacement:
+    """The document of a node with these pods."""
+    return NodePlacement(node or a_node(), pods, generation)

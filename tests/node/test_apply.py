@@ -1,0 +1,486 @@
+"""A document is applied to cgroups that answer as the kernel does: all of it, or nothing."""
+
+from pathlib import Path
+
+import pytest
+
+from node.fake_cgroupfs import FakeV1, FakeV2
+from node.node_documents import GIB, a_document, a_node, a_pod
+from placer.node.apply import apply
+from placer.node.cgroups import Cgroups
+from placer.node.containers import Running
+from placer.node.errors import DocumentError, ObserveOnlyError, RefusedError
+from placer.node.host import Host
+from placer.node.plan import plan_of
+from placer.node.state import APPLIED, COMMITTED, JOURNAL, OBSERVE_ONLY, NodeState
+from placer_models.cpuset import format_cpu_list, parse_cpu_list
+from placer_models.limits import Limits
+from placer_models.policy import QosClass
+
+LSE, LSR, LS, BE = QosClass.LSE, QosClass.LSR, QosClass.LS, QosClass.BE
+HOST = Host("n0", parse_cpu_list("0-7"))
+
+
+@pytest.fixture(params=[1, 2])
+def cgroups(request: pytest.FixtureRequest) -> Cgroups:
+    """A machine of 8 CPUs and 2 NUMA nodes."""
+    return Cgroups(FakeV1() if request.param == 1 else FakeV2())
+
+
+@pytest.fixture
+def state(tmp_path: Path) -> NodeState:
+    """The folder of the journal."""
+    return NodeState(tmp_path)
+
+
+def cpus_in(cgroups: Cgroups, pod: str, container: str = "main") -> str:
+    """What the kernel gives to a container of ours."""
+    return format_cpu_list(
+        cgroups.effective(f"placer/{pod}@default/{container}@{pod}", "cpuset.cpus")
+    )
+
+
+def mems_in(cgroups: Cgroups, pod: str) -> str:
+    """The NUMA nodes of a container of ours."""
+    return format_cpu_list(cgroups.effective(f"placer/{pod}@default/main@{pod}", "cpuset.mems"))
+
+
+def says(cgroups: Cgroups, controller: str, pod: str, file: str) -> str:
+    """What another file of a container of ours says."""
+    path = cgroups.path(controller, f"placer/{pod}@default/main@{pod}", file)
+    return cgroups.files.read(path)
+
+
+def test_each_class_gets_its_cpus(cgroups: Cgroups, state: NodeState) -> None:
+    """
+    LSE alone, LSR with BE, LS in what nobody owns, BE in all but what LSE pods own.
+    """
+    document = a_document(
+        a_pod("a", LSE, "0-1"), a_pod("b", LSR, "2"), a_pod("c", LS), a_pod("d", BE)
+    )
+
+    apply(document, cgroups, HOST, state)
+
+    assert [cpus_in(cgroups, pod) for pod in "abcd"] == ["0-1", "2", "3-7", "2-7"]
+
+
+def test_memory_comes_from_where_it_is_placed(cgroups: Cgroups, state: NodeState) -> None:
+    """
+    A pod with CPUs of its own has its memory where the placement says, a pool pod anywhere.
+    """
+    document = a_document(a_pod("a", LSE, "0-1", memory={1: GIB}), a_pod("c", memory={0: GIB}))
+
+    apply(document, cgroups, HOST, state)
+
+    assert [mems_in(cgroups, pod) for pod in "ac"] == ["1", "0-1"]
+
+
+def test_limits_and_weights_are_written(cgroups: Cgroups, state: NodeState) -> None:
+    """
+    A CPU limit is a quota but for pods with CPUs of their own; requests are weights.
+    """
+    limits = Limits(1500, GIB, 100)
+    document = a_document(
+        a_pod("a", LS, milli=1000, limits=limits), a_pod("b", LSR, "0", limits=Limits(1000))
+    )
+
+    apply(document, cgroups, HOST, state)
+
+    if cgroups.version == 2:
+        assert says(cgroups, "cpu", "a", "cpu.max") == "150000 100000"
+        assert says(cgroups, "cpu", "a", "cpu.weight") == "100"
+        assert says(cgroups, "memory", "a", "memory.max") == str(GIB)
+        assert says(cgroups, "cpu", "b", "cpu.max") == "max 100000"
+    else:
+        assert says(cgroups, "cpu", "a", "cpu.cfs_quota_us") == "150000"
+        assert says(cgroups, "cpu", "a", "cpu.shares") == "1024"
+        assert says(cgroups, "memory", "a", "memory.limit_in_bytes") == str(GIB)
+        assert says(cgroups, "cpu", "b", "cpu.cfs_quota_us") == "-1"
+    assert says(cgroups, "pids", "a", "pids.max") == "100"
+
+
+def test_what_is_applied_is_not_applied_again(cgroups: Cgroups, state: NodeState) -> None:
+    """
+    The second time there is nothing to do, and nothing is written.
+    """
+    document = a_document(
+        a_pod("a", LSE, "0-1", memory={0: GIB}), a_pod("c", limits=Limits(500, GIB, 9))
+    )
+    apply(document, cgroups, HOST, state)
+    before = {file.name: file.stat().st_mtime_ns for file in state.folder.iterdir()}
+
+    assert apply(document, cgroups, HOST, state).plan.operations == ()
+    assert {file.name: file.stat().st_mtime_ns for file in state.folder.iterdir()} == before
+
+
+def test_pools_follow_when_pods_come_and_go(cgroups: Cgroups, state: NodeState) -> None:
+    """
+    The shared pool shrinks for a new owner and grows again when it is gone (C7).
+    """
+    apply(a_document(a_pod("c")), cgroups, HOST, state)
+    assert cpus_in(cgroups, "c") == "0-7"
+
+    apply(a_document(a_pod("c"), a_pod("a", LSR, "4-7"), generation=2), cgroups, HOST, state)
+    assert cpus_in(cgroups, "c") == "0-3"
+
+    apply(a_document(a_pod("c"), generation=3), cgroups, HOST, state)
+    assert cpus_in(cgroups, "c") == "0-7"
+    assert not cgroups.exists("placer/a@default")
+
+
+def test_a_pod_that_is_gone_and_still_runs_shares_what_is_shared(
+    cgroups: Cgroups, state: NodeState
+) -> None:
+    """
+    Its CPUs are given away, so it must leave them: its cgroup stays until its processes end.
+    """
+    apply(a_document(a_pod("a", LSE, "0-3"), a_pod("c")), cgroups, HOST, state)
+    cgroups.files.start(cgroups.path("cpuset", "placer/a@default/main@a"))
+
+    apply(a_document(a_pod("b", LSE, "0-3"), a_pod("c"), generation=2), cgroups, HOST, state)
+
+    assert [cpus_in(cgroups, pod) for pod in "abc"] == ["4-7", "0-3", "4-7"]
+
+
+def test_pods_change_places_over_the_shared_pool(cgroups: Cgroups, state: NodeState) -> None:
+    """
+    In a circle of owners one is parked on the shared pool meanwhile.
+    """
+    apply(a_document(a_pod("a", LSE, "0"), a_pod("b", LSE, "1")), cgroups, HOST, state)
+    swapped = a_document(a_pod("a", LSE, "1"), a_pod("b", LSE, "0"), generation=2)
+
+    parked = [o.new for o in apply(swapped, cgroups, HOST, state).plan.operations]
+
+    assert parked == ["2-7", "0", "1"]
+    assert [cpus_in(cgroups, pod) for pod in "ab"] == ["1", "0"]
+
+
+def test_without_a_shared_cpu_a_circle_is_refused(cgroups: Cgroups, state: NodeState) -> None:
+    """
+    It is refused before the first write.
+    """
+    apply(a_document(a_pod("a", LSE, "0-3"), a_pod("b", LSE, "4-7")), cgroups, HOST, state)
+    swapped = a_document(a_pod("a", LSE, "4-7"), a_pod("b", LSE, "0-3"), generation=2)
+
+    with pytest.raises(RefusedError, match="wait for each other's CPUs"):
+        apply(swapped, cgroups, HOST, state)
+
+    assert [cpus_in(cgroups, pod) for pod in "ab"] == ["0-3", "4-7"]
+    assert not (state.folder / JOURNAL).exists()
+
+
+def test_containers_of_a_pod_have_their_parts(cgroups: Cgroups, state: NodeState) -> None:
+    """
+    The CPUs of a pod are parted among its containers.
+    """
+    document = a_document(a_pod("a", LSE, "0-2", parts=(("x", "0"), ("y", "1-2"))))
+
+    apply(document, cgroups, HOST, state)
+
+    assert [cpus_in(cgroups, "a", part) for part in "xy"] == ["0", "1-2"]
+
+
+def kubelets(cgroups: Cgroups, *paths: str) -> Host:
+    """A host on which the kubelet made cgroups, each with a process."""
+    for path in paths:
+        parts = path.split("/")
+        for i, _ in enumerate(parts):
+            above = "/".join(parts[: i + 1])
+            if not cgroups.exists(above):
+                cgroups.files.make_directory(cgroups.path("cpuset", above))
+                for name, text in (("cpus", "0-7"), ("mems", "0-1")) * (cgroups.version == 1):
+                    cgroups.files.write(cgroups.path("cpuset", above, f"cpuset.{name}"), text)
+            if cgroups.version == 2 and i < len(parts) - 1:
+                control = cgroups.path("cpuset", above, "cgroup.subtree_control")
+                cgroups.files.write(control, "+cpuset +cpu")
+        cgroups.files.start(cgroups.path("cpuset", path))
+    return Host("n0", parse_cpu_list("0-7"), Running(paths))
+
+
+def test_containers_of_the_kubelet_are_found_by_the_uid_of_the_pod(
+    cgroups: Cgroups, state: NodeState
+) -> None:
+    """
+    Only their cpusets are written, and nothing above them.
+    """
+    path = "kubepods/pod11-22/c1"
+    host = kubelets(cgroups, path)
+
+    plan = apply(a_document(a_pod("a", LSR, "4-5", uid="11-22")), cgroups, host, state).plan
+
+    assert format_cpu_list(cgroups.effective(path, "cpuset.cpus")) == "4-5"
+    assert {operation.cgroup for operation in plan.operations} == {path}
+    assert not cgroups.exists("placer")
+
+
+def test_containers_of_one_pod_are_told_apart_by_their_ids(
+    cgroups: Cgroups, state: NodeState
+) -> None:
+    """
+    Without ids nobody knows whose CPUs are whose, and the document is refused.
+    """
+    host = kubelets(cgroups, "kubepods/pod1/c1", "kubepods/pod1/c2")
+    parts = (("x", "0"), ("y", "1-2"))
+    ids = {"x": "c1", "y": "c2"}
+
+    with pytest.raises(DocumentError, match="give the pod containerIds"):
+        apply(a_document(a_pod("a", LSE, "0-2", parts=parts, uid="1")), cgroups, host, state)
+    told = a_document(a_pod("a", LSE, "0-2", parts=parts, uid="1", container_ids=ids))
+    apply(told, cgroups, host, state)
+
+    sets = [cgroups.effective(f"kubepods/pod1/{c}", "cpuset.cpus") for c in ("c1", "c2")]
+    assert sets == [{0}, {1, 2}]
+
+
+def test_a_container_that_does_not_run_is_told(cgroups: Cgroups, state: NodeState) -> None:
+    """
+    The kubelet's cgroups are not ours to make; the pool shrinks for it all the same.
+    """
+    plan = apply(a_document(a_pod("a", LSE, "0-3", uid="1"), a_pod("c")), cgroups, HOST, state).plan
+
+    assert plan.absent == ("a/main",)
+    assert cpus_in(cgroups, "c") == "4-7"
+
+
+@pytest.mark.parametrize("unit", ["cri-containerd-c1.scope", "c1"])
+def test_a_cgroup_of_systemd_is_only_observed(
+    cgroups: Cgroups, state: NodeState, unit: str
+) -> None:
+    """
+    systemd writes the cgroup of a unit again at each reload: there are no two writers.
+    """
+    path = f"kubepods.slice/kubepods-pod1_2.slice/{unit}"
+    running = kubelets(cgroups, path).running
+    host = Host("n0", parse_cpu_list("0-7"), running, systemd=True)
+
+    plan = apply(a_document(a_pod("a", LSE, "0-3", uid="1-2")), cgroups, host, state).plan
+
+    if unit == "c1":
+        assert cgroups.effective(path, "cpuset.cpus") == {0, 1, 2, 3}
+        assert plan.observed == ()
+    else:
+        assert len(cgroups.effective(path, "cpuset.cpus")) == 8
+        assert "is a unit of systemd" in plan.observed[0]
+        assert "Placer only observes it" in plan.observed[0]
+
+
+def test_beside_the_kubelets_static_policy_all_is_only_observed(
+    cgroups: Cgroups, state: NodeState
+) -> None:
+    """
+    Who else gives CPUs out on the node is not fought with.
+    """
+    host = Host("n0", parse_cpu_list("0-7"), static_policy=True)
+
+    plan = apply(a_document(a_pod("a", LSE, "0-3")), cgroups, host, state).plan
+
+    assert plan.operations == ()
+    assert "the kubelet's static CPU policy" in plan.observed[0]
+
+
+def test_a_missing_controller_above_is_named(state: NodeState) -> None:
+    """
+    The cgroup above our root is not ours: it is named, with what to write there.
+    """
+    files = FakeV2()
+    files.write("cgroup.subtree_control", "-cpuset")
+
+    with pytest.raises(RefusedError, match=r"/ is not ours .* write '\+cpuset' to its cgroup"):
+        apply(a_document(a_pod("a")), Cgroups(files), HOST, state)
+
+    assert not files.exists("placer")
+
+
+def test_cpus_that_are_offline_are_refused(cgroups: Cgroups, state: NodeState) -> None:
+    """
+    An owner needs them; a pool goes on without them.
+    """
+    cgroups.files.set_online(3, False)
+
+    with pytest.raises(RefusedError, match="CPUs 3, which are not online"):
+        apply(a_document(a_pod("a", LSE, "2-3")), cgroups, HOST, state)
+    assert not cgroups.exists("placer")
+    apply(a_document(a_pod("a", LSE, "0-1"), a_pod("c")), cgroups, HOST, state)
+
+    assert cpus_in(cgroups, "c") == "2,4-7"
+
+
+def test_a_document_for_another_machine_is_refused(cgroups: Cgroups, state: NodeState) -> None:
+    """
+    CPUs that this machine never had say that another one is meant.
+    """
+    with pytest.raises(DocumentError, match=r"CPUs 8-15, .* for another machine"):
+        apply(a_document(a_pod("a"), node=a_node(16)), cgroups, HOST, state)
+
+
+def test_overlapping_owners_are_refused(cgroups: Cgroups, state: NodeState) -> None:
+    """
+    A CPU has one owner; the judge's words say who.
+    """
+    document = a_document(a_pod("a", LSE, "0-1"), a_pod("b", LSR, "1-2"))
+
+    with pytest.raises(DocumentError, match=r"pod 'b' owns CPUs 1 .* which pod 'a' owns"):
+        apply(document, cgroups, HOST, state)
+
+    assert not cgroups.exists("placer")
+
+
+def test_a_pool_without_cpus_is_refused(cgroups: Cgroups, state: NodeState) -> None:
+    """
+    A pod of a pool needs a CPU.
+    """
+    document = a_document(a_pod("a", LSE, "0-7"), a_pod("c"))
+
+    with pytest.raises(DocumentError, match="the 1 LS pod of node 'n0' may use is owned"):
+        apply(document, cgroups, HOST, state)
+
+
+def test_an_older_document_is_refused(cgroups: Cgroups, state: NodeState) -> None:
+    """
+    A lower generation is out of date.
+    """
+    apply(a_document(generation=5), cgroups, HOST, state)
+
+    with pytest.raises(DocumentError, match=r"generation 4 .* is out of date: 5 was applied"):
+        apply(a_document(a_pod("a"), generation=4), cgroups, HOST, state)
+
+
+def test_a_missing_right_is_named(cgroups: Cgroups, state: NodeState) -> None:
+    """
+    Who may not write is told where, and nothing has changed.
+    """
+    cgroups.files.set_user(1000)
+
+    with pytest.raises(RefusedError, match=r"no right to write .*placer"):
+        apply(a_document(a_pod("a")), cgroups, HOST, state)
+
+    assert not (state.folder / JOURNAL).exists()
+
+
+def test_a_read_only_mount_is_named(cgroups: Cgroups, state: NodeState) -> None:
+    """
+    So is a file system that was mounted read-only.
+    """
+    cgroups.files.set_read_only(True)
+
+    with pytest.raises(RefusedError, match="Read-only file system"):
+        apply(a_document(a_pod("a")), cgroups, HOST, state)
+
+
+def test_a_limit_below_what_is_used_is_refused(cgroups: Cgroups, state: NodeState) -> None:
+    """
+    The kernel would end processes to keep it.
+    """
+    apply(a_document(a_pod("a", limits=Limits(None, 2 * GIB))), cgroups, HOST, state)
+    file = "memory.current" if cgroups.version == 2 else "memory.usage_in_bytes"
+    path = cgroups.path("memory", "placer/a@default/main@a", file)
+    read, exists = cgroups.files.read, cgroups.files.exists
+    cgroups.files.read = lambda p: str(GIB + 1) if p == path else read(p)
+    cgroups.files.exists = lambda p: p == path or exists(p)
+
+    with pytest.raises(RefusedError, match="more than its limit"):
+        apply(a_document(a_pod("a", limits=Limits(None, GIB)), generation=2), cgroups, HOST, state)
+
+
+@pytest.mark.parametrize("name", [JOURNAL, COMMITTED])
+@pytest.mark.parametrize("damage", ["cut", "changed", "rewritten", "empty"])
+def test_a_damaged_journal_stops_everything(
+    cgroups: Cgroups, state: NodeState, name: str, damage: str
+) -> None:
+    """
+    What was being done is not known, so nothing is written until somebody has looked.
+    """
+    apply(a_document(a_pod("a")), cgroups, HOST, state)
+    good = (state.folder / APPLIED).read_bytes()
+    bad = {
+        "cut": good[: len(good) // 2],
+        "changed": good.replace(b'"LS"', b'"BE"'),
+        "rewritten": b"{}\n",
+        "empty": b"",
+    }[damage]
+    (state.folder / name).write_bytes(bad)
+
+    with pytest.raises(ObserveOnlyError, match=r"cut short or was changed .* nothing is written"):
+        apply(a_document(a_pod("b", LSE, "0"), generation=2), cgroups, HOST, state)
+
+    assert not cgroups.exists("placer/b@default")
+
+
+def test_a_full_disk_refuses_before_the_first_write(
+    cgroups: Cgroups, state: NodeState, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """
+    Without a journal nothing is changed.
+    """
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("placer.node.state.os.fsync", full)
+
+    with pytest.raises(RefusedError, match=r"journal cannot be written .* nothing was changed"):
+        apply(a_document(a_pod("a")), cgroups, HOST, state)
+
+    assert not cgroups.exists("placer")
+    assert not (state.folder / JOURNAL).exists()
+
+
+def test_who_could_not_take_it_back_only_observes(cgroups: Cgroups, state: NodeState) -> None:
+    """
+    An undo that fails is written down, and stops the next run as well.
+    """
+    apply(a_document(a_pod("a", LSE, "0-1"), a_pod("c")), cgroups, HOST, state)
+    write, seen = cgroups.files.write, []
+
+    def failing(path: str, text: str) -> None:
+        seen.append(path)
+        if len(seen) > 1:
+            raise OSError(5, "Input/output error", path)
+        write(path, text)
+
+    cgroups.files.write = failing
+    document = a_document(a_pod("a", LSE, "0-2"), a_pod("c"), generation=2)
+    with pytest.raises(ObserveOnlyError, match="taking it back failed"):
+        apply(document, cgroups, HOST, state)
+    cgroups.files.write = write
+
+    with pytest.raises(ObserveOnlyError, match="Placer only observes this node"):
+        apply(document, cgroups, HOST, state)
+    (state.folder / OBSERVE_ONLY).unlink()
+    assert apply(document, cgroups, HOST, state).recovered == (
+        "took back generation 2, which had broken off"
+    )
+    assert cpus_in(cgroups, "a") == "0-2"
+
+
+def test_a_plan_says_from_what_to_what_and_why(cgroups: Cgroups, state: NodeState) -> None:
+    """
+    A plan is data, made without a write.
+    """
+    apply(a_document(a_pod("c")), cgroups, HOST, state)
+    document = a_document(a_pod("c"), a_pod("a", LSE, "0"), generation=2)
+
+    plan = plan_of(document, cgroups, HOST)
+
+    first = plan.operations[2] if cgroups.version == 2 else None
+    told = [(o.old, o.new, o.why) for o in plan.operations if o.cgroup.endswith("main@c")]
+    assert told == [("0-7", "1-7", "the shared pool")]
+    assert first is None or first.cgroup.startswith("placer/a@default")
+    assert not cgroups.exists("placer/a@default")
+
+
+def test_cgroups_inside_a_container_move_with_it(state: NodeState) -> None:
+    """
+    On version 1 what is inside would hold the container back.
+    """
+    cgroups = Cgroups(FakeV1())
+    host = kubelets(cgroups, "kubepods/pod1/c1/inside/deeper")
+    at = "kubepods/pod1/c1"
+    for cgroup in (f"{at}/inside/deeper", f"{at}/inside", at):
+        cgroups.files.write(f"cpuset/{cgroup}/cpuset.cpus", "0-1")
+    host = Host("n0", host.present, Running([f"{at}/inside/deeper"]))
+
+    apply(a_document(a_pod("a", LSE, "4-5", uid="1")), cgroups, host, state)
+
+    for cgroup in (at, f"{at}/inside", f"{at}/inside/deeper"):
+        assert format_cpu_list(cgroups.effective(cgroup, "cpuset.cpus")) == "4-5"
