@@ -22,7 +22,7 @@ from placer.state.account import Account
 from placer.state.batch import accounts_of, build_problem
 from placer_models.cluster import Instance, Machine, Node, RunningPod
 from placer_models.device import Device
-from placer_models.device_share import DeviceShare
+from placer_models.device_share import DeviceShare, totals_of
 from placer_models.placement import DeviceGrant, PodPlacement
 from placer_models.pod import Container, DeviceRequest, Gang, Pod, PodSpec, Resources
 from placer_models.shares import Slot
@@ -81,12 +81,12 @@ def asking(share: DeviceShare | None, nodes: int, pods: int, seed: int) -> Insta
 
 def walk(accounts: list[Account], share: DeviceShare) -> int:
     """Return what is left of the fullest device that fits, in 0.01 bytes of its memory."""
-    memory = {(d.type, d.minor): d.memory_bytes for d in MACHINE.devices}
+    totals = {(d.type, d.minor): totals_of(d) for d in MACHINE.devices}
     return min(
         left[1]
         for account in accounts
         for key, left in account.shared_devices.items()
-        if Slot(*left, memory[key]).takes(share)
+        if Slot(left, totals[key]).takes(share)
     )
 
 

@@ -238,7 +238,7 @@ class Scheduler:
         return self._cordoned(name, cordoned=False)
 
     def _decide(self, books: Books, batch: Batch, options: SolveOptions) -> Decision:
-        check_batch(batch, books.node_of)
+        check_batch(batch, books.node_of, books.nodes)
         memory = self._memory()
         decision = decide(books, batch, options, memory)
         self._memories.append(memory)

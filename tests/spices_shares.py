@@ -5,7 +5,7 @@ from random import Random
 
 from placer_models.cluster import Instance, Machine, Node, RunningPod
 from placer_models.device import GPU
-from placer_models.device_share import DeviceShare, taken
+from placer_models.device_share import DeviceShare, taken, totals_of
 from placer_models.pod import Container, DeviceRequest, Gang, Pod, PodSpec, Resources
 from tiny_machines import RDMA
 from worlds import tiny_instance
@@ -124,7 +124,7 @@ def _running(rng: Random, node: Node, runner: RunningPod) -> RunningPod:
     requests = runner.pod.spec.requests
     if not requests.devices or rng.random() < 0.3:
         return runner
-    total = {(d.type, d.minor): d.memory_bytes for d in node.machine.devices}
+    total = {(d.type, d.minor): totals_of(d) for d in node.machine.devices}
     shares = {
         request.type: _share(rng) if request.type == GPU else DeviceShare(percent=40)
         for request in requests.devices

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from placer_models.capacity import Quantity
+
 GPU = "gpu"
 """The device type that has links."""
 
@@ -42,6 +44,7 @@ class Device:
         memory_bytes: Memory of the device itself; 0 if unknown or none.
         numa_node: None where it is unknown, as in many virtual machines.
         pcie_switch: Key of the nearest PCIe switch; devices of one key share it.
+        capacity: What else of it pods may take a part of, ascending by name, no zeros.
 
     """
 
@@ -57,6 +60,7 @@ class Device:
     pcie_switch: str | None = None
     bus_id: str = ""
     virtual_functions: tuple[VirtualFunction, ...] = ()
+    capacity: tuple[Quantity, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
 
+from placer_models.capacity import Quantity
 from placer_models.device import GPU
 from placer_models.device_share import WHOLE_PERCENT, DeviceDemand, DeviceShare
 from placer_models.quantity import parse_bytes, parse_milli
@@ -274,7 +275,7 @@ def _gpus(amounts: Mapping[str, int]) -> DeviceDemand:
         percent=each.pop(GPU_CORE, None),
         memory_bytes=each.pop(GPU_MEMORY, None),
         memory_percent=each.pop(GPU_MEMORY_RATIO, None),
-        more=tuple(sorted((name, amount) for name, amount in each.items() if amount)),
+        capacity=tuple(Quantity(name, each[name]) for name in sorted(each) if each[name]),
     )
     return DeviceDemand(GPU, count, share)
 

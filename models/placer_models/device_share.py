@@ -1,11 +1,17 @@
 """Parts of devices: what is taken of one, whether it fits, and what that is in bytes (D3, D5)."""
 
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
+from placer_models.capacity import MEMORY, PERCENT, Quantity
+from placer_models.device import GPU, Device
 from placer_models.typed import check_types
 
 WHOLE_PERCENT = 100
 """All of one device."""
+
+Amounts = tuple[int, ...]
+"""Of one device: percent, its memory in 0.01 bytes, and each quantity of its capacity in 0.01."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,20 +19,26 @@ class DeviceShare:
     """What is taken of one device; None: not asked for.
 
     Attributes:
-        percent: Of a GPU's compute; of any other device: of all that it is.
+        percent: Of a GPU's compute; of any other device: of all that it is and has.
         memory_bytes: Of the device's own memory.
         memory_percent: The same, as a part of the memory of the very device chosen.
-        more: (Resource, amount) without a word of its own, ascending, no zeros.
+        capacity: What else is taken, in the units of the device; ascending by name, no zeros.
 
     """
 
     percent: int | None = None
     memory_bytes: int | None = None
     memory_percent: int | None = None
-    more: tuple[tuple[str, int], ...] = ()
+    capacity: tuple[Quantity, ...] = ()
 
     def __post_init__(self) -> None:
         check_types(self)
+
+    @property
+    def amounts(self) -> dict[str, int]:
+        """What is taken in amounts, by name; what is taken in percent is not in it."""
+        found = {} if self.memory_bytes is None else {MEMORY: self.memory_bytes}
+        return found | {quantity.name: quantity.amount for quantity in self.capacity}
 
     @property
     def shared(self) -> bool:
@@ -64,57 +76,83 @@ class DeviceDemand:
     each: DeviceShare
 
 
-def memory_centi_bytes(share: DeviceShare, total_bytes: int) -> int:
-    """Return the memory that a share takes of a device, exactly, in 0.01 bytes.
+class DeviceTotals(NamedTuple):
+    """What an empty device has.
 
-    A percent of any memory is a whole number of these. Whole bytes would not do for
-    accounts: ten shares of 10 percent must fit a memory of any size.
-
-    Raises:
-        ValueError: A percent is asked for, and the memory is unknown.
+    Attributes:
+        memory_bytes: 0 if unknown or none.
+        capacity: As in ``Device``.
+        of_all: A percent of the device is that part of all that it has (any but a GPU).
 
     """
+
+    memory_bytes: int = 0
+    capacity: tuple[Quantity, ...] = ()
+    of_all: bool = False
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What each of the amounts is of."""
+        return PERCENT, MEMORY, *(quantity.name for quantity in self.capacity)
+
+
+def totals_of(device: Device | None) -> DeviceTotals:
+    """Return what the device has when nobody holds a part of it; None: nothing is known of it."""
+    if device is None:
+        return DeviceTotals()
+    return DeviceTotals(device.memory_bytes, device.capacity, device.type != GPU)
+
+
+def room(totals: DeviceTotals) -> Amounts:
+    """Return what an empty device has for shares."""
+    memory = 100 * max(1, totals.memory_bytes)
+    if not totals.capacity:
+        return WHOLE_PERCENT, memory
+    return WHOLE_PERCENT, memory, *(100 * quantity.amount for quantity in totals.capacity)
+
+
+def taken(share: DeviceShare, totals: DeviceTotals) -> Amounts | None:
+    """Return what the share takes of a device, exactly; None: even an empty one cannot give it.
+
+    A percent of any amount is a whole number of 0.01. Whole bytes would not do for
+    accounts: ten shares of 10 percent must fit a memory of any size. Of an unknown memory
+    (0) a share is counted in percent alone, as if it were one byte; an amount in bytes it
+    cannot give.
+    """
+    percent, total_bytes = share.percent or 0, totals.memory_bytes
     if share.memory_bytes is not None:
-        return share.memory_bytes * 100
-    if share.memory_percent is None:
-        return 0
-    if total_bytes <= 0:
-        raise ValueError(
-            f"{share.memory_percent} percent of an unknown memory; say how much the device has"
-        )
-    return share.memory_percent * total_bytes
-
-
-def taken(share: DeviceShare, total_bytes: int) -> tuple[int, int] | None:
-    """Return what the share takes of a device: percent, and memory in 0.01 bytes.
-
-    None where even the empty device cannot give it. Of an unknown memory (0) a share is
-    counted in percent alone, as if it were one byte; an amount in bytes it cannot give.
-    """
-    if total_bytes <= 0 and share.memory_bytes is not None:
+        if total_bytes <= 0:
+            return None
+        memory = 100 * share.memory_bytes
+    elif share.memory_percent is not None:
+        memory = share.memory_percent * max(1, total_bytes)
+    else:
+        memory = percent * total_bytes if totals.of_all else 0
+    if percent > WHOLE_PERCENT or memory > 100 * max(1, total_bytes):
         return None
-    percent = share.percent or 0
-    memory = memory_centi_bytes(share, max(1, total_bytes))
-    return (percent, memory) if percent <= 100 and memory <= room(total_bytes)[1] else None
+    if not totals.capacity:
+        return None if share.capacity else (percent, memory)
+    asked = {quantity.name: quantity for quantity in share.capacity}
+    amounts = [percent, memory]
+    for has in totals.capacity:
+        want = asked.pop(has.name, None)
+        if want is None:
+            amounts.append(percent * has.amount if totals.of_all else 0)
+        elif want.unit is has.unit and want.amount <= has.amount:
+            amounts.append(100 * want.amount)
+        else:
+            return None
+    return None if asked else tuple(amounts)
 
 
-def room(total_bytes: int) -> tuple[int, int]:
-    """Return what an empty device has for shares: percent, and memory in 0.01 bytes."""
-    return WHOLE_PERCENT, 100 * max(1, total_bytes)
+def less(left: Amounts, amounts: Amounts) -> Amounts:
+    """Return what is left once the amounts are taken."""
+    return tuple(have - take for have, take in zip(left, amounts, strict=True))
 
 
-def fits(share: DeviceShare, *, free_percent: int, free_centi_bytes: int, total_bytes: int) -> bool:
-    """Return whether ONE device with so much left can give the share (D5).
-
-    Nothing is rounded: against whole free bytes it is as if the share were rounded up.
-
-    Raises:
-        ValueError: A percent of memory is asked for, and the memory is unknown.
-
-    """
-    return (share.percent or 0) <= free_percent and (
-        memory_centi_bytes(share, total_bytes) <= free_centi_bytes
-    )
+def fits(amounts: Amounts, left: Amounts) -> bool:
+    """Return whether ONE device with so much left can give the amounts (D5, B11)."""
+    return all(take <= have for take, have in zip(amounts, left, strict=True))
 
 
 def filled(share: DeviceShare, total_bytes: int) -> DeviceShare:

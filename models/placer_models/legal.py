@@ -8,15 +8,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
+from placer_models.cluster import Node
 from placer_models.device import GPU
-from placer_models.device_share import WHOLE_PERCENT, DeviceShare
-from placer_models.mig import is_instance
+from placer_models.legal_shares import Field, Offers, offer_faults, offers_of, share_faults
 from placer_models.pod import Container, ContainerRole, Pod, PodSpec
 from placer_models.policy import BindPolicy, ExclusivePolicy
 from placer_models.topology import ARM
-
-Field = tuple[str | int, ...]
-"""Attributes and positions on the way to a value, from the spec on."""
 
 ARCHITECTURE = "kubernetes.io/arch"
 """The label that says the architecture of a node."""
@@ -61,19 +58,46 @@ class IllegalPodError(ValueError):
         self.fault = fault
 
 
-def check_pods(pods: Iterable[Pod]) -> None:
+def check_pods(pods: Iterable[Pod], nodes: Iterable[Node]) -> None:
     """Want pods that may ask for what they ask for; those that share a spec are looked at once.
+
+    Args:
+        pods: What waits.
+        nodes: All that there are; their devices say what they share.
 
     Raises:
         IllegalPodError: One may not.
 
     """
     seen: set[int] = set()
+    offers: Offers | None = None
     for pod in pods:
         if id(pod.spec) not in seen:
             seen.add(id(pod.spec))
             for fault in spec_faults(pod.spec):
                 raise IllegalPodError(pod.key, fault)
+            if _asks_for_amounts(pod.spec):
+                offers = offers_of(nodes) if offers is None else offers
+                for fault in _not_offered(pod.spec, offers):
+                    raise IllegalPodError(pod.key, fault)
+
+
+def _asks_for_amounts(spec: PodSpec) -> bool:
+    """Return whether a pod asks for what devices of some types share, and of others do not."""
+    return any(
+        request.share is not None and (request.type != GPU or request.share.capacity)
+        for container in spec.containers
+        for request in container.requests.devices
+    )
+
+
+def _not_offered(spec: PodSpec, offers: Offers) -> Iterator[SpecFault]:
+    for i, container in enumerate(spec.containers):
+        for k, request in enumerate(container.requests.devices):
+            at = ("containers", i, "requests", "devices", k, "share")
+            if request.share is not None:
+                for field, value, message in offer_faults(request.type, request.share, offers):
+                    yield SpecFault((*at, *field), value, message)
 
 
 def spec_faults(spec: PodSpec, *, on_arm_alone: bool = False) -> Iterator[SpecFault]:
@@ -211,47 +235,6 @@ def _scopes(spec: PodSpec) -> Iterator[SpecFault]:
             f"the pod has scopes for devices of the types {', '.join(scoped)}; give each type one "
             "at most",
         )
-
-
-def share_faults(kind: str, share: DeviceShare) -> Iterator[tuple[Field, object, str]]:
-    """Yield what no device of the type can give as a share: field, value and message (D4).
-
-    Args:
-        kind: Type of the device.
-        share: What is asked of one of them.
-
-    """
-    for name, percent in (("percent", share.percent), ("memory_percent", share.memory_percent)):
-        if percent is not None and not 1 <= percent <= WHOLE_PERCENT:
-            yield (
-                (name,),
-                percent,
-                f"the pod asks for {percent} percent of each device of type {kind!r}; a share is 1 "
-                f"to {WHOLE_PERCENT} percent of one: ask for several by their count (rule "
-                "device-whole)",
-            )
-    if share.memory_bytes is not None and share.memory_bytes < 1:
-        yield ("memory_bytes",), share.memory_bytes, "got none; expected some memory, or none said"
-    has_memory = share.memory_bytes is not None or share.memory_percent is not None
-    if share.more:
-        yield ("more",), share.more, "no rule counts these; ask for percent and memory alone"
-    elif is_instance(kind):
-        yield (), share, f"there are no shares of {kind}; ask for instances by their count"
-    elif share.memory_bytes is not None and share.memory_percent is not None:
-        yield (
-            ("memory_percent",),
-            share.memory_percent,
-            "memory and memoryPercent say the same; keep one of them",
-        )
-    elif kind == GPU and not has_memory:
-        yield (
-            (),
-            share,
-            "a share of a GPU names its memory; add 'memory' or 'memoryPercent' "
-            "(rule device-combination)",
-        )
-    elif kind != GPU and (has_memory or share.percent is None):
-        yield (), share, f"a share of a device of type '{kind}' is asked for by 'percent'"
 
 
 def _on_arm(spec: PodSpec, why: str) -> Iterator[SpecFault]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from placer_models.device import FunctionSelector, Labels, selects
-from placer_models.device_share import DeviceShare, taken
+from placer_models.device_share import Amounts, DeviceShare, DeviceTotals, fits, taken
 from placer_models.device_strategy import DeviceStrategy
 from placer_models.links import Board
 
@@ -15,23 +15,19 @@ class Slot:
     """One device that can take shares.
 
     Attributes:
-        percent: What is left of it.
-        memory: What is left of its memory, in 0.01 bytes.
-        total_bytes: Its memory; 0 if unknown or none.
+        left: What is left of it.
+        totals: What there is of it when it is empty.
         functions: (Labels, how many of its virtual functions with them are free),
             ascending; empty where nobody in the batch asks for one.
 
     """
 
-    percent: int
-    memory: int
-    total_bytes: int
+    left: Amounts
+    totals: DeviceTotals
     functions: tuple[tuple[Labels, int], ...] = ()
 
-    def takes(
-        self, share: DeviceShare, function: FunctionSelector | None = None
-    ) -> tuple[int, int] | None:
-        """Return percent and memory that the share takes here; None: it does not fit.
+    def takes(self, share: DeviceShare, function: FunctionSelector | None = None) -> Amounts | None:
+        """Return what the share takes here; None: it does not fit.
 
         Args:
             share: What is taken.
@@ -40,10 +36,13 @@ class Slot:
         """
         if function is not None and not self.functions_for(function):
             return None
-        amounts = taken(share, self.total_bytes)
-        if amounts is None or amounts[0] > self.percent or amounts[1] > self.memory:
-            return None
-        return amounts
+        amounts = taken(share, self.totals)
+        return amounts if amounts is not None and fits(amounts, self.left) else None
+
+    def left_of(self, name: str) -> int:
+        """Return what is left of a quantity, in 0.01; 0 where the device has none."""
+        names = self.totals.names
+        return self.left[names.index(name)] if name in names else 0
 
     def functions_for(self, function: FunctionSelector) -> int:
         """Return how many free virtual functions are such as are wanted."""
@@ -58,7 +57,7 @@ class Slot:
             return 0
         if function is not None:
             most = min(most, self.functions_for(function))
-        limits = zip((self.percent, self.memory), amounts, strict=True)
+        limits = zip(self.left, amounts, strict=True)
         return min((most, *(have // want for have, want in limits if want)))
 
 
@@ -71,6 +70,8 @@ class ShareNeed:
         function: Which virtual function of the device comes with each; None: none does.
         strategy: What says of how many devices; None: the count.
         whole: The share is all of a device, and nobody shares it.
+        size_percent: How much of the largest device of the type it is, at least 1; says in
+            which order pods are placed, and nothing else.
 
     """
 
@@ -80,6 +81,7 @@ class ShareNeed:
     function: FunctionSelector | None = None
     strategy: DeviceStrategy | None = None
     whole: bool = False
+    size_percent: int = 1
 
     def least_on(self, board: Board) -> int:
         """Return of how many devices a pod has the share at least, of a board of the type."""

@@ -1,6 +1,6 @@
 """What every node has left, in columns of numbers: a whole fleet at one look."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import IntEnum, auto
 from typing import NamedTuple
@@ -56,6 +56,27 @@ class CellColumn(IntEnum):
 _COLUMNS = len(Column)
 _CELL_COLUMNS = len(CellColumn)
 
+_LARGE = 2**31
+"""Quantities that are asked for in more than that are counted in units of ``_LARGE_UNIT``."""
+
+_LARGE_UNIT = 2**20
+
+_MOST_LEFT, _MOST_ASKED = 2**50, 2**33
+"""No number says more, so that no sum leaves 64 bits."""
+
+
+class Part(NamedTuple):
+    """A quantity of devices of which pods ask for amounts.
+
+    Attributes:
+        unit: What one stands for in the columns: left is rounded up, asked for down.
+
+    """
+
+    type: str
+    name: str
+    unit: int
+
 
 class Row(NamedTuple):
     """What is left on a node.
@@ -80,12 +101,15 @@ class Columns:
         types: Device types; free devices are a column each.
         cut_types: Those of MIG instances, which may overlap.
         extended: How many extended resources there are; a column each.
+        parts: Quantities of devices that are asked for in amounts: two columns each, what is
+            left on all devices of the type, and the most that is left on one.
 
     """
 
     types: tuple[str, ...]
     cut_types: frozenset[str]
     extended: int
+    parts: tuple[Part, ...] = ()
 
     @classmethod
     def of(cls, problem: Problem) -> "Columns":
@@ -93,7 +117,8 @@ class Columns:
         asked = {kind for shape in problem.shapes for kind, _ in shape.devices}
         asked |= {need.type for shape in problem.shapes for need in shape.shares}
         types = tuple(sorted(asked.union(problem.device_types)))
-        return cls(types, frozenset(filter(is_instance, types)), len(problem.most_extended))
+        cut_types = frozenset(filter(is_instance, types))
+        return cls(types, cut_types, len(problem.most_extended), _parts_asked(problem.shapes))
 
     @property
     def devices(self) -> slice:
@@ -108,24 +133,40 @@ class Columns:
     @property
     def sets(self) -> slice:
         """The columns of disjoint fast sets of GPUs, for each of ``USABLE_SET_SIZES``."""
-        return slice(self.percent + 1, self.percent + 1 + len(USABLE_SET_SIZES))
+        return slice(self.percent + 1, self._extras)
 
     @property
     def extras(self) -> slice:
         """The columns of extended resources."""
-        return slice(self.count - self.extended, self.count)
+        return slice(self._extras, self._extras + self.extended)
+
+    @property
+    def left(self) -> range:
+        """The columns of what is left of each of the parts."""
+        first = self._extras + self.extended
+        return range(first, first + len(self.parts))
+
+    @property
+    def most_on_one(self) -> range:
+        """The columns of the most that is left of each of the parts on one device."""
+        return range(self.left.stop, self.count)
 
     @property
     def count(self) -> int:
         """How many numbers a row has."""
-        return self.percent + 1 + len(USABLE_SET_SIZES) + self.extended
+        return self._extras + self.extended + 2 * len(self.parts)
+
+    @property
+    def _extras(self) -> int:
+        return self.percent + 1 + len(USABLE_SET_SIZES)
 
     @property
     def spare(self) -> list[int]:
         """The columns that together say how much of a node is free."""
         most = [Column.POOL_MILLI, Column.BEST_EFFORT_MILLI, Column.MEMORY]
         devices = range(self.devices.start, self.devices.stop)
-        return [*most, *devices, self.percent, *range(self.extras.start, self.extras.stop)]
+        extras = range(self.extras.start, self.extras.stop)
+        return [*most, *devices, self.percent, *extras, *self.left]
 
     def column_of(self, device_type: str) -> int:
         """Return the column of free devices of the type."""
@@ -169,11 +210,12 @@ class Columns:
             broken,
             residual.offered,
             len(shared),
-            max((slot.percent for slot in shared), default=0),
+            max((slot.left[0] for slot in shared), default=0),
             *devices,
             _percent_left(residual),
             *sets,
             *residual.extended,
+            *_left_of(residual, self.parts),
         )
         return Row(numbers, cells, layout.number)
 
@@ -196,7 +238,15 @@ class Columns:
         least[self.devices] = [shape.whole_of(kind) for kind in self.types]
         least[self.percent] = percent
         least[self.extras] = shape.extended
+        for column, part in zip(self.left, self.parts, strict=True):
+            least[column] = sum(count * asked for count, asked in _asked(shape, part))
         return least
+
+    def least_on_one(self, shape: Shape) -> list[tuple[int, int]]:
+        """Return (column, what the best device has to have left, at least) for each part."""
+        parts = zip(self.most_on_one, self.parts, strict=True)
+        asked = ((column, [n for _, n in _asked(shape, part)]) for column, part in parts)
+        return [(column, max(amounts)) for column, amounts in asked if any(amounts)]
 
     def most(self, shape: Shape) -> Numbers:
         """Return how much less of what is spare a node has, at most, with a pod more."""
@@ -209,6 +259,8 @@ class Columns:
         most[self.devices] = [shape.count_of(kind) for kind in self.types]
         most[self.percent] = percent + 100 * sum(count for _, count in shape.devices)
         most[self.extras] = shape.extended
+        for column, part in zip(self.left, self.parts, strict=True):
+            most[column] = sum(count * (asked + 1) for count, asked in _asked(shape, part))
         return most
 
     def least_in_cells(self, shape: Shape, *, only_whole_cores: bool) -> Numbers:
@@ -226,10 +278,56 @@ class Columns:
 
 def _percent_left(residual: Residual) -> int:
     return sum(
-        100 * sum(free) + sum(left.slot.percent for of in slots for left in of if left.shared)
+        100 * sum(free) + sum(left.slot.left[0] for of in slots for left in of if left.shared)
         for free, slots in zip(residual.devices, residual.slots, strict=True)
         if slots
     )
+
+
+def _parts_asked(shapes: Iterable[Shape]) -> tuple[Part, ...]:
+    """Return the quantities of which some share is an amount, and not a percentage alone."""
+    most: dict[tuple[str, str], int] = {}
+    for shape in shapes:
+        for need in shape.shares:
+            for name, amount in need.share.amounts.items():
+                key = need.type, name
+                most[key] = max(amount, most.get(key, 0))
+    return tuple(
+        Part(*key, _LARGE_UNIT if amount > _LARGE else 1) for key, amount in sorted(most.items())
+    )
+
+
+def _asked(shape: Shape, part: Part) -> list[tuple[int, int]]:
+    """Return (count, amount of the part on each device) of the shape's needs, rounded down."""
+    return [
+        (need.count, min(_MOST_ASKED, need.share.amounts.get(part.name, 0) // part.unit))
+        for need in shape.shares
+        if need.type == part.type
+    ]
+
+
+def _left_of(residual: Residual, parts: Sequence[Part]) -> list[int]:
+    """Return what is left of each part, then the most of each on one device."""
+    sums, most = [], []
+    for part in parts:
+        left = [
+            -(-slot.left_of(part.name) // (100 * part.unit))
+            for slot in _open_slots(residual, part.type)
+        ]
+        sums.append(min(_MOST_LEFT, sum(left)))
+        most.append(min(_MOST_LEFT, max(left, default=0)))
+    return [*sums, *most]
+
+
+def _open_slots(residual: Residual, device_type: str) -> Iterator[Slot]:
+    """Yield what is left of the devices of a type that can take shares."""
+    banks = zip(residual.layout.banks, residual.devices, residual.slots, strict=True)
+    for bank, free, slots in banks:
+        if bank.type == device_type:
+            for openable, members in zip(free, slots, strict=False):
+                yield from (left.slot for left in members if left.shared)
+                # Those that nobody has a part of are alike; some may have been given whole.
+                yield from [left.slot for left in members if not left.shared][:openable]
 
 
 def _shared_gpus(residual: Residual) -> list[Slot]:

@@ -36,7 +36,7 @@ def most_value_first(problem: Problem) -> Callable[[GangTask], Key]:
     free = (
         sum(sum(bank.free) for node in problem.nodes for bank in node.banks if bank.type == GPU),
         sum(sum(map(sum, (b.free for b in node.banks if b.type != GPU))) for node in problem.nodes),
-        sum(s.percent for node in problem.nodes for b in node.banks for of in b.slots for s in of),
+        sum(s.left[0] for node in problem.nodes for b in node.banks for of in b.slots for s in of),
         sum(node.pool_milli for node in problem.nodes),
         sum(cell.memory for node in problem.nodes for cell in node.cells),
         sum(_share(problem, node.extended) for node in problem.nodes),
@@ -83,9 +83,7 @@ def _sizes(problem: Problem, pods: Iterable[int]) -> list[tuple[int, ...]]:
     for pod in pods:
         shape = problem.shape_of(pod)
         gpus = shape.whole_of(GPU)
-        shared = sum(
-            n.count * max(n.share.percent or 0, n.share.memory_percent or 1) for n in shape.shares
-        )
+        shared = sum(need.count * need.size_percent for need in shape.shares)
         others = sum(count * _size_of(kind) for kind, count in shape.devices) - gpus
         cpu_milli = 1000 * shape.owned_cpus + shape.shared_milli + shape.best_effort_milli
         extended = _share(problem, shape.extended)

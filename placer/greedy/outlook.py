@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from placer.greedy.chooser import Price
-from placer.greedy.columns import Column, Columns, Numbers, Table
+from placer.greedy.columns import Column, Columns, Numbers, Part, Table
 from placer.greedy.prospect import Mask, Prospect, Terms, Wanted
 from placer.greedy.residual import Layout
 from placer_models.device import GPU
@@ -48,6 +48,7 @@ class Outlook:
             (column, int(most[column]))
             for column in _foreseen(columns, [shape for shape, _ in pods])
         ]
+        self._on_one = [pair for shape, _ in pods for pair in columns.least_on_one(shape)]
         self._gpus = sum(shape.count_of(GPU) * count for shape, count in pods)
         self._gpu_column = columns.column_of(GPU) if self._gpus else -1
         self._sets = columns.sets
@@ -56,6 +57,8 @@ class Outlook:
         """Return which of the nodes could, by their sums, host the pods."""
         found: Mask = np.ones(len(table), dtype=np.bool_)
         for column, least in self._least:
+            found &= table.numbers[column] >= least
+        for column, least in self._on_one:
             found &= table.numbers[column] >= least
         for prospect, _ in self._prospects:
             terms = prospect.terms(table, layouts)
@@ -161,10 +164,24 @@ def _foreseen(columns: Columns, shapes: Iterable[Shape]) -> list[int]:
     """
     unforeseen = set()
     for shape in shapes:
-        strategies = {columns.column_of(need.type) for need in shape.shares if need.strategy}
-        unforeseen |= strategies
+        strategies = {need.type for need in shape.shares if need.strategy}
+        unforeseen |= {columns.column_of(kind) for kind in strategies}
         if strategies:
             unforeseen.add(columns.percent)
+        unforeseen |= {
+            column
+            for column, part in zip(columns.left, columns.parts, strict=True)
+            if part.type in strategies or _takes_parts_unsaid(shape, part)
+        }
         if any(kind in columns.cut_types for kind, _ in shape.devices):
             unforeseen |= {columns.column_of(kind) for kind in columns.cut_types}
     return [column for column in columns.spare if column not in unforeseen]
+
+
+def _takes_parts_unsaid(shape: Shape, part: Part) -> bool:
+    """Return whether a pod takes some of a quantity without saying how much: by percent."""
+    return shape.whole_of(part.type) > 0 or any(
+        need.type == part.type
+        and (need.share.percent is not None or need.share.memory_percent is not None)
+        for need in shape.shares
+    )

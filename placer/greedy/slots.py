@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from placer.greedy.residual import Bank, Residual, Slots
 from placer_models.device import GPU, FunctionSelector, Labels, selects
+from placer_models.device_share import Amounts, less
 from placer_models.links import best_permitted, rooms, tells_apart, usable_points
 from placer_models.policy import DeviceScope
 from placer_models.problem import Shape
@@ -21,13 +22,13 @@ class Candidate(NamedTuple):
     Attributes:
         opens: Nobody has a part of it yet.
         lost: Usable points that are lost if it is opened.
-        left: What would be left of it: percent, and memory in 0.01 bytes.
+        left: What would be left of it.
 
     """
 
     opens: bool
     lost: int
-    left: tuple[int, int]
+    left: Amounts
     twin: int
     slot: int
 
@@ -160,8 +161,7 @@ def after_shares(
         assert amounts is not None, "a share was given that does not fit"
         slot = replace(
             left.slot,
-            percent=left.slot.percent - amounts[0],
-            memory=left.slot.memory - amounts[1],
+            left=less(left.slot.left, amounts),
             functions=_after_function(left.slot, wanted.function),
         )
         opened[bank][twin] += not left.shared
@@ -185,6 +185,7 @@ def _hardness(asked: tuple[int, ShareNeed]) -> tuple[int, ...]:
         -(share.memory_bytes or 0),
         -(share.memory_percent or 0),
         -(share.percent or 0),
+        *(-quantity.amount for quantity in share.capacity),
         index,
     )
 
@@ -206,9 +207,9 @@ def _candidates(
                 continue
             if need is None:
                 if not left.shared:
-                    yield Candidate(True, lost, (0, 0), twin, at)
+                    yield Candidate(True, lost, (), twin, at)
             elif (amounts := slot.takes(need.share, need.function)) is not None:
-                rest = slot.percent - amounts[0], slot.memory - amounts[1]
+                rest = less(slot.left, amounts)
                 yield Candidate(not left.shared, 0 if left.shared else lost, rest, twin, at)
 
 

@@ -1,11 +1,19 @@
-"""The rule about shares of devices (D3, D5)."""
+"""The rule about shares of devices (D3, D5, B11)."""
 
 from collections import defaultdict
 from collections.abc import Iterator
 
 from placer.judge.finding import Finding
 from placer.judge.scene import Scene, Site, Tenant
-from placer_models.device_share import DeviceShare, filled, room, taken
+from placer_models.device_share import (
+    Amounts,
+    DeviceShare,
+    DeviceTotals,
+    filled,
+    room,
+    taken,
+    totals_of,
+)
 from placer_models.placement import DeviceGrant
 
 
@@ -25,33 +33,33 @@ def device_share(scene: Scene) -> Iterator[Finding]:
 
 def _sums(site: Site) -> Iterator[Finding]:
     """Add up what is held of each device, exactly; only who adds to it is blamed."""
-    held: defaultdict[tuple[str, int], list[int]] = defaultdict(lambda: [0, 0])
-    anew: defaultdict[tuple[str, int], list[int]] = defaultdict(lambda: [0, 0])
+    held: defaultdict[tuple[str, int], list[tuple[Amounts, bool]]] = defaultdict(list)
     for tenant in site.tenants:
         for grant, asked in _matched(site, tenant):
             key = grant.type, grant.minor
-            total_bytes = _total_bytes(site, grant)
-            amounts = taken(asked or grant.share or DeviceShare(), total_bytes)
+            totals = totals_of(site.inside.devices.get(key))
+            amounts = taken(asked or grant.share or DeviceShare(), totals)
             if amounts is None and tenant.new:
                 yield Finding(
                     tenant.title,
                     f"pod {tenant.title!r} holds {_text(asked or grant.share)} of {grant.type} "
-                    f"{grant.minor} of node {site.node.name!r}, which has "
-                    + (f"{total_bytes} bytes of memory" if total_bytes else "unknown memory"),
+                    f"{grant.minor} of node {site.node.name!r}, which has {_all_of(totals)}",
                 )
                 continue
-            for i, amount in enumerate(amounts or room(total_bytes)):
-                held[key][i] += amount
-                anew[key][i] += amount if tenant.new else 0
-    for (kind, minor), sums in sorted(held.items()):
-        device = site.inside.devices.get((kind, minor))
-        has = room(device.memory_bytes if device else 0)
-        new = anew[kind, minor]
-        if any(s > h and n for s, h, n in zip(sums, has, new, strict=True)):
+            held[key].append((amounts or room(totals), tenant.new))
+    for (kind, minor), parts in sorted(held.items()):
+        totals = totals_of(site.inside.devices.get((kind, minor)))
+        sums = [sum(of) for of in zip(*(amounts for amounts, _ in parts), strict=True)]
+        new = [any(of) for of in zip(*(amounts for amounts, new in parts if new), strict=True)]
+        has = room(totals)
+        if any(s > h and n for s, h, n in zip(sums, has, new or [False] * len(has), strict=True)):
+            told = [f"{sums[0]} percent", f"{sums[1] / has[1]:.2%} of its memory"]
+            for quantity, total, amount in zip(totals.capacity, has[2:], sums[2:], strict=True):
+                told.append(f"{amount / total:.2%} of its {quantity.name}")
             yield Finding(
                 site.node.name,
-                f"the shares of {kind} {minor} of node {site.node.name!r} sum to {sums[0]} percent "
-                f"and {sums[1] / has[1]:.2%} of its memory; a device has 100",
+                f"the shares of {kind} {minor} of node {site.node.name!r} sum to "
+                f"{' and '.join(told)}; a device has 100",
             )
 
 
@@ -74,13 +82,20 @@ def _matched(site: Site, tenant: Tenant) -> Iterator[tuple[DeviceGrant, DeviceSh
         if grant.share is None:
             continue
         mine = open_shares[grant.type]
-        as_held = filled(grant.share, _total_bytes(site, grant))
+        total_bytes = _total_bytes(site, grant)
+        as_held = _numbers(grant.share, total_bytes)
         found = next((s for s in mine if s == grant.share), None) or next(
-            (s for s in mine if filled(s, _total_bytes(site, grant)) == as_held), None
+            (s for s in mine if _numbers(s, total_bytes) == as_held), None
         )
         if found is not None:
             mine.remove(found)
         yield grant, found
+
+
+def _numbers(share: DeviceShare, total_bytes: int) -> tuple[object, ...]:
+    """Return all that a share says, as a file does: not always in which unit."""
+    share = filled(share, total_bytes)
+    return share.percent, share.memory_bytes, share.memory_percent, share.amounts
 
 
 def _total_bytes(site: Site, grant: DeviceGrant) -> int:
@@ -94,4 +109,10 @@ def _text(share: DeviceShare | None) -> str:
     parts = [f"{share.percent} percent"] if share.percent is not None else []
     parts += [f"{share.memory_bytes} bytes"] if share.memory_bytes is not None else []
     parts += [f"{share.memory_percent} percent of its memory"] if share.memory_percent else []
+    parts += [f"{quantity.text} of its {quantity.name}" for quantity in share.capacity]
     return " and ".join(parts) or "nothing"
+
+
+def _all_of(totals: DeviceTotals) -> str:
+    memory = f"{totals.memory_bytes} bytes of memory" if totals.memory_bytes else "unknown memory"
+    return " and ".join([memory, *(f"{q.text} of {q.name}" for q in totals.capacity)])

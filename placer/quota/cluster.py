@@ -5,9 +5,10 @@ from collections.abc import Iterator, Sequence
 from placer.quota.store import Quotas, QuotaStore
 from placer.scheduler import Scheduler
 from placer.state.account import Account
+from placer_models.capacity import MEMORY, PERCENT
 from placer_models.cluster import Node
 from placer_models.device import Device
-from placer_models.device_share import WHOLE_PERCENT
+from placer_models.device_share import Amounts, DeviceTotals, room, totals_of
 from placer_models.mig import is_instance
 from placer_models.quantity import format_bytes
 
@@ -42,9 +43,10 @@ def classes_of(node: Node, account: Account) -> dict[str, Quotas]:
     - ``cpu``: thousandths of a CPU that LSE, LSR and LS pods have left together;
     - ``memory`` in bytes, ``hugepages-2Mi`` in pages, each extended resource in its units;
     - ``gpu`` and each other device type: how many are healthy, and free as a whole;
-    - ``gpu.percent``, ``gpu.memory``: device by device, ascending by minor; what is left to
-      shares, percent and bytes. A device that somebody holds whole, or that is broken, has
-      0 free; memory is there where a device of the type has a known one.
+    - ``gpu.percent``, ``gpu.memory``, ``disk.space`` and each other quantity that devices of
+      the type share: device by device, ascending by minor; what is left to shares, in the
+      unit of the quantity, memory in bytes. A device that somebody holds whole, that is broken
+      or that has none of it, has 0 free; memory is there where a device has a known one.
     """
     return dict(_classes(node, account))
 
@@ -72,19 +74,27 @@ def _of_devices(
     healthy = {(device.type, device.minor) for device in account.devices}
     whole = [key in account.free_devices for key in keys]
     yield kind, _one(len(healthy.intersection(keys)), sum(whole))
-    left = [account.shared_devices.get(key, (0, 0)) for key in keys]
-    percent = (WHOLE_PERCENT,) * len(keys)
-    yield f"{kind}.percent", Quotas(percent, _left(percent, whole, [part[0] for part in left]))
-    memory = tuple(device.memory_bytes for device in devices)
-    if any(memory):
-        in_bytes = [part[1] // 100 for part in left]
-        yield f"{kind}.memory", Quotas(memory, _left(memory, whole, in_bytes))
+    totals = [totals_of(device) for device in devices]
+    for name in dict.fromkeys(name for has in totals for name in has.names):
+        quotas = Quotas(
+            tuple(_amount(has, room(has), name) for has in totals),
+            tuple(
+                _amount(has, room(has) if free else account.shared_devices.get(key), name)
+                for has, free, key in zip(totals, whole, keys, strict=True)
+            ),
+        )
+        if any(quotas.total):
+            yield f"{kind}.{name}", quotas
 
 
-def _left(totals: Sequence[int], whole: Sequence[bool], shared: Sequence[int]) -> tuple[int, ...]:
-    """Return all of the devices that are free as a whole, and what shares leave of others."""
-    rows = zip(totals, whole, shared, strict=True)
-    return tuple(total if free else min(total, part) for total, free, part in rows)
+def _amount(totals: DeviceTotals, amounts: Amounts | None, name: str) -> int:
+    """Return how much of a quantity the amounts of a device are, in whole units."""
+    if amounts is None or name not in totals.names:
+        return 0
+    if name == MEMORY and not totals.memory_bytes:
+        return 0  # it is counted as one byte where it is not known
+    amount = amounts[totals.names.index(name)]
+    return amount if name == PERCENT else amount // 100
 
 
 def _one(total: int, free: int) -> Quotas:

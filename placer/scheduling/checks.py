@@ -55,7 +55,7 @@ def check_running(running: Iterable[RunningPod], nodes: Collection[str]) -> None
         keys.add(key)
 
 
-def check_batch(batch: Batch, running: Container[Key]) -> None:
+def check_batch(batch: Batch, running: Container[Key], nodes: Iterable[Node]) -> None:
     """Want gangs and groups that mean one thing, of legal pods that do not run yet.
 
     Raises:
@@ -77,7 +77,7 @@ def check_batch(batch: Batch, running: Container[Key]) -> None:
             pods.add(pod.key)
     _check_groups(batch, gangs)
     try:
-        check_pods(pods_of(batch.gangs))
+        check_pods(pods_of(batch.gangs), nodes)
     except IllegalPodError as error:
         raise BadPodError(error.pod, error.fault) from None
     again = tuple(pod.key for pod in pods_of(batch.gangs) if pod.key in running)

@@ -52,7 +52,7 @@ def solve(
         SolverError: Parts of Placer contradict each other: a defect of ours.
 
     """
-    check_pods(pods_of(instance.gangs))
+    check_pods(pods_of(instance.gangs), instance.nodes)
     options = options or SolveOptions()
     budget = Budget(options)
     tell = progress or silent

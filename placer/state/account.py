@@ -11,7 +11,7 @@ from placer.state.owners import owners_beside
 from placer_models.cluster import Node, RunningPod
 from placer_models.cpuset import CpuSet
 from placer_models.device import GPU, Device
-from placer_models.device_share import DeviceShare, room, taken
+from placer_models.device_share import Amounts, DeviceShare, room, taken, totals_of
 from placer_models.mig import MEDIA, covered, gpu_of, is_instance
 from placer_models.pod import PodSpec
 from placer_models.policy import QosClass
@@ -33,7 +33,7 @@ class Account:
         devices: Healthy devices, ascending by (type, minor).
         free_devices: (type, minor) of those that nobody holds.
         shared_devices: (type, minor) of those of which pods hold shares alone -> what is
-            left: percent, and memory in 0.01 bytes.
+            left.
         extended: Extended resource -> what is left of it.
         cores_held: Cores that running pods keep from others of the policy PCPULevel.
         numa_nodes_held: NUMA nodes that they keep from others of NUMANodeLevel.
@@ -59,7 +59,7 @@ class Account:
     pages: Mapping[tuple[int, int], int]
     devices: tuple[Device, ...]
     free_devices: frozenset[tuple[str, int]]
-    shared_devices: Mapping[tuple[str, int], tuple[int, int]]
+    shared_devices: Mapping[tuple[str, int], Amounts]
     extended: Mapping[str, int]
     cores_held: Held
     numa_nodes_held: Held
@@ -155,7 +155,7 @@ def _cut_off(node: Node, held: Collection[tuple[str, int]]) -> frozenset[tuple[s
 
 def _shared(
     healthy: Iterable[Device], pods: Iterable[RunningPod]
-) -> dict[tuple[str, int], tuple[int, int]]:
+) -> dict[tuple[str, int], Amounts]:
     """Return what is left of the devices that pods share; below 0 counts as 0."""
     shares: dict[tuple[str, int], list[DeviceShare | None]] = {}
     for pod in pods:
@@ -165,12 +165,13 @@ def _shared(
     for device in healthy:
         held = shares.get((device.type, device.minor), [])
         if held and None not in held:
-            parts = [taken(share, device.memory_bytes) for share in held if share is not None]
-            percent, memory = room(device.memory_bytes)
+            totals = totals_of(device)
+            empty = room(totals)
             # A share that the device cannot give leaves nothing of it.
-            left[device.type, device.minor] = (
-                max(0, percent - sum(part[0] if part else percent for part in parts)),
-                max(0, memory - sum(part[1] if part else memory for part in parts)),
+            parts = [taken(share, totals) or empty for share in held if share is not None]
+            left[device.type, device.minor] = tuple(
+                max(0, amount - sum(amounts))
+                for amount, *amounts in zip(empty, *parts, strict=True)
             )
     return left
 

@@ -1,10 +1,11 @@
 """What pods ask of devices of which a strategy says how many they have (D9)."""
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 from placer.state.boards import healthy
 from placer_models.cluster import Node
-from placer_models.device_share import WHOLE_PERCENT, DeviceShare
+from placer_models.device_share import WHOLE_PERCENT, DeviceShare, room, totals_of
 from placer_models.device_strategy import DeviceStrategy
 from placer_models.pod import PodSpec, Resources
 from placer_models.shares import ShareNeed
@@ -34,8 +35,14 @@ def lacks_devices(spec: PodSpec, node: Node) -> bool:
     return any(not healthy(node, kind) for kind, _ in spec.strategies)
 
 
-def share_needs(spec: PodSpec) -> tuple[ShareNeed, ...]:
-    """Return what the pod asks of parts of devices, and of devices by a strategy."""
+def share_needs(spec: PodSpec, nodes: Iterable[Node] = ()) -> tuple[ShareNeed, ...]:
+    """Return what the pod asks of parts of devices, and of devices by a strategy.
+
+    Args:
+        spec: Of the pod.
+        nodes: Whose devices say how large an amount is.
+
+    """
     functions, strategies = dict(spec.functions), dict(spec.strategies)
     whole = DeviceShare(percent=WHOLE_PERCENT)
     return tuple(
@@ -46,7 +53,22 @@ def share_needs(spec: PodSpec) -> tuple[ShareNeed, ...]:
             functions.get(d.type) if d.share else None,
             strategies.get(d.type),
             whole=not d.share,
+            size_percent=_size_percent(d.type, d.share or whole, nodes),
         )
         for d in spec.requests.devices
         if d.count and (d.share or d.type in strategies)
     )
+
+
+def _size_percent(kind: str, share: DeviceShare, nodes: Iterable[Node]) -> int:
+    """Return how much of the largest device of the type a share is: its largest part."""
+    parts = [1, share.percent or 0, share.memory_percent or 0]
+    if asked := share.amounts:
+        totals = {totals_of(d) for node in nodes for d in node.devices if d.type == kind}
+        most = dict.fromkeys(asked, 1)
+        for has in totals:
+            for name, amount in zip(has.names, room(has), strict=True):
+                if name in most:
+                    most[name] = max(most[name], amount // 100)
+        parts += [100 * amount // most[name] for name, amount in asked.items()]
+    return max(parts)

@@ -261,7 +261,7 @@ def _shape(
         best_pair_minimum=best_pair_minimum_of(spec, nodes),
         pages=tuple(requests.pages_of(size) for size in page_sizes),
         scopes=_scopes(spec),
-        shares=share_needs(spec),
+        shares=share_needs(spec, nodes),
         extended=in_units(dict(requests.extended), units),
         apart=spec.exclusive if minds else ExclusivePolicy.NONE,
         apart_required=minds and spec.exclusive_required,

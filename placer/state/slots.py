@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable
 
 from placer.state.account import Account
 from placer_models.device import Device, Labels
-from placer_models.device_share import room
+from placer_models.device_share import room, totals_of
 from placer_models.links import Board
 from placer_models.shares import Slot
 
@@ -31,7 +31,7 @@ def slots_of(
         functions: Whether virtual functions are counted too.
 
     """
-    memory = {d.minor: d.memory_bytes for d in account.devices if d.type == device_type}
+    totals = {d.minor: totals_of(d) for d in account.devices if d.type == device_type}
     ready = {
         d.minor: free_functions(account, d) if functions else ()
         for d in account.devices
@@ -41,12 +41,12 @@ def slots_of(
     def of(minors: Iterable[int]) -> tuple[tuple[int, Slot], ...]:
         shared, free = [], []
         for minor in minors:
-            total = memory[minor]
+            total = totals[minor]
             if (device_type, minor) in account.free_devices:
-                free.append((minor, Slot(*room(total), total, ready[minor])))
+                free.append((minor, Slot(room(total), total, ready[minor])))
             elif left := account.shared_devices.get((device_type, minor)):
-                shared.append((minor, Slot(*left, total, ready[minor])))
-        shared.sort(key=lambda item: (item[1].percent, item[1].memory, item[0]))
+                shared.append((minor, Slot(left, total, ready[minor])))
+        shared.sort(key=lambda item: (item[1].left, item[0]))
         free.sort(key=lambda item: (item[0] not in opened, item[0]))
         return (*shared, *free)
 

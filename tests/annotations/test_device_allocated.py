@@ -16,6 +16,7 @@ from placer_models.annotations.device_allocated import (
     write_device_allocated,
 )
 from placer_models.annotations.json_parts import AnnotationError
+from placer_models.capacity import Quantity
 from placer_models.cluster import Node
 from placer_models.device import VirtualFunction
 from placer_models.device_share import DeviceShare
@@ -28,14 +29,14 @@ GIB = 2**30
 OPTIONAL_PERCENTS = st.none() | st.integers(0, 100)
 TEXTS = st.text(max_size=8)
 MORE = st.dictionaries(TEXTS.map("x/{}".format), st.integers(1, 1000), max_size=2).map(
-    lambda more: tuple(sorted(more.items()))
+    lambda more: tuple(Quantity(name, more[name]) for name in sorted(more))
 )
 SHARES = {
     "gpu": st.builds(
         DeviceShare, OPTIONAL_PERCENTS, st.none() | st.integers(0, 2**40), OPTIONAL_PERCENTS, MORE
     ),
-    "rdma": st.builds(DeviceShare, percent=OPTIONAL_PERCENTS, more=MORE),
-    "ve": st.builds(DeviceShare, percent=st.sampled_from([None, 100, 200]), more=MORE),
+    "rdma": st.builds(DeviceShare, percent=OPTIONAL_PERCENTS, capacity=MORE),
+    "ve": st.builds(DeviceShare, percent=st.sampled_from([None, 100, 200]), capacity=MORE),
 }
 ALLOCATIONS = st.lists(
     st.sampled_from(sorted(SHARES)).flatmap(
@@ -123,7 +124,9 @@ def test_resources_stand_in_the_order_of_their_names() -> None:
     """
     As Go writes a map, so that equal documents are equal texts.
     """
-    held = DeviceAllocation("gpu", 0, DeviceShare(memory_percent=50, more=(("x/a", 1), ("x/b", 2))))
+    held = DeviceAllocation(
+        "gpu", 0, DeviceShare(memory_percent=50, capacity=(Quantity("x/a", 1), Quantity("x/b", 2)))
+    )
 
     resources = json.loads(write_device_allocated([held]))["gpu"][0]["resources"]
 
@@ -191,9 +194,13 @@ def test_a_share_of_what_nobody_counts_is_no_grant() -> None:
     """
     It can be read, but a placement knows percent and memory alone.
     """
-    held = DeviceAllocation("gpu", 2, DeviceShare(50, more=(("huawei.com/npu-core", 4),)))
+    held = DeviceAllocation(
+        "gpu", 2, DeviceShare(50, capacity=(Quantity("huawei.com/npu-core", 4),))
+    )
 
-    with pytest.raises(ValueError, match=r"of gpu 2 is held huawei\.com/npu-core, which is not"):
+    with pytest.raises(
+        ValueError, match=r"of gpu 2 is held huawei\.com/npu-core; its machine says"
+    ):
         grants_of([held])
 
 

@@ -105,7 +105,7 @@ def _resources(demand: DeviceDemand) -> dict[str, int]:
         percent_name: each.percent,
         GPU_MEMORY: each.memory_bytes,
         GPU_MEMORY_RATIO: each.memory_percent,
-        **dict(each.more),
+        **{q.name: q.amount for q in each.capacity},
     }
     return {name: amount for name, amount in amounts.items() if amount is not None}
 

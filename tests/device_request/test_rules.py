@@ -2,6 +2,7 @@
 
 import pytest
 
+from placer_models.capacity import Quantity
 from placer_models.device_request import (
     MAX_DEVICES,
     DeviceRequestError,
@@ -96,10 +97,10 @@ def test_an_npu_is_asked_for_by_its_parts() -> None:
     """
     What has no word of its own is carried along by its name.
     """
-    more = (("huawei.com/npu-core", 10), ("huawei.com/npu-cpu", 3))
+    parts = (Quantity("huawei.com/npu-core", 10), Quantity("huawei.com/npu-cpu", 3))
 
     assert translate(NPU) == (
-        DeviceDemand("gpu", 1, DeviceShare(memory_bytes=16 * GIB, more=more)),
+        DeviceDemand("gpu", 1, DeviceShare(memory_bytes=16 * GIB, capacity=parts)),
     )
 
 

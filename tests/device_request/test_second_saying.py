@@ -77,7 +77,7 @@ def as_placer(asked: dict[str, int]) -> Said:
         "core": demand.each.percent,
         "memory": demand.each.memory_bytes,
         "ratio": demand.each.memory_percent,
-        **{short[name]: amount for name, amount in demand.each.more},
+        **{short[q.name]: q.amount for q in demand.each.capacity},
     }
     return demand.count, {name: amount for name, amount in each.items() if amount}
 

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from placer_models.device_share import DeviceShare, filled, fits, memory_centi_bytes
+from placer_models.capacity import Quantity, Unit
+from placer_models.device_share import DeviceShare, DeviceTotals, filled, fits, less, room, taken
 
 TOTALS = st.integers(1, 2**41)
 PERCENTS = st.integers(0, 300)
@@ -76,29 +77,30 @@ def test_of_an_unknown_memory_nothing_is_said() -> None:
     assert filled(share, 0) == share
 
 
-@given(percent=PERCENTS, total=TOTALS, free=st.integers(0, 2**42))
+@given(percent=st.integers(0, 100), total=TOTALS, free=st.integers(0, 2**42))
 def test_a_share_is_rounded_up_to_fit_whole_bytes(percent: int, total: int, free: int) -> None:
     """
     A broken byte needs a whole one.
     """
-    share = DeviceShare(memory_percent=percent)
+    amounts = taken(DeviceShare(memory_percent=percent), DeviceTotals(total))
 
-    assert fits(share, free_percent=0, free_centi_bytes=100 * free, total_bytes=total) == (
-        ceil(Fraction(percent * total, 100)) <= free
-    )
+    assert amounts is not None
+    assert fits(amounts, (0, 100 * free)) == (ceil(Fraction(percent * total, 100)) <= free)
 
 
 def test_ten_tenths_fit_a_memory_of_any_size() -> None:
     """
     Ten pods with 10 percent each fill an H100; ten times the bytes rounded up would not fit.
     """
-    tenth = DeviceShare(memory_percent=10)
-    left = 100 * H100_BYTES
+    h100 = DeviceTotals(H100_BYTES)
+    tenth = taken(DeviceShare(memory_percent=10), h100)
+    assert tenth is not None
+    left = room(h100)
     for _ in range(10):
-        assert fits(tenth, free_percent=0, free_centi_bytes=left, total_bytes=H100_BYTES)
-        left -= memory_centi_bytes(tenth, H100_BYTES)
+        assert fits(tenth, left)
+        left = less(left, tenth)
 
-    assert left == 0
+    assert left == (100, 0)
     assert 10 * ceil(Fraction(H100_BYTES, 10)) > H100_BYTES
 
 
@@ -111,18 +113,60 @@ def test_compute_and_memory_must_both_be_free(
     """
     50 percent and 8 bytes fit where just that is left, and not with less of either.
     """
-    share = DeviceShare(percent=50, memory_bytes=8)
+    amounts = taken(DeviceShare(percent=50, memory_bytes=8), DeviceTotals(16))
 
-    assert does is fits(
-        share, free_percent=free_percent, free_centi_bytes=100 * free_bytes, total_bytes=16
-    )
+    assert amounts is not None
+    assert does is fits(amounts, (free_percent, 100 * free_bytes))
 
 
-def test_a_percent_of_an_unknown_memory_is_refused() -> None:
+DISK = DeviceTotals(0, (Quantity("bandwidth", 1000), Quantity("space", 7, Unit.BYTES)), of_all=True)
+
+
+@pytest.mark.parametrize(
+    ("share", "amounts"),
+    [
+        (DeviceShare(capacity=(Quantity("space", 5, Unit.BYTES),)), (0, 0, 0, 500)),
+        (
+            DeviceShare(capacity=(Quantity("bandwidth", 30), Quantity("space", 7, Unit.BYTES))),
+            (0, 0, 3000, 700),
+        ),
+        (DeviceShare(percent=50), (50, 0, 50_000, 350)),
+        (DeviceShare(capacity=(Quantity("space", 8, Unit.BYTES),)), None),
+        (DeviceShare(capacity=(Quantity("space", 5),)), None),
+        (DeviceShare(capacity=(Quantity("queues", 1),)), None),
+        (DeviceShare(memory_bytes=1), None),
+    ],
+    ids=[
+        "one quantity",
+        "two of one device",
+        "half of all that it has",
+        "more than it has",
+        "in another unit",
+        "what it has not",
+        "memory, of a device without",
+    ],
+)
+def test_what_a_share_takes_of_each_quantity(
+    share: DeviceShare, amounts: tuple[int, ...] | None
+) -> None:
     """
-    The message says what is missing.
+    Percent, memory, and what the disk lists, each in 0.01; None where it cannot be had (B1).
     """
-    share = DeviceShare(memory_percent=50)
+    assert taken(share, DISK) == amounts
 
-    with pytest.raises(ValueError, match="50 percent of an unknown memory; say how much"):
-        fits(share, free_percent=100, free_centi_bytes=0, total_bytes=0)
+
+def test_a_percent_of_a_gpu_is_of_its_compute_alone() -> None:
+    """
+    What else a GPU shares is asked for by name.
+    """
+    gpu = DeviceTotals(16, (Quantity("encoders", 3),))
+
+    assert taken(DeviceShare(percent=50, memory_percent=25), gpu) == (50, 400, 0)
+
+
+def test_of_an_unknown_memory_percent_are_counted_and_bytes_are_not_there() -> None:
+    """
+    As if the memory were one byte.
+    """
+    assert taken(DeviceShare(memory_percent=50), DeviceTotals()) == (0, 50)
+    assert taken(DeviceShare(memory_bytes=1), DeviceTotals()) is None

@@ -13,6 +13,7 @@ from placer.scheduling.words import Batch, lone_gang
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer_models.affinity import AffinityLevel, AffinityTerm
+from placer_models.capacity import Quantity, Unit
 from placer_models.cluster import Instance, Node
 from placer_models.device_share import DeviceShare
 from placer_models.instance.errors import InputError
@@ -82,15 +83,35 @@ ILLEGAL = {
     ),
     "memory of a NIC (D4)": (
         spec(share=DeviceShare(memory_percent=50), of="rdma"),
-        "a share of a device of type 'rdma' is asked for by 'percent'",
+        "devices of type 'rdma' have no memory to share; they share percent",
     ),
     "part of an instance": (
         spec(share=DeviceShare(50), of="mig-1g.5gb"),
         "there are no shares of mig-1g.5gb",
     ),
-    "what no rule counts": (
-        spec(share=DeviceShare(50, memory_percent=50, more=(("huawei.com/npu-cpu", 1),))),
-        "no rule counts these",
+    "what GPUs do not share": (
+        spec(share=DeviceShare(50, None, 50, (Quantity("huawei.com/npu-cpu", 1),))),
+        "devices of type 'gpu' have no huawei.com/npu-cpu to share; they share percent, memory",
+    ),
+    "nothing of a disk": (
+        spec(share=DeviceShare(), of="disk"),
+        "a share of a device of type 'disk' says how much; add 'percent', 'memory' or 'capacity'",
+    ),
+    "percent and an amount of a disk": (
+        spec(share=DeviceShare(50, capacity=(Quantity("space", 1),)), of="disk"),
+        "percent of a device of type 'disk' are of all that it has; ask for percent, or for",
+    ),
+    "a quantity below 1": (
+        spec(share=DeviceShare(capacity=(Quantity("space", -1),)), of="disk"),
+        "the pod asks for -1 of space; expected 1 to",
+    ),
+    "a quantity above 100 percent": (
+        spec(share=DeviceShare(capacity=(Quantity("engine", 101, Unit.PERCENT),)), of="disk"),
+        "the pod asks for 101% of engine; expected 1% to 100%",
+    ),
+    "a quantity twice": (
+        spec(share=DeviceShare(capacity=(Quantity("space", 1), Quantity("space", 2))), of="disk"),
+        "expected each quantity once, ascending by name",
     ),
     "apart without CPUs": (
         spec(exclusive=ExclusivePolicy.PCPU_LEVEL, exclusive_strength=Strength.REQUIRED),
@@ -169,7 +190,7 @@ def test_the_second_of_two_pods_is_named() -> None:
     pods = tuple(Pod(f"p{i}", "default", each) for i, each in enumerate((good, good, bad)))
 
     with pytest.raises(IllegalPodError, match=r"^pod 'p2': containers\[0\].requests.cpu_milli"):
-        check_pods(Gang("g", "default", pods, 3).pods)
+        check_pods(Gang("g", "default", pods, 3).pods, [NODE])
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 """A machine that nobody uses yet: what is inside, and what it is known from."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from rich.console import Group, RenderableType
 from rich.table import Table
@@ -14,7 +14,8 @@ from placer_cli.draw.links import draw_links
 from placer_cli.draw.packages import Paint, draw_packages
 from placer_cli.draw.palette import ACCENT, BAD, QUIET, STRONG
 from placer_cli.draw.threads import Cell
-from placer_cli.draw.words import count, memory, short_list
+from placer_cli.draw.words import count, memory, quantity_text, short_list
+from placer_models.capacity import Quantity
 from placer_models.cluster import Machine
 from placer_models.device import GPU, Device
 from placer_models.policy import CoreKind
@@ -33,7 +34,7 @@ def summary(machine: Machine, times: str) -> tuple[str, ...]:
     """Return what a machine consists of: CPUs, NUMA nodes, memory, devices."""
     topology = machine.topology
     packages = len({cpu.package for cpu in topology.cpus})
-    devices = Counter((d.type, d.model, d.memory_bytes) for d in machine.devices)
+    devices = Counter((d.type, d.model, d.memory_bytes, d.capacity) for d in machine.devices)
     return (
         count(len(topology.cpus), "CPU"),
         count(packages, "package"),
@@ -41,16 +42,18 @@ def summary(machine: Machine, times: str) -> tuple[str, ...]:
         count(len(topology.numa_nodes), "NUMA node"),
         memory(topology.memory_bytes),
         *(
-            f"{number} {times} {_title(kind, model, size)}"
-            for (kind, model, size), number in devices.items()
+            f"{number} {times} {_title(kind, model, size, capacity)}"
+            for (kind, model, size, capacity), number in devices.items()
         ),
     )
 
 
-def _title(kind: str, model: str, memory_bytes: int) -> str:
-    """Name a model of device, and its memory if the name does not say it."""
-    said = not memory_bytes or "GB" in model
-    return (model or kind) if said else f"{model or kind} {memory(memory_bytes)}"
+def _title(kind: str, model: str, memory_bytes: int, capacity: Sequence[Quantity]) -> str:
+    """Name a model of device, its memory if the name does not say it, and what else it shares."""
+    words = [model or kind]
+    words += [memory(memory_bytes)] if memory_bytes and "GB" not in model else []
+    has = ", ".join(f"{quantity.name} {quantity_text(quantity)}" for quantity in capacity)
+    return " ".join([*words, *([f"({has})"] if has else [])])
 
 
 def threads_per_core(topology: Topology) -> str:

@@ -1,17 +1,18 @@
 """Shares of devices as people read them."""
 
-from placer_cli.draw.words import memory, short_list
+from placer_cli.draw.words import memory, quantity_text, short_list
 from placer_models.device_share import DeviceShare
 from placer_models.placement import ContainerPlacement, DeviceGrant, PodPlacement
 
 
 def share(part: DeviceShare) -> str:
-    """Write what is held of a device: ``25 %``, ``10Gi``, ``50 %, 30Gi``."""
+    """Write what is held of a device: ``25 %``, ``50 %, 30Gi``, ``space 5Gi, queues 8``."""
     words = [f"{part.percent} %"] if part.percent is not None else []
     if part.memory_bytes is not None:
         words.append(memory(part.memory_bytes))
     elif part.memory_percent is not None and part.memory_percent != part.percent:
         words.append(f"{part.memory_percent} % of memory")
+    words += [f"{quantity.name} {quantity_text(quantity)}" for quantity in part.capacity]
     return ", ".join(words)
 
 

@@ -4,6 +4,7 @@ import re
 from collections.abc import Collection, Iterable, Sequence
 from itertools import pairwise
 
+from placer_models.capacity import Quantity, Unit
 from placer_models.cpuset import format_cpu_list
 
 _UNITS = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
@@ -20,6 +21,17 @@ def memory(amount_bytes: int) -> str:
     while amount >= 1024 and unit < len(_UNITS) - 1:
         amount, unit = amount / 1024, unit + 1
     return f"{_plain(amount)}{_UNITS[unit]}"
+
+
+def quantity_text(quantity: Quantity) -> str:
+    """Write an amount of a quantity in its unit: ``5Gi``, ``30 %``, ``2,000``."""
+    match quantity.unit:
+        case Unit.BYTES:
+            return memory(quantity.amount)
+        case Unit.PERCENT:
+            return f"{quantity.amount} %"
+        case Unit.UNITS:
+            return f"{quantity.amount:,}"
 
 
 def cpus(milli: int) -> str:

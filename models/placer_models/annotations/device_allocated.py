@@ -2,10 +2,11 @@
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from placer_models.annotations.json_parts import JsonPart, parse_json
 from placer_models.annotations.names import DEVICE_ALLOCATED
+from placer_models.capacity import MEMORY, MEMORY_PERCENT, PERCENT, Quantity, Unit
 from placer_models.cluster import Node
 from placer_models.device import GPU, VirtualFunction
 from placer_models.device_request import (
@@ -63,13 +64,11 @@ def allocations_of(placement: PodPlacement, node: Node) -> tuple[DeviceAllocatio
         share = grant.share or DeviceShare(
             percent=WHOLE_PERCENT, memory_percent=WHOLE_PERCENT if grant.type == GPU else None
         )
-        if grant.type == GPU:
-            share = filled(share, device.memory_bytes)
         allocations.append(
             DeviceAllocation(
                 grant.type,
                 grant.minor,
-                share,
+                filled(share, device.memory_bytes),
                 id=grant.id or device.id,
                 virtual_functions=tuple(
                     VirtualFunction(vf.minor, vf.bus_id)
@@ -81,22 +80,35 @@ def allocations_of(placement: PodPlacement, node: Node) -> tuple[DeviceAllocatio
     return _ordered(allocations)
 
 
-def grants_of(allocations: Iterable[DeviceAllocation]) -> tuple[DeviceGrant, ...]:
+def grants_of(
+    allocations: Iterable[DeviceAllocation], node: Node | None = None
+) -> tuple[DeviceGrant, ...]:
     """Return devices and shares as a placement has them, ascending by type and minor.
 
+    Args:
+        allocations: What is held.
+        node: Where; its devices say what they share beyond percent and memory, and in which
+            units.
+
     Raises:
-        ValueError: A share has resources that no rule counts, such as those of an NPU.
+        ValueError: A share has resources that its device does not share.
 
     """
+    devices = {(d.type, d.minor): d for d in node.machine.devices} if node else {}
     grants = []
     for held in _ordered(allocations):
         share = None if held.share.whole else held.share
-        if share is not None and share.more:
-            raise ValueError(
-                f"{DEVICE_ALLOCATED}: of {held.type} {held.minor} is held "
-                f"{', '.join(name for name, _ in share.more)}, which is not supported yet; "
-                "shares are percent and memory"
-            )
+        if share is not None and share.capacity:
+            device = devices.get((held.type, held.minor))
+            has = {q.name: q.unit for q in device.capacity} if device else {}
+            if unknown := [q.name for q in share.capacity if q.name not in has]:
+                raise ValueError(
+                    f"{DEVICE_ALLOCATED}: of {held.type} {held.minor} is held "
+                    f"{', '.join(unknown)}; its machine says that it shares "
+                    f"{', '.join(['percent', 'memory', *has])}"
+                )
+            units = (replace(q, unit=has[q.name]) for q in share.capacity)
+            share = replace(share, capacity=tuple(units))
         functions = () if share is None else tuple(vf.minor for vf in held.virtual_functions)
         grants.append(DeviceGrant(held.type, held.minor, held.id, share, functions))
     return tuple(grants)
@@ -158,16 +170,22 @@ def _function_to_json(function: VirtualFunction) -> dict[str, object]:
 
 def _resources(held: DeviceAllocation) -> dict[str, str]:
     share = held.share
-    resources = {name: str(amount) for name, amount in share.more}
+    resources = {
+        q.name: format_bytes(q.amount) if q.unit is Unit.BYTES else str(q.amount)
+        for q in share.capacity
+    }
     if share.percent is not None and held.type in _PERCENT_OF:
         resources[_PERCENT_OF[held.type]] = str(share.percent)
+    elif share.percent is not None and share.percent % WHOLE_PERCENT:
+        resources[PERCENT] = str(share.percent)
     elif share.percent is not None:
         # A type of no known resource is a resource by itself, and counted.
         resources[held.type] = str(share.percent // WHOLE_PERCENT)
+    in_bytes, in_percent = _memory_names(held.type)
     if share.memory_bytes is not None:
-        resources[GPU_MEMORY] = format_bytes(share.memory_bytes)
+        resources[in_bytes] = format_bytes(share.memory_bytes)
     if share.memory_percent is not None:
-        resources[GPU_MEMORY_RATIO] = str(share.memory_percent)
+        resources[in_percent] = str(share.memory_percent)
     return dict(sorted(resources.items()))
 
 
@@ -204,13 +222,20 @@ def _share(kind: str, part: JsonPart | None) -> DeviceShare:
         name = OTHER_SPELLINGS.get(written, written)
         if name in amounts:
             amount.refuse(f"{name} is there twice, in two spellings; keep one of them")
-        amounts[name] = amount.amount(parse_bytes if name == GPU_MEMORY else parse_whole)
+        amounts[name] = amount.amount(parse_bytes if name in (GPU_MEMORY, MEMORY) else parse_whole)
     percent = amounts.pop(_PERCENT_OF[kind], None) if kind in _PERCENT_OF else None
-    if kind not in _PERCENT_OF and kind in amounts:
-        percent = amounts.pop(kind) * WHOLE_PERCENT
+    if kind not in _PERCENT_OF:
+        percent = amounts.pop(PERCENT, None)
+        percent = amounts.pop(kind) * WHOLE_PERCENT if kind in amounts else percent
+    in_bytes, in_percent = _memory_names(kind)
     return DeviceShare(
         percent=percent,
-        memory_bytes=amounts.pop(GPU_MEMORY, None),
-        memory_percent=amounts.pop(GPU_MEMORY_RATIO, None),
-        more=tuple(sorted((name, amount) for name, amount in amounts.items() if amount)),
+        memory_bytes=amounts.pop(in_bytes, None),
+        memory_percent=amounts.pop(in_percent, None),
+        capacity=tuple(Quantity(name, amounts[name]) for name in sorted(amounts) if amounts[name]),
     )
+
+
+def _memory_names(kind: str) -> tuple[str, str]:
+    """Return what a device's own memory is called, in bytes and in percent."""
+    return (GPU_MEMORY, GPU_MEMORY_RATIO) if kind == GPU else (MEMORY, MEMORY_PERCENT)

@@ -8,7 +8,9 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from placer_models.problem import NodeState, Problem
+from placer_models.banks import DeviceBank
+from placer_models.device_share import Amounts, DeviceTotals, room, taken
+from placer_models.problem import NodeState, Problem, Shape
 
 MEMORY_BITS = 40
 """Memory is counted in so many bits at most, so that no sum leaves 64 bits."""
@@ -128,19 +130,42 @@ def _demands(problem: Problem, index: int, node: NodeState, unit: int) -> Demand
         found[f"share {index}.{place}"] = (room, least)
     for bank in node.banks:
         if bank.slots:
-            # Whole devices and shares of one type together.
-            percent = sum(slot.percent for members in bank.slots for slot in members)
-            asked = 100 * shape.whole_of(bank.type) + sum(
-                need.least_on(bank.board) * (need.share.percent or 0)
-                for need in shape.shares
-                if need.type == bank.type
-            )
-            found[f"percent {bank.type}"] = (percent, asked)
+            found |= _of_parts(bank, shape)
     for position, (left, asked) in enumerate(zip(node.extended, shape.extended, strict=True)):
-        # As for memory: rounded so that still nothing is cut off.
-        scale = 1 + (left >> MEMORY_BITS)
-        found[f"extended {position}"] = (-(-left // scale), asked // scale)
+        found[f"extended {position}"] = _scaled(left, asked)
     return {name: amounts for name, amounts in found.items() if amounts[1]}
+
+
+def _of_parts(bank: DeviceBank, shape: Shape) -> Demands:
+    """Return what whole devices and shares of one type take together, quantity by quantity."""
+    slots = [slot for members in bank.slots for slot in members]
+    kinds = {slot.totals for slot in slots}
+    asked: Counter[str] = Counter()
+    if whole := shape.whole_of(bank.type):
+        for name, least in _least([(kind, room(kind)) for kind in kinds]).items():
+            asked[name] += whole * least
+    for need in shape.shares:
+        if need.type == bank.type:
+            parts = [(k, part) for k in kinds if (part := taken(need.share, k)) is not None]
+            for name, least in _least(parts).items():
+                asked[name] += need.least_on(bank.board) * least
+    return {
+        f"{name} of {bank.type}": _scaled(sum(slot.left_of(name) for slot in slots), amount)
+        for name, amount in asked.items()
+    }
+
+
+def _least(parts: list[tuple[DeviceTotals, Amounts]]) -> dict[str, int]:
+    """Return of each quantity the least that is taken of any kind of device."""
+    named = [dict(zip(kind.names, part, strict=True)) for kind, part in parts]
+    names = dict.fromkeys(name for part in named for name in part)
+    return {name: min(part.get(name, 0) for part in named) for name in names}
+
+
+def _scaled(left: int, asked: int) -> tuple[int, int]:
+    """Return both in a unit so large that no sum leaves 64 bits; nothing is cut off by it."""
+    scale = 1 + (left >> MEMORY_BITS)
+    return -(-left // scale), asked // scale
 
 
 def _memory_unit(problem: Problem) -> int:

@@ -8,6 +8,7 @@ from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
 from placer_models.banks import DeviceBank
 from placer_models.cpsat.expression import Expression
+from placer_models.device_share import Amounts
 from placer_models.problem import NodeState, Shape
 from placer_models.shares import ShareTake
 
@@ -19,15 +20,13 @@ class SeatTake:
     Attributes:
         take: Of which device, for which need.
         count: How many there are.
-        percent: What each takes of the device.
-        memory: What each takes of its memory, in 0.01 bytes.
+        amounts: What each takes of the device.
 
     """
 
     take: ShareTake
     count: IntVar
-    percent: int
-    memory: int
+    amounts: Amounts
 
 
 Opened = Mapping[tuple[int, int, int], IntVar]
@@ -58,7 +57,7 @@ def _takes(
                         slot.room_for(need.share, most, need.function),
                         f"share{name[:-1]},{bank.type},{twin},{at},{index}]",
                     )
-                    yield SeatTake(ShareTake(position, twin, at, index), count, *amounts)
+                    yield SeatTake(ShareTake(position, twin, at, index), count, amounts)
 
 
 def opened_of(model: CpModel, node: NodeState, takes: Iterable[SeatTake]) -> Opened:

@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from itertools import pairwise
+from math import gcd
 
 from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
@@ -44,10 +45,12 @@ def shares_fit_their_device(model: CpModel, problem: Problem, x: Decisions) -> N
         for (bank, twin, at), takes in here.items():
             slot = node.banks[bank].slots[twin][at]
             counts = [take.count for take in takes]
-            percent = [take.percent for take in takes]
-            memory = [take.memory for take in takes]
-            model.add(LinearExpr.weighted_sum(counts, percent) <= slot.percent)
-            model.add(LinearExpr.weighted_sum(counts, memory) <= slot.memory)
+            amounts = zip(*(take.amounts for take in takes), strict=True)
+            for left, wanted in zip(slot.left, amounts, strict=True):
+                # In the largest unit of all that is wanted, so that no sum leaves 64 bits.
+                if unit := gcd(*wanted):
+                    asked = [amount // unit for amount in wanted]
+                    model.add(LinearExpr.weighted_sum(counts, asked) <= left // unit)
 
 
 def a_device_with_shares_is_opened(model: CpModel, problem: Problem, x: Decisions) -> None:

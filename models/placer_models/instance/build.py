@@ -17,6 +17,7 @@ from placer_models.instance.running_gangs import RunningGangReader
 from placer_models.instance.schema import API_VERSION, InstanceFile
 from placer_models.instance.tree import Scalar
 from placer_models.instance.validate import check
+from placer_models.legal_shares import clashing_unit, offers_of
 from placer_models.pod import Gang
 from placer_models.topology import ARM
 
@@ -181,9 +182,18 @@ def _build(
     levels.check(nodes)
     # Without its nodes, whatever names them would be blamed for their faults.
     faults.raise_first()
-    types = {d.type for node in nodes for d in node.devices}
+    offers = offers_of(nodes)
     extended = {name for node in nodes for name, _ in node.extended}
-    if both := sorted(types & extended):
+    for machine in {id(node.machine): node.machine for node in nodes}.values():
+        if clash := clashing_unit(machine, offers):
+            device, quantity = clash
+            faults.add(
+                next(place.at("nodes") for file, place in files if file.nodes),
+                f"{quantity.name} of devices of type {shown(device.type)} is in {quantity.unit} on "
+                f"machine {shown(machine.name)}, and in "
+                f"{offers[device.type][quantity.name]} on another; write it in one unit",
+            )
+    if both := sorted(offers.keys() & extended):
         where = next(place.at("nodes") for file, place in files if file.nodes)
         faults.add(
             where,
@@ -191,7 +201,7 @@ def _build(
             "others; name one of them otherwise",
         )
     pods = PodReader(
-        RequestReader(types, extended, faults),
+        RequestReader(offers, extended, faults),
         faults,
         on_arm_alone=all(n.machine.topology.architecture == ARM for n in nodes),
     )

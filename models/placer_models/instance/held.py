@@ -2,6 +2,15 @@
 
 from collections.abc import Mapping
 
+from placer_models.capacity import (
+    MEMORY,
+    MEMORY_PERCENT,
+    PERCENT,
+    Quantity,
+    Unit,
+    parse_amount,
+    unit_written,
+)
 from placer_models.cluster import Instance
 from placer_models.device import GPU
 from placer_models.device_request import (
@@ -11,15 +20,13 @@ from placer_models.device_request import (
     PERCENT_TYPES,
 )
 from placer_models.device_share import DeviceShare, filled
+from placer_models.instance.capacity import check_quantity_name
 from placer_models.instance.errors import shown
 from placer_models.instance.faults import Faults, Place
 from placer_models.placement import DeviceGrant, Placement
 
 DeviceMemory = Mapping[tuple[str, str, int], int]
 """(node, type, minor) -> bytes of the device's own memory."""
-
-PERCENT = "percent"
-"""Name of the resource of devices that have none of their own."""
 
 
 def memory_of_devices(instance: Instance, placement: Placement) -> DeviceMemory:
@@ -36,41 +43,58 @@ def memory_of_devices(instance: Instance, placement: Placement) -> DeviceMemory:
 def resources_of(grant: DeviceGrant, memory_bytes: int) -> dict[str, object]:
     """Return what is held of a device; nothing where all of it is.
 
-    Memory in bytes and in percent, whichever was not asked for rounded down.
+    Memory in bytes and in percent, whichever was not asked for rounded down; of what else
+    it has the amounts, with their unit where a number alone does not say it.
     """
     if grant.share is None:
         return {}
     share = filled(grant.share, memory_bytes)
-    if grant.type != GPU:
-        return {_percent_name(grant.type): share.percent}
-    amounts = {
-        GPU_CORE: share.percent,
-        GPU_MEMORY: share.memory_bytes,
-        GPU_MEMORY_RATIO: share.memory_percent,
-    }
-    return {name: amount for name, amount in amounts.items() if amount is not None}
+    amounts = zip(
+        _names(grant.type),
+        (share.percent, share.memory_bytes, share.memory_percent),
+        strict=True,
+    )
+    written: dict[str, object] = {name: amount for name, amount in amounts if amount is not None}
+    for quantity in share.capacity:
+        plain = unit_written(quantity.text) is Unit.UNITS
+        written[quantity.name] = quantity.amount if plain else quantity.text
+    return written
 
 
 def share_of(
-    kind: str, resources: Mapping[str, int], place: Place, faults: Faults
+    kind: str, resources: Mapping[str, int | str], place: Place, faults: Faults
 ) -> DeviceShare | None:
-    """Return the share that a file says is held; None: all of the device."""
+    """Return the share that a file says is held; None: all of the device.
+
+    A quantity is in the unit that its text says; a plain number may be in any.
+    """
     if not resources:
         return None
-    known = (GPU_CORE, GPU_MEMORY, GPU_MEMORY_RATIO) if kind == GPU else (_percent_name(kind),)
-    for name in resources:
-        if name not in known:
+    known = _names(kind)
+    own: dict[str, int] = {}
+    capacity = []
+    for name, amount in sorted(resources.items()):
+        try:
+            if name not in known:
+                check_quantity_name(name)
+                capacity.append(Quantity(name, *parse_amount(str(amount))))
+            elif isinstance(amount, int):
+                own[name] = amount
+            else:
+                raise ValueError(f"got {shown(amount)}; expected a whole number")
+        except ValueError as error:
             faults.add(
                 place.at(name),
-                f"{shown(name)} is nothing that is held of a device of type "
-                f"{shown(kind)}; expected {', '.join(known)}, or {{}} for all of it",
+                f"{error}; held of a device of type {shown(kind)} are {', '.join(known)} and what "
+                "its machine says under capacity, or {} for all of it",
             )
-    if kind != GPU:
-        return DeviceShare(resources.get(known[0]))
-    return DeviceShare(
-        resources.get(GPU_CORE), resources.get(GPU_MEMORY), resources.get(GPU_MEMORY_RATIO)
-    )
+    percent, in_bytes, in_percent = known
+    return DeviceShare(own.get(percent), own.get(in_bytes), own.get(in_percent), tuple(capacity))
 
 
-def _percent_name(kind: str) -> str:
-    return next((name for name, other in PERCENT_TYPES.items() if other == kind), PERCENT)
+def _names(kind: str) -> tuple[str, str, str]:
+    """Return what percent, memory in bytes and memory in percent of a device are called."""
+    if kind == GPU:
+        return GPU_CORE, GPU_MEMORY, GPU_MEMORY_RATIO
+    percent = next((name for name, other in PERCENT_TYPES.items() if other == kind), PERCENT)
+    return percent, MEMORY, MEMORY_PERCENT

@@ -2,8 +2,9 @@
 
 from dataclasses import dataclass, field
 
+from placer_models.capacity import format_amount
 from placer_models.device import Device
-from placer_models.device_share import DeviceShare, room, taken
+from placer_models.device_share import Amounts, DeviceShare, fits, less, room, taken, totals_of
 from placer_models.instance.errors import shown
 
 Key = tuple[str, int]
@@ -16,7 +17,7 @@ class Holders:
 
     _whole: dict[Key, str] = field(default_factory=dict)
     _shared: dict[Key, list[str]] = field(default_factory=dict)
-    _left: dict[Key, tuple[int, int]] = field(default_factory=dict)
+    _left: dict[Key, Amounts] = field(default_factory=dict)
 
     def take(self, device: Device, share: DeviceShare | None, pod: str) -> str | None:
         """Give a device, or a share of it, to a pod; return what is wrong with that.
@@ -42,13 +43,22 @@ class Holders:
             return None
         if pod in others:
             return f"{name} is named twice; shares of a pod are on different devices"
-        left = self._left.get(key, room(device.memory_bytes))
-        amounts = taken(share, device.memory_bytes)
-        if amounts is None or amounts[0] > left[0] or amounts[1] > left[1]:
-            has = "of an unknown memory" if not device.memory_bytes else "of it"
-            return f"{name} cannot give this share; {left[0]} percent {has} are left " + (
-                f"and {left[1] // 100} bytes of memory" if device.memory_bytes else ""
-            )
-        self._left[key] = left[0] - amounts[0], left[1] - amounts[1]
+        totals = totals_of(device)
+        left = self._left.get(key, room(totals))
+        amounts = taken(share, totals)
+        if amounts is None or not fits(amounts, left):
+            return f"{name} cannot give this share; {_left_of(device, left)} are left"
+        self._left[key] = less(left, amounts)
         others.append(pod)
         return None
+
+
+def _left_of(device: Device, left: Amounts) -> str:
+    """Say what is left of a device: ``50 percent of it and 1024 bytes of memory``."""
+    percent, memory, *others = left
+    parts = [f"{memory // 100} bytes of memory"] if device.memory_bytes else []
+    for quantity, amount in zip(device.capacity, others, strict=True):
+        parts.append(f"{format_amount(amount // 100, quantity.unit)} of {quantity.name}")
+    known = device.memory_bytes or device.capacity
+    of = "of it" if known else "of an unknown memory"
+    return " and ".join([f"{percent} percent {of}", *parts])

@@ -4,8 +4,11 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
+from placer_models.capacity import Quantity, Unit, parse_amount
 from placer_models.cpuset import parse_cpu_list
 from placer_models.device import Device, LinkMatrix
+from placer_models.device_share import WHOLE_PERCENT
+from placer_models.instance.capacity import check_quantity_name
 from placer_models.instance.errors import counted
 from placer_models.instance.functions import functions_of
 from placer_models.instance.machine_links import kinds_within, link_matrix, read_kinds
@@ -111,6 +114,7 @@ def _block(
             raise ValueError(f"there is no {part.type} {min(strangers)} among these devices")
     with at("devices", i, "memory"):
         memory_bytes = parse_bytes(part.memory)
+    capacity = tuple(_quantity(name, part, i) for name in sorted(part.capacity))
     return [
         Device(
             type=part.type,
@@ -125,9 +129,22 @@ def _block(
             pcie_switch=switches[k],
             bus_id=bus_ids[k],
             virtual_functions=functions_of(functions[k], part.vf_groups),
+            capacity=capacity,
         )
         for k, (minor, numa_node) in enumerate(zip(minors, numa_nodes, strict=True))
     ]
+
+
+def _quantity(name: str, part: DevicesPart, i: int) -> Quantity:
+    """Return what pods may take parts of, by its name in the file."""
+    written = part.capacity[name]
+    text, unit = (written, None) if isinstance(written, str) else (written.amount, written.unit)
+    with at("devices", i, "capacity", name):
+        check_quantity_name(name)
+        amount, unit = parse_amount(text, unit)
+        if unit is Unit.PERCENT and amount != WHOLE_PERCENT:
+            raise ValueError(f"got {text}; a device has 100% of what is shared in percent")
+        return Quantity(name, amount, unit)
 
 
 def _spread(

@@ -6,6 +6,7 @@ from typing import Annotated
 
 from pydantic import BeforeValidator, Field
 
+from placer_models.capacity import Unit
 from placer_models.cpuset import MAX_CPU_ID
 from placer_models.instance.fields import Amount, Count, CpuList, Minor, Part
 from placer_models.instance.machine_cores import Numbering
@@ -86,6 +87,13 @@ class FunctionGroupPart(Part):
     labels: dict[str, str] = Field(default_factory=dict)
 
 
+class QuantityPart(Part):
+    """A quantity of a device with its unit, where the way it is written does not say it."""
+
+    amount: Amount
+    unit: Unit
+
+
 class DevicesPart(Part):
     """Devices of one type and model; lists have one value for each of them."""
 
@@ -94,6 +102,10 @@ class DevicesPart(Part):
     minors: CpuList | None = None
     model: str = ""
     memory: Amount = "0"
+    capacity: dict[str, Amount | QuantityPart] = Field(
+        default_factory=dict,
+        description="What else pods may take a part of: {space: 2Ti, queues: 64, engine: 100%}.",
+    )
     numa_node: NumaId | None = None
     numa_nodes: tuple[NumaId | None, ...] = ()
     pcie_switches: tuple[str | None, ...] = ()

@@ -7,6 +7,7 @@ from itertools import groupby
 from placer_models.cluster import Machine
 from placer_models.cpuset import CpuSet, format_cpu_list
 from placer_models.device import Device, LinkMatrix
+from placer_models.instance.capacity import quantity_to_dict
 from placer_models.instance.functions import groups_to_list
 from placer_models.instance.machine_cores import Numbering, split_cores
 from placer_models.instance.machine_links import SELF
@@ -112,7 +113,7 @@ def _caches(topology: Topology) -> list[str]:
 def _alike(device: Device) -> tuple[object, ...]:
     """Return what the devices of one block share."""
     labels = tuple(vf.labels for vf in device.virtual_functions)
-    return device.type, device.model, device.memory_bytes, labels
+    return device.type, device.model, device.memory_bytes, device.capacity, labels
 
 
 def _block(devices: Sequence[Device]) -> Json:
@@ -124,6 +125,7 @@ def _block(devices: Sequence[Device]) -> Json:
         "minors": format_cpu_list(device.minor for device in devices),
         **_given(model=first.model),
         "memory": format_bytes(first.memory_bytes),
+        **_given(capacity={q.name: quantity_to_dict(q) for q in first.capacity}),
         **_each("numaNodes", [device.numa_node for device in devices]),
         **_each("pcieSwitches", [device.pcie_switch for device in devices]),
         **_each("pcieRoots", [device.pcie_root for device in devices]),

@@ -30,7 +30,7 @@ class DeviceEntry(Part):
     type: str
     minor: Minor
     id: str = ""
-    resources: dict[str, Bytes] = Field(default_factory=dict)
+    resources: dict[str, Bytes | str] = Field(default_factory=dict)
     vfs: tuple[Minor, ...] = ()
 
 

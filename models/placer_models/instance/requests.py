@@ -25,6 +25,7 @@ from placer_models.instance.hugepages import (
 from placer_models.instance.later import later_resource
 from placer_models.instance.schema import SharePart
 from placer_models.instance.shares import listed, merged, share_name, translated
+from placer_models.legal_shares import Offers
 from placer_models.limits import Limits
 from placer_models.mig import PREFIX as MIG
 from placer_models.mig import is_instance, profile_types
@@ -61,16 +62,15 @@ class RequestReader:
     """Reads requests and limits.
 
     Args:
-        device_types: Those that the machines have.
+        offers: Types of devices that the machines have, and what they share.
         extended: Names of the resources that nodes have as plain amounts.
         faults: Gets what is wrong.
 
     """
 
-    def __init__(
-        self, device_types: Collection[str], extended: Collection[str], faults: Faults
-    ) -> None:
-        self._types = frozenset(device_types)
+    def __init__(self, offers: Offers, extended: Collection[str], faults: Faults) -> None:
+        self._offers = offers
+        self._types = frozenset(offers)
         self._extended = frozenset(extended)
         self._faults = faults
 
@@ -117,7 +117,7 @@ class RequestReader:
             devices=merged(
                 [
                     *self._devices(asked, place.at("requests")),
-                    *listed(shares, place.at("shares"), self._faults),
+                    *listed(shares, self._offers, place.at("shares"), self._faults),
                 ]
             ),
             extended=extended,

@@ -118,6 +118,10 @@ class SharePart(Part):
     )
     memory: Amount | None = None
     memory_percent: Percent | None = None
+    capacity: Amounts = Field(
+        default_factory=dict,
+        description="What else of each device: {space: 5Gi, bandwidth: 200}, as its machine says.",
+    )
 
 
 class ContainerPart(Part):

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+from placer_models.capacity import Quantity, parse_amount
 from placer_models.device_request import (
     DEVICE_RESOURCES,
     OTHER_SPELLINGS,
@@ -10,9 +11,10 @@ from placer_models.device_request import (
     translate,
 )
 from placer_models.device_share import DeviceShare
+from placer_models.instance.capacity import check_quantity_name
 from placer_models.instance.faults import Faults, Place
 from placer_models.instance.schema import SharePart
-from placer_models.legal import share_faults
+from placer_models.legal_shares import Field, Offers, offer_faults, share_faults
 from placer_models.placement import DeviceGrant
 from placer_models.pod import Container, DeviceRequest, Resources
 from placer_models.quantity import format_bytes, parse_bytes
@@ -41,11 +43,21 @@ def translated(amounts: Mapping[str, int], place: Place, faults: Faults) -> list
     ]
 
 
-def listed(parts: Sequence[SharePart], place: Place, faults: Faults) -> list[DeviceRequest]:
-    """Return what the field ``shares`` asks for, in its order."""
+def listed(
+    parts: Sequence[SharePart], offers: Offers, place: Place, faults: Faults
+) -> list[DeviceRequest]:
+    """Return what the field ``shares`` asks for, in its order.
+
+    Args:
+        parts: Its entries.
+        offers: What devices share, and in which units.
+        place: Of the field.
+        faults: Gets what is wrong.
+
+    """
     requests = []
     for i, part in enumerate(parts):
-        share = _share(part, place.at(i), faults)
+        share = _share(part, offers, place.at(i), faults)
         if share is not None:
             requests.append(DeviceRequest(part.type, part.count, None if share.whole else share))
     return requests
@@ -83,6 +95,8 @@ def share_to_dict(request: DeviceRequest) -> dict[str, object]:
         written["memory"] = format_bytes(share.memory_bytes)
     if share.memory_percent is not None:
         written["memoryPercent"] = share.memory_percent
+    if share.capacity:
+        written["capacity"] = {quantity.name: quantity.text for quantity in share.capacity}
     return written
 
 
@@ -93,7 +107,7 @@ def in_order(requests: Resources, grants: Sequence[DeviceGrant]) -> list[DeviceG
     return sorted(grants, key=lambda g: (g.type, order.get((g.type, g.share), last), g.minor))
 
 
-def _share(part: SharePart, place: Place, faults: Faults) -> DeviceShare | None:
+def _share(part: SharePart, offers: Offers, place: Place, faults: Faults) -> DeviceShare | None:
     memory_bytes = None
     if part.memory is not None:
         try:
@@ -104,8 +118,34 @@ def _share(part: SharePart, place: Place, faults: Faults) -> DeviceShare | None:
         if not memory_bytes:
             faults.add(place.at("memory"), "got 0; expected some memory, or delete the line")
             return None
-    share = DeviceShare(part.percent, memory_bytes, part.memory_percent)
-    for field, _, message in share_faults(part.type, share):
-        faults.add(place.at("memoryPercent") if field else place, message)
+    capacity = []
+    for name in sorted(part.capacity):
+        try:
+            check_quantity_name(name)
+            text, unit = part.capacity[name], offers.get(part.type, {}).get(name)
+            capacity.append(Quantity(name, *parse_amount(text, unit)))
+        except ValueError as error:
+            faults.add(place.at("capacity", name), str(error))
+            return None
+    share = DeviceShare(part.percent, memory_bytes, part.memory_percent, tuple(capacity))
+    for field, _, message in (
+        *share_faults(part.type, share),
+        *offer_faults(part.type, share, offers),
+    ):
+        faults.add(_place_of(field, share, place), message)
         return None
     return share
+
+
+def _place_of(field: Field, share: DeviceShare, place: Place) -> Place:
+    """Return where a file says what is wrong with a share."""
+    match field:
+        case ("capacity", int(index)):
+            return place.at("capacity", share.capacity[index].name)
+        case ("memory_bytes",):
+            return place.at("memory")
+        case ("memory_percent",):
+            return place.at("memoryPercent")
+        case ("percent",):
+            return place.at("percent")
+    return place

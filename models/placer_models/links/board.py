@@ -15,8 +15,8 @@ class Board:
     """The healthy devices of one type on a node, in classes of twins.
 
     Twins have equal links to every other device of the board, and are alike in NUMA
-    node, package, PCIe root and switch, model, memory and the labels of their virtual
-    functions. Where a partition table is looked at, swapping twins leaves it the same too.
+    node, package, PCIe root and switch, model, memory, capacity and the labels of their
+    virtual functions. Where a partition table is looked at, swapping twins leaves it the same too.
     MIG instances have no twins.
 
     Attributes:
@@ -90,6 +90,7 @@ def board_of(
     facts = [
         (
             *(d.numa_node, d.package, d.pcie_root, d.pcie_switch, d.model, d.memory_bytes),
+            d.capacity,
             d.minor if is_instance(d.type) else None,
             sorted(function.labels for function in d.virtual_functions),
             marked.get(d.minor),

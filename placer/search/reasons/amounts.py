@@ -7,7 +7,7 @@ from placer.search.reasons.question import Question, has_bound, is_unwanted, lac
 from placer.state.account import Account
 from placer.state.slots import free_functions
 from placer_models.device import FunctionSelector
-from placer_models.device_share import DeviceShare, room
+from placer_models.device_share import DeviceShare, room, totals_of
 from placer_models.device_strategy import DeviceStrategy
 from placer_models.mig import is_instance
 from placer_models.shares import Slot
@@ -86,9 +86,9 @@ def _could_share(
         key = device.type, device.minor
         left = account.shared_devices.get(key)
         if left is None and key in account.free_devices:
-            left = room(device.memory_bytes)
+            left = room(totals_of(device))
         if device.type == kind and left is not None:
-            slot = Slot(*left, device.memory_bytes, free_functions(account, device))
+            slot = Slot(left, totals_of(device), free_functions(account, device))
             count += slot.takes(share, function) is not None
     return count
 

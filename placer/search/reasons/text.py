@@ -291,4 +291,5 @@ def _share_text(share: DeviceShare) -> str:
         parts.append(f"{format_bytes(share.memory_bytes)} of memory")
     if share.memory_percent is not None:
         parts.append(f"{share.memory_percent} % of the memory")
+    parts += [f"{quantity.text} of {quantity.name}" for quantity in share.capacity]
     return " and ".join(parts)

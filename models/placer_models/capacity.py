@@ -1,0 +1,115 @@
+"""Quantities of devices, of which pods may take a part each: bytes, percent or plain units (B1)."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+
+from placer_models.quantity import format_bytes, parse_bytes
+from placer_models.typed import check_types
+
+MAX_QUANTITY = 2**50
+"""A device has at most so much of a quantity."""
+
+PERCENT = "percent"
+"""The part of a GPU's compute, or of all that another device is and has."""
+
+MEMORY = "memory"
+"""The device's own memory."""
+
+MEMORY_PERCENT = "memoryPercent"
+"""The same, in percent of it."""
+
+OWN_WORDS = (PERCENT, MEMORY, MEMORY_PERCENT)
+"""What every device may be asked for; no quantity has such a name."""
+
+
+class Unit(StrEnum):
+    """What the amounts of a quantity are."""
+
+    BYTES = "bytes"
+    PERCENT = "percent"
+    """A device has 100 of it."""
+    UNITS = "units"
+    """Plain numbers, such as queues, addresses or bits per second."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Quantity:
+    """How much a device has of something, or how much of it a pod takes of one device.
+
+    Attributes:
+        name: What people call it; the same on all devices of a type.
+
+    Raises:
+        ValueError: The name is that of a field of its own.
+
+    """
+
+    name: str
+    amount: int
+    unit: Unit = Unit.UNITS
+
+    def __post_init__(self) -> None:
+        check_types(self)
+        if self.name in OWN_WORDS:
+            raise ValueError(f"{self.name!r} is a field of its own; no quantity has that name")
+
+    @property
+    def text(self) -> str:
+        """The amount exactly, as files say it: ``5Gi``, ``30%``, ``200``."""
+        return format_amount(self.amount, self.unit)
+
+
+def format_amount(amount: int, unit: Unit) -> str:
+    """Write an amount exactly, in its unit: ``5Gi``, ``30%``, ``200``."""
+    match unit:
+        case Unit.BYTES:
+            return format_bytes(amount)
+        case Unit.PERCENT:
+            return f"{amount}%"
+        case Unit.UNITS:
+            return str(amount)
+
+
+def unit_written(text: str) -> Unit:
+    """Return the unit that an amount is in by how it is written: ``5Gi``, ``30%``, ``200``."""
+    if text.endswith("%"):
+        return Unit.PERCENT
+    return Unit.BYTES if text.endswith("i") else Unit.UNITS
+
+
+def parse_amount(text: str, unit: Unit | None = None) -> tuple[int, Unit]:
+    """Read an amount of a quantity, and its unit.
+
+    Args:
+        text: As written. ``5Gi`` is in bytes and ``30%`` in percent; a plain number is in
+            the unit that the quantity has, and in plain units where that is not known.
+        unit: That of the quantity; None: not known.
+
+    Raises:
+        ValueError: It is no amount, 0, too large, or in another unit than the quantity.
+
+    """
+    written = unit_written(text)
+    if unit is not None and written not in (Unit.UNITS, unit):
+        raise ValueError(f"got {text!r}, which is in {written}; expected {unit}, {_SUCH_AS[unit]}")
+    unit = unit or written
+    amount = parse_bytes(text.removesuffix("%"))
+    most = 100 if unit is Unit.PERCENT else MAX_QUANTITY
+    if not amount:
+        raise ValueError("got 0; expected some, or delete the line")
+    if amount > most:
+        raise ValueError(f"got {text!r}; expected {format_amount(most, unit)} at most")
+    return amount, unit
+
+
+def listed(quantities: Iterable[Quantity]) -> str:
+    """Name quantities with their units: ``bandwidth (units), space (bytes)``."""
+    return ", ".join(f"{q.name} ({q.unit})" for q in quantities)
+
+
+_SUCH_AS = {
+    Unit.BYTES: "such as 5Gi",
+    Unit.PERCENT: "such as 30%",
+    Unit.UNITS: "a plain number such as 5 or 2k",
+}

@@ -1,0 +1,138 @@
+"""Which shares of devices a pod may ask for: what there can be, and what nodes offer (B1, D4)."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from placer_models.capacity import MAX_QUANTITY, MEMORY, PERCENT, Quantity, Unit, format_amount
+from placer_models.cluster import Machine, Node
+from placer_models.device import GPU, Device
+from placer_models.device_share import WHOLE_PERCENT, DeviceShare
+from placer_models.mig import is_instance
+
+Field = tuple[str | int, ...]
+"""Attributes and positions on the way to a value, from the spec on."""
+
+Offers = Mapping[str, Mapping[str, Unit]]
+"""Device type -> name of each quantity that some device of it shares -> its unit."""
+
+
+def share_faults(kind: str, share: DeviceShare) -> Iterator[tuple[Field, object, str]]:
+    """Yield what no device of the type can give as a share: field, value and message (D4).
+
+    Args:
+        kind: Type of the device.
+        share: What is asked of one of them.
+
+    """
+    for name, percent in (("percent", share.percent), ("memory_percent", share.memory_percent)):
+        if percent is not None and not 1 <= percent <= WHOLE_PERCENT:
+            yield (
+                (name,),
+                percent,
+                f"the pod asks for {percent} percent of each device of type {kind!r}; a share is 1 "
+                f"to {WHOLE_PERCENT} percent of one: ask for several by their count (rule "
+                "device-whole)",
+            )
+    if share.memory_bytes is not None and share.memory_bytes < 1:
+        yield ("memory_bytes",), share.memory_bytes, "got none; expected some memory, or none said"
+    has_memory = share.memory_bytes is not None or share.memory_percent is not None
+    yield from _capacity_faults(share.capacity)
+    if is_instance(kind):
+        yield (), share, f"there are no shares of {kind}; ask for instances by their count"
+    elif share.memory_bytes is not None and share.memory_percent is not None:
+        yield (
+            ("memory_percent",),
+            share.memory_percent,
+            "memory and memoryPercent say the same; keep one of them",
+        )
+    elif kind == GPU and not has_memory:
+        yield (
+            (),
+            share,
+            "a share of a GPU names its memory; add 'memory' or 'memoryPercent' "
+            "(rule device-combination)",
+        )
+    elif kind != GPU and share.percent is None and not has_memory and not share.capacity:
+        yield (
+            (),
+            share,
+            f"a share of a device of type '{kind}' says how much; add 'percent', 'memory' or "
+            "'capacity'",
+        )
+    elif kind != GPU and share.percent is not None and (has_memory or share.capacity):
+        yield (
+            ("percent",),
+            share.percent,
+            f"percent of a device of type '{kind}' are of all that it has; ask for percent, or for "
+            "amounts",
+        )
+
+
+def _capacity_faults(capacity: Sequence[Quantity]) -> Iterator[tuple[Field, object, str]]:
+    names = [quantity.name for quantity in capacity]
+    if names != sorted(set(names)):
+        yield ("capacity",), tuple(names), "expected each quantity once, ascending by name"
+    for i, quantity in enumerate(capacity):
+        most = WHOLE_PERCENT if quantity.unit is Unit.PERCENT else MAX_QUANTITY
+        if not 1 <= quantity.amount <= most:
+            yield (
+                ("capacity", i),
+                quantity.text,
+                f"the pod asks for {quantity.text} of {quantity.name}; expected "
+                f"{format_amount(1, quantity.unit)} to {format_amount(most, quantity.unit)}",
+            )
+
+
+def offers_of(nodes: Iterable[Node]) -> Offers:
+    """Return what the devices of nodes share; the first to name a quantity says its unit."""
+    offers: dict[str, dict[str, Unit]] = {}
+    for node in {(id(node.machine), node.mig): node for node in nodes}.values():
+        for device in node.devices:
+            shared = offers.setdefault(device.type, {})
+            if device.memory_bytes:
+                shared.setdefault(MEMORY, Unit.BYTES)
+            for quantity in device.capacity:
+                shared.setdefault(quantity.name, quantity.unit)
+    return offers
+
+
+def clashing_unit(machine: Machine, offers: Offers) -> tuple[Device, Quantity] | None:
+    """Return the first quantity of a machine that is in another unit than is offered."""
+    for device in machine.devices:
+        for quantity in device.capacity:
+            if offers[device.type][quantity.name] is not quantity.unit:
+                return device, quantity
+    return None
+
+
+def offer_faults(
+    kind: str, share: DeviceShare, offers: Offers
+) -> Iterator[tuple[Field, object, str]]:
+    """Yield what a share asks of a type that none of its devices shares (B1).
+
+    A type that no node has is a legal wish. So are parts of a GPU of unknown memory.
+    """
+    if kind not in offers:
+        return
+    shared = offers[kind]
+    told = ", ".join([PERCENT, *(f"{name} ({unit})" for name, unit in sorted(shared.items()))])
+    if kind != GPU and MEMORY not in shared:
+        for field, asked in (
+            ("memory_bytes", share.memory_bytes),
+            ("memory_percent", share.memory_percent),
+        ):
+            if asked is not None:
+                message = f"devices of type '{kind}' have no memory to share; they share {told}"
+                yield (field,), asked, message
+    for i, quantity in enumerate(share.capacity):
+        at = "capacity", i
+        if quantity.name not in shared:
+            message = (
+                f"devices of type '{kind}' have no {quantity.name} to share; they share {told}"
+            )
+            yield at, quantity.text, message
+        elif quantity.unit is not shared[quantity.name]:
+            message = (
+                f"{quantity.name} of devices of type '{kind}' is in {shared[quantity.name]}; "
+                f"got {quantity.text}, which is in {quantity.unit}"
+            )
+            yield at, quantity.text, message

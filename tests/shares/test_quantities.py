@@ -1,0 +1,52 @@
+"""Amounts of what disks, NICs and GPUs share, on worlds against brute force (B1, B11)."""
+
+import pytest
+
+from brute_force import best_placement
+from exact_checks import check_worlds
+from plain_enumeration import best_vector_plainly
+from spices_quantities import quantity_instance
+
+BATCHES = 4
+GATE_WORLDS, CHECK_WORLDS, SLOW_WORLDS = 10, 75, 500
+CHECK_START, SLOW_START = 10_000, 20_000
+
+
+@pytest.mark.parametrize("batch", range(BATCHES))
+def test_worlds_of_quantities_are_solved_as_by_brute_force(batch: int) -> None:
+    """
+    On 40 worlds the exact tiers are those of brute force; greedy's are clean and no better.
+    """
+    check_worlds(quantity_instance, batch, BATCHES, GATE_WORLDS)
+
+
+@pytest.mark.check
+@pytest.mark.parametrize("batch", range(BATCHES))
+def test_more_worlds_of_quantities_are_solved_as_by_brute_force(batch: int) -> None:
+    """
+    The same on 300 others.
+    """
+    check_worlds(quantity_instance, CHECK_START + batch, BATCHES, CHECK_WORLDS)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("batch", range(BATCHES))
+def test_many_worlds_of_quantities_are_solved_as_by_brute_force(batch: int) -> None:
+    """
+    The same on 2,000 others.
+    """
+    check_worlds(quantity_instance, SLOW_START + batch, BATCHES, SLOW_WORLDS)
+
+
+def test_brute_force_is_right_about_quantities() -> None:
+    """
+    The plainest enumeration finds the same.
+    """
+    compared = 0
+    for seed in range(60):
+        instance = quantity_instance(seed)
+        plainly = best_vector_plainly(instance, most_leaves=500)
+        if plainly is not None:
+            assert best_placement(instance).vector == plainly, instance.name
+            compared += 1
+    assert compared > 20
