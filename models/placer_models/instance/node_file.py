@@ -21,6 +21,7 @@ from placer_models.instance.requests import RequestReader
 from placer_models.instance.schema import API_VERSION, MetadataPart, NodePart, SpecPart
 from placer_models.instance.validate import check
 from placer_models.instance.writer import node_to_dict, pod_to_dict
+from placer_models.legal_shares import offers_of
 from placer_models.node_placement import NodePlacement, NodePod
 from placer_models.placement import Placement
 from placer_models.pod import Pod
@@ -86,9 +87,7 @@ def node_placement_of(document: Document) -> NodePlacement:
     assert file is not None
     node = _node(file, place, faults)
     pods = PodReader(
-        RequestReader(
-            {device.type for device in node.devices}, {name for name, _ in node.extended}, faults
-        ),
+        RequestReader(offers_of([node]), {name for name, _ in node.extended}, faults),
         faults,
         on_arm_alone=False,
     )
