@@ -91,7 +91,7 @@ def write_tree(root: Path, *trees: Mapping[str, str]) -> Path:
 
 def tar_of(file: Path, members: Iterable[tuple[str, str]], mode: str = "w:gz") -> Path:
     """Write a tar archive with these names and texts."""
-    with tarfile.open(file, mode) as archive:  # type: ignore[call-overload]
+    with tarfile.open(file, mode) as archive:
         for name, text in members:
             member = tarfile.TarInfo(name)
             if text.startswith("->"):
@@ -101,3 +101,46 @@ def tar_of(file: Path, members: Iterable[tuple[str, str]], mode: str = "w:gz") -
                 member.size = len(text)
                 archive.addfile(member, io.BytesIO(text.encode()))
     return file
+
+
+def a_pci_device(bus_id: str, *bridges: str, root: str = "0000:17", **files: object) -> Tree:
+    """Return a PCI device behind some bridges, and the link by which it is found."""
+    folder = "/".join(("devices", f"pci{root}", *bridges, bus_id))
+    tree = {f"sys/{folder}/{name}": str(text) for name, text in files.items()}
+    return tree | {f"sys/bus/pci/devices/{bus_id}": f"->../../../{folder}"}
+
+
+def a_port(name: str, device: str, state: str = "4: ACTIVE", folder: str = "infiniband") -> Tree:
+    """Return an RDMA port on a device below sys/devices."""
+    at = f"sys/class/{folder}/{name}"
+    return {
+        f"{at}/device": f"->../../../devices/{device}",
+        f"{at}/hca_type": "MT4129",
+        f"{at}/ports/1/state": state,
+    }
+
+
+def a_kfd_gpu(node: int, bus: int, **facts: int) -> Tree:
+    """Return one of AMD's GPUs with 64 GiB, on bus ``bus`` of domain 0."""
+    at = f"sys/class/kfd/kfd/topology/nodes/{node}"
+    said = {"simd_count": 440, "domain": 0, "location_id": bus << 8, "unique_id": 0xAB00 + node}
+    lines = "\n".join(f"{name} {value}" for name, value in {**said, **facts}.items())
+    return {
+        f"{at}/gpu_id": str(1000 + node),
+        f"{at}/name": "aldebaran",
+        f"{at}/properties": lines,
+        f"{at}/mem_banks/0/properties": f"heap_type 1\nsize_in_bytes {2**36}\nflags 0",
+    }
+
+
+def a_kfd_cpu(node: int) -> Tree:
+    """Return a CPU as AMD's driver lists it."""
+    at = f"sys/class/kfd/kfd/topology/nodes/{node}"
+    return {f"{at}/gpu_id": "0", f"{at}/properties": "cpu_cores_count 32\nsimd_count 0"}
+
+
+def an_xgmi_link(a: int, b: int, index: int = 0, one: int = 50_000, all_: int = 50_000) -> Tree:
+    """Return a link from one kfd node to another, in MB/s."""
+    at = f"sys/class/kfd/kfd/topology/nodes/{a}/io_links/{index}/properties"
+    said = f"type 11\nnode_from {a}\nnode_to {b}\nmin_bandwidth {one}\nmax_bandwidth {all_}"
+    return {at: said}

@@ -10,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+from placer_cli.commands.discover import discover
 from placer_cli.commands.machines import machines
 from placer_cli.commands.quota import quota_app
 from placer_cli.commands.schema import schema
@@ -41,6 +42,7 @@ app.command(epilog="Example: placer show dgx-a100")(show)
 app.command(epilog="Example: placer validate instances/hello.yaml")(validate)
 app.command(epilog="Example: placer schema > placer.schema.json")(schema)
 app.command(epilog="Example: placer machines")(machines)
+app.command(epilog="Example: placer discover --as instance --output node.yaml")(discover)
 app.add_typer(queue_app, name="queue")
 app.add_typer(slots_app, name="slots")
 app.add_typer(quota_app, name="quota")

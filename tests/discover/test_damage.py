@@ -1,6 +1,8 @@
 """Damaged dumps end in a message or in a machine, never in a traceback (D15)."""
 
+import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 
@@ -9,12 +11,30 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hwloc_files import VERSION_1, VERSION_2
-from kernel_trees import CPU, a_cpu, a_node, files_of, smt_machine, tar_of
+from kernel_trees import (
+    CPU,
+    a_cpu,
+    a_kfd_gpu,
+    a_node,
+    a_pci_device,
+    a_port,
+    an_xgmi_link,
+    files_of,
+    smt_machine,
+    tar_of,
+)
+from nvidia_texts import LIST, MATRIX, QUERY
 from placer.node.discover import take_inventory, to_machine
+from placer.node.discover.devices import read_devices
+from placer.node.discover.hwloc_devices import read_hwloc_devices
 from placer.node.discover.hwloc_xml import read_hwloc, tree_of
 from placer.node.discover.inventory import Inventory
+from placer.node.discover.nvidia_smi import read_smi
+from placer.node.discover.report import DocumentKind, to_document
 from placer.node.discover.sysfs import read_sysfs
 from placer_models.instance.errors import InputError
+from placer_models.instance.machine_schema import MachineFile
+from placer_models.instance.machine_schema import to_machine as read_machine
 
 TREE = {
     **smt_machine(),
@@ -24,7 +44,17 @@ TREE = {
     f"{CPU}/isolated": "1",
     "proc/self/status": "Cpus_allowed_list:\t0-3",
     "proc/meminfo": "MemTotal: 4096 kB",
+    **a_pci_device("0000:18:00.0", "0000:17:01.0", numa_node=1, max_link_width=16),
+    **a_port("mlx5_0", "pci0000:17/0000:17:01.0/0000:18:00.0"),
+    **a_pci_device("0000:c1:00.0", root="0000:c0", vendor="0x1002", max_link_speed="8.0 GT/s"),
+    **a_kfd_gpu(1, 0xC1),
+    **a_kfd_gpu(2, 0xC2),
+    **an_xgmi_link(1, 2),
+    **a_pci_device("0000:65:00.0", vendor="0x10de", **{"class": "0x030200"}),
+    "proc/driver/nvidia/gpus/0000:65:00.0/information": "Device Minor: 3\nModel: X",
+    "proc/driver/nvidia/gpus/0000:65:00.0/numa_status": "Node: 5",
 }
+EXAMPLE = Path(__file__).parents[2] / "instances" / "dumps" / "gpu-host.xml"
 TEXTS = st.one_of(
     st.text(max_size=12),
     st.sampled_from(["", "-1", "0-7", "0-65535", "65536", "4294967295", "0,0,0", "ffffffff,1"]),
@@ -57,7 +87,28 @@ def complaint(discover: Callable[[], Inventory]) -> str:
         return str(error)
     assert found.machine.topology.online == found.inventory.online
     assert found.instance().nodes[0].machine is found.machine
+    written = json.dumps(to_document(found, DocumentKind.MACHINE))
+    assert read_machine(MachineFile.model_validate_json(written)) == found.machine
+    assert to_document(found, DocumentKind.INVENTORY)["kind"] == "Inventory"
     return ""
+
+
+@given(st.sampled_from([QUERY + MATRIX, MATRIX, LIST]), EDITS)
+def test_texts_of_nvidia_smi_may_be_cut_and_flipped(
+    text: str, edits: list[tuple[int, str, bytes]]
+) -> None:
+    """
+    Logs are copied by hand.
+    """
+    cut = damaged(text.encode(), edits).decode("utf-8", "replace")
+    files = files_of(smt_machine())
+
+    def discover() -> Inventory:
+        return replace(read_sysfs(files), found=read_devices(files, [read_smi(cut, "a.txt")]))
+
+    message = complaint(discover)
+
+    assert not message or message.startswith("a.txt: ")
 
 
 @given(st.dictionaries(st.sampled_from(sorted(TREE)), st.none() | TEXTS, max_size=5))
@@ -66,21 +117,29 @@ def test_any_file_may_be_missing_or_wrong(edits: dict[str, str | None]) -> None:
     Whatever stands in a few files, or with these files gone.
     """
     tree = {path: text for path, text in {**TREE, **edits}.items() if text is not None}
-    tree = {path: text.replace("->", "- >") for path, text in tree.items()}
 
-    message = complaint(lambda: read_sysfs(files_of(tree)))
+    def discover() -> Inventory:
+        files = files_of(tree)
+        return replace(read_sysfs(files), found=read_devices(files, ()))
+
+    message = complaint(discover)
 
     assert not message or message.startswith("a dump: ")
 
 
-@given(st.sampled_from([VERSION_1, VERSION_2]), EDITS)
+@given(st.sampled_from([VERSION_1, VERSION_2, EXAMPLE.read_text("utf-8")]), EDITS)
 def test_xml_may_be_cut_and_flipped(text: str, edits: list[tuple[int, str, bytes]]) -> None:
     """
     Anywhere, in any way.
     """
     data = damaged(text.encode(), edits)
 
-    message = complaint(lambda: read_hwloc(tree_of(data, "a.xml")))
+    def discover() -> Inventory:
+        tree = tree_of(data, "a.xml")
+        inventory = read_hwloc(tree)
+        return replace(inventory, found=read_hwloc_devices(tree, inventory.numa_nodes))
+
+    message = complaint(discover)
 
     assert not message or message.startswith("a.xml:")
 

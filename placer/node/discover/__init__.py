@@ -1,31 +1,47 @@
 """What a machine has inside: read from the kernel's files, from dumps of them, and from drivers."""
 
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
+from placer.node.discover.devices import merged, read_devices
+from placer.node.discover.hwloc_devices import places_in, read_hwloc_devices
 from placer.node.discover.hwloc_xml import read_hwloc, read_tree
-from placer.node.discover.inventory import Inventory
+from placer.node.discover.inventory import FoundDevices, Inventory
 from placer.node.discover.machine import Discovered as Discovered
 from placer.node.discover.machine import to_machine as to_machine
+from placer.node.discover.nvidia_smi import read_smi_file, smi_devices
+from placer.node.discover.pci import PciPlace
 from placer.node.discover.roots import open_files
 from placer.node.discover.sysfs import read_sysfs
 
 HOST = Path("/")
 
 
-def take_inventory(root: Path = HOST) -> Inventory:
+def take_inventory(root: Path = HOST, nvidia_smi: Sequence[Path] = ()) -> Inventory:
     """Return everything that is found of the machine whose files these are.
 
     Args:
         root: The root of a Linux system, a folder or tar archive with a copy of its /sys
             and /proc, or an XML file of hwloc.
+        nvidia_smi: Files with what nvidia-smi printed on that machine.
 
     Raises:
         InputError: It is none of these, or a file in it is not what the kernel writes.
 
     """
-    if root.is_file() and _is_xml(root):
-        return read_hwloc(read_tree(root))
-    return read_sysfs(open_files(root))
+    texts = [read_smi_file(path) for path in nvidia_smi]
+    if not (root.is_file() and _is_xml(root)):
+        files = open_files(root)
+        return replace(read_sysfs(files), found=read_devices(files, texts))
+    tree = read_tree(root)
+    inventory = read_hwloc(tree)
+    found = read_hwloc_devices(tree, inventory.numa_nodes, gpus_too=not texts)
+    if texts:
+        places = places_in(tree, inventory.numa_nodes)
+        told = smi_devices(texts, lambda bus_id: places.get(bus_id) or PciPlace(bus_id))
+        found = merged(told, FoundDevices(), found)
+    return replace(inventory, found=found)
 
 
 def _is_xml(file: Path) -> bool:

@@ -4,6 +4,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from pathlib import PurePath
 
 from placer.node.discover.inventory import FoundCpu, FoundNumaNode, Inventory
 from placer_models.cluster import Instance, Machine, Node
@@ -85,6 +86,8 @@ def to_machine(inventory: Inventory, name: str = "") -> Discovered:
         near = device.numa_node if device.numa_node in known else None
         package = None if near is None else package_of[near]
         devices.append(replace(device, numa_node=near, package=package))
+    dump = PurePath(inventory.source).name
+    root = f" --root {dump}" if dump else ""
     name = name or as_name(inventory.host) or as_name(inventory.model) or "discovered"
     machine = Machine(
         name=name,
@@ -92,7 +95,7 @@ def to_machine(inventory: Inventory, name: str = "") -> Discovered:
         topology=topology,
         devices=tuple(sorted(devices, key=lambda device: (device.type, device.minor))),
         gpu_links=found.links,
-        sources=(f"placer discover: {inventory.source}",),
+        sources=(f"placer discover{root}",),
         notes=" ".join(f"{note[:1].upper()}{note[1:]}." for note in (*found.notes, *warnings)),
     )
     return Discovered(inventory, machine, tuple(warnings))

@@ -1,0 +1,77 @@
+"""``placer discover``: what a machine has inside, as its kernel and its drivers say it."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from placer.node.discover.report import DocumentKind
+from placer_cli.console import out
+from placer_cli.output import Format, document, format_of, output_file, refuse_inputs, replacing
+from placer_models.instance.errors import one_line
+
+
+def discover(
+    root: Annotated[
+        Path,
+        typer.Option(
+            metavar="PATH",
+            help="The root of a Linux system; a copy of /sys and /proc in a folder or tar archive; "
+            "or an XML file of hwloc.",
+        ),
+    ] = Path("/"),
+    nvidia_smi: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="FILE",
+            help="What nvidia-smi -q or -L, or nvidia-smi topo -m printed there. May be repeated.",
+        ),
+    ] = None,
+    name: Annotated[
+        str, typer.Option(metavar="NAME", help="Name of the machine. [default: its host's]")
+    ] = "",
+    kind: Annotated[
+        DocumentKind, typer.Option("--as", help="Which document is written.")
+    ] = DocumentKind.MACHINE,
+    form: Annotated[Format, typer.Option("--format", help="How the result is printed.")] = (
+        Format.TABLE
+    ),
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            parser=output_file,
+            metavar="FILE",
+            help="Write the document to FILE, whole or not at all: YAML if FILE ends in .yaml or "
+            "--format says so, else JSON. A picture is printed all the same.",
+        ),
+    ] = None,
+) -> None:
+    """Look into this machine, or into the dump of another, and write down what is there.
+
+    Exit codes: 0 done; 2 bad input.
+    """
+    from placer.node.discover import take_inventory, to_machine
+    from placer.node.discover.machine import as_name
+    from placer.node.discover.report import to_document
+
+    if name and as_name(name) != name:
+        raise typer.BadParameter(
+            f"--name '{name}' is no name; expected letters, digits, '-', '_' and '.', beginning "
+            "and ending with a letter or digit"
+        )
+    refuse_inputs("--output", output, [root, *(nvidia_smi or [])])
+    found = to_machine(take_inventory(root, nvidia_smi or ()), name)
+    tree = to_document(found, kind)
+    if output is not None:
+        with replacing(output) as file:
+            file.write(document(tree, format_of(output) if form is Format.TABLE else form))
+    if form is Format.TABLE:
+        from placer_cli.draw.canvas import canvas_of
+        from placer_cli.draw.discovered import draw_discovered
+
+        console = out()
+        console.print(draw_discovered(found, canvas_of(console)))
+    elif output is None:
+        typer.echo(document(tree, form), nl=False)
+    for warning in found.warnings:
+        typer.echo(f"placer: warning: {one_line(warning)}", err=True)

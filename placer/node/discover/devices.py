@@ -1,0 +1,77 @@
+"""All devices of a machine, whoever tells of them."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+
+from placer.node.discover.files import MachineFiles
+from placer.node.discover.inventory import FoundDevices
+from placer.node.discover.kfd import read_kfd
+from placer.node.discover.nvidia import read_kernel, to_devices
+from placer.node.discover.nvidia_smi import SmiText, run_smi, smi_devices
+from placer.node.discover.nvml import NoNvmlError, read_nvml
+from placer.node.discover.pci import place_of
+from placer.node.discover.rdma import read_rdma
+from placer_models.device import GPU
+
+
+def read_devices(files: MachineFiles, texts: Sequence[SmiText]) -> FoundDevices:
+    """Return the devices that drivers, sysfs and texts of nvidia-smi tell of.
+
+    Raises:
+        InputError: A file is not what the kernel writes, or the texts are of another machine.
+
+    """
+    return merged(_nvidia(files, texts), read_kfd(files), read_rdma(files))
+
+
+def merged(nvidia: FoundDevices, amd: FoundDevices, others: FoundDevices) -> FoundDevices:
+    """Return all of them; what two tell of, such as ports, counts as the last one says."""
+    warnings = [*nvidia.warnings, *amd.warnings, *others.warnings]
+    known = {device.type for device in others.devices}
+    first = [device for device in nvidia.devices if device.type not in known]
+    gpus = [device for device in first if device.type == GPU]
+    links = nvidia.links or amd.links
+    second = list(amd.devices)
+    if gpus and second:
+        above = max(gpu.minor for gpu in gpus) + 1
+        second = [replace(gpu, minor=gpu.minor + above) for gpu in second]
+        links = None
+        warnings.append(
+            f"there are GPUs of two vendors; rule: AMD's are numbered from {above} on, and links "
+            "are left out"
+        )
+    return FoundDevices(
+        (*first, *second, *others.devices),
+        links,
+        nvidia.modes,
+        notes=(*nvidia.notes, *amd.notes, *others.notes),
+        warnings=tuple(warnings),
+    )
+
+
+def _nvidia(files: MachineFiles, texts: Sequence[SmiText]) -> FoundDevices:
+    """Return NVIDIA's GPUs: from the texts given, else NVML, else nvidia-smi, else the kernel."""
+    where = partial(place_of, files)
+    if texts:
+        return smi_devices(texts, where)
+    seen = read_kernel(files)
+    if files.is_host:
+        try:
+            return to_devices(read_nvml(), where)
+        except NoNvmlError as error:
+            reason = str(error)
+        if seen and (said := run_smi()) is not None:
+            return smi_devices([said], where)
+    else:
+        reason = "a dump has none of NVML"
+    found = to_devices(seen, where, links_known=False)
+    if not seen:
+        return found
+    advice = (
+        f"memory, links and health of NVIDIA's GPUs are unknown ({reason}); give what "
+        "nvidia-smi -q and nvidia-smi topo -m print there with --nvidia-smi"
+    )
+    if files.is_host:
+        advice += ", or install the extra placer[nvidia]"
+    return replace(found, warnings=(*found.warnings, advice))

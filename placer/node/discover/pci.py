@@ -1,0 +1,155 @@
+"""Where devices sit on PCI Express, from sysfs, and how the paths between GPUs are called."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from placer.node.discover.files import MachineFiles
+from placer_models.device import LinkMatrix
+from placer_models.instance.machine_links import SELF, centi_gb_per_s
+from placer_models.machines.sketch import MAX_LINKS_OF_A_GPU
+
+PCI = "sys/bus/pci/devices"
+
+PCIE_GB_PER_S = 31.5
+"""Of a slot of which nothing is known: 16 lanes of the fourth generation, per direction."""
+
+_BUS_ID = re.compile(r"([0-9a-fA-F]{4,8}):([0-9a-fA-F]{2}):([0-9a-fA-F]{2})\.([0-7])")
+_HOST_BRIDGE = re.compile(r"pci([0-9a-fA-F]{4,8}:[0-9a-fA-F]{2})")
+_SPEED = re.compile(r"([0-9]{1,3}(?:\.[0-9])?) GT/s")
+_ON_A_SWITCH = 3
+
+
+@dataclass(frozen=True, slots=True)
+class PciPlace:
+    """Where a PCI device sits.
+
+    Attributes:
+        root: Domain and bus of the host bridge.
+        bridges: Addresses of the bridges on the way to it, from its root port on.
+        gb_per_s: What its slot carries per direction at best; None where nothing says so.
+
+    """
+
+    bus_id: str
+    root: str | None = None
+    bridges: tuple[str, ...] = ()
+    numa_node: int | None = None
+    gb_per_s: float | None = None
+
+    @property
+    def switch(self) -> str | None:
+        """Address of the nearest PCIe switch; None where it is on a port of the host.
+
+        The way to a device on a switch is: root port, the switch's upstream port,
+        its downstream port.
+        """
+        return self.bridges[-2] if len(self.bridges) >= _ON_A_SWITCH else None
+
+
+def bus_id_of(text: str) -> str:
+    """Return a bus id as the kernel writes it: NVIDIA's tools give domains of 8 digits.
+
+    Raises:
+        ValueError: It is none.
+
+    """
+    match = _BUS_ID.fullmatch(text.strip())
+    if match is None:
+        raise ValueError(f"got {text[:40]!r}; expected a bus id such as 0000:3b:00.0")
+    domain, bus, device, function = match.groups()
+    return f"{int(domain, 16):04x}:{bus}:{device}.{function}".lower()
+
+
+def place_of(files: MachineFiles, bus_id: str) -> PciPlace:
+    """Return where the device with this address sits."""
+    at = f"{PCI}/{bus_id}"
+    real = files.real(at)
+    if real is None:
+        return PciPlace(bus_id)
+    parts = real.split("/")
+    roots = [match[1] for part in parts if (match := _HOST_BRIDGE.fullmatch(part))]
+    numa_node = files.number(f"{at}/numa_node")
+    return PciPlace(
+        bus_id=bus_id,
+        root=roots[0] if roots else None,
+        bridges=tuple(part for part in parts[:-1] if _BUS_ID.fullmatch(part)),
+        numa_node=numa_node if numa_node is not None and numa_node >= 0 else None,
+        gb_per_s=_slot_gb_per_s(files, at),
+    )
+
+
+def _slot_gb_per_s(files: MachineFiles, at: str) -> float | None:
+    speed = _SPEED.match(files.read(f"{at}/max_link_speed") or "")
+    width = files.read(f"{at}/max_link_width") or ""
+    if speed is None or not re.fullmatch(r"[0-9]{1,2}", width) or width == "0":
+        return None
+    giga_transfers = float(speed[1])
+    # The first two generations carry 8 bits in 10, the others 128 in 130 or better.
+    payload = 8 / 10 if giga_transfers < 8 else 128 / 130
+    return round(giga_transfers * int(width) * payload / 8, 2)
+
+
+def path_kind(a: PciPlace, b: PciPlace) -> str:
+    """Return what nvidia-smi calls the path between two devices: PIX, PXB, PHB, NODE or SYS."""
+    if a.switch is not None and a.switch == b.switch:
+        return "PIX"
+    if a.bridges and b.bridges and a.bridges[0] == b.bridges[0]:
+        return "PXB"
+    if a.root is not None and a.root == b.root:
+        return "PHB"
+    if a.numa_node is not None and a.numa_node == b.numa_node:
+        return "NODE"
+    return "SYS"
+
+
+def gpu_links(
+    minors: Sequence[int],
+    places: Sequence[PciPlace],
+    direct: Mapping[tuple[int, int], tuple[str, float]],
+    *,
+    shared_egress: bool = False,
+) -> LinkMatrix | None:
+    """Return the links between GPUs; None where there are fewer than two.
+
+    All paths over PCIe count what the slowest slot carries: it is their common bound.
+
+    Args:
+        minors: The GPUs, ascending.
+        places: Where each sits.
+        direct: Pair of positions, the smaller first -> kind and GB/s per direction of a
+            link that is not PCIe.
+        shared_egress: Whether it is known that pairs share what a GPU sends; else it
+            shows in more NVLinks than a GPU has.
+
+    """
+    if len(minors) < 2:
+        return None
+    slots = [place.gb_per_s for place in places if place.gb_per_s is not None]
+    pcie = min(slots, default=PCIE_GB_PER_S)
+    names = [[SELF] * len(minors) for _ in minors]
+    rates = [[0] * len(minors) for _ in minors]
+    bonded = [0] * len(minors)
+    for i, j in _pairs(len(minors)):
+        kind, gb_per_s = direct.get((i, j), (path_kind(places[i], places[j]), pcie))
+        names[i][j] = names[j][i] = kind
+        rates[i][j] = rates[j][i] = centi_gb_per_s(gb_per_s)
+        links = int(kind[2:]) if re.fullmatch(r"NV[0-9]{1,2}", kind) else 0
+        bonded[i] += links
+        bonded[j] += links
+    rates_of: dict[str, set[int]] = {}
+    for i, j in _pairs(len(minors)):
+        rates_of.setdefault(names[i][j], set()).add(rates[i][j])
+    for i, j in _pairs(len(minors)):
+        if len(rates_of[names[i][j]]) > 1:  # Their bandwidths tell them apart.
+            names[i][j] = names[j][i] = f"{names[i][j]}@{rates[i][j] / 100:g}"
+    return LinkMatrix(
+        minors=tuple(minors),
+        centi_gb_per_s=tuple(map(tuple, rates)),
+        kinds=tuple(map(tuple, names)),
+        shared_egress=shared_egress or max(bonded) > MAX_LINKS_OF_A_GPU,
+    )
+
+
+def _pairs(count: int) -> list[tuple[int, int]]:
+    return [(i, j) for i in range(count) for j in range(i + 1, count)]

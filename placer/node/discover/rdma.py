@@ -1,0 +1,78 @@
+"""RDMA ports and their virtual functions, from sysfs."""
+
+import re
+from collections.abc import Sequence
+
+from placer.node.discover.files import MachineFiles
+from placer.node.discover.inventory import FoundDevices
+from placer.node.discover.pci import PCI, bus_id_of, place_of
+from placer_models.device import Device, VirtualFunction
+from placer_models.machines.sketch import RDMA
+
+CLASSES = ("sys/class/infiniband", "sys/class/cxi")
+"""InfiniBand, RoCE, Omni-Path and EFA are in the first, HPE's Slingshot in the second."""
+
+_DOWN = "1: DOWN"
+
+
+def read_rdma(files: MachineFiles) -> FoundDevices:
+    """Return the RDMA devices; minors count up in the order of their names.
+
+    Virtual functions belong to the device that they are functions of; what is on no
+    PCI device, such as Soft-RoCE, is no device to give out.
+    """
+    devices: list[Device] = []
+    down: list[str] = []
+    ports = [(name, f"{folder}/{name}") for folder in CLASSES for name in files.names(folder)]
+    for name, at in sorted(ports, key=lambda port: in_number_order(port[0])):
+        real = (files.real(f"{at}/device") or "").rpartition("/")[2]
+        try:
+            bus_id = bus_id_of(real)
+        except ValueError:
+            continue
+        if files.has(f"{at}/device/physfn"):
+            continue
+        place = place_of(files, bus_id)
+        states = [files.read(f"{port}/state") for port in _ports(files, at)]
+        healthy = not states or any(state != _DOWN for state in states)
+        if not healthy:
+            down.append(name)
+        devices.append(
+            Device(
+                type=RDMA,
+                minor=len(devices),
+                id=name,
+                model=files.read(f"{at}/hca_type") or "",
+                healthy=healthy,
+                numa_node=place.numa_node,
+                pcie_root=place.root,
+                pcie_switch=place.switch,
+                bus_id=bus_id,
+                virtual_functions=_functions(files, bus_id),
+            )
+        )
+    return FoundDevices(tuple(devices), warnings=tuple(down_warnings(down)))
+
+
+def down_warnings(names: Sequence[str]) -> list[str]:
+    """Return the warning about devices without a port that is up; none where there are none."""
+    if not names:
+        return []
+    return [f"{', '.join(names)}: every port is down; rule: such a device is unhealthy"]
+
+
+def in_number_order(name: str) -> tuple[object, ...]:
+    """Return what sorts ``mlx5_2`` before ``mlx5_10``."""
+    parts = re.split(r"([0-9]{1,9})", name)
+    return tuple((int(part), "") if part.isdecimal() else (-1, part) for part in parts)
+
+
+def _ports(files: MachineFiles, at: str) -> list[str]:
+    return [f"{at}/ports/{port}" for port in files.names(f"{at}/ports")]
+
+
+def _functions(files: MachineFiles, bus_id: str) -> tuple[VirtualFunction, ...]:
+    found = []
+    for minor, at in files.numbered(f"{PCI}/{bus_id}", "virtfn").items():
+        found.append(VirtualFunction(minor, (files.real(at) or "").rpartition("/")[2]))
+    return tuple(found)
