@@ -8,7 +8,8 @@ from time import monotonic
 
 from placer.scheduling.books import Books, books_of, followers
 from placer.scheduling.checks import check_batch, check_nodes, check_running
-from placer.scheduling.decide import LEAST_TIME_S, decide, refusal_of, taking
+from placer.scheduling.decide import LEAST_TIME_S, decide, taking
+from placer.scheduling.deployment import confirmed, laid_anew
 from placer.scheduling.errors import NodeExistsError, NodeInUseError, UnknownPodError
 from placer.scheduling.misfits import misfits_of
 from placer.scheduling.words import Batch, Change, Decision, Key, Misfit, Refusal, Snapshot
@@ -18,6 +19,9 @@ from placer.state.account import Account
 from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.placement import PodPlacement
 
+CONFIRM_S = 1.0
+"""What confirming may take where pods are laid anew, unless told otherwise."""
+
 MOST_MEMORIES = 4
 """What calls leave to later ones is kept so many times, for as many threads."""
 
@@ -25,8 +29,9 @@ MOST_MEMORIES = 4
 class Scheduler:
     """A cluster: its nodes, what runs on them, and who runs where next.
 
-    Three parts that can be used alone (B17): the state (nodes come and go, pods are
-    released), the decision (``place`` as a dry run), and its taking (``confirm``).
+    Three parts that can be used alone (B17): resources (nodes come and go, pods are
+    released), scheduling (``place`` as a dry run), and deployment (``confirm``, which asks
+    the nodes as they are by then).
 
     A call takes effect whole, at its end, or not at all, also when it raises. What is
     free is counted from the words, so the accounts always equal a fresh count (D14).
@@ -54,7 +59,7 @@ class Scheduler:
     def restore(cls, snapshot: Snapshot) -> "Scheduler":
         """Return a Scheduler that goes on where the snapshot was taken.
 
-        Decisions of the snapshot's version can be confirmed; older ones count as stale.
+        Decisions made before can be confirmed, as they could have been where it was taken.
         """
         scheduler = cls()
         instance = snapshot.instance
@@ -146,23 +151,42 @@ class Scheduler:
             left_s = max(LEAST_TIME_S, deadline_s - (monotonic() - called_s))
             books = self._books
             decision = self._decide(books, batch, replace(options, time_limit_s=left_s))
-            after = taking(books, decision)
+            after = taking(books, batch, decision.placement.pods)
             taken = replace(decision, change=_change(books, after))
             self._books = after
         return taken
 
-    def confirm(self, decision: Decision) -> Change | Refusal:
-        """Take a decision, if the nodes it touches are as they were when it was made (B16).
+    def confirm(
+        self,
+        decision: Decision,
+        deadline_s: float = CONFIRM_S,
+        options: SolveOptions | None = None,
+    ) -> Change | Refusal:
+        """Take a decision, if its pods still fit the nodes that it gives them (B16).
 
-        The judge looks at it once more, so nothing is ever given out twice.
+        Where the very CPUs, devices or bytes that it names are gone, the pods of that node
+        are laid anew there, at best as well as it says, if there is any place for all of
+        them. Its tiers count as of its version. The judge has found nothing before
+        anything is taken, so nothing is ever given out twice.
+
+        Args:
+            decision: All of its pods are taken, or none.
+            deadline_s: Seconds from this call to its end, waiting for other calls
+                included, where pods are laid anew.
+            options: How to solve then.
+
         """
+        if not deadline_s > 0:
+            raise ValueError(f"deadline_s is {deadline_s}; give the call more than 0 seconds")
+        options = options or SolveOptions(workers=1)
+        called_s = monotonic()
         with self._lock:
+            left_s = max(LEAST_TIME_S, deadline_s - (monotonic() - called_s))
             books = self._books
-            refusal = refusal_of(books, decision)
-            if refusal is not None:
-                return refusal
-            after = taking(books, decision)
-            change = _change(books, after)
+            after = confirmed(books, decision, replace(options, time_limit_s=left_s))
+            if isinstance(after, Refusal):
+                return after
+            change = replace(_change(books, after), laid_anew=laid_anew(after, decision))
             self._books = after
         return change
 

@@ -30,7 +30,6 @@ class Book:
         pods: Ascending by key; LS and BE pods run in the pools that the others leave.
         counted: The pods as accounts can read them.
         account: What is left on the node.
-        changed: The version in which the node or its pods last changed.
 
     """
 
@@ -38,7 +37,6 @@ class Book:
     pods: tuple[RunningPod, ...]
     counted: tuple[RunningPod, ...]
     account: Account
-    changed: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -101,8 +99,8 @@ class Books:
         if node.name in self:
             before = self.of(node.name)
             pods = (_as_bound(runner, before.node, node) for runner in before.pods)
-            return self._with((book_of(node, pods, self.version + 1),))
-        more = (*self.books, book_of(node, (), self.version + 1))
+            return self._with((book_of(node, pods),))
+        more = (*self.books, book_of(node, ()))
         return _bound(sorted(more, key=_name_of), self.node_of, self.version + 1)
 
     def without_node(self, name: str) -> "Books":
@@ -116,8 +114,7 @@ class Books:
         for runner in pods:
             new.setdefault(runner.placement.node, []).append(runner)
         return self._with(
-            book_of(self.of(name).node, (*self.of(name).pods, *more), self.version + 1)
-            for name, more in new.items()
+            book_of(self.of(name).node, (*self.of(name).pods, *more)) for name, more in new.items()
         )
 
     def without_pods(self, keys: Iterable[Key]) -> "Books":
@@ -128,7 +125,6 @@ class Books:
             book_of(
                 self.of(name).node,
                 (runner for runner in self.of(name).pods if runner.pod.key not in gone),
-                self.version + 1,
             )
             for name in touched
         )
@@ -174,10 +170,8 @@ def books_of(nodes: Iterable[Node], running: Iterable[RunningPod], version: int)
     for node in sorted(nodes, key=lambda node: node.name):
         here = on_node.get(node.name, ())
         alike = alike_when_idle(node)
-        if here or alike not in idle:
-            book = book_of(node, here, version)
-        else:
-            book = Book(node, (), (), idle[alike], version)
+        known = not here and alike in idle
+        book = Book(node, (), (), idle[alike]) if known else book_of(node, here)
         if not here:
             idle[alike] = book.account
         books.append(book)
@@ -202,7 +196,7 @@ def _name_of(book: Book) -> str:
     return book.node.name
 
 
-def book_of(node: Node, pods: Iterable[RunningPod], changed: int) -> Book:
+def book_of(node: Node, pods: Iterable[RunningPod]) -> Book:
     """Open the book of a node: every LS and BE pod moves to the pool as it is now (C7)."""
     found = tuple(sorted(pods, key=lambda runner: runner.pod.key))
     counted = _counted(node, found)
@@ -211,7 +205,7 @@ def book_of(node: Node, pods: Iterable[RunningPod], changed: int) -> Book:
     if settled != found:
         counted = _counted(node, settled)
         account = account_of(node, counted)
-    return Book(node, settled, counted, account, changed)
+    return Book(node, settled, counted, account)
 
 
 def followers(before: Books, after: Books) -> tuple[PodPlacement, ...]:

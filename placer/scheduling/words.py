@@ -3,9 +3,19 @@
 from dataclasses import dataclass
 
 from placer.judge.breaches import Breach
+from placer.search.reasons.text import share_text
 from placer_models.cluster import Instance
-from placer_models.placement import Answer, PartlyPlaced, Placed, Placement, PodPlacement
+from placer_models.device_share import DeviceShare
+from placer_models.placement import (
+    Answer,
+    PartlyPlaced,
+    Placed,
+    Placement,
+    PodPlacement,
+    Unplaced,
+)
 from placer_models.pod import Gang, GangGroup, Pod
+from placer_models.quantity import format_bytes
 from placer_models.typed import check_types
 
 Key = tuple[str, str]
@@ -61,12 +71,15 @@ class Change:
         followers: Where LS and BE pods that ran before run now, if their pool is
             another one since the call (C7).
         misfits: Pods that no longer fit a node that was updated; they keep their places.
+        laid_anew: Pods of a confirmed decision that got another place on its node than it
+            says: the very CPUs, devices or bytes were gone.
 
     """
 
     version: int
     followers: tuple[PodPlacement, ...] = ()
     misfits: tuple[Misfit, ...] = ()
+    laid_anew: tuple[PodPlacement, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,29 +107,73 @@ class Decision:
 
 
 @dataclass(frozen=True, slots=True)
+class Gone:
+    """A resource of which a node has less left than a decision asks of it.
+
+    Attributes:
+        node: Where.
+        resource: ``node``, where that itself is gone; else a class as in docs/quota.md:
+            ``cpu`` or ``cpu.best-effort`` (thousandths), ``memory`` (bytes), ``hugepages-2Mi``
+            (pages), an extended resource (its units), or a device type (devices).
+        asked: How much of it is asked.
+        left: How much of it is left; of devices, how many could give what is asked of each.
+        share: What is asked of each device; None: all of it.
+
+    """
+
+    node: str
+    resource: str
+    asked: int
+    left: int
+    share: DeviceShare | None = None
+
+    @property
+    def message(self) -> str:
+        """What is gone, in a few words."""
+        if self.resource == "node":
+            return f"node {self.node} is gone"
+        what = f"{share_text(self.share)} of {self.resource}" if self.share else self.resource
+        asked, left = self._amount(self.asked), self._amount(self.left)
+        return f"node {self.node}: {what}: {asked} asked, {left} left"
+
+    def _amount(self, amount: int) -> str:
+        if self.resource in ("cpu", "cpu.best-effort"):
+            return f"{amount / 1000:g}"
+        return format_bytes(amount) if self.resource == "memory" else str(amount)
+
+
+@dataclass(frozen=True, slots=True)
 class Refusal:
     """A decision that does not hold any more (B16). Nothing was taken.
 
     Attributes:
-        stale: Nodes it touches that changed after its version, or are gone.
+        gone: What its nodes have too little of.
         running: Its pods that run already.
-        breaches: What the judge finds, where nothing is stale: the decision was not
-            made by this Scheduler.
+        unplaced: Pods for which there is no place on their node any more, though there
+            may be enough of everything; each with its reasons.
+        undecided: Nodes for which time ran out before that was known.
+        breaches: What the judge finds of the whole, where each node for itself would do.
 
     """
 
-    stale: tuple[str, ...] = ()
+    gone: tuple[Gone, ...] = ()
     running: tuple[Key, ...] = ()
+    unplaced: tuple[Unplaced, ...] = ()
+    undecided: tuple[str, ...] = ()
     breaches: tuple[Breach, ...] = ()
 
     @property
     def message(self) -> str:
         """The reasons in one line."""
-        parts = []
-        if self.stale:
-            parts.append(f"changed since the decision, or gone: nodes {', '.join(self.stale)}")
+        parts = [gone.message for gone in self.gone]
         if self.running:
             parts.append(f"running already: pods {titles(self.running)}")
+        parts += [
+            f"pod {titles(((pod.namespace, pod.name),))}: {pod.reasons[0]}" for pod in self.unplaced
+        ]
+        if self.undecided:
+            names = ", ".join(self.undecided)
+            parts.append(f"time ran out before a place was found on nodes {names}")
         parts += [f"{breach.rule}: {breach.message}" for breach in self.breaches]
         return "; ".join(parts) + "; place the batch again"
 

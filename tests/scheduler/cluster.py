@@ -117,7 +117,7 @@ def _check_node(scheduler: Scheduler, node: Node, here: list[RunningPod]) -> Non
             pool = _pool_of(node, free_pools[qos], place)
             assert place.cpuset == pool
             for part in place.containers:
-                own = part.cpu_milli is not None
+                own = bool(part.cpu_milli)  # who asks for nothing runs with its pod
                 assert part.cpuset == (_pool_of(node, free_pools[qos], part) if own else pool)
         for numa_node, size in place.memory_bytes:
             if numa_node in memory:

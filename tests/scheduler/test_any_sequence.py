@@ -20,12 +20,13 @@ from placer.scheduling.errors import (
     UnknownNodeError,
     UnknownPodError,
 )
-from placer.scheduling.words import Batch, Change, Decision, Key, Refusal, lone_gang
+from placer.scheduling.words import Batch, Change, Decision, Key, lone_gang
 from placer.search.options import Engine, SolveOptions
 from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.device import GPU
-from placer_models.placement import Placement, PodPlacement
+from placer_models.placement import PartlyPlaced, Placed, Placement, PodPlacement
 from placer_models.pod import Gang, Pod, pods_of
+from scheduler.by_trying import may_be_refused
 from scheduler.cluster import DEADLINE_S, QUICK, check_fresh_count
 from spices_shares import sharing_gangs, sharing_instance
 from tiny_pods import scale_of, tiny_gangs, tiny_groups
@@ -40,6 +41,7 @@ STEPS = (
     "placer.search.judged.realise",
     "placer.search.judged.breaches",
     "placer.scheduling.decide.breaches",
+    "placer.scheduling.deployment.breaches",
     "placer.scheduling.books.account_of",
     "placer.scheduling.books.in_their_pools",
 )
@@ -63,6 +65,18 @@ class Known:
     node: Node
     changed: int
     updated: bool = False
+
+
+def with_the_places_taken(decision: Decision, change: Change) -> Decision:
+    """Return a confirmed decision with the places that its pods really have."""
+    assert isinstance(decision.answer, Placed | PartlyPlaced) or not decision.placement.pods
+    anew = {place.key: place for place in change.laid_anew}
+    if not anew:
+        return decision
+    assert isinstance(decision.answer, Placed | PartlyPlaced)
+    places = tuple(anew.get(place.key, place) for place in decision.placement.pods)
+    answer = replace(decision.answer, placement=Placement(places))
+    return replace(decision, answer=answer)
 
 
 class AnySequence(RuleBasedStateMachine):
@@ -149,23 +163,26 @@ class AnySequence(RuleBasedStateMachine):
     @rule(seed=SEEDS)
     @precondition(lambda self: self.waiting)
     def confirm(self, seed: int) -> None:
+        """What fits is taken, as decided where nothing has changed; what is gone is named."""
         decision = Random(seed).choice(self.waiting)
         nodes = {place.node for place in decision.placement.pods}
-        stale = {
-            name
-            for name in nodes
-            if name not in self.nodes or self.nodes[name].changed > decision.version
-        }
+        lost = nodes - self.nodes.keys()
         again = {p.key for p in decision.placement.pods} & set(self.pods)
+        before = self.scheduler.snapshot().instance
 
-        outcome = self.scheduler.confirm(decision)
+        outcome = self.scheduler.confirm(decision, options=EXACT)
 
-        if stale or again:
-            assert isinstance(outcome, Refusal)
-            assert (set(outcome.stale), set(outcome.running)) == (stale, again)
+        if isinstance(outcome, Change):
+            assert not lost
+            assert not again
+            if all(self.nodes[name].changed <= decision.version for name in nodes):
+                assert outcome.laid_anew == ()
+            self.take(with_the_places_taken(decision, outcome))
+            assert outcome.version == self.version
         else:
-            assert isinstance(outcome, Change)
-            self.take(decision)
+            assert set(outcome.running) == again
+            assert {gone.node for gone in outcome.gone if gone.resource == "node"} == lost
+            assert lost or again or may_be_refused(before, decision)
 
     @rule(seed=SEEDS)
     @precondition(lambda self: self.pods)
@@ -280,13 +297,11 @@ class AnySequence(RuleBasedStateMachine):
 
     @rule()
     def restore(self) -> None:
-        """A restored Scheduler goes on; what was decided on older versions is stale."""
+        """A restored Scheduler goes on, and takes what was decided before."""
         snapshot = self.scheduler.snapshot()
         self.scheduler = Scheduler.restore(snapshot)
 
         assert self.scheduler.snapshot() == snapshot
-        for known in self.nodes.values():
-            known.changed = self.version
 
     # Calls that fail: the invariants say that nothing has changed.
 
@@ -313,12 +328,12 @@ class AnySequence(RuleBasedStateMachine):
         def fail(*_: object, **__: object) -> None:
             raise ZeroDivisionError
 
-        calls: list[tuple[Callable[[], object], Callable[[], None]]] = []
+        calls: list[tuple[Callable[[], object], Callable[[], None] | None]] = []
         if self.pods:
             calls.append((lambda: self.scheduler.release(sorted(self.pods)), self._release_all))
         if self.waiting:
             decision = Random(seed).choice(self.waiting)
-            calls.append((lambda: self.scheduler.confirm(decision), lambda: self.take(decision)))
+            calls.append((lambda: self.scheduler.confirm(decision, options=EXACT), None))
         call, then = Random(seed).choice(calls)
         self.failures.setattr(where, fail)
         try:
@@ -326,8 +341,10 @@ class AnySequence(RuleBasedStateMachine):
         except ZeroDivisionError:
             pass
         else:
-            if not isinstance(outcome, Refusal):
+            if then is not None:
                 then()
+            elif isinstance(outcome, Change):
+                self.take(with_the_places_taken(decision, outcome))
         finally:
             self.failures.undo()
 

@@ -4,7 +4,7 @@ import pytest
 
 from placer.scheduler import Scheduler
 from placer.scheduling.errors import BadWordsError
-from placer.scheduling.words import Batch, Refusal, lone_gang
+from placer.scheduling.words import Batch, Change, lone_gang
 from placer_models.cluster import Node
 from placer_models.policy import BindPolicy, ExclusivePolicy, QosClass, Strength
 from scheduler.cluster import BOX, DEADLINE_S, EXACT, machine, pod, running
@@ -39,7 +39,7 @@ def test_who_keeps_apart_is_known_from_call_to_call() -> None:
 
 def test_two_decisions_that_would_share_a_core_are_not_both_taken() -> None:
     """
-    The second was made on a state that is gone.
+    Each would have the first core; the second is laid anew, on another one.
     """
     scheduler = Scheduler([Node("n", BOX)])
     decisions = [
@@ -53,8 +53,12 @@ def test_two_decisions_that_would_share_a_core_are_not_both_taken() -> None:
     ]
     scheduler.confirm(decisions[0])
 
-    assert scheduler.confirm(decisions[1]) == Refusal(stale=("n",))
-    assert len(scheduler.running_on("n")) == 1
+    change = scheduler.confirm(decisions[1])
+
+    assert isinstance(change, Change)
+    assert [place.name for place in change.laid_anew] == ["b"]
+    cores = [min(runner.placement.cpuset) // 2 for runner in scheduler.running_on("n")]
+    assert len(set(cores)) == 2
 
 
 def test_a_pod_without_cpus_of_its_own_keeps_apart_from_nobody() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from placer.scheduler import Scheduler
 from placer.scheduling import decide
-from placer.scheduling.words import Change, Refusal
+from placer.scheduling.words import Change, Gone, Refusal
 from placer_models.cluster import Node
 from placer_models.placement import Placed
 from placer_models.policy import QosClass
@@ -17,15 +17,15 @@ from scheduler.cluster import BOX, DEADLINE_S, QUICK, batch, check_fresh_count, 
 THREADS = 4
 
 
-def test_of_decisions_on_one_view_of_a_node_one_is_taken() -> None:
+def test_of_decisions_on_one_view_of_a_node_as_many_are_taken_as_fit() -> None:
     """
-    All decide on the empty node at once; the first confirms, the others are stale (B16).
+    All decide on the empty node at once, each on 7 of 16 CPUs; the first two confirm (B16).
     """
     scheduler = Scheduler([Node("n0", BOX)])
     decided = Barrier(THREADS)
 
     def decide_and_confirm(name: str) -> Change | Refusal:
-        wanted = batch(pod(name, 4, gpus=1))
+        wanted = batch(pod(name, 7, gpus=1))
         decision = scheduler.place(wanted, DEADLINE_S, dry_run=True, options=QUICK)
         decided.wait(DEADLINE_S)
         return scheduler.confirm(decision)
@@ -34,11 +34,12 @@ def test_of_decisions_on_one_view_of_a_node_one_is_taken() -> None:
         outcomes = list(pool.map(decide_and_confirm, [f"p{i}" for i in range(THREADS)]))
 
     assert sorted(type(outcome).__name__ for outcome in outcomes) == [
-        "Change",
-        *["Refusal"] * (THREADS - 1),
+        *["Change"] * 2,
+        *["Refusal"] * (THREADS - 2),
     ]
-    assert {o.stale for o in outcomes if isinstance(o, Refusal)} == {("n0",)}
-    assert len(scheduler.running_on("n0")) == 1
+    gone = {o.gone for o in outcomes if isinstance(o, Refusal)}
+    assert gone == {(Gone("n0", "cpu", 7_000, 2_000),)}
+    assert len(scheduler.running_on("n0")) == 2
     check_fresh_count(scheduler)
 
 
@@ -91,4 +92,6 @@ def test_reading_and_dry_runs_wait_for_nobody(monkeypatch: pytest.MonkeyPatch) -
             go_on.set()
         assert isinstance(slow.result().answer, Placed)
 
-    assert scheduler.confirm(quick) == Refusal(stale=("n0",))
+    change = scheduler.confirm(quick)
+    assert isinstance(change, Change)
+    assert [place.name for place in change.laid_anew] == ["b"]

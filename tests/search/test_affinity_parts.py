@@ -177,5 +177,6 @@ def test_a_first_of_its_kind_is_refused_once_there_is_another() -> None:
     refusal = scheduler.confirm(decision)
 
     assert isinstance(refusal, Refusal)
-    assert refusal.stale == ()
-    assert [breach.rule for breach in refusal.breaches] == ["affinity"]
+    assert refusal.gone == ()
+    assert [one.name for one in refusal.unplaced] == [first.name]
+    assert "affinity" in refusal.message

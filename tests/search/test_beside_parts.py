@@ -114,7 +114,9 @@ def test_a_decision_is_refused_once_a_first_of_its_kind_is_not_the_first() -> No
     refusal = scheduler.confirm(decision)
 
     assert isinstance(refusal, Refusal)
-    assert [breach.rule for breach in refusal.breaches] == ["affinity"]
+    assert refusal.gone == ()
+    assert [one.name for one in refusal.unplaced] == [first.name]
+    assert "affinity" in refusal.message
 
 
 def test_a_pod_without_cpus_of_its_own_is_beside_nobody() -> None:

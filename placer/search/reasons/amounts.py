@@ -49,7 +49,7 @@ def _too_few_devices(demand: Demand, asked: Question, account: Account) -> bool:
 
 def _too_few_shares(demand: Demand, asked: Question, account: Account) -> bool:
     return any(
-        r.count > _could_share(r.share, demand.subject, account)
+        r.count > could_share(r.share, demand.subject, account)
         for r in asked.spec.requests.devices
         if r.type == demand.subject and r.share
     )
@@ -58,7 +58,7 @@ def _too_few_shares(demand: Demand, asked: Question, account: Account) -> bool:
 def _too_few_functions(demand: Demand, asked: Question, account: Account) -> bool:
     wish = dict(asked.spec.functions)[demand.subject]
     return any(
-        r.count > _could_share(r.share, demand.subject, account, wish)
+        r.count > could_share(r.share, demand.subject, account, wish)
         for r in asked.spec.requests.devices
         if r.type == demand.subject and r.share
     )
@@ -70,17 +70,21 @@ def _not_all(demand: Demand, asked: Question, account: Account) -> bool:
     there = sum(device.type == kind for device in account.devices)
     (request,) = (r for r in asked.spec.requests.devices if r.type == kind)
     if request.share:
-        ready = _could_share(request.share, kind, account)
+        ready = could_share(request.share, kind, account)
     else:
         ready = sum(k == kind for k, _ in account.free_devices)
     strategy = dict(asked.spec.strategies)[kind]
     return ready < (max(1, there) if strategy is DeviceStrategy.APPLY_FOR_ALL else 1)
 
 
-def _could_share(
-    share: DeviceShare, kind: str, account: Account, function: FunctionSelector | None = None
+def could_share(
+    share: DeviceShare,
+    kind: str,
+    account: Account,
+    function: FunctionSelector | None = None,
+    most: int = 1,
 ) -> int:
-    """Return how many devices of the type could give the share, each by itself."""
+    """Return how many such shares the devices of the type could give, each so many at most."""
     count = 0
     for device in account.devices:
         key = device.type, device.minor
@@ -89,7 +93,7 @@ def _could_share(
             left = room(totals_of(device))
         if device.type == kind and left is not None:
             slot = Slot(left, totals_of(device), free_functions(account, device))
-            count += slot.takes(share, function) is not None
+            count += slot.room_for(share, most, function)
     return count
 
 

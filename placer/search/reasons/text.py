@@ -273,7 +273,7 @@ def _brief(demand: Demand, spec: PodSpec) -> str:
         case "device-share":
             return _listed([_share(request) for request in of_type if request.share])
         case "device-strategy":
-            shares = [f"{_share_text(r.share)} of " for r in of_type if r.share]
+            shares = [f"{share_text(r.share)} of " for r in of_type if r.share]
             what = f"{demand.word} {subject}" if demand.word else f"one {subject} for each group"
             return f"{''.join(shares)}{what}"
         case _:
@@ -282,10 +282,11 @@ def _brief(demand: Demand, spec: PodSpec) -> str:
 
 def _share(request: DeviceRequest) -> str:
     assert request.share is not None
-    return f"{_share_text(request.share)} of {request.count} {request.type}"
+    return f"{share_text(request.share)} of {request.count} {request.type}"
 
 
-def _share_text(share: DeviceShare) -> str:
+def share_text(share: DeviceShare) -> str:
+    """Return what a share is of a device."""
     parts = [f"{share.percent} %"] if share.percent is not None else []
     if share.memory_bytes is not None:
         parts.append(f"{format_bytes(share.memory_bytes)} of memory")

@@ -1,0 +1,71 @@
+"""Deployment: pods bound to the nodes that scheduling has chosen (B15 to B17).
+
+The third part of seed 003. It asks resource management (`ledger`) for concrete devices and
+hands on what it was given; who chose the nodes, and how, is nothing to it.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from placer.quota.choose import DeviceChoice
+from placer.quota.filter import Want
+from placer.quota.ledger import Grant, NotEnoughError, QuotaLedger
+from placer_models.quota import QuotaError
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """A pod that is to run on a node.
+
+    Attributes:
+        wants: Class -> what is asked of it.
+        choice: Which of the devices that fit, where there are more than asked for.
+
+    """
+
+    pod: str
+    node: str
+    wants: Mapping[str, Want]
+    choice: DeviceChoice = DeviceChoice.MOST_USED
+
+
+class NotBoundError(Exception):
+    """Pods that cannot be bound together now; nothing was given to any of them (B16).
+
+    Attributes:
+        refused: Pod -> what its node has too little of, beside the pods named before it.
+
+    """
+
+    def __init__(self, refused: Mapping[str, NotEnoughError]) -> None:
+        """Name each pod that is short of something."""
+        self.refused = dict(refused)
+        super().__init__("; ".join(f"pod {pod}: {short}" for pod, short in self.refused.items()))
+
+
+def bind(ledger: QuotaLedger, bindings: Sequence[Binding]) -> dict[str, Grant]:
+    """Ask the ledger for the devices of pods, in turn: all of them are bound, or none.
+
+    Raises:
+        NotBoundError: Something is not there any more; says what, for each pod.
+        QuotaError: A pod is named twice, a node is not there, or quantities of the same
+            devices are asked for in different counts.
+
+    """
+    grants: dict[str, Grant] = {}
+    refused: dict[str, NotEnoughError] = {}
+    try:
+        for one in bindings:
+            if one.pod in grants or one.pod in refused:
+                raise QuotaError(f"pod {one.pod!r} is to be bound twice; a pod has one node")
+            try:
+                grants[one.pod] = ledger.give_out(one.node, one.wants, one.choice)
+            except NotEnoughError as short:
+                refused[one.pod] = short
+        if refused:
+            raise NotBoundError(refused)
+    except BaseException:
+        for grant in grants.values():
+            ledger.take_back(grant)
+        raise
+    return grants

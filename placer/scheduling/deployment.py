@@ -1,0 +1,243 @@
+"""Deployment: a decision asks the nodes as they are now for what it gives its pods (B16, B17)."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from time import monotonic
+
+from placer.judge.breaches import Breach, breaches
+from placer.judge.measure import better, measure
+from placer.scheduling.books import Books
+from placer.scheduling.decide import LEAST_TIME_S, taking
+from placer.scheduling.gone import gone_from
+from placer.scheduling.words import Decision, Gone, Refusal
+from placer.search.options import Engine, SolveOptions
+from placer.search.solver import solve
+from placer.state.account import account_of
+from placer.state.affinity import lonely_terms
+from placer_models.cluster import Instance, RunningPod
+from placer_models.goals import (
+    ALIGNMENT,
+    BIND,
+    CACHES,
+    GANG_PAIR_SUM,
+    JOINT,
+    LOCALITY_NUMA_NODES,
+    LOCALITY_PACKAGES,
+    PACKAGES,
+    PARTITIONS,
+    POD_PAIR_MINIMUM,
+    POD_PAIR_SUM,
+)
+from placer_models.placement import (
+    Answer,
+    GaveUp,
+    Infeasible,
+    PartlyPlaced,
+    Placed,
+    Placement,
+    PodPlacement,
+    Unplaced,
+)
+from placer_models.pod import Gang, Pod, PodSpec, pods_of
+from placer_models.policy import QosClass
+
+OF_A_POD = (
+    ALIGNMENT,
+    PACKAGES,
+    BIND,
+    CACHES,
+    JOINT,
+    PARTITIONS,
+    POD_PAIR_MINIMUM,
+    POD_PAIR_SUM,
+    GANG_PAIR_SUM,
+    LOCALITY_NUMA_NODES,
+    LOCALITY_PACKAGES,
+)
+"""Tiers that say how good a place is for its pod, whoever else is on the node."""
+
+
+def confirmed(books: Books, decision: Decision, options: SolveOptions) -> Books | Refusal:
+    """Return the books with the pods of a decision, or why they cannot be taken.
+
+    Args:
+        books: As they are now.
+        decision: Made on these books, or on earlier ones.
+        options: How to lay pods anew where the decision's very places are gone.
+
+    """
+    began_s = monotonic()
+    places = decision.placement.pods
+    lost = sorted({place.node for place in places if place.node not in books})
+    running = tuple(place.key for place in places if place.key in books.node_of)
+    if lost or running:
+        return Refusal(tuple(Gone(name, "node", 1, 0) for name in lost), running)
+    keys = {pod.key for pod in pods_of(decision.batch.gangs)}
+    if len(keys & {place.key for place in places}) < len(places):  # nothing that was decided
+        return Refusal(breaches=breaches(_touched(books, decision), decision.placement))
+    after = taking(books, decision.batch, places)
+    if not _found(books, after, decision):
+        return after
+    settled, refusal = _node_by_node(books, after, decision, options, began_s)
+    if refusal != Refusal():
+        return refusal
+    after = taking(books, decision.batch, settled)
+    found = _found(books, after, decision)
+    return Refusal(breaches=found) if found else after
+
+
+def laid_anew(after: Books, decision: Decision) -> tuple[PodPlacement, ...]:
+    """Return the places of a decision's pods that are not those that it says."""
+    said = {place.key: place for place in decision.placement.pods}
+    return tuple(place for place in _places(after, decision) if place != said[place.key])
+
+
+def _node_by_node(
+    books: Books, after: Books, decision: Decision, options: SolveOptions, began_s: float
+) -> tuple[list[PodPlacement], Refusal]:
+    """Lay the pods anew on the nodes that do not take them as decided; say what is gone.
+
+    Given who is on which node no rule couples two nodes, but that a pod may have to be
+    the first of its kind (`_elsewhere`), so each node is looked at for itself, exactly.
+    """
+    settled: list[PodPlacement] = []
+    gone: list[Gone] = []
+    broken: list[tuple[Instance, Placement]] = []
+    decided = _places(after, decision)
+    for name in sorted({place.node for place in decided}):
+        here = Placement(tuple(place for place in decided if place.node == name))
+        asked = _alone(books, decision, name)
+        if not breaches(asked, here):
+            settled += here.pods
+            continue
+        broken.append((asked, here))
+        gone += gone_from(books.of(name).node, books.of(name).account, [*pods_of(asked.gangs)])
+    if gone:
+        return settled, Refusal(tuple(gone))
+    unplaced: list[Unplaced] = []
+    undecided: list[str] = []
+    for count, (asked, here) in enumerate(broken):
+        left_s = options.time_limit_s - (monotonic() - began_s)
+        part_s = max(LEAST_TIME_S, left_s / (len(broken) - count))
+        answer = _anew(asked, here, replace(options, time_limit_s=part_s))
+        if isinstance(answer, Placed):
+            settled += answer.placement.pods
+        elif not isinstance(answer, GaveUp) and _is_proven(answer, asked):
+            unplaced += answer.unplaced
+            gone += _gone_beside(asked, answer)
+        else:
+            undecided.append(asked.nodes[0].name)
+    return settled, Refusal(tuple(gone), (), tuple(unplaced), tuple(undecided))
+
+
+def _alone(books: Books, decision: Decision, name: str) -> Instance:
+    """Return one node and the pods that a decision gives it, each gang's as one."""
+    node_of = {place.key: place.node for place in decision.placement.pods}
+    gangs = []
+    for gang in decision.batch.gangs:
+        here = tuple(pod for pod in gang.pods if node_of.get(pod.key) == name)
+        if here:
+            gangs.append(replace(gang, pods=here, minimum=len(here), levels=()))
+    book = books.of(name)
+    ghosts = tuple(_elsewhere(books, decision, name, gangs))
+    others = (replace(book.node, name=f"{name}/elsewhere", cordoned=True),) if ghosts else ()
+    return Instance((book.node, *others), tuple(gangs), running=(*book.counted, *ghosts))
+
+
+def _elsewhere(
+    books: Books, decision: Decision, name: str, gangs: Sequence[Gang]
+) -> Iterator[RunningPod]:
+    """Yield pods that stand for others elsewhere, of whose kind some here might be the first."""
+    pods = {pod.key: pod for pod in pods_of(decision.batch.gangs)}
+    position = books.nodes.position[name]
+    for pod in pods_of(tuple(gangs)):
+        for term in lonely_terms(pod.spec):
+            sides = [
+                (pods[place.key].spec, place.namespace)
+                for place in decision.placement.pods
+                if place.node != name
+            ]
+            for at, account in enumerate(books.accounts):
+                sides += account.sides if at != position else ()
+            if any(
+                namespace == pod.namespace and term.means(spec.labels, owns_cpus=spec.qos.owns_cpus)
+                for spec, namespace in sides
+            ):
+                spec = PodSpec((), QosClass.LSR, labels=term.labels)
+                ghost = Pod(f"{pod.name}/elsewhere", pod.namespace, spec)
+                there = f"{name}/elsewhere"
+                place = PodPlacement(ghost.name, ghost.namespace, None, there, frozenset())
+                yield RunningPod(ghost, place)
+
+
+def _anew(asked: Instance, decided: Placement, options: SolveOptions) -> Answer:
+    """Place the pods of one node anew, as well as was decided where that can be.
+
+    The fast path first; the exact search where it finds no place for all, or a worse one.
+    """
+    began_s = monotonic()
+    answer = solve(asked, replace(options, engine=Engine.GREEDY))
+    enough = isinstance(answer, Placed) and _no_worse(asked, answer.placement, decided)
+    if enough or options.engine is Engine.GREEDY:
+        return answer
+    left_s = max(LEAST_TIME_S, options.time_limit_s - (monotonic() - began_s))
+    return solve(asked, replace(options, time_limit_s=left_s))
+
+
+def _no_worse(asked: Instance, placement: Placement, decided: Placement) -> bool:
+    """Return whether each pod's own wishes are met as well as in what was decided."""
+    idle = Instance(asked.nodes[:1], asked.gangs)
+    now, then = (
+        [item for item in measure(idle, places) if item[0] in OF_A_POD]
+        for places in (placement, decided)
+    )
+    return not better(then, now)
+
+
+def _is_proven(answer: Infeasible | PartlyPlaced, asked: Instance) -> bool:
+    """Return whether there is no place for all of the pods."""
+    levels = len({gang.priority for gang in asked.gangs})
+    return isinstance(answer, Infeasible) or all(tier.proven for tier in answer.tiers[:levels])
+
+
+def _gone_beside(asked: Instance, answer: Infeasible | PartlyPlaced) -> Iterator[Gone]:
+    """Yield what is too little for the pods left out, beside those that are placed."""
+    pods = {pod.key: pod for pod in pods_of(asked.gangs)}
+    placed = answer.placement.pods if isinstance(answer, PartlyPlaced) else ()
+    node = asked.nodes[0]
+    here = [runner for runner in asked.running if runner.placement.node == node.name]
+    account = account_of(node, [*here, *(RunningPod(pods[p.key], p) for p in placed)])
+    found = (gone_from(node, account, [pods[p.namespace, p.name]]) for p in answer.unplaced)
+    yield from dict.fromkeys(gone for some in found for gone in some)
+
+
+def _places(after: Books, decision: Decision) -> tuple[PodPlacement, ...]:
+    """Return the places of a decision's pods in books that hold them, in its order."""
+    found = {
+        runner.pod.key: runner.placement
+        for name in {place.node for place in decision.placement.pods}
+        for runner in after.of(name).pods
+    }
+    return tuple(found[place.key] for place in decision.placement.pods)
+
+
+def _found(books: Books, after: Books, decision: Decision) -> tuple[Breach, ...]:
+    """Return what the judge finds of all that a decision places, as the books hold it."""
+    return breaches(_touched(books, decision), Placement(_places(after, decision)))
+
+
+def _touched(books: Books, decision: Decision) -> Instance:
+    """Return the batch and the nodes that a decision gives to it.
+
+    All nodes where a pod may be the first of its kind: others of it may be anywhere.
+    """
+    if any(True for pod in pods_of(decision.batch.gangs) for _ in lonely_terms(pod.spec)):
+        return books.asking(decision.batch)
+    names = sorted({place.node for place in decision.placement.pods})
+    touched = [books.of(name) for name in names]
+    return Instance(
+        nodes=tuple(book.node for book in touched),
+        gangs=decision.batch.gangs,
+        groups=decision.batch.groups,
+        running=tuple(runner for book in touched for runner in book.counted),
+    )

@@ -1,0 +1,81 @@
+"""Which resources of a node are too few for pods that were meant to come there (B16)."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+
+from placer.scheduling.words import Gone
+from placer.search.reasons.amounts import could_share
+from placer.state.account import Account
+from placer_models.cluster import Node
+from placer_models.device import FunctionSelector
+from placer_models.device_share import DeviceShare
+from placer_models.pod import Pod
+from placer_models.policy import QosClass
+from placer_models.quantity import format_bytes
+
+Asked = tuple[str, DeviceShare, FunctionSelector | None]
+"""A device type, what is asked of each device, and which virtual function comes with it."""
+
+
+def gone_from(node: Node, account: Account, pods: Sequence[Pod]) -> tuple[Gone, ...]:
+    """Return what the node has too little of for all the pods together, by counting alone.
+
+    Nothing where there is enough of everything, each by itself; that all of it can be had
+    together it does not say.
+    """
+    found = (gone for gone in _counts(node, account, pods) if gone.asked > gone.left)
+    return tuple(dict.fromkeys(found))
+
+
+def _counts(node: Node, account: Account, pods: Sequence[Pod]) -> Iterator[Gone]:
+    """Yield what is asked and what is left of each resource that some of the pods ask for."""
+
+    def count(resource: str, asked: int, left: int) -> Gone:
+        return Gone(node.name, resource, asked, max(0, left))
+
+    requests = [pod.spec.requests for pod in pods]
+    milli = Counter[QosClass]()
+    for pod in pods:
+        milli[pod.spec.qos] += pod.spec.requests.cpu_milli
+    best_effort, exclusive = milli[QosClass.BE], milli[QosClass.LSE]
+    left = 1000 * len(account.free_cpus) - account.shared_milli
+    yield count("cpu", milli.total() - best_effort, left)
+    if best_effort or account.best_effort_milli:
+        pool = 1000 * len(account.best_effort_pool - node.reserved_cpus)
+        yield count("cpu.best-effort", best_effort + exclusive, pool - account.best_effort_milli)
+    free = sum(max(0, amount) for amount in account.memory_bytes.values())
+    yield count("memory", sum(r.memory_bytes for r in requests), free)
+    for size in sorted({pages.page_bytes for r in requests for pages in r.hugepages}):
+        pages = sum(max(0, n) for (_, of), n in account.pages.items() if of == size)
+        asked = sum(r.pages_of(size) for r in requests)
+        yield count(f"hugepages-{format_bytes(size)}", asked, pages)
+    for name in sorted({name for r in requests for name, _ in r.extended}):
+        asked = sum(r.amount_of(name) for r in requests)
+        yield count(name, asked, account.extended.get(name, 0))
+    yield from _devices(node, account, pods)
+
+
+def _devices(node: Node, account: Account, pods: Sequence[Pod]) -> Iterator[Gone]:
+    """Yield the same of whole devices, and of shares, each kind of them by itself.
+
+    Of how many devices a pod with a strategy has something is not said by what it asks.
+    """
+    whole: Counter[str] = Counter()
+    shares: defaultdict[Asked, list[int]] = defaultdict(list)
+    for pod in pods:
+        strategies, functions = dict(pod.spec.strategies), dict(pod.spec.functions)
+        for request in pod.spec.requests.devices:
+            kind = request.type
+            if kind in strategies:
+                continue
+            if request.share is None:
+                whole[kind] += request.count
+            else:
+                shares[kind, request.share, functions.get(kind)].append(request.count)
+    for kind, count in sorted(whole.items()):
+        yield Gone(node.name, kind, count, sum(of == kind for of, _ in account.free_devices))
+    for (kind, share, function), counts in shares.items():
+        # A pod has each of its shares of another device.
+        for asked, most in ((max(counts), 1), (sum(counts), len(counts))):
+            left = could_share(share, kind, account, function, most)
+            yield Gone(node.name, kind, asked, left, share)

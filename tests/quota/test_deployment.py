@@ -1,0 +1,138 @@
+"""The three parts of seed 003, each called alone and one after the other (B17)."""
+
+from collections.abc import Mapping
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from placer.quota.choose import DeviceChoice, NodeChoice, Use, choose_node
+from placer.quota.deployment import Binding, NotBoundError, bind
+from placer.quota.filter import Want
+from placer.quota.ledger import QuotaLedger
+from placer.quota.store import Quotas
+from placer_models.quota import QuotaError
+
+CARDS = {"gpu.memory": [20, 20, 20, 20], "address": [3]}
+
+
+def cluster(*nodes: str) -> QuotaLedger:
+    ledger = QuotaLedger()
+    for node in nodes:
+        ledger.add_node(node, CARDS)
+    return ledger
+
+
+def free_of(ledger: QuotaLedger) -> dict[str, dict[str, tuple[int, ...]]]:
+    return {
+        node: {name: quotas.free for name, quotas in ledger.store.quotas(node).items()}
+        for node in ledger.store.nodes
+    }
+
+
+def test_the_three_parts_in_turn() -> None:
+    """
+    B17: resources tell what is free, scheduling filters and chooses, deployment asks for devices.
+    """
+    ledger = cluster("a", "b")
+    want = {"gpu.memory": Want(1, 12)}
+    bind(ledger, [Binding("early", "a", {"gpu.memory": Want(4, 10)})])
+
+    passing = ledger.store.passing(want).tolist()
+    nodes = [name for name, passes in zip(ledger.store.nodes, passing, strict=True) if passes]
+    uses = {name: uses_of(ledger.store.quotas(name)) for name in nodes}
+    node = choose_node(uses, {"gpu.memory": 12}, NodeChoice.LEAST_REQUESTED)
+    assert node == "b"
+    granted = bind(ledger, [Binding("late", node, want, DeviceChoice.LEAST_USED)])
+
+    assert granted["late"].devices == {"gpu.memory": (1,)}
+    assert free_of(ledger)["b"]["gpu.memory"] == (8, 20, 20, 20)
+
+
+def uses_of(classes: Mapping[str, Quotas]) -> dict[str, Use]:
+    return {name: Use(sum(q.total), sum(q.used)) for name, q in classes.items()}
+
+
+def test_pods_are_bound_together_or_not_at_all() -> None:
+    """
+    B16: each pod that is short of something is named, and what the others got is given back.
+    """
+    ledger = cluster("a", "b")
+    before = free_of(ledger)
+    bindings = [
+        Binding("p0", "a", {"gpu.memory": Want(3, 15)}),
+        Binding("p1", "a", {"gpu.memory": Want(2, 15), "address": Want(1, 4)}),
+        Binding("p2", "b", {"gpu.memory": Want(4, 20)}),
+        Binding("p3", "b", {"disk": Want(1, 1)}),
+    ]
+
+    with pytest.raises(NotBoundError) as error:
+        bind(ledger, bindings)
+
+    assert {pod: short.short for pod, short in error.value.refused.items()} == {
+        "p1": {"gpu.memory": 1, "address": 0},
+        "p3": {"disk": 0},
+    }
+    assert "pod p1: node a: gpu.memory: 2 with 15 free are asked for, 1 are there" in str(
+        error.value
+    )
+    assert free_of(ledger) == before
+    assert set(bind(ledger, [bindings[0], bindings[2]])) == {"p0", "p2"}
+
+
+@pytest.mark.parametrize(
+    ("second", "words"),
+    [
+        (Binding("p0", "a", {}), "pod 'p0' is to be bound twice; a pod has one node"),
+        (Binding("p1", "z", {}), "there is no node 'z'"),
+        (
+            Binding("p1", "a", {"gpu.memory": Want(2, 1), "gpu.percent": Want(1, 1)}),
+            "need one count",
+        ),
+    ],
+)
+def test_nonsense_takes_nothing(second: Binding, words: str) -> None:
+    """
+    What was given out before the slip is given back.
+    """
+    ledger = cluster("a")
+    before = free_of(ledger)
+
+    with pytest.raises(QuotaError, match=words):
+        bind(ledger, [Binding("p0", "a", {"gpu.memory": Want(1, 1)}), second])
+
+    assert free_of(ledger) == before
+
+
+@given(st.data())
+def test_whatever_is_bound_adds_up(data: st.DataObject) -> None:
+    """
+    Free is total less what pods hold, device by device, after any sequence of bindings.
+    """
+    ledger = cluster("a", "b")
+    held = []
+    for number in range(data.draw(st.integers(1, 6))):
+        bindings = [
+            Binding(
+                f"p{number}-{i}",
+                data.draw(st.sampled_from("ab")),
+                {"gpu.memory": Want(data.draw(st.integers(0, 3)), data.draw(st.integers(0, 20)))},
+                data.draw(st.sampled_from(DeviceChoice)),
+            )
+            for i in range(data.draw(st.integers(1, 3)))
+        ]
+        before = free_of(ledger)
+        try:
+            held += bind(ledger, bindings).values()
+        except NotBoundError:
+            assert free_of(ledger) == before
+        if held and data.draw(st.booleans()):
+            ledger.take_back(held.pop())
+
+    for node, classes in free_of(ledger).items():
+        left = [20] * 4
+        for grant in held:
+            if grant.node == node:
+                for device in grant.devices["gpu.memory"]:
+                    left[device - 1] -= grant.amounts["gpu.memory"]
+        assert classes["gpu.memory"] == tuple(left)
