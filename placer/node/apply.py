@@ -73,10 +73,21 @@ def apply(
     except OSError as error:
         raise RefusedError(_refusal(error, "read")) from None
     if plan.operations or plan.finish or not state.was_applied(document):
-        _begin(document, plan, state)
-        _carry_out(plan, cgroups, state)
-        _finish(document, plan, cgroups, state)
+        carry_out(document, plan, cgroups, state)
     return Applied(plan, recovered)
+
+
+def carry_out(document: NodePlacement, plan: Plan, cgroups: Cgroups, state: NodeState) -> None:
+    """Do what was planned, all of it or nothing; nothing may have changed since.
+
+    Raises:
+        RefusedError: The node cannot do it; all is as it was before.
+        ObserveOnlyError: It cannot even be taken back.
+
+    """
+    _begin(document, plan, state)
+    _carry_out(plan, cgroups, state)
+    _finish(document, plan, cgroups, state)
 
 
 def check_generation(document: NodePlacement, previous: NodePlacement) -> None:

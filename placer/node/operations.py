@@ -35,7 +35,8 @@ class Operation:
         file: Name in the cgroup; empty where the cgroup itself is made or removed.
         old: What the file said before: for ENABLE the controllers that were on.
         new: What it is to say; for ENABLE the controllers that are put on.
-        fresh: The cgroup is made by an earlier operation of the same plan.
+        fresh: The file comes with an earlier operation of the same plan, and goes when that is
+            taken back.
 
     """
 

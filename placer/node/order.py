@@ -21,6 +21,7 @@ class Holder:
         name: For messages.
         owner: Its pod: containers of one pod may be on the same CPUs.
         fixed: Somebody else writes its cpuset: it stays as it is.
+        was: Its class before, which holds until it has left its CPUs; None: the same.
 
     """
 
@@ -30,6 +31,17 @@ class Holder:
     now: CpuSet
     goal: CpuSet
     fixed: bool = False
+    was: QosClass | None = None
+
+    @property
+    def classes(self) -> frozenset[QosClass]:
+        """Its class, and that which it had."""
+        return frozenset({self.qos, self.was or self.qos})
+
+    @property
+    def owns_cpus(self) -> bool:
+        """Whether it has CPUs of its own, or had."""
+        return any(qos.owns_cpus for qos in self.classes)
 
 
 class Step(NamedTuple):
@@ -87,7 +99,7 @@ class _Order:
 
     def steps(self) -> Iterable[Step]:
         # Pools shrink before owners, so that what an owner has left is its own at once.
-        first = sorted(range(len(self._holders)), key=lambda i: self._holders[i].qos.owns_cpus)
+        first = sorted(range(len(self._holders)), key=lambda i: self._holders[i].owns_cpus)
         for i in first:
             holder = self._holders[i]
             kept = holder.now & holder.goal
@@ -114,7 +126,7 @@ class _Order:
             waiting = stuck
 
     def _put(self, i: int, cpus: CpuSet) -> None:
-        on = self._owners if self._holders[i].qos.owns_cpus else self._others
+        on = self._owners if self._holders[i].owns_cpus else self._others
         for cpu in self._has[i]:
             on[cpu].discard(i)
         for cpu in cpus:
@@ -129,8 +141,14 @@ class _Order:
         return sorted(
             other
             for other in there - self._parked
-            if self._holders[other].owner != me.owner and conflict(me.qos, self._holders[other].qos)
+            if self._holders[other].owner != me.owner
+            and any(conflict(me.qos, qos) for qos in self._classes(other))
         )
+
+    def _classes(self, i: int) -> frozenset[QosClass]:
+        """Return what a container counts as where it is now."""
+        holder = self._holders[i]
+        return frozenset({holder.qos}) if self._has[i] == holder.goal else holder.classes
 
     def _one_of_a_circle(self, stuck: list[int]) -> int:
         """Return an owner of CPUs for which others of a circle wait; the smallest, if several."""
@@ -149,7 +167,7 @@ class _Order:
                 )
             at = movable[0]
         circle = path[path.index(at) :]
-        owners = [i for i in circle if self._holders[i].qos.owns_cpus and i not in self._parked]
+        owners = [i for i in circle if self._holders[i].owns_cpus and i not in self._parked]
         if not owners or not self._spare():
             names = ", ".join(self._holders[i].name for i in circle)
             raise NoOrderError(

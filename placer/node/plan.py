@@ -102,12 +102,12 @@ class _Planner:
         if wrong := offline_owner(document, self._online):
             raise RefusedError(wrong)
         self._shared = pools_of(document).shared & self._online
-        reader = Reader(cgroups, host, root)
+        reader = Reader(cgroups, host, root, previous)
         self._absent: list[str] = []
         self._leaves = list(self._wanted(reader))
         wanted = {leaf.cgroup for leaf in self._leaves}
         self._gone: list[str] = []
-        for cgroup in reader.leftovers(wanted, previous):
+        for cgroup in reader.leftovers(wanted):
             ours = cgroup.startswith(f"{root}/")
             if cgroups.has_processes(cgroup):
                 self._leaves.append(reader.leaf(cgroup, None, self._shared, self._nodes, ours=ours))
@@ -300,6 +300,7 @@ class _Planner:
                 leaf.cpus,
                 leaf.cpus if leaf.rival else leaf.goal_cpus,
                 leaf.rival is not None,
+                leaf.was,
             )
             for leaf in self._leaves
         ]
@@ -345,14 +346,13 @@ class _Planner:
                     continue
                 path = self._cgroups.path(controller, leaf.cgroup, file)
                 present = ""
-                if leaf.exists:
-                    if not leaf.ours and not self._cgroups.files.exists(path):
-                        continue  # without the controller there is no quota to take away
-                    if self._cgroups.files.exists(path):
-                        present = self._cgroups.files.read(path).strip()
-                        if same(file, present, new):
-                            continue
-                fresh = not leaf.exists
+                fresh = not self._cgroups.files.exists(path)
+                if fresh and not leaf.ours:
+                    continue  # without the controller there is no quota to take away
+                if not fresh:
+                    present = self._cgroups.files.read(path).strip()
+                    if same(file, present, new):
+                        continue
                 yield Operation(Kind.WRITE, controller, leaf.cgroup, file, present, new, why, fresh)
 
     def _removals(self) -> Iterator[Operation]:

@@ -7,7 +7,7 @@ from placer.node.containers import our_cgroup
 from placer.node.host import Host
 from placer.node.targets import Target
 from placer_models.cpuset import CpuSet
-from placer_models.node_placement import NodePlacement
+from placer_models.node_placement import NodePlacement, NodePod
 from placer_models.policy import QosClass
 
 _NONE: CpuSet = frozenset()
@@ -26,6 +26,7 @@ class Leaf:
         cpus_text: What is written in its cpuset.cpus.
         mems_text: The same of cpuset.mems.
         rival: Who else writes it; None: nobody.
+        was: The class of its pod in the document before; None: it was not there.
 
     """
 
@@ -40,6 +41,7 @@ class Leaf:
     cpus_text: str = ""
     mems_text: str = ""
     rival: str | None = None
+    was: QosClass | None = None
 
     @property
     def title(self) -> str:
@@ -70,10 +72,18 @@ class Leaf:
 class Reader:
     """Reads leaves."""
 
-    def __init__(self, cgroups: Cgroups, host: Host, root: str) -> None:
+    def __init__(
+        self, cgroups: Cgroups, host: Host, root: str, previous: NodePlacement | None
+    ) -> None:
         self._cgroups = cgroups
         self._host = host
         self._root = root
+        self._was = {
+            cgroup: one.pod.spec.qos
+            for one in (previous.pods if previous else ())
+            for container in one.pod.spec.containers
+            for cgroup in self._found(one, container.name)
+        }
 
     def leaf(
         self, cgroup: str, target: Target | None, cpus: CpuSet, mems: CpuSet, *, ours: bool
@@ -95,16 +105,19 @@ class Reader:
             groups.configured(cgroup, CPUS),
             groups.configured(cgroup, MEMS),
             rival,
+            self._was.get(cgroup),
         )
 
     def cgroups_of(self, target: Target) -> tuple[str, ...]:
         """Return the cgroups of a container; none: it does not run, and is not ours to make."""
-        one = target.one
-        if one.ours:
-            return (our_cgroup(self._root, one.pod, target.container),)
-        return self._host.running.cgroups_of(one, target.container)
+        return self._found(target.one, target.container)
 
-    def leftovers(self, wanted: set[str], previous: NodePlacement | None) -> list[str]:
+    def _found(self, one: NodePod, container: str) -> tuple[str, ...]:
+        if one.ours:
+            return (our_cgroup(self._root, one.pod, container),)
+        return self._host.running.cgroups_of(one, container)
+
+    def leftovers(self, wanted: set[str]) -> list[str]:
         """Return cgroups of containers that the document no longer has."""
         groups = self._cgroups
         found = []
@@ -115,13 +128,5 @@ class Reader:
                 for child in groups.children(pod)
                 if child not in wanted
             ]
-        for one in previous.pods if previous else ():
-            if one.ours:
-                continue
-            for container in one.pod.spec.containers:
-                found += [
-                    cgroup
-                    for cgroup in self._host.running.cgroups_of(one, container.name)
-                    if cgroup not in wanted and groups.exists(cgroup)
-                ]
+        found += [c for c in self._was if c not in wanted and groups.exists(c)]
         return list(dict.fromkeys(found))

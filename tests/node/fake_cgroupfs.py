@@ -217,8 +217,11 @@ class FakeV1(FakeTree):
         group = Group(parent)
         settings = group.settings[controller] = CONTROLLERS_V1[controller]()
         if isinstance(settings, CpuV1):
-            settings.fits = lambda: _quotas_fit(self.roots["cpu"], None)
+            settings.fits = self._all_quotas_fit
         return group
+
+    def _all_quotas_fit(self) -> bool:
+        return _quotas_fit(self.roots["cpu"], None)
 
     def read_file(self, path: str, group: Group, name: str) -> str:
         """Return what a file says."""
