@@ -162,6 +162,18 @@ def test_a_graphics_card_of_nvidia_is_seen_without_its_driver() -> None:
     assert "memory, links and health of NVIDIA's GPUs are unknown" in found.warnings[0]
 
 
+def test_old_kernels_say_less_of_a_device() -> None:
+    """
+    What it is may stand in its alias alone, and near which CPUs it is in place of a NUMA node.
+    """
+    alias = "pci:v000010DEd00001EB8sv000010DEsd000012A2bc03sc02i00"
+    old = {"modalias": alias, "local_cpus": "00000000,00000004"}
+    nodes = a_node(0, "0-1") | a_node(1, "2-3") | a_node(7, "0-3")
+    (device,) = read(a_pci_device("0000:65:00.0", **old), nodes).devices
+
+    assert (device.type, device.bus_id, device.numa_node) == ("gpu", "0000:65:00.0", 1)
+
+
 def test_gpus_of_two_vendors_have_numbers_of_their_own() -> None:
     """
     NVIDIA's come first; links between the two are not known.

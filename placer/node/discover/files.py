@@ -17,6 +17,9 @@ MAX_READ_BYTES = 8 * 2**20
 CPU = "sys/devices/system/cpu"
 """The folder by which a machine's files are known."""
 
+NODE = "sys/devices/system/node"
+"""The folder of its NUMA nodes."""
+
 NOT_A_DUMP = (
     "shows no machine: there is no sys/devices/system/cpu in it; expected the root of a Linux "
     "system, a copy of its /sys and /proc as a folder or tar archive, or an XML file of hwloc"

@@ -7,9 +7,8 @@ from xml.etree.ElementTree import Element
 
 from placer.node.discover.hwloc_xml import Place, Tree, indexes_of, infos, values_of
 from placer.node.discover.inventory import FoundDevices, FoundNumaNode
-from placer.node.discover.pci import PciPlace, bus_id_of, gpu_links
+from placer.node.discover.pci import PciPlace, bus_id_of, gpu_links, nearest
 from placer.node.discover.rdma import down_warnings, in_number_order
-from placer_models.cpuset import CpuSet
 from placer_models.device import GPU, Device, LinkMatrix
 from placer_models.machines.sketch import RDMA
 
@@ -100,15 +99,9 @@ def _place(
         bus_id,
         root=host or None,
         bridges=tuple(bridges),
-        numa_node=_nearest(place.cpus, numa_nodes),
+        numa_node=nearest(place.cpus, {node.id: node.cpus for node in numa_nodes}),
         gb_per_s=round(gb_per_s, 2) or None,
     )
-
-
-def _nearest(cpus: CpuSet, numa_nodes: Sequence[FoundNumaNode]) -> int | None:
-    """Return the smallest NUMA node that holds all these CPUs; None where there is none."""
-    around = [(len(node.cpus), node.id) for node in numa_nodes if cpus and cpus <= node.cpus]
-    return min(around)[1] if around else None
 
 
 def _gpus(tree: Tree, places: Mapping[str, PciPlace]) -> list[_Gpu]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from placer.node.discover.files import MachineFiles
 from placer.node.discover.inventory import FoundDevices
-from placer.node.discover.pci import PCI, PciPlace, gpu_links
+from placer.node.discover.pci import PCI, PciPlace, gpu_links, identity_of
 from placer_models.device import GPU, Device
 
 PROC = "proc/driver/nvidia/gpus"
@@ -112,14 +112,11 @@ def read_kernel(files: MachineFiles) -> tuple[NvidiaGpu, ...]:
     """Return what the kernel's files tell of NVIDIA's GPUs: where they are, and who they are."""
     found: dict[str, NvidiaGpu] = {}
     for name in files.names(PCI):
-        at = f"{PCI}/{name}"
-        kind = (files.number(f"{at}/class") or 0) >> 8
-        if files.number(f"{at}/vendor") == _VENDOR and kind in _DISPLAY:
+        vendor, kind = identity_of(files, name)
+        if vendor == _VENDOR and kind in _DISPLAY:
             found[name.lower()] = NvidiaGpu(None, name.lower())
     for name in files.names(PROC):
         text = files.read(f"{PROC}/{name}/information") or ""
-        if not text:
-            continue
         said = {
             key.strip(): value.strip()
             for key, _, value in (line.partition(":") for line in text.splitlines())

@@ -4,7 +4,8 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from placer.node.discover.files import MachineFiles
+from placer.node.discover.files import NODE, MachineFiles
+from placer_models.cpuset import CpuSet
 from placer_models.device import LinkMatrix
 from placer_models.instance.machine_links import SELF, centi_gb_per_s
 from placer_models.machines.sketch import MAX_LINKS_OF_A_GPU
@@ -17,6 +18,7 @@ PCIE_GB_PER_S = 31.5
 _BUS_ID = re.compile(r"([0-9a-fA-F]{4,8}):([0-9a-fA-F]{2}):([0-9a-fA-F]{2})\.([0-7])")
 _HOST_BRIDGE = re.compile(r"pci([0-9a-fA-F]{4,8}:[0-9a-fA-F]{2})")
 _SPEED = re.compile(r"([0-9]{1,3}(?:\.[0-9])?) GT/s")
+_ALIAS = re.compile(r"pci:v([0-9A-F]{8})d\w+bc([0-9A-F]{2})sc([0-9A-F]{2})")
 _ON_A_SWITCH = 3
 
 
@@ -69,14 +71,42 @@ def place_of(files: MachineFiles, bus_id: str) -> PciPlace:
         return PciPlace(bus_id)
     parts = real.split("/")
     roots = [match[1] for part in parts if (match := _HOST_BRIDGE.fullmatch(part))]
-    numa_node = files.number(f"{at}/numa_node")
     return PciPlace(
         bus_id=bus_id,
         root=roots[0] if roots else None,
         bridges=tuple(part for part in parts[:-1] if _BUS_ID.fullmatch(part)),
-        numa_node=numa_node if numa_node is not None and numa_node >= 0 else None,
+        numa_node=_numa_node(files, at),
         gb_per_s=_slot_gb_per_s(files, at),
     )
+
+
+def identity_of(files: MachineFiles, bus_id: str) -> tuple[int, int]:
+    """Return a device's vendor and class; 0 where nothing says them."""
+    at = f"{PCI}/{bus_id}"
+    vendor, kind = files.number(f"{at}/vendor"), files.number(f"{at}/class")
+    if vendor is None or kind is None:
+        match = _ALIAS.match(files.read(f"{at}/modalias") or "")
+        return (int(match[1], 16), int(match[2] + match[3], 16)) if match else (0, 0)
+    return vendor, kind >> 8
+
+
+def nearest(cpus: CpuSet, numa_nodes: Mapping[int, CpuSet]) -> int | None:
+    """Return the smallest NUMA node that holds all these CPUs; None where there is none."""
+    around = [(len(own), node) for node, own in numa_nodes.items() if cpus and cpus <= own]
+    return min(around)[1] if around else None
+
+
+def _numa_node(files: MachineFiles, at: str) -> int | None:
+    """Return the NUMA node of a device; older kernels say only which CPUs are near."""
+    said = files.number(f"{at}/numa_node")
+    if said is not None:
+        return said if said >= 0 else None
+    near = files.cpus(f"{at}/local_cpulist", f"{at}/local_cpus") or frozenset()
+    listed = {
+        node: files.cpus(f"{folder}/cpulist", f"{folder}/cpumap") or frozenset[int]()
+        for node, folder in files.numbered(NODE, "node").items()
+    }
+    return nearest(near & frozenset().union(*listed.values()), listed)
 
 
 def _slot_gb_per_s(files: MachineFiles, at: str) -> float | None:

@@ -3,13 +3,11 @@
 import platform
 import re
 
-from placer.node.discover.files import CPU, NOT_A_DUMP, MachineFiles
+from placer.node.discover.files import CPU, NODE, NOT_A_DUMP, MachineFiles
 from placer.node.discover.inventory import FoundCpu, FoundNumaNode, Inventory
 from placer_models.cpuset import MAX_CPU_ID, CpuSet, format_cpu_list
 from placer_models.instance.errors import named_cpus
 from placer_models.topology import Hugepages
-
-NODE = "sys/devices/system/node"
 
 _MEM_TOTAL = re.compile(r"MemTotal:\s*(\d{1,15}) kB")
 _STATUS_LINE = "^{}:[ \t]*([0-9,-]*)$"
