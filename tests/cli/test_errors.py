@@ -19,7 +19,7 @@ PLACER = [sys.executable, "-c", "import sys; from placer_cli.app import main; sy
     [
         (["solve"], "INSTANCE is missing: expected INSTANCE... (see placer solve --help)"),
         (["verify", "a.yaml"], "PLACEMENT is missing: expected INSTANCE... PLACEMENT (see"),
-        (["sovle", "a"], "No such command 'sovle'. Did you mean 'solve'?"),
+        (["sovle", "a"], "No such command 'sovle'. Did you mean 'solve'"),
         (["solve", "a", "--tme-limit", "3"], "No such option: --tme-limit"),
         (["solve", "a", "--time-limit", "0"], "--time-limit is 0; it must be 0.001 or more"),
         (["solve", "a", "--time-limit", "nan"], "--time-limit is nan; it must be 10,000,000 or"),
