@@ -8,10 +8,20 @@ from hypothesis import strategies as st
 from placer_models.annotations.device_allocated import read_device_allocated
 from placer_models.annotations.device_hint import read_device_hints
 from placer_models.annotations.names import (
+    CPU_MANAGER_POLICY,
+    CPU_SHARED_POOLS,
+    CPU_TOPOLOGY,
     DEVICE_ALLOCATE_HINT,
     DEVICE_ALLOCATED,
+    POD_CPU_ALLOCS,
     RESOURCE_SPEC,
     RESOURCE_STATUS,
+)
+from placer_models.annotations.node_topology import (
+    read_cpu_manager_policy,
+    read_cpu_shared_pools,
+    read_cpu_topology,
+    read_pod_cpu_allocs,
 )
 from placer_models.annotations.resource_spec import read_resource_spec
 from placer_models.annotations.resource_status import read_resource_status
@@ -21,6 +31,10 @@ READERS: Mapping[str, Callable[[str], object]] = {
     RESOURCE_STATUS: read_resource_status,
     DEVICE_ALLOCATED: read_device_allocated,
     DEVICE_ALLOCATE_HINT: read_device_hints,
+    CPU_TOPOLOGY: read_cpu_topology,
+    CPU_MANAGER_POLICY: read_cpu_manager_policy,
+    POD_CPU_ALLOCS: read_pod_cpu_allocs,
+    CPU_SHARED_POOLS: read_cpu_shared_pools,
 }
 
 GOOD: Mapping[str, object] = {
@@ -68,6 +82,27 @@ GOOD: Mapping[str, object] = {
             "exclusivePolicy": "DeviceLevel",
         },
     },
+    CPU_TOPOLOGY: {
+        "detail": [
+            {"id": 0, "core": 0, "socket": 0, "node": 0},
+            {"id": 2, "core": 0, "socket": 1, "node": 1},
+        ]
+    },
+    CPU_MANAGER_POLICY: {
+        "policy": "static",
+        "options": {"full-pcpus-only": "true"},
+        "reservedCPUs": "0,8",
+    },
+    POD_CPU_ALLOCS: [
+        {
+            "namespace": "default",
+            "name": "a",
+            "uid": "u-1",
+            "cpuset": "4-7",
+            "managedByKubelet": True,
+        }
+    ],
+    CPU_SHARED_POOLS: [{"socket": 0, "node": 1, "cpuset": "0-25"}],
 }
 """A document of each annotation that uses every field."""
 

@@ -11,6 +11,8 @@ from annotations.documents import ANY_JSON, GOOD, READERS, spoilt, text_of
 from placer_models.annotations.json_parts import MAX_CHARACTERS, AnnotationError
 
 KEYS = sorted(READERS)
+OBJECTS = [key for key in KEYS if isinstance(GOOD[key], dict)]
+LISTS = [key for key in KEYS if isinstance(GOOD[key], list)]
 PATH = r"\$(?:\.[A-Za-z0-9]+|\[[^\n]*?\])*"
 
 
@@ -72,7 +74,7 @@ def test_a_torn_text_is_read_or_refused(key: str, data: st.DataObject) -> None:
     read_or_refuse(key, text)
 
 
-@pytest.mark.parametrize("key", KEYS)
+@pytest.mark.parametrize("key", OBJECTS)
 @pytest.mark.parametrize(
     ("text", "words"),
     [
@@ -103,7 +105,7 @@ def test_what_is_no_document_is_refused(key: str, text: str, words: str) -> None
     read_or_refuse(key, text)
 
 
-@pytest.mark.parametrize("key", KEYS)
+@pytest.mark.parametrize("key", OBJECTS)
 def test_an_object_of_nothing_says_nothing(key: str) -> None:
     """
     No fields, or null, as Go programs write what they do not have.
@@ -111,3 +113,13 @@ def test_an_object_of_nothing_says_nothing(key: str) -> None:
     read = READERS[key]
 
     assert read("{}") == read("null") == read(json.dumps(dict.fromkeys(["cpuset"])))
+
+
+@pytest.mark.parametrize("key", LISTS)
+def test_a_list_of_nothing_says_nothing(key: str) -> None:
+    """
+    Some documents are lists; null is how Go programs write an empty one.
+    """
+    assert READERS[key]("[]") == READERS[key]("null") == ()
+    with pytest.raises(AnnotationError, match=r"\$: got an object; expected a list"):
+        READERS[key]("{}")

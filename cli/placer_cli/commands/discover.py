@@ -17,7 +17,7 @@ def discover(
         typer.Option(
             metavar="PATH",
             help="The root of a Linux system; a copy of /sys and /proc in a folder or tar archive; "
-            "or an XML file of hwloc.",
+            "an XML file of hwloc; or a NodeResourceTopology in YAML or JSON.",
         ),
     ] = Path("/"),
     nvidia_smi: Annotated[

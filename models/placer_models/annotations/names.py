@@ -1,4 +1,4 @@
-"""Keys of the annotations that Placer reads from pods or writes to them."""
+"""Keys of the annotations that Placer reads from pods and nodes, or writes to them."""
 
 RESOURCE_SPEC = "scheduling.koordinator.sh/resource-spec"
 """What a user asks of the CPUs of a pod (C14)."""
@@ -11,3 +11,15 @@ DEVICE_ALLOCATED = "scheduling.koordinator.sh/device-allocated"
 
 DEVICE_ALLOCATE_HINT = "scheduling.koordinator.sh/device-allocate-hint"
 """How a user wants devices to be chosen (D9)."""
+
+CPU_TOPOLOGY = "node.koordinator.sh/cpu-topology"
+"""Where the CPUs of a node are (C15)."""
+
+CPU_MANAGER_POLICY = "kubelet.koordinator.sh/cpu-manager-policy"
+"""How the kubelet of a node gives out CPUs (C15)."""
+
+POD_CPU_ALLOCS = "node.koordinator.sh/pod-cpu-allocs"
+"""Which CPUs the kubelet of a node has given to pods (C15)."""
+
+CPU_SHARED_POOLS = "node.koordinator.sh/cpu-shared-pools"
+"""The CPUs of a node that LS pods share (C15)."""

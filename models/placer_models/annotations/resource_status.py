@@ -1,18 +1,17 @@
 """``resource-status``: which CPUs and NUMA nodes a pod was given (C14)."""
 
 import json
-import re
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
+from placer_models.annotations.cpus import SharedPool, cpus_in, pool_in, pool_to_json
 from placer_models.annotations.json_parts import JsonPart, parse_json
 from placer_models.annotations.names import RESOURCE_STATUS
 from placer_models.bound import bound_to
 from placer_models.cluster import Node
-from placer_models.cpuset import MAX_CPU_ID, CpuSet, format_cpu_list, parse_cpu_list
-from placer_models.device_request import shown
+from placer_models.cpuset import CpuSet, format_cpu_list
 from placer_models.placement import PodPlacement
 from placer_models.pod import PodSpec
 from placer_models.quantity import format_bytes, parse_bytes, parse_milli
@@ -20,7 +19,6 @@ from placer_models.quantity import format_bytes, parse_bytes, parse_milli
 _CPU = "cpu"
 _MEMORY = "memory"
 _HUGEPAGES = "hugepages-"
-_RANGE = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9}))?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,20 +37,6 @@ class NumaShare:
     memory_bytes: int = 0
     hugepages_bytes: tuple[tuple[int, int], ...] = ()
     more_milli: tuple[tuple[str, int], ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class SharedPool:
-    """The shared pool of one NUMA node, named for a pod that is to stay in it.
-
-    Attributes:
-        cpuset: Empty where it is left to the node agent.
-
-    """
-
-    package: int
-    node: int
-    cpuset: CpuSet = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +119,7 @@ def write_resource_status(status: ResourceStatus) -> str:
     if status.numa:
         document["numaNodeResources"] = [_numa_to_json(share) for share in status.numa]
     if status.shared_pools:
-        document["cpuSharedPools"] = [_pool_to_json(pool) for pool in status.shared_pools]
+        document["cpuSharedPools"] = [pool_to_json(pool) for pool in status.shared_pools]
     return json.dumps(document, separators=(",", ":"))
 
 
@@ -150,9 +134,9 @@ def read_resource_status(text: str) -> ResourceStatus:
         ("cpuset", "numaNodeResources", "cpuSharedPools")
     )
     return ResourceStatus(
-        cpuset=_cpus(fields.get("cpuset")),
+        cpuset=cpus_in(fields.get("cpuset")),
         numa=_entries(fields.get("numaNodeResources"), _numa),
-        shared_pools=_entries(fields.get("cpuSharedPools"), _pool),
+        shared_pools=_entries(fields.get("cpuSharedPools"), pool_in),
     )
 
 
@@ -165,11 +149,6 @@ def _numa_to_json(share: NumaShare) -> dict[str, object]:
     for name, milli in share.more_milli:
         resources[name] = _milli_text(milli)
     return {"node": share.node, **({"resources": resources} if resources else {})}
-
-
-def _pool_to_json(pool: SharedPool) -> dict[str, object]:
-    cpuset = {"cpuset": format_cpu_list(pool.cpuset)} if pool.cpuset else {}
-    return {"socket": pool.package, "node": pool.node, **cpuset}
 
 
 def _milli_text(milli: int) -> str:
@@ -225,30 +204,3 @@ def _page_bytes(name: str, part: JsonPart) -> int:
     if page_bytes == 0:
         part.refuse("a page has a size; write hugepages-2Mi or hugepages-1Gi")
     return page_bytes
-
-
-def _pool(part: JsonPart) -> SharedPool:
-    # Koordinator's writers left out what is 0.
-    fields = part.fields(("socket", "node", "cpuset"))
-    return SharedPool(
-        package=fields["socket"].integer() if "socket" in fields else 0,
-        node=fields["node"].integer() if "node" in fields else 0,
-        cpuset=_cpus(fields.get("cpuset")),
-    )
-
-
-def _cpus(part: JsonPart | None) -> CpuSet:
-    """Return the CPUs of a list; it is checked first, as writing CPUs out may take long."""
-    text = part.text() if part else ""
-    if part is None or not text:
-        return frozenset()
-    count = 0
-    for piece in text.split(","):
-        match = _RANGE.fullmatch(piece)
-        first, last = (int(match[1]), int(match[2] or match[1])) if match else (1, 0)
-        if not first <= last <= MAX_CPU_ID:
-            part.refuse(f"got {shown(piece)}; expected CPUs up to {MAX_CPU_ID} such as 0-3,8")
-        count += last - first + 1
-    if count > MAX_CPU_ID + 1:
-        part.refuse("the list names CPUs over and over; name each once")
-    return parse_cpu_list(text)

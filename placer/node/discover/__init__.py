@@ -8,8 +8,10 @@ from placer.node.discover.devices import merged, read_devices
 from placer.node.discover.hwloc_devices import places_in, read_hwloc_devices
 from placer.node.discover.hwloc_xml import read_hwloc, read_tree
 from placer.node.discover.inventory import FoundDevices, Inventory
+from placer.node.discover.kubelet import with_kubelet
 from placer.node.discover.machine import Discovered as Discovered
 from placer.node.discover.machine import to_machine as to_machine
+from placer.node.discover.node_resource_topology import DOCUMENTS, read_node_resource_topology
 from placer.node.discover.nvidia_smi import read_smi_file, smi_devices
 from placer.node.discover.pci import PciPlace
 from placer.node.discover.roots import open_files
@@ -23,7 +25,7 @@ def take_inventory(root: Path = HOST, nvidia_smi: Sequence[Path] = ()) -> Invent
 
     Args:
         root: The root of a Linux system, a folder or tar archive with a copy of its /sys
-            and /proc, or an XML file of hwloc.
+            and /proc, an XML file of hwloc, or a NodeResourceTopology of Kubernetes.
         nvidia_smi: Files with what nvidia-smi printed on that machine.
 
     Raises:
@@ -31,9 +33,11 @@ def take_inventory(root: Path = HOST, nvidia_smi: Sequence[Path] = ()) -> Invent
 
     """
     texts = [read_smi_file(path) for path in nvidia_smi]
+    if root.is_file() and root.suffix in DOCUMENTS:
+        return read_node_resource_topology(root)
     if not (root.is_file() and _is_xml(root)):
         files = open_files(root)
-        return replace(read_sysfs(files), found=read_devices(files, texts))
+        return with_kubelet(files, replace(read_sysfs(files), found=read_devices(files, texts)))
     tree = read_tree(root)
     inventory = read_hwloc(tree)
     found = read_hwloc_devices(tree, inventory.numa_nodes, gpus_too=not texts)

@@ -46,6 +46,10 @@ _SILENT = frozenset(
 Kind = Literal["file", "folder", "link"]
 
 
+class UnreadableError(InputError):
+    """A file may not be read."""
+
+
 class Entries(Protocol):
     """Where files lie. Paths have no link but perhaps as their last part."""
 
@@ -83,7 +87,8 @@ class MachineFiles:
         A file that the kernel has but does not answer for counts as none.
 
         Raises:
-            InputError: It may not be read, is too large, or is a link out of the root.
+            UnreadableError: It may not be read.
+            InputError: It is too large, or is a link out of the root.
 
         """
         real = self.real(path)
@@ -94,7 +99,7 @@ class MachineFiles:
         except OSError as error:
             if error.errno in _SILENT:
                 return None
-            raise self.wrong(path, f"cannot be read: {error.strerror or error}") from None
+            raise self._unreadable(path, error) from None
         if len(data) > MAX_READ_BYTES:
             raise self.wrong(path, f"is larger than {MAX_READ_BYTES >> 20} MiB; no such file is")
         return data.decode("utf-8", "replace").strip("\0 \t\r\n")
@@ -109,7 +114,7 @@ class MachineFiles:
         except OSError as error:
             if error.errno in _SILENT:
                 return []
-            raise self.wrong(path, f"cannot be read: {error.strerror or error}") from None
+            raise self._unreadable(path, error) from None
 
     def numbered(self, path: str, prefix: str) -> dict[int, str]:
         """Return number -> path of the folders such as ``cpu0``, ascending."""
@@ -168,6 +173,10 @@ class MachineFiles:
             return parse_cpu_list(text)
         except ValueError as error:
             raise self.wrong(path, f"{error}; expected a list such as 0-3,8") from None
+
+    def _unreadable(self, path: str, error: OSError) -> UnreadableError:
+        message = f"cannot be read: {error.strerror or error}"
+        return UnreadableError(self.source, None, path, message)
 
     def _follow(self, path: str, asked: str, links: int) -> str | None:
         if path in self._real:

@@ -3,9 +3,11 @@
 from collections import Counter
 from dataclasses import dataclass, field
 
+from placer_models.annotations.node_topology import CpuManagerPolicy, PodCpuAlloc
 from placer_models.cpuset import CpuSet
 from placer_models.device import Device, LinkMatrix
 from placer_models.mig import Modes
+from placer_models.policy import AlignmentPolicy, AlignmentScope
 from placer_models.topology import Hugepages
 
 
@@ -92,6 +94,10 @@ class Inventory:
         nohz_full: CPUs without a timer tick.
         allowed_cpus: CPUs that whoever looked may use; None where nothing says so.
         allowed_numa_nodes: NUMA nodes whose memory whoever looked may use.
+        policy: How the kubelet gives out CPUs; None where nothing says so.
+        pod_cpus: CPUs that it has given to pods.
+        alignment: How it aligns pods with NUMA nodes.
+        scope: What it aligns together; None where nothing says so.
         warnings: What could not be found out, or contradicts itself.
 
     """
@@ -107,6 +113,10 @@ class Inventory:
     nohz_full: CpuSet = frozenset()
     allowed_cpus: CpuSet | None = None
     allowed_numa_nodes: CpuSet | None = None
+    policy: CpuManagerPolicy | None = None
+    pod_cpus: tuple[PodCpuAlloc, ...] = ()
+    alignment: AlignmentPolicy = AlignmentPolicy.NONE
+    scope: AlignmentScope | None = None
     found: FoundDevices = field(default_factory=FoundDevices)
     warnings: tuple[str, ...] = ()
 

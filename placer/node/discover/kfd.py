@@ -3,11 +3,10 @@
 import re
 from collections.abc import Mapping, Sequence
 
-from placer.node.discover.files import MachineFiles
+from placer.node.discover.files import MachineFiles, UnreadableError
 from placer.node.discover.inventory import FoundDevices
 from placer.node.discover.pci import PCI, PciPlace, gpu_links, place_of
 from placer_models.device import GPU, Device
-from placer_models.instance.errors import InputError
 from placer_models.machines.rates import XGMI_GB_PER_S
 
 NODES = "sys/class/kfd/kfd/topology/nodes"
@@ -29,9 +28,7 @@ def read_kfd(files: MachineFiles) -> FoundDevices:
     for node, at in sorted(_nodes(files).items()):
         try:
             facts = _facts(files, f"{at}/properties")
-        except InputError as error:
-            if "cannot be read" not in error.message:
-                raise
+        except UnreadableError:
             hidden.append(str(node))  # Device cgroups hide GPUs from containers in this way.
             continue
         if facts.get("simd_count", 0) > 0 and files.number(f"{at}/gpu_id"):

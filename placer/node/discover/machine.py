@@ -35,18 +35,24 @@ class Discovered:
     machine: Machine
     warnings: tuple[str, ...]
 
+    @property
+    def reserved(self) -> CpuSet:
+        """Online CPUs that a node gives to nobody: not allowed, kept by the kubelet, or owned."""
+        inventory, online = self.inventory, self.machine.topology.online
+        allowed = inventory.allowed_cpus
+        lost = online - allowed if allowed is not None and online & allowed else frozenset[int]()
+        kept = inventory.policy.reserved if inventory.policy else frozenset[int]()
+        return lost | (online & kept).union(*(online & pod.cpuset for pod in inventory.pod_cpus))
+
     def node(self) -> Node:
-        """Return a node of this machine; CPUs that are not allowed are reserved."""
-        allowed = self.inventory.allowed_cpus
-        online = self.machine.topology.online
-        reserved = (
-            online - allowed if allowed is not None and online & allowed else frozenset[int]()
-        )
+        """Return a node of this machine, with what is reserved on it."""
         return Node(
             name=as_name(self.inventory.host) or self.machine.name,
             machine=self.machine,
-            reserved_cpus=reserved,
+            reserved_cpus=self.reserved,
             mig=self.inventory.found.modes,
+            alignment=self.inventory.alignment,
+            scope=self.inventory.scope,
         )
 
     def instance(self) -> Instance:
@@ -77,6 +83,8 @@ def to_machine(inventory: Inventory, name: str = "") -> Discovered:
     )
     if not inventory.architecture:
         warnings.append("nothing says which architecture this is: rules of Arm are not applied")
+    if owned := frozenset[int]().union(*(pod.cpuset for pod in inventory.pod_cpus)):
+        warnings.append(f"pods own {named_cpus(owned)}; rule: a node of this machine reserves them")
     found = inventory.found
     warnings += found.warnings
     package_of = _package_of(topology)

@@ -5,6 +5,7 @@ from enum import StrEnum
 
 from placer.node.discover.inventory import Inventory
 from placer.node.discover.machine import Discovered
+from placer.node.discover.node_resource_topology import write_node_resource_topology
 from placer_models.cpuset import CpuSet, format_cpu_list
 from placer_models.device import Device
 from placer_models.instance.machine_writer import Json, machine_to_dict
@@ -22,6 +23,9 @@ class DocumentKind(StrEnum):
     INSTANCE = "instance"
     """An instance with one node of this machine, whose forbidden CPUs are reserved."""
 
+    NODE_RESOURCE_TOPOLOGY = "node-resource-topology"
+    """Kubernetes' object of that name, with the annotations of Koordinator's node agent."""
+
     INVENTORY = "inventory"
     """What the kernel and the drivers say, before it is made to fit our words."""
 
@@ -34,6 +38,8 @@ def to_document(found: Discovered, kind: DocumentKind) -> Json:
         case DocumentKind.MACHINE:
             written = machine_to_dict(found.machine, found.machine.name)
             return {"apiVersion": API_VERSION, "kind": "Machine", **written}
+        case DocumentKind.NODE_RESOURCE_TOPOLOGY:
+            return write_node_resource_topology(found)
         case DocumentKind.INVENTORY:
             return {**_inventory(found.inventory), "warnings": list(found.warnings)}
 

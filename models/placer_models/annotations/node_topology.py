@@ -1,0 +1,197 @@
+"""What Koordinator's node agent says of a node in its NodeResourceTopology (C15)."""
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from placer_models.annotations.cpus import SharedPool, cpus_in, pool_in, pool_to_json
+from placer_models.annotations.json_parts import JsonPart, parse_json
+from placer_models.annotations.names import (
+    CPU_MANAGER_POLICY,
+    CPU_SHARED_POOLS,
+    CPU_TOPOLOGY,
+    POD_CPU_ALLOCS,
+)
+from placer_models.cpuset import MAX_CPU_ID, CpuSet, format_cpu_list
+from placer_models.topology import Topology
+
+
+@dataclass(frozen=True, slots=True)
+class ReportedCpu:
+    """Where a CPU is. Numbers of cores may repeat from package to package."""
+
+    id: int
+    core: int
+    package: int
+    numa_node: int
+
+
+@dataclass(frozen=True, slots=True)
+class CpuManagerPolicy:
+    """How a kubelet gives out CPUs.
+
+    Attributes:
+        policy: ``none`` or ``static``; empty where it is not said.
+        options: (Name, value), ascending, as ``full-pcpus-only`` and ``true``.
+        reserved: CPUs that it keeps for the system.
+
+    """
+
+    policy: str = ""
+    options: tuple[tuple[str, str], ...] = ()
+    reserved: CpuSet = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class PodCpuAlloc:
+    """The CPUs that a pod owns."""
+
+    namespace: str
+    name: str
+    uid: str
+    cpuset: CpuSet
+    managed_by_kubelet: bool = False
+
+
+def cpus_of(topology: Topology) -> tuple[ReportedCpu, ...]:
+    """Return the online CPUs of a machine; one of no NUMA node counts as on the first one."""
+    first = topology.numa_nodes[0].id
+    return tuple(
+        ReportedCpu(
+            cpu.id, cpu.core, cpu.package, first if cpu.numa_node is None else cpu.numa_node
+        )
+        for cpu in topology.cpus
+        if cpu.online
+    )
+
+
+def shared_pools_of(topology: Topology, cpus: CpuSet) -> tuple[SharedPool, ...]:
+    """Return the pools that these CPUs make: one for each package of each NUMA node."""
+    pools: dict[tuple[int, int], set[int]] = {}
+    for cpu in cpus_of(topology):
+        if cpu.id in cpus:
+            pools.setdefault((cpu.numa_node, cpu.package), set()).add(cpu.id)
+    return tuple(
+        SharedPool(package, node, frozenset(members))
+        for (node, package), members in sorted(pools.items())
+    )
+
+
+def write_cpu_topology(cpus: Iterable[ReportedCpu]) -> str:
+    """Return the value of ``cpu-topology``."""
+    detail = [
+        {"id": cpu.id, "core": cpu.core, "socket": cpu.package, "node": cpu.numa_node}
+        for cpu in cpus
+    ]
+    return _written({"detail": detail})
+
+
+def read_cpu_topology(text: str) -> tuple[ReportedCpu, ...]:
+    """Read ``cpu-topology``; ascending by CPU.
+
+    Raises:
+        AnnotationError: The text is not such a document; the message has the JSON path.
+
+    """
+    detail = parse_json(text, CPU_TOPOLOGY).fields(("detail",)).get("detail")
+    found: dict[int, ReportedCpu] = {}
+    for part in detail.items() if detail else ():
+        fields = part.fields(("id", "core", "socket", "node"))
+        numbers = [part.need(fields, name).integer() for name in ("id", "core", "socket", "node")]
+        cpu = ReportedCpu(*numbers)
+        if cpu.id > MAX_CPU_ID or cpu.numa_node > MAX_CPU_ID:
+            part.refuse(f"ids of CPUs and NUMA nodes end at {MAX_CPU_ID}")
+        if cpu.id in found:
+            part.refuse(f"CPU {cpu.id} is there twice; keep one of them")
+        found[cpu.id] = cpu
+    return tuple(found[cpu] for cpu in sorted(found))
+
+
+def write_cpu_manager_policy(policy: CpuManagerPolicy) -> str:
+    """Return the value of ``cpu-manager-policy``."""
+    reserved = {"reservedCPUs": format_cpu_list(policy.reserved)} if policy.reserved else {}
+    options = {"options": dict(policy.options)} if policy.options else {}
+    return _written({"policy": policy.policy, **options, **reserved})
+
+
+def read_cpu_manager_policy(text: str) -> CpuManagerPolicy:
+    """Read ``cpu-manager-policy``.
+
+    Raises:
+        AnnotationError: The text is not such a document; the message has the JSON path.
+
+    """
+    fields = parse_json(text, CPU_MANAGER_POLICY).fields(("policy", "options", "reservedCPUs"))
+    options = fields["options"].members() if "options" in fields else {}
+    return CpuManagerPolicy(
+        policy=_text(fields.get("policy")),
+        options=tuple(sorted((name, part.text()) for name, part in options.items())),
+        reserved=cpus_in(fields.get("reservedCPUs")),
+    )
+
+
+def write_pod_cpu_allocs(pods: Iterable[PodCpuAlloc]) -> str:
+    """Return the value of ``pod-cpu-allocs``."""
+    return _written(
+        [
+            {
+                "namespace": pod.namespace,
+                "name": pod.name,
+                "uid": pod.uid,
+                "cpuset": format_cpu_list(pod.cpuset),
+                **({"managedByKubelet": True} if pod.managed_by_kubelet else {}),
+            }
+            for pod in pods
+        ]
+    )
+
+
+def read_pod_cpu_allocs(text: str) -> tuple[PodCpuAlloc, ...]:
+    """Read ``pod-cpu-allocs``.
+
+    Raises:
+        AnnotationError: The text is not such a document; the message has the JSON path.
+
+    """
+    return tuple(map(_alloc, _items(parse_json(text, POD_CPU_ALLOCS))))
+
+
+def write_cpu_shared_pools(pools: Sequence[SharedPool]) -> str:
+    """Return the value of ``cpu-shared-pools``."""
+    return _written([pool_to_json(pool) for pool in pools])
+
+
+def read_cpu_shared_pools(text: str) -> tuple[SharedPool, ...]:
+    """Read ``cpu-shared-pools``.
+
+    Raises:
+        AnnotationError: The text is not such a document; the message has the JSON path.
+
+    """
+    return tuple(map(pool_in, _items(parse_json(text, CPU_SHARED_POOLS))))
+
+
+def _items(part: JsonPart) -> list[JsonPart]:
+    """Return the items of a document; Go programs write null for an empty list."""
+    return [] if part.value is None else part.items()
+
+
+def _alloc(part: JsonPart) -> PodCpuAlloc:
+    fields = part.fields(("namespace", "name", "uid", "cpuset", "cpu", "managedByKubelet"))
+    managed = fields.get("managedByKubelet")
+    return PodCpuAlloc(
+        namespace=_text(fields.get("namespace")),
+        name=_text(fields.get("name")),
+        uid=_text(fields.get("uid")),
+        # The proposal calls it cpu.
+        cpuset=cpus_in(fields.get("cpuset") or fields.get("cpu")),
+        managed_by_kubelet=managed is not None and managed.value in (True, "true"),
+    )
+
+
+def _text(part: JsonPart | None) -> str:
+    return part.text() if part else ""
+
+
+def _written(document: object) -> str:
+    return json.dumps(document, separators=(",", ":"))

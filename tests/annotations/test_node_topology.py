@@ -1,0 +1,109 @@
+"""What a NodeResourceTopology says of a node's CPUs (C15)."""
+
+import pytest
+
+from placer_models.annotations.cpus import SharedPool
+from placer_models.annotations.json_parts import AnnotationError
+from placer_models.annotations.node_topology import (
+    CpuManagerPolicy,
+    PodCpuAlloc,
+    ReportedCpu,
+    cpus_of,
+    read_cpu_manager_policy,
+    read_cpu_shared_pools,
+    read_cpu_topology,
+    read_pod_cpu_allocs,
+    shared_pools_of,
+    write_cpu_manager_policy,
+    write_cpu_shared_pools,
+    write_cpu_topology,
+    write_pod_cpu_allocs,
+)
+from placer_models.cpuset import parse_cpu_list
+from placer_models.machines.catalogue import load_machine, machine_names
+
+
+@pytest.mark.parametrize("name", machine_names())
+def test_the_cpus_of_a_machine_are_written_and_read_back(name: str) -> None:
+    """
+    Every machine of the catalogue: online CPUs, each on a core, a package and a NUMA node.
+    """
+    topology = load_machine(name).topology
+    cpus = cpus_of(topology)
+
+    assert read_cpu_topology(write_cpu_topology(cpus)) == cpus
+    assert {cpu.id for cpu in cpus} == topology.online
+    assert len({(cpu.package, cpu.core) for cpu in cpus}) == len(topology.cores)
+
+
+def test_a_cpu_is_spelt_as_koordinator_does() -> None:
+    """
+    Its package is a socket, its NUMA node a node.
+    """
+    assert write_cpu_topology([ReportedCpu(5, 2, 1, 3)]) == (
+        '{"detail":[{"id":5,"core":2,"socket":1,"node":3}]}'
+    )
+
+
+def test_pools_are_told_apart_by_package_and_numa_node() -> None:
+    """
+    CPUs that are not shared are in none of them.
+    """
+    topology = load_machine("dgx-1-v100").topology
+    pools = shared_pools_of(topology, topology.online - parse_cpu_list("0,20"))
+
+    assert [(pool.package, pool.node, 0 in pool.cpuset) for pool in pools] == [
+        (0, 0, False),
+        (1, 1, False),
+    ]
+    assert frozenset().union(*(pool.cpuset for pool in pools)) == topology.online - {0, 20}
+    assert read_cpu_shared_pools(write_cpu_shared_pools(pools)) == pools
+    assert read_cpu_shared_pools('[{"cpuset":"0-3"}]') == (SharedPool(0, 0, frozenset(range(4))),)
+
+
+def test_a_policy_is_written_and_read_back() -> None:
+    """
+    With options and reserved CPUs, or without either.
+    """
+    policy = CpuManagerPolicy("static", (("full-pcpus-only", "true"),), frozenset({0, 8}))
+    written = write_cpu_manager_policy(policy)
+
+    assert written == (
+        '{"policy":"static","options":{"full-pcpus-only":"true"},"reservedCPUs":"0,8"}'
+    )
+    assert read_cpu_manager_policy(written) == policy
+    assert read_cpu_manager_policy('{"policy":"none"}') == CpuManagerPolicy("none")
+
+
+def test_pods_of_the_kubelet_are_written_and_read_back() -> None:
+    """
+    Also as the proposal spells them.
+    """
+    alloc = PodCpuAlloc("default", "a", "u", frozenset({4, 5}), managed_by_kubelet=True)
+
+    assert read_pod_cpu_allocs(write_pod_cpu_allocs([alloc])) == (alloc,)
+    proposal = (
+        '[{"namespace":"default","name":"a","uid":"u","cpu":"4-5","managedByKubelet":"true"}]'
+    )
+    assert read_pod_cpu_allocs(proposal) == (alloc,)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ('{"detail":[{"id":0,"core":0,"socket":0}]}', "$.detail[0]: the field node is missing"),
+        ('{"detail":[{"id":70000,"core":0,"socket":0,"node":0}]}', "end at 65535"),
+        (
+            '{"detail":[{"id":0,"core":0,"socket":0,"node":0},{"id":0,"core":1,"socket":0,"node":0}]}',
+            "$.detail[1]: CPU 0 is there twice; keep one of them",
+        ),
+    ],
+)
+def test_contradictions_are_refused(text: str, words: str) -> None:
+    """
+    With their place.
+    """
+    with pytest.raises(AnnotationError) as caught:
+        read_cpu_topology(text)
+
+    assert words in str(caught.value)

@@ -1,0 +1,258 @@
+"""NodeResourceTopology in and out, and the kubelet's own file (C15, C5)."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from annotations.documents import spoilt
+from kernel_trees import a_cpu, a_node, files_of, smt_machine
+from placer.node.discover import take_inventory, to_machine
+from placer.node.discover.inventory import Inventory
+from placer.node.discover.kubelet import STATE, with_kubelet
+from placer.node.discover.machine import Discovered
+from placer.node.discover.node_resource_topology import write_node_resource_topology
+from placer.node.discover.report import DocumentKind, to_document
+from placer.node.discover.sysfs import read_sysfs
+from placer_models.cpuset import format_cpu_list
+from placer_models.instance.errors import InputError
+from placer_models.instance.machine_schema import MachineFile
+from placer_models.instance.machine_schema import to_machine as read_machine
+from placer_models.policy import AlignmentPolicy, AlignmentScope
+from placer_models.topology import Hugepages
+
+TOPOLOGY = [(0, 0, 0, 0), (1, 1, 0, 0), (2, 0, 1, 1), (3, 1, 1, 1), (8, 0, 0, 0)]
+
+
+def an_object(**changes: object) -> dict[str, Any]:
+    """Return an object with five CPUs on two packages, whose cores have the same numbers."""
+    names = ("id", "core", "socket", "node")
+    detail = [dict(zip(names, row, strict=True)) for row in TOPOLOGY]
+    annotations = {
+        "node.koordinator.sh/cpu-topology": json.dumps({"detail": detail}),
+        "kubelet.koordinator.sh/cpu-manager-policy": '{"policy":"static","reservedCPUs":"0"}',
+        "node.koordinator.sh/pod-cpu-allocs": '[{"name":"a","uid":"u","cpuset":"3"}]',
+    }
+    return {
+        "apiVersion": "topology.node.k8s.io/v1alpha2",
+        "kind": "NodeResourceTopology",
+        "metadata": {"name": "n1", "annotations": annotations},
+        "topologyPolicies": ["SingleNUMANodePodLevel"],
+        "zones": [
+            {
+                "name": "node-0",
+                "type": "Node",
+                "costs": [{"name": "node-0", "value": 10}, {"name": "node-1", "value": 20}],
+                "resources": [
+                    {"name": "cpu", "capacity": "3", "allocatable": "2", "available": "2"},
+                    {"name": "memory", "capacity": "4Gi"},
+                    {"name": "hugepages-2Mi", "capacity": "8Mi"},
+                    {"name": "nvidia.com/gpu", "capacity": 2},
+                ],
+            },
+            {
+                "name": "node-1",
+                "type": "Node",
+                "costs": [{"name": "node-1", "value": 10}, {"name": "node-0", "value": 20}],
+                "resources": [
+                    {"name": "nvidia.com/gpu", "capacity": 1},
+                    {"name": "example.com/fpga", "capacity": 1},
+                ],
+            },
+        ],
+    } | changes
+
+
+def read(folder: Path, tree: object) -> Inventory:
+    file = folder / "nrt.json"
+    file.write_text(json.dumps(tree))
+    return take_inventory(file)
+
+
+def test_an_object_is_read_whole(tmp_path: Path) -> None:
+    """
+    Cores by package and number, memory, pages, distances, devices by zone.
+    """
+    found = to_machine(read(tmp_path, an_object()))
+    topology = found.machine.topology
+
+    assert sorted(map(format_cpu_list, topology.cores.values())) == ["0,8", "1", "2", "3"]
+    assert [cpu.numa_node for cpu in topology.cpus] == [0, 0, 1, 1, 0]
+    assert topology.packages == 2
+    assert topology.numa_distances == ((10, 20), (20, 10))
+    assert [node.memory_bytes for node in topology.numa_nodes] == [2**32, 0]
+    assert topology.numa_nodes[0].hugepages == (Hugepages(2**21, 4),)
+    assert [(d.type, d.minor, d.numa_node) for d in found.machine.devices] == [
+        ("example.com/fpga", 0, 1),
+        ("gpu", 0, 0),
+        ("gpu", 1, 0),
+        ("gpu", 2, 1),
+    ]
+
+
+def test_what_the_kubelet_keeps_or_has_given_out_is_reserved(tmp_path: Path) -> None:
+    """
+    CPU 0 is reserved, CPU 3 belongs to a pod that nobody else names: neither can be given.
+    """
+    found = to_machine(read(tmp_path, an_object()))
+    node = found.node()
+
+    assert (node.name, format_cpu_list(node.reserved_cpus)) == ("n1", "0,3")
+    assert (node.alignment, node.scope) == (AlignmentPolicy.SINGLE_NUMA_NODE, AlignmentScope.POD)
+    assert "pods own CPU 3; rule: a node of this machine reserves them" in found.warnings
+
+
+@pytest.mark.parametrize(
+    ("changes", "policy", "scope"),
+    [
+        ({"topologyPolicies": ["None"]}, AlignmentPolicy.NONE, None),
+        ({"topologyPolicies": ["BestEffort"]}, AlignmentPolicy.BEST_EFFORT, None),
+        (
+            {"topologyPolicies": ["RestrictedContainerLevel"]},
+            AlignmentPolicy.RESTRICTED,
+            AlignmentScope.CONTAINER,
+        ),
+        (
+            {
+                "topologyPolicies": [],
+                "attributes": [
+                    {"name": "topologyManagerPolicy", "value": "single-numa-node"},
+                    {"name": "topologyManagerScope", "value": "pod"},
+                ],
+            },
+            AlignmentPolicy.SINGLE_NUMA_NODE,
+            AlignmentScope.POD,
+        ),
+        ({"topologyPolicies": ["Whatever"]}, AlignmentPolicy.NONE, None),
+    ],
+)
+def test_alignment_is_said_in_two_ways(
+    tmp_path: Path,
+    changes: dict[str, object],
+    policy: AlignmentPolicy,
+    scope: AlignmentScope | None,
+) -> None:
+    """
+    In one word, or as attributes of the kubelet's topology manager.
+    """
+    inventory = read(tmp_path, an_object(**changes))
+
+    assert (inventory.alignment, inventory.scope) == (policy, scope)
+
+
+def test_a_machine_is_written_and_read_back(tmp_path: Path) -> None:
+    """
+    Out as Koordinator's agent would write it, and in again: the same CPUs, memory and node.
+    """
+    status = {"proc/self/status": "Cpus_allowed_list:\t1-7", "proc/sys/kernel/hostname": "n"}
+    here = to_machine(read_sysfs(files_of(smt_machine(), status)))
+    written = write_node_resource_topology(here)
+    file = tmp_path / "nrt.yaml"
+    file.write_text(yaml.safe_dump(written))
+    back = to_machine(take_inventory(file))
+
+    def facts(found: Discovered) -> object:
+        topology = found.machine.topology
+        cpus = [(c.id, c.core, c.package, c.numa_node) for c in topology.cpus]
+        return cpus, topology.numa_nodes, topology.numa_distances, found.node().reserved_cpus
+
+    assert facts(back) == facts(here)
+    assert written["topologyPolicies"] == ["None"]
+    annotations = written["metadata"]["annotations"]  # type: ignore[index]
+    assert annotations["node.koordinator.sh/cpu-shared-pools"] == (
+        '[{"socket":0,"node":0,"cpuset":"1,4-5"},{"socket":1,"node":1,"cpuset":"2-3,6-7"}]'
+    )
+    zone = written["zones"][0]  # type: ignore[index]
+    assert zone["resources"][0] == {
+        "name": "cpu",
+        "capacity": "4",
+        "allocatable": "3",
+        "available": "3",
+    }
+
+
+@pytest.mark.parametrize(
+    "state",
+    [
+        {"policyName": "static", "entries": {"u": {"app": "1-2"}}, "checksum": 1},
+        {"policyName": "static", "entries": {"c": "1-2"}, "checksum": 1},
+        {"data": '{"policyName":"static","entries":{"u":{"a":"1","b":"2"}}}', "dataChecksum": 2},
+    ],
+    ids=["by pod", "by container", "newer"],
+)
+def test_the_kubelets_own_file_says_what_pods_own(state: dict[str, object]) -> None:
+    """
+    In the three forms that kubelets have written.
+    """
+    files = files_of({STATE: json.dumps(state)}, *map(a_cpu, range(4)), a_node(0, "0-3"))
+    inventory = with_kubelet(files, read_sysfs(files))
+
+    assert inventory.policy is not None
+    assert inventory.policy.policy == "static"
+    assert format_cpu_list(to_machine(inventory).node().reserved_cpus) == "1-2"
+
+
+@pytest.mark.parametrize("text", ["{", "[]", "{}", '{"policyName":"static","entries":{"u":"x"}}'])
+def test_another_file_in_its_place_is_named(text: str) -> None:
+    """
+    Who owns CPUs is nothing to guess.
+    """
+    files = files_of({STATE: text}, a_cpu(0))
+    with pytest.raises(InputError, match="is no state of a kubelet's CPU manager; expected JSON"):
+        with_kubelet(files, read_sysfs(files))
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"kind": "Machine"}, "got 'kind: Machine'; expected one document of"),
+        ({"metadata": {"name": "n"}}, "node.koordinator.sh/cpu-topology is missing"),
+        ({"zones": 3}, "$.zones: got 3; expected a list"),
+        (
+            {"zones": [{"name": "node-0", "resources": [{"name": "memory", "capacity": "much"}]}]},
+            "$.zones[0].resources[0].capacity: ",
+        ),
+        (
+            {"zones": [{"name": "node-0", "resources": [{"name": "x/y", "capacity": 9000}]}]},
+            "$.zones[0]: 9000 devices of x/y; there are 1024 at most",
+        ),
+        (
+            {"zones": [{"name": "node-0", "resources": [{"name": "a b", "capacity": 1}]}]},
+            "'a b' is no name of a resource",
+        ),
+        ({"zones": [{"name": "node-0"}, {"name": "node-0"}]}, "zone 0 is there twice"),
+    ],
+)
+def test_other_objects_are_refused(tmp_path: Path, changes: dict[str, object], words: str) -> None:
+    """
+    With the place in the object.
+    """
+    with pytest.raises(InputError) as caught:
+        read(tmp_path, an_object(**changes))
+
+    assert words in str(caught.value)
+    assert str(caught.value).startswith(str(tmp_path / "nrt.json"))
+
+
+@given(st.data())
+def test_any_part_of_an_object_may_be_anything(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
+    """
+    It becomes a machine, or one message.
+    """
+    folder = tmp_path_factory.getbasetemp()
+    message = ""
+    try:
+        found = to_machine(read(folder, spoilt(an_object(), data.draw)))
+        written = json.dumps(to_document(found, DocumentKind.MACHINE))
+        assert read_machine(MachineFile.model_validate_json(written)) == found.machine
+        write_node_resource_topology(found)
+    except InputError as error:
+        message = str(error)
+
+    assert not message or message.startswith(str(folder))
