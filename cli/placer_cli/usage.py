@@ -1,9 +1,12 @@
 """What is wrong with the usage, in our words: the option, its value, what is allowed."""
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
 import typer
+
+from placer_models.instance.errors import suggestion
 
 
 def words_of(error: typer.TyperException) -> str:
@@ -51,7 +54,9 @@ def _refused(option: str, fault: Mapping[str, Any]) -> str:
         case "float_parsing":
             return f"{option} is '{value}'; it must be a number"
         case _:
-            return f"{option}: {fault['msg'].removeprefix('Value error, ').rstrip('.')}"
+            said = fault["msg"].removeprefix("Value error, ").rstrip(".")
+            choices = re.findall("'([^']*)'", said.partition("' is not one of ")[2])
+            return f"{option}: {said}{suggestion(str(value), choices)}"
 
 
 def _plain(limit: float) -> str:

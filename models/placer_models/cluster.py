@@ -8,6 +8,7 @@ from placer_models.cpuset import CpuSet
 from placer_models.device import GPU, Device, LinkMatrix, PartitionTable
 from placer_models.mig import Modes, gpu_of, is_instance, with_instances
 from placer_models.network import NODE_LEVEL, LevelRule
+from placer_models.node_strategy import NodeStrategy
 from placer_models.placement import PodPlacement
 from placer_models.pod import Gang, GangGroup, Pod
 from placer_models.policy import (
@@ -263,6 +264,7 @@ class Instance:
         homes: Where pods among those that wait run now. Files have none: it is how the
             running pods that may move become part of the question (`placer_models.moves`).
         running_gangs: Gangs of running pods. Keys differ from those of gangs that wait.
+        strategy: What the last tier is.
 
     """
 
@@ -274,3 +276,4 @@ class Instance:
     move_budget: int = 0
     homes: tuple[PodPlacement, ...] = ()
     running_gangs: tuple[RunningGang, ...] = ()
+    strategy: NodeStrategy = NodeStrategy.USABLE

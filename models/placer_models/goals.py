@@ -1,9 +1,11 @@
 """What a placement should be good at: the tiers, most important first (DESIGN 5)."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
+
+from placer_models.node_strategy import NodeStrategy
 
 
 class Sense(StrEnum):
@@ -44,6 +46,14 @@ still be cut into; every usual profile at every start counts by itself."""
 
 USABLE_SET_SIZES = (1, 2, 4, 8)
 """Sizes of GPU sets that jobs ask for; ``usable`` counts how many are left."""
+
+ROOM_POINTS = 1
+"""Points in ``usable`` of each quarter of its node in a free room; rooms of each of
+ROOM_QUARTERS add up."""
+
+ROOM_QUARTERS = (1, 2, 4)
+"""Sizes of rooms, in quarters of a node's CPUs and memory; ``usable`` counts how many are
+left of each."""
 
 OPENED = Tier("opened", "new nodes opened", Sense.MINIMISE)
 """Offered nodes that pods come to: who has to be bought or started (F27)."""
@@ -111,8 +121,29 @@ LOCALITY_PACKAGES = Tier("locality.packages", "packages beyond the fewest", Sens
 USABLE = Tier("usable", "points", Sense.MAXIMISE)
 """Tier 5. What later pods can still have: over nodes, GPU_POINTS for each GPU of the
 disjoint free sets of each of USABLE_SET_SIZES whose slowest pair is as fast as the best
-set of that size on the empty machine, WHOLE_CORE_POINTS for each wholly free core, and
-MIG_POINTS for what GPUs in MIG mode can still be cut into."""
+set of that size on the empty machine, WHOLE_CORE_POINTS for each wholly free core,
+MIG_POINTS for what GPUs in MIG mode can still be cut into, and ROOM_POINTS for each quarter
+of the node in the free rooms of each of ROOM_QUARTERS."""
+
+PACK_NODES = Tier("pack.nodes", "nodes in use", Sense.MINIMISE)
+"""Nodes with any pod, running or new."""
+
+PACK_USED = Tier("pack.used", "millionths requested", Sense.MAXIMISE)
+"""Over new pods: the mean share of the classes asked for that is requested of the node, if
+the pod came alone."""
+
+SPREAD_PAIRS = Tier("spread.pairs", "pairs of pods", Sense.MINIMISE)
+"""Pairs of pods on one node of which one is new, or both are."""
+
+SPREAD_USED = Tier("spread.used", "millionths requested", Sense.MINIMISE)
+"""What PACK_USED counts, the other way round."""
+
+LEAST_REQUESTED = Tier("least-requested", "millionths requested", Sense.MINIMISE)
+"""Over new pods: the mean share of the classes asked for that is requested of the node, all
+new pods being there (B12)."""
+
+MOST_BALANCED = Tier("most-balanced", "millionths of variance", Sense.MINIMISE)
+"""Over new pods: the variance of these shares (B13)."""
 
 
 def placed_tier(priority: int) -> Tier:
@@ -120,7 +151,7 @@ def placed_tier(priority: int) -> Tier:
     return Tier(f"placed.priority-{priority}", "points", Sense.MAXIMISE)
 
 
-def tiers_for(priorities: Iterable[int], asked: Collection[Tier] = ()) -> tuple[Tier, ...]:
+def tiers_for(priorities: Iterable[int], asked: Collection[Tier]) -> tuple[Tier, ...]:
     """Return all tiers, most important first.
 
     Args:
@@ -139,6 +170,11 @@ def _after_placed(asked: tuple[Tier, ...]) -> tuple[Tier, ...]:
     return tuple(tier for tier in _AFTER_PLACED if tier in ALWAYS or tier in asked)
 
 
+def strategy_of(tiers: Sequence[Tier]) -> NodeStrategy | None:
+    """Return the strategy whose tier is the last one; None: it is of none."""
+    return next((s for s, own in TIERS_OF.items() if tiers[-1:] and tiers[-1] in own), None)
+
+
 def before_links(tiers: Sequence[Tier]) -> int:
     """Return how many of an instance's tiers come before those that look at links."""
     return tiers.index(POD_PAIR_MINIMUM)
@@ -152,8 +188,20 @@ def before_locality(tiers: Sequence[Tier]) -> int:
 DEFAULT_LOCALITY = (LOCALITY_NUMA_NODES, LOCALITY_PACKAGES)
 """Tiers for which pods that may be counted together have to be told apart."""
 
-ALWAYS = (ALIGNMENT, BIND, POD_PAIR_MINIMUM, POD_PAIR_SUM, GANG_PAIR_SUM, USABLE)
+ALWAYS = (ALIGNMENT, BIND, POD_PAIR_MINIMUM, POD_PAIR_SUM, GANG_PAIR_SUM)
 """Tiers of every instance; the others are there only where something asks for them."""
+
+TIERS_OF: Mapping[NodeStrategy, tuple[Tier, ...]] = {
+    NodeStrategy.USABLE: (USABLE,),
+    NodeStrategy.PACK: (PACK_NODES, PACK_USED),
+    NodeStrategy.SPREAD: (SPREAD_PAIRS, SPREAD_USED),
+    NodeStrategy.LEAST_REQUESTED: (LEAST_REQUESTED,),
+    NodeStrategy.MOST_BALANCED: (MOST_BALANCED,),
+}
+"""The tiers of each strategy: they come last, and an instance has those of one."""
+
+UNBOUNDED = frozenset({MOST_BALANCED})
+"""Tiers that are improved and not bounded."""
 
 _AFTER_PLACED = (
     OPENED,
@@ -174,6 +222,6 @@ _AFTER_PLACED = (
     NUMA_STRATEGY,
     LOCALITY_NUMA_NODES,
     LOCALITY_PACKAGES,
-    USABLE,
+    *(tier for tiers in TIERS_OF.values() for tier in tiers),
 )
 """All tiers after the first, most important first."""

@@ -11,6 +11,7 @@ from placer_models.container_fit import ContainerFit
 from placer_models.goals import Tier, before_links, tiers_for
 from placer_models.joint_fit import JointFit
 from placer_models.locality_fit import LocalityFit
+from placer_models.node_strategy import Ask, NodeLoad
 from placer_models.numa_strategy import CellStrategy
 from placer_models.policy import (
     BINDING,
@@ -35,8 +36,7 @@ class Cell:
         numa_node: Its id; None for the place of CPUs without a NUMA node.
         memory: Free memory, in the Problem's memory units.
         pages: Free hugepages of each of the Problem's page sizes.
-        held: How strongly running pods under NUMANodeLevel keep others of the policy
-            off; None where there is none.
+        held: How strongly running pods under NUMANodeLevel keep others off; None: not.
         shared: Its part of the shared pool; counted where pods are bound.
         best_effort: Its part of the BE pool, likewise.
         package: The package of all its CPUs, if there is one.
@@ -70,10 +70,8 @@ class CoreClass:
         package: The package they are in; None where packages are not told apart.
         cache: The last-level cache they share, -1 where it is not known; None where
             caches are not told apart.
-        efficient: Efficiency cores of several threads: a pod that asks for no bind policy
-            does not mind to have them in part.
-        held: How strongly running pods that count as PCPULevel keep others that do off
-            these cores; None where there is none.
+        efficient: Efficiency cores: who asks for no bind policy does not mind a part of one.
+        held: How strongly running pods that count as PCPULevel keep others off; None: not.
         sides: As of a cell: who owns CPUs of these cores already.
 
     """
@@ -106,16 +104,17 @@ class NodeState:
     Attributes:
         kind: Index of the node's kind; a shape's Fit is looked up by it.
         pool_milli: What LS requests and 1000 x newly owned CPUs may sum to.
-        best_effort_milli: What BE requests and 1000 x CPUs newly owned by LSE pods
-            may sum to.
+        best_effort_milli: The same for BE requests and CPUs that LSE pods newly own.
         pool_cpus: CPUs of the shared pool, reserved ones included.
-        best_effort_cpus: CPUs of the BE pool, reserved ones included.
+        best_effort_cpus: The same of the BE pool.
         has_shared: An LS pod runs here already, so the shared pool must not empty.
         has_best_effort: The same for a BE pod and the BE pool.
         extended: What is left of each extended resource of the Problem.
         offered: The node is not there yet; the first pod opens it.
         strategy: None where the node has none, or one cell with CPUs alone.
         bound: Running pods bound to the pool of cells, ascending; none needs more than it has.
+        rooms: As `rooms.rooms_of` has them, in the Problem's memory units.
+        load: Who is there, as the strategy sees it; None under ``usable``.
 
     """
 
@@ -134,6 +133,8 @@ class NodeState:
     offered: bool = False
     strategy: CellStrategy | None = None
     bound: tuple[Bound, ...] = ()
+    rooms: tuple[tuple[int, int], ...] = ()
+    load: NodeLoad | None = None
 
     def bank(self, device_type: str) -> DeviceBank | None:
         """Return the bank of the type, if the node has such devices."""
@@ -236,15 +237,14 @@ class Fit:
         best_pair_sum: Largest pair sum of an equal-sized GPU set that the pod may have
             of the empty node.
         joint: Devices that are wanted side by side; None: none are.
-        fewest_packages: Packages that the owned CPUs need on the empty node; None where
-            the pod has no wish, or the node one package alone.
+        fewest_packages: Packages that owned CPUs need on the empty node; None: no wish.
         fewest_caches: The same for last-level caches.
         fewest_cpu_cells: The same for cells, where the node has a NUMA strategy.
-        containers: Where each container is aligned for itself, those that hold something
-            by place; the pod as a whole then has no policy.
+        containers: Those aligned each for itself; the pod as a whole then has no policy.
         locality: What few places are to that pod; None where it may be anywhere.
-        spread_wished: Whole cores are required, and the pod would like one thread of each;
-            then bind_remainder is that of this wish.
+        spread_wished: Beside whole cores, which are required, the pod would like one thread of
+            each; then bind_remainder is that of this wish.
+        ask: What it asks of each resource class; None under ``usable``.
 
     """
 
@@ -263,6 +263,7 @@ class Fit:
     containers: tuple[ContainerFit, ...] = ()
     locality: LocalityFit | None = None
     spread_wished: bool = False
+    ask: Ask | None = None
 
     @property
     def by_cell(self) -> bool:
@@ -292,8 +293,7 @@ class Problem:
         priorities: Distinct priorities, highest first.
         memory_unit_bytes: Bytes of one memory unit; divides every amount exactly.
         affinity: What shapes ask of other pods on their node.
-        domains: For each level that a gang asks for, the domain of every node, as a
-            number; a node without a domain is one of its own.
+        domains: For each level asked for, the domain of every node, as a number.
         asked: Tiers beyond those that every instance has.
         page_sizes: Sizes in bytes of the hugepages that pods ask for, ascending.
         most_extended: The most that any node has left of each extended resource.

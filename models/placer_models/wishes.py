@@ -18,6 +18,7 @@ from placer_models.goals import (
     PARTITIONS,
     SHARED_CORES,
     SHARED_NUMA_NODES,
+    TIERS_OF,
     Tier,
 )
 from placer_models.pod import PodSpec, pods_of
@@ -27,11 +28,14 @@ _LOCALITY_TIERS = {Locality.PACKAGE: PACKAGES, Locality.LLC: CACHES}
 
 
 def asked_tiers(instance: Instance) -> tuple[Tier, ...]:
-    """Return the tiers beyond `goals.ALWAYS` that something in the instance asks for."""
+    """Return the tiers beyond `goals.ALWAYS` that something in the instance asks for.
+
+    The tiers of its strategy are among them.
+    """
     # By identity: replicas share their spec.
     specs = {id(pod.spec): pod.spec for pod in pods_of(instance.gangs)}.values()
     nodes = Nodes.of(instance.nodes)
-    asked = [*_exclusivity(specs), *_localities(nodes, specs)]
+    asked = [*TIERS_OF[instance.strategy], *_exclusivity(specs), *_localities(nodes, specs)]
     if nodes.offer:
         asked.append(OPENED)
     if instance.move_budget:

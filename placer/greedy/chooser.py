@@ -7,8 +7,9 @@ from typing import NamedTuple
 
 from placer.greedy.bound_left import has_room, milli_left
 from placer.greedy.containers import Parts, pick_parts
-from placer.greedy.cores import against_policy, capacity, whole_cores_lost
-from placer.greedy.devices import Devices, outside_partitions, pick_devices, points_lost
+from placer.greedy.cores import against_policy, capacity
+from placer.greedy.devices import Devices, outside_partitions, pick_devices
+from placer.greedy.last_tier import cost_of
 from placer.greedy.localities import (
     core_options,
     groups_beyond,
@@ -22,7 +23,6 @@ from placer.greedy.slots import slots_fitting
 from placer.greedy.strategies import against_strategy
 from placer_models.alignment import Amounts, width
 from placer_models.container_fit import pools_of
-from placer_models.goals import WHOLE_CORE_POINTS
 from placer_models.policy import AlignmentPolicy
 from placer_models.problem import CoreTake, Fit, Shape
 
@@ -55,7 +55,7 @@ class Price(NamedTuple):
         numa_strategy: Points against the node's NUMA strategy.
         numa_nodes: NUMA nodes beyond the fewest, where no policy asks.
         all_packages: Packages of all that the pod has, beyond the fewest.
-        usable: Points of tier ``usable`` that the node loses.
+        strategy: What the last tier counts, as `last_tier.cost_of` says.
 
     """
 
@@ -74,7 +74,7 @@ class Price(NamedTuple):
     numa_strategy: int = 0
     numa_nodes: int = 0
     all_packages: int = 0
-    usable: int = 0
+    strategy: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +148,7 @@ def _close(residual: Residual, shape: Shape, fit: Fit, everywhere: tuple[int, ..
             offer = _offer(view, shape, fit, mask)
             if offer is not None and offer.price < best.price:
                 best = offer
-                if _is_close(best) and best.price.usable <= anywhere.price.usable:
+                if _is_close(best) and best.price.strategy <= anywhere.price.strategy:
                     return best
         if _is_close(best):
             break
@@ -380,9 +380,6 @@ def _price(
         bind = against_policy(residual, shape, fit, cores) - fit.bind_remainder
     gpus = devices.gpus
     linked = gpus is not None and sum(gpus.counts) > 1
-    lost = points_lost(residual, devices.counts, devices.shares)
-    if shape.owned_cpus:
-        lost += WHOLE_CORE_POINTS * whole_cores_lost(residual, cores)
     return Price(
         opened=int(residual.offered),
         alignment=len(cells_used) - fit.fewest_cells if best_effort else 0,
@@ -396,5 +393,5 @@ def _price(
         numa_strategy=against_strategy(residual, shape, fit, cores),
         numa_nodes=numa_nodes_beyond(fit, cells_used),
         all_packages=packages_beyond(residual, fit, cores, cells_used),
-        usable=lost,
+        strategy=cost_of(residual, shape, fit, devices, cores),
     )

@@ -9,13 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from placer.greedy.bound_left import milli_left
+from placer.greedy.last_tier import rooms_left
 from placer.greedy.residual import Residual, free_threads, whole_cores
 from placer_models.device import GPU
-from placer_models.goals import USABLE_SET_SIZES
+from placer_models.goals import USABLE_SET_SIZES, strategy_of
 from placer_models.links import disjoint_sets
 from placer_models.mig import is_instance
+from placer_models.node_strategy import NodeStrategy
 from placer_models.policy import QosClass
 from placer_models.problem import Problem, Shape
+from placer_models.rooms import QUARTERS
 from placer_models.shares import Slot
 
 Numbers = NDArray[np.int64]
@@ -40,6 +43,8 @@ class Column(IntEnum):
     OFFERED = auto()
     SHARED_GPUS = auto()
     MOST_PERCENT_OF_A_SHARED_GPU = auto()
+    PODS = auto()
+    ROOM_POINTS = auto()
 
 
 class CellColumn(IntEnum):
@@ -53,8 +58,18 @@ class CellColumn(IntEnum):
     BEST_EFFORT_MILLI = 5
 
 
-_COLUMNS = len(Column)
+ROOM_MILLI = slice(len(Column), len(Column) + QUARTERS)
+"""The columns of what a room of one quarter of the node, of two, three, four, needs of CPUs."""
+
+ROOM_MEMORY = slice(ROOM_MILLI.stop, ROOM_MILLI.stop + QUARTERS)
+"""The same of memory."""
+
+NO_ROOM = 2**62
+"""More than any node has."""
+
+_COLUMNS = ROOM_MEMORY.stop
 _CELL_COLUMNS = len(CellColumn)
+_NO_ROOMS = ((NO_ROOM, NO_ROOM),) * QUARTERS
 
 _LARGE = 2**31
 """Quantities that are asked for in more than that are counted in units of ``_LARGE_UNIT``."""
@@ -101,6 +116,7 @@ class Columns:
         types: Device types; free devices are a column each.
         cut_types: Those of MIG instances, which may overlap.
         extended: How many extended resources there are; a column each.
+        strategy: What the last tier looks at.
         parts: Quantities of devices that are asked for in amounts: two columns each, what is
             left on all devices of the type, and the most that is left on one.
 
@@ -109,6 +125,7 @@ class Columns:
     types: tuple[str, ...]
     cut_types: frozenset[str]
     extended: int
+    strategy: NodeStrategy
     parts: tuple[Part, ...] = ()
 
     @classmethod
@@ -118,7 +135,9 @@ class Columns:
         asked |= {need.type for shape in problem.shapes for need in shape.shares}
         types = tuple(sorted(asked.union(problem.device_types)))
         cut_types = frozenset(filter(is_instance, types))
-        return cls(types, cut_types, len(problem.most_extended), _parts_asked(problem.shapes))
+        strategy = strategy_of(problem.tiers) or NodeStrategy.USABLE
+        parts = _parts_asked(problem.shapes)
+        return cls(types, cut_types, len(problem.most_extended), strategy, parts)
 
     @property
     def devices(self) -> slice:
@@ -211,6 +230,10 @@ class Columns:
             residual.offered,
             len(shared),
             max((slot.left[0] for slot in shared), default=0),
+            0 if residual.load is None else residual.load.running + residual.load.newcomers,
+            rooms_left(residual),
+            *(milli for milli, _ in layout.rooms or _NO_ROOMS),
+            *(memory for _, memory in layout.rooms or _NO_ROOMS),
             *devices,
             _percent_left(residual),
             *sets,
@@ -346,50 +369,3 @@ def _milli_of(shape: Shape) -> tuple[int, int]:
     owned_milli = 1000 * shape.owned_cpus
     exclusive_milli = owned_milli if shape.exclusive else 0
     return owned_milli + shape.shared_milli, exclusive_milli + shape.best_effort_milli
-
-
-class Table:
-    """The rows of nodes, column by column.
-
-    Attributes:
-        numbers: numbers[column, node].
-        cells: cells[column, node, cell]; zeros beyond the cells that a node has.
-        layouts: The layout of every node.
-
-    """
-
-    def __init__(self, numbers: Numbers, cells: Numbers, layouts: Indices) -> None:
-        """Take the arrays as they are."""
-        self.numbers, self.cells, self.layouts = numbers, cells, layouts
-
-    @classmethod
-    def of(cls, columns: Columns, rows: Sequence[Row]) -> "Table":
-        """Return a table with the row of every node."""
-        most = max((len(row.cells) for row in rows), default=0)
-        in_cell = _CELL_COLUMNS + len(columns.types)
-        table = cls(
-            np.zeros((columns.count, len(rows)), dtype=np.int64),
-            np.zeros((in_cell, len(rows), most), dtype=np.int64),
-            np.zeros(len(rows), dtype=np.intp),
-        )
-        for node, row in enumerate(rows):
-            table.write(node, row)
-        return table
-
-    def __len__(self) -> int:
-        """Return the number of nodes."""
-        return len(self.layouts)
-
-    def at(self, nodes: Indices) -> "Table":
-        """Return a copy with some of the nodes, in that order."""
-        return Table(self.numbers[:, nodes], self.cells[:, nodes], self.layouts[nodes])
-
-    def write(self, node: int, row: Row) -> None:
-        """Note what is left on a node now."""
-        more = len(row.cells) - self.cells.shape[2]
-        if more > 0:
-            self.cells = np.pad(self.cells, ((0, 0), (0, 0), (0, more)))
-        self.numbers[:, node] = row.numbers
-        self.cells[:, node] = 0
-        self.cells[:, node, : len(row.cells)] = row.cells.T
-        self.layouts[node] = row.layout

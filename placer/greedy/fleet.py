@@ -2,17 +2,19 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from placer.greedy.bound import choose_beside_bound
-from placer.greedy.columns import Columns, Indices, Numbers, Table
+from placer.greedy.columns import Columns, Indices, Numbers
 from placer.greedy.company import Company
 from placer.greedy.outlook import Outlook
 from placer.greedy.ranking import Bid, Ranking
 from placer.greedy.residual import Inside, Residual
 from placer.greedy.states import States
+from placer.greedy.table import Table
 from placer.greedy.taking import after
 from placer_models.pieces import differing
 from placer_models.problem import Choice, Choices, Fit, Problem, Shape
@@ -175,7 +177,12 @@ class Fleet:
 
     def leaves(self, shape: int, state: int, inside: Inside) -> int:
         """Return the state that a place taken leaves of a state."""
-        return self.number(after(self.residual(state), self.problem.shapes[shape], inside))
+        before = self.residual(state)
+        left = after(before, self.problem.shapes[shape], inside)
+        fit = self.problem.fits[shape][before.layout.kind]
+        if before.load is not None and fit is not None and fit.ask is not None:
+            left = replace(left, load=before.load.with_pod(fit.ask))
+        return self.number(left)
 
     def hosts(self, shapes: Iterable[int]) -> list[int]:
         """Return the nodes that could, by their sums, host a pod of any of the shapes."""

@@ -4,13 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from placer.greedy.chooser import Price
-from placer.greedy.cores import whole_cores_free
-from placer.greedy.devices import points_of
 from placer.greedy.fleet import Fleet
+from placer.greedy.last_tier import usable_left
 from placer.greedy.order import hardest_first
 from placer.greedy.residual import Inside
 from placer_models.device import GPU
-from placer_models.goals import WHOLE_CORE_POINTS
 from placer_models.links import best_pair_sum, best_selection, pair_sum
 from placer_models.problem import Choice
 
@@ -124,9 +122,10 @@ def _one_by_one(fleet: Fleet, state: int, view: int, pods: Sequence[int]) -> Gat
         prices.append(bid.price)
         state = fleet.leaves(shape, state, bid.inside)
         view = bid.state
-    *priced, _ = map(sum, zip(*prices, strict=True))
+    *priced, lost = map(sum, zip(*prices, strict=True))
     short = _pair_sum_short(fleet, first, members)
-    lost = _usable(fleet, first) - _usable(fleet, state)
+    if fleet.residual(first).load is None:
+        lost = usable_left(fleet.residual(first)) - usable_left(fleet.residual(state))
     spare = fleet.spare(state)
     cost = (-len(members), *priced, short, lost, spare)
     return Gathering(cost, tuple(members))
@@ -162,8 +161,3 @@ def _pair_sum_short(fleet: Fleet, state: int, members: Sequence[tuple[int, Insid
         if bank.type == GPU and sum(counts) > 1:
             short += (best_pair_sum(bank.board, sum(counts)) or 0) - pair_sum(bank.board, counts)
     return short
-
-
-def _usable(fleet: Fleet, state: int) -> int:
-    residual = fleet.residual(state)
-    return points_of(residual) + WHOLE_CORE_POINTS * whole_cores_free(residual)

@@ -5,16 +5,23 @@ outlooks, and no further once a place costs no more than the next node promises.
 """
 
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 
 import numpy as np
 
 from placer.greedy.chooser import Price
-from placer.greedy.columns import Column, Columns, Numbers, Part, Table
+from placer.greedy.columns import ROOM_MEMORY, ROOM_MILLI, Column, Columns, Numbers, Part
 from placer.greedy.prospect import Mask, Prospect, Terms, Wanted
 from placer.greedy.residual import Layout
+from placer.greedy.table import Table
 from placer_models.device import GPU
 from placer_models.goals import GPU_POINTS, USABLE_SET_SIZES, WHOLE_CORE_POINTS
+from placer_models.node_strategy import FIRST_WEIGHT, NodeStrategy
 from placer_models.problem import Shape
+from placer_models.rooms import POINTS
+
+ROOM_STEPS: Numbers = np.array([b - a for a, b in pairwise(POINTS)], dtype=np.int64)
+"""What each quarter of a node that is free adds to the points of its rooms."""
 
 _AT = {name: position for position, name in enumerate(Price._fields)}
 
@@ -52,6 +59,11 @@ class Outlook:
         self._gpus = sum(shape.count_of(GPU) * count for shape, count in pods)
         self._gpu_column = columns.column_of(GPU) if self._gpus else -1
         self._sets = columns.sets
+        self._strategy = columns.strategy
+        self._by_what_is_left = columns.strategy is NodeStrategy.USABLE
+        self._pods = sum(count for _, count in pods)
+        self._milli = sum((1000 * s.owned_cpus + s.shared_milli) * count for s, count in pods)
+        self._memory = sum(shape.memory * count for shape, count in pods)
 
     def hosts(self, table: Table, layouts: Sequence[Layout]) -> Mask:
         """Return which of the nodes could, by their sums, host the pods."""
@@ -89,17 +101,33 @@ class Outlook:
             )
             if prospect.shape.owned_cpus:
                 owners.append((prospect.shape.owned_cpus, terms, count))
+        lost = self._by_strategy(table)
         if owners:
-            bind, lost = _by_cores(table, owners)
-            costs[_AT["bind"]] = bind
-            costs[_AT["usable"]] = WHOLE_CORE_POINTS * lost
-        if self._gpus:
-            costs[_AT["usable"]] += GPU_POINTS * self._sets_lost(table)
+            costs[_AT["bind"]], cores = _by_cores(table, owners)
+            lost += WHOLE_CORE_POINTS * cores if self._by_what_is_left else 0
+        if self._gpus and self._by_what_is_left:
+            lost += GPU_POINTS * self._sets_lost(table)
+        costs[_AT["strategy"]] = lost
         for column, taken in self._taken:
             if (most := int(largest[column])) > 0:
                 left = np.maximum(table.numbers[column] - taken, 0)
                 costs[-1] += 1000 * left // most
         return costs
+
+    def _by_strategy(self, table: Table) -> Numbers:
+        """Return what the strategy counts of who is there, or the points of rooms that are lost."""
+        there, coming = table.numbers[Column.PODS], self._pods
+        lost: Numbers = np.zeros(len(table), dtype=np.int64)
+        if self._strategy is NodeStrategy.PACK:
+            lost[there == 0] = FIRST_WEIGHT
+        elif self._strategy is NodeStrategy.SPREAD:
+            lost += FIRST_WEIGHT * (coming * there + coming * (coming - 1) // 2)
+        elif self._by_what_is_left:
+            milli = table.numbers[Column.POOL_MILLI] - self._milli
+            memory = table.numbers[Column.MEMORY] - self._memory
+            free = (milli >= table.numbers[ROOM_MILLI]) & (memory >= table.numbers[ROOM_MEMORY])
+            lost += table.numbers[Column.ROOM_POINTS] - ROOM_STEPS @ free
+        return lost
 
     def _sets_lost(self, table: Table) -> Numbers:
         """Return the GPUs in fast sets that are lost, added up over the usual sizes."""

@@ -6,8 +6,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from placer.greedy.columns import CellColumn, Columns, Indices, Numbers, Table
+from placer.greedy.columns import CellColumn, Columns, Indices, Numbers
 from placer.greedy.residual import Layout
+from placer.greedy.table import Table
 from placer_models.device import GPU
 from placer_models.links import best_permitted_minimum
 from placer_models.policy import AlignmentPolicy, BindPolicy

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from placer_models.links import Board
 from placer_models.mig import Cut
+from placer_models.node_strategy import NodeLoad
 from placer_models.numa_strategy import CellStrategy
 from placer_models.policy import QosClass, Strength
 from placer_models.pools import Bound, CellPool
@@ -91,6 +92,7 @@ class Layout:
         kind: As in ``NodeState``.
         real: For each cell whether it is a NUMA node.
         packages: The package of each cell, as in ``Cell``.
+        rooms: As in ``NodeState``.
 
     """
 
@@ -101,6 +103,7 @@ class Layout:
     banks: tuple[Bank, ...]
     strategy: CellStrategy | None = None
     packages: tuple[int | None, ...] = ()
+    rooms: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +127,7 @@ class Residual:
         cell_guests: For each cell, who of the sides of a ``Beside`` owns CPUs there.
         near: Memory, then hugepages of each size, that pods should get from each cell, though
             they may have it from anywhere; empty where none should.
+        load: Who is there, as the strategy sees it; None under ``usable``.
 
     """
 
@@ -149,6 +153,7 @@ class Residual:
     bound: tuple[Bound, ...] = ()
     cell_guests: tuple[frozenset[Guest], ...] = ()
     near: tuple[tuple[int, ...], ...] = ()
+    load: NodeLoad | None = None
 
     def pool(self, qos: QosClass) -> tuple[CellPool, ...]:
         """Return what is left of each cell's part of the pool of LS or BE pods."""
@@ -201,10 +206,12 @@ class Layouts:
         # By identity: nodes of one kind share their boards, which a layout keeps alive.
         boards = tuple((bank.type, id(bank.board), bank.cells, bank.cuts) for bank in node.banks)
         packages = tuple(cell.package for cell in node.cells)
-        key = (node.kind, real, classes, boards, node.strategy, packages)
+        key = (node.kind, real, classes, boards, node.strategy, packages, node.rooms)
         if key not in self._known:
             banks = tuple(Bank(bank.type, bank.board, bank.cells, bank.cuts) for bank in node.banks)
-            layout = Layout(len(self.all), node.kind, real, classes, banks, node.strategy, packages)
+            layout = Layout(
+                len(self.all), node.kind, real, classes, banks, node.strategy, packages, node.rooms
+            )
             self._known[key] = layout
             self.all.append(layout)
         return self._known[key]
@@ -242,6 +249,7 @@ def residual_of(node: NodeState, layout: Layout) -> Residual:
         best_effort=tuple(cell.best_effort for cell in node.cells),
         bound=node.bound,
         cell_guests=tuple(_guests(cell.sides) for cell in node.cells),
+        load=node.load,
     )
 
 

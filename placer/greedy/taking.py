@@ -15,7 +15,7 @@ Amounts = tuple[tuple[int, ...], ...]
 
 
 def after(residual: Residual, shape: Shape, inside: Inside) -> Residual:
-    """Return what is left once a pod of the shape has the place."""
+    """Return what is left once a pod of the shape has the place; who is there stays the same."""
     owned_milli = 1000 * shape.owned_cpus
     exclusive_cpus = shape.owned_cpus if shape.exclusive else 0
     memory = residual.memory
@@ -69,6 +69,7 @@ def after(residual: Residual, shape: Shape, inside: Inside) -> Residual:
         bound=bound_with(residual.bound, shape, inside),
         cell_guests=cells_joined(residual, shape, inside, guest),
         near=_added(residual.near, inside.near),
+        load=residual.load,
     )
 
 

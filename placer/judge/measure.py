@@ -13,6 +13,7 @@ from placer.judge.joint import groups_without_every_type
 from placer.judge.link_tiers import gang_sum_shortfall, pod_minimum_shortfall, pod_sum_shortfall
 from placer.judge.locality_tiers import caches_beyond_fewest, packages_beyond_fewest
 from placer.judge.moving import pods_moved
+from placer.judge.node_strategy import STRATEGY_MEASURES
 from placer.judge.opened_tier import nodes_opened
 from placer.judge.partitions import pods_outside_partitions
 from placer.judge.scene import Scene, Standing, scene_of
@@ -71,6 +72,7 @@ MEASURES: Mapping[Tier, Callable[[Scene], int]] = {
     LOCALITY_NUMA_NODES: numa_nodes_beyond_fewest,
     LOCALITY_PACKAGES: all_packages_beyond_fewest,
     USABLE: usable_points_left,
+    **STRATEGY_MEASURES,
 }
 """How each tier after the first is measured."""
 

@@ -5,17 +5,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
 
+from placer_models.node_strategy import NodeStrategy
 from placer_models.quota import QuotaError
 
-
-class NodeChoice(StrEnum):
-    """Which of the nodes that pass the filter is best."""
-
-    LEAST_REQUESTED = "least-requested"
-    """The lowest mean, over the classes asked for, of the share that is then requested."""
-
-    MOST_BALANCED = "most-balanced"
-    """The lowest variance of these shares."""
+SCORED = (NodeStrategy.LEAST_REQUESTED, NodeStrategy.MOST_BALANCED)
+"""The strategies of the seed: each gives a node a score, whatever other nodes are like."""
 
 
 class DeviceChoice(StrEnum):
@@ -60,35 +54,40 @@ def requested_shares(uses: Mapping[str, Use], asked: Mapping[str, int]) -> tuple
     return tuple(Fraction(uses[name].used + asked[name], uses[name].total) for name in asked)
 
 
-def score_of(choice: NodeChoice, shares: Sequence[Fraction]) -> Fraction:
-    """Return the score of a node, exactly; lower is better, 0 where nothing is asked for."""
+def score_of(strategy: NodeStrategy, shares: Sequence[Fraction]) -> Fraction:
+    """Return the score of a node, exactly; lower is better, 0 where nothing is asked for.
+
+    Raises:
+        QuotaError: The strategy is none of those of the seed.
+
+    """
+    if strategy not in SCORED:
+        raise QuotaError(f"{strategy} scores no node by itself; expected {' or '.join(SCORED)}")
     if not shares:
         return Fraction(0)
     mean = Fraction(sum(shares), len(shares))
-    match choice:
-        case NodeChoice.LEAST_REQUESTED:
-            return mean
-        case NodeChoice.MOST_BALANCED:
-            return sum(((share - mean) ** 2 for share in shares), Fraction(0)) / len(shares)
+    if strategy is NodeStrategy.LEAST_REQUESTED:
+        return mean
+    return sum(((share - mean) ** 2 for share in shares), Fraction(0)) / len(shares)
 
 
 def choose_node(
-    nodes: Mapping[str, Mapping[str, Use]], asked: Mapping[str, int], choice: NodeChoice
+    nodes: Mapping[str, Mapping[str, Use]], asked: Mapping[str, int], strategy: NodeStrategy
 ) -> str | None:
     """Return the best node, the first of equal ones; None where there is no node.
 
     Args:
         nodes: Node -> class -> its use; nodes that pass the filter.
         asked: Class -> amount, of all its devices together.
-        choice: What best means.
+        strategy: What best means.
 
     Raises:
-        QuotaError: A node lacks a class asked for.
+        QuotaError: A node lacks a class asked for, or the strategy is none of the seed's.
 
     """
     return min(
         nodes,
-        key=lambda name: score_of(choice, requested_shares(nodes[name], asked)),
+        key=lambda name: score_of(strategy, requested_shares(nodes[name], asked)),
         default=None,
     )
 

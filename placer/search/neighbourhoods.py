@@ -26,6 +26,7 @@ from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.cpsat.limits import modelled_tiers
 from placer_models.goals import MOVES, Tier, before_links, before_locality, placed_tier
 from placer_models.moves import moved
+from placer_models.node_strategy import NodeStrategy
 from placer_models.placement import Placement, PodPlacement
 from placer_models.pod import Gang, Pod, PodSpec, Resources
 
@@ -246,7 +247,9 @@ class Neighbourhoods:
         # Pods that stay, as if they ran, may count on one that moved, or long for it.
         if self._affine and breaches(self.instance, whole):
             return False
-        if same_pods and not self._affine:
+        # Pods that stay, as if they ran, are no pods of the batch to a strategy.
+        adds_up = self.instance.strategy is NodeStrategy.USABLE and not self._affine
+        if same_pods and adds_up:
             gains = {
                 tier.name: new - old
                 for (tier, old), (_, new) in zip(before, measure(part, after), strict=True)
@@ -351,6 +354,7 @@ class Neighbourhoods:
             ),
             move_budget=left,
             homes=tuple(self._home_of[p.key] for p in here if p.key in self._home_of),
+            strategy=self.instance.strategy,
         ), Placement(tuple(here))
 
     def _moves_left(self, inside: Set[Key]) -> int:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from placer.search.halt import Halt
+from placer_models.node_strategy import NodeStrategy
 
 
 class Engine(StrEnum):
@@ -33,6 +34,7 @@ class SolveOptions:
         work_limit: Deterministic work in place of wall time, in CP-SAT's deterministic
             seconds; with one worker and a seed the answer repeats to the last bit.
         workers: Search threads of CP-SAT.
+        strategy: What the last tier is; None: what the instance says.
         halt: Ends the search early, from another thread.
 
     """
@@ -42,4 +44,5 @@ class SolveOptions:
     work_limit: int | None = None
     workers: int = field(default_factory=_cores)
     seed: int = 0
+    strategy: NodeStrategy | None = None
     halt: Halt | None = field(default=None, compare=False, repr=False)

@@ -18,6 +18,7 @@ from placer.search.turns import in_turn
 from placer.state.account import Account
 from placer.state.batch import build_problem
 from placer_models.cluster import Instance
+from placer_models.goals import UNBOUNDED
 from placer_models.legal import check_pods
 from placer_models.moves import without_stayers
 from placer_models.placement import Answer, GaveUp, Infeasible, PartlyPlaced, Placed, TierValue
@@ -54,6 +55,8 @@ def solve(
     """
     check_pods(pods_of(instance.gangs), instance.nodes)
     options = options or SolveOptions()
+    if options.strategy is not None:
+        instance = replace(instance, strategy=options.strategy)
     budget = Budget(options)
     tell = progress or silent
     tell("counting what is free")
@@ -124,6 +127,8 @@ def _tier_values(best: Judged, bounds: Bounds) -> tuple[TierValue, ...]:
     result = []
     proven = True
     for (tier, value), bound in zip(best.worth, bounds, strict=True):
+        if tier in UNBOUNDED:
+            bound = None
         proven = proven and value == bound
         result.append(TierValue(tier, value, bound, proven))
     return tuple(result)

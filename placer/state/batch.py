@@ -23,10 +23,12 @@ from placer.state.network import (
     level_tasks,
     required_levels,
 )
+from placer.state.node_loads import with_loads
 from placer.state.node_states import LookedAt, Terms
 from placer.state.recount import recount
 from placer.state.sums import Sums
 from placer_models.cluster import Instance, Node, Nodes, RunningPod
+from placer_models.node_strategy import NodeStrategy
 from placer_models.placement import Placement, PodPlacement
 from placer_models.pod import PodSpec, pods_of
 from placer_models.policy import (
@@ -157,6 +159,8 @@ def build_problem(
         telling=telling,
         move_budget=instance.move_budget,
     )
+    if instance.strategy is not NodeStrategy.USABLE:
+        problem = with_loads(problem, instance, specs, kinds)
     if not instance.homes:
         return problem
     return replace(problem, homes=_homes(instance, accounts, problem))

@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 from placer.state.account import Account
-from placer.state.node_states import LookedAt, Terms, banks_of, kind_of, node_state
+from placer.state.node_states import LookedAt, Terms, facts_of, kind_of, node_state
 from placer.state.sums import Sums, joined, sums_of
 from placer_models.cluster import Machine, Node
 from placer_models.pieces import Fold, differing
@@ -147,8 +147,9 @@ class Kept:
                 state = alike.get((number, id(account)))
                 if state is None:
                     kind = kinds[number]
-                    banks = self.once(banks_of, (kind,), partial(banks_of, kind))
-                    state = node_state(node, number, banks, account, terms)
+                    about = partial(facts_of, kind, terms.unit)
+                    facts = self.once((facts_of, terms.unit), (kind,), about)
+                    state = node_state(node, number, facts, account, terms)
                     alike[number, id(account)] = state
                 state = replace(state, name=node.name)
                 row = said.known[node.name] = _Row(node, account, number, state)

@@ -16,6 +16,7 @@ from placer_models.cluster import Node
 from placer_models.goals import NUMA_STRATEGY, Tier
 from placer_models.links import counts_of
 from placer_models.problem import Cell, NodeState
+from placer_models.rooms import rooms_of
 from placer_models.shares import Slot
 from placer_models.telling import Telling
 
@@ -73,7 +74,20 @@ def kind_of(node: Node, looked_at: LookedAt) -> Node:
     )
 
 
-def banks_of(node: Node) -> tuple[DeviceBank, ...]:
+class KindFacts(NamedTuple):
+    """What the states of all nodes of a kind have in common.
+
+    Attributes:
+        banks: Of the empty node.
+        rooms: As in ``NodeState``.
+
+    """
+
+    banks: tuple[DeviceBank, ...]
+    rooms: tuple[tuple[int, int], ...]
+
+
+def _banks_of(node: Node) -> tuple[DeviceBank, ...]:
     """Return the banks of an empty node."""
     cell_of = {numa.id: index for index, numa in enumerate(node.machine.topology.numa_nodes)}
     banks = []
@@ -91,15 +105,22 @@ def banks_of(node: Node) -> tuple[DeviceBank, ...]:
     return tuple(banks)
 
 
+def facts_of(kind: Node, unit_bytes: int) -> KindFacts:
+    """Return what the nodes of a kind have in common."""
+    cpu_milli = 1000 * len(kind.machine.topology.online - kind.reserved_cpus)
+    memory_bytes = sum(kind.memory_bytes_in().values())
+    return KindFacts(_banks_of(kind), rooms_of(cpu_milli, memory_bytes, unit_bytes))
+
+
 def node_state(
-    node: Node, kind: int, banks: tuple[DeviceBank, ...], account: Account, terms: Terms
+    node: Node, kind: int, facts: KindFacts, account: Account, terms: Terms
 ) -> NodeState:
     """Return what is left on the node.
 
     Args:
         node: The node.
         kind: The number of its kind in the Problem.
-        banks: As `banks_of` returns them for its kind.
+        facts: As `facts_of` returns them for its kind.
         account: What the running pods leave.
         terms: In what it is said.
 
@@ -120,7 +141,7 @@ def node_state(
                 _slots(bank, account, functions=shared[bank.type]) if bank.type in shared else (),
                 bank.cuts,
             )
-            for bank in banks
+            for bank in facts.banks
         ),
         # Running pods may ask for more than the pools have; then nothing new fits in.
         pool_milli=max(0, 1000 * len(account.free_cpus) - account.shared_milli),
@@ -134,6 +155,7 @@ def node_state(
         has_best_effort=account.has_best_effort,
         extended=in_units(account.extended, dict(terms.units)),
         offered=account.offered,
+        rooms=facts.rooms,
         strategy=cell_strategy_of(node, account.free_cpus, cells)
         if NUMA_STRATEGY in terms.asked
         else None,

@@ -10,15 +10,14 @@ import pytest
 from greedy import roomy
 from greedy.small import Numa, gang, instance, machine, scanned, spec
 from mixed_worlds import mixed_instance
-from placer.greedy.columns import Columns, Numbers, Table
-from placer.greedy.cores import whole_cores_free
-from placer.greedy.devices import points_of
+from placer.greedy.columns import Columns, Numbers
 from placer.greedy.fleet import Fleet
 from placer.greedy.gather import gather
+from placer.greedy.last_tier import usable_left
 from placer.greedy.outlook import Outlook
 from placer.greedy.residual import Residual
+from placer.greedy.table import Table
 from placer.state.batch import build_problem
-from placer_models.goals import WHOLE_CORE_POINTS
 from placer_models.pod import Gang, PodSpec
 from placer_models.policy import AlignmentPolicy, BindPolicy, QosClass
 from worlds import tiny_instance
@@ -56,12 +55,6 @@ class Looked:
 
     def _table(self) -> Table:
         return Table.of(self._columns, [self._columns.row_of(left) for left in self._residuals()])
-
-
-def usable(fleet: Fleet, state: int) -> int:
-    """Return the points of tier ``usable`` of a node in the state."""
-    residual = fleet.residual(state)
-    return points_of(residual) + WHOLE_CORE_POINTS * whole_cores_free(residual)
 
 
 def while_pods_come(fleet: Fleet, rng: Random) -> Iterator[None]:
@@ -103,7 +96,9 @@ def test_no_place_on_a_real_machine_costs_less(seed: int) -> None:
                     both = looked.outlook(node, shape, other)
                     assert both is not None
                     *priced, _ = map(sum, zip(bid.price, next_bid.price, strict=True))
-                    lost = usable(fleet, state) - usable(fleet, next_bid.state)
+                    lost = usable_left(fleet.residual(state)) - usable_left(
+                        fleet.residual(next_bid.state)
+                    )
                     assert both <= (*priced, lost, next_bid.spare)
 
 

@@ -96,7 +96,7 @@ def test_each_outcome_has_its_word(status: str) -> None:
     written = answer_to_json(answer, NOWHERE, {"total_s": 1.5})
 
     assert list(written) == [
-        "apiVersion", "kind", "status", "tiers", "pods", "moves", "unplaced", "timing"
+        "apiVersion", "kind", "status", "strategy", "tiers", "pods", "moves", "unplaced", "timing"
     ]  # fmt: skip
     assert (written["status"], written["timing"]) == (status, {"total_s": 1.5})
 

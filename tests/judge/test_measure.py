@@ -36,6 +36,9 @@ from placer_models.goals import (
 from placer_models.placement import Placement, PodPlacement
 from placer_models.policy import AlignmentPolicy, BindPolicy, QosClass, Strength
 
+ROOMS = 4 * 1 + 2 * 2 + 4
+"""Points of a node that is free as a whole: four quarters, two halves and all of it."""
+
 LS, LSE = QosClass.LS, QosClass.LSE
 BEST_EFFORT = AlignmentPolicy.BEST_EFFORT
 FULL, SPREAD = BindPolicy.FULL_PCPUS, BindPolicy.SPREAD_BY_PCPUS
@@ -63,7 +66,7 @@ def test_tiers_are_those_of_the_priorities() -> None:
         gang("i", pod("c", qos=LS), priority=5),
     )
 
-    assert tuple(tier for tier, _ in measure(instance, Placement())) == tiers_for((5, -1))
+    assert tuple(tier for tier, _ in measure(instance, Placement())) == tiers_for((5, -1), [USABLE])
 
 
 def test_placed_counts_minimum_twice_and_members_above_it_once() -> None:
@@ -274,16 +277,17 @@ def test_the_gang_tier_takes_all_gpus_of_a_gang_that_gathers() -> None:
 def test_usable_counts_free_sets_and_free_cores() -> None:
     """
     Empty: 4 single GPUs, 2 fast pairs and 1 set of four make 12 GPUs of 16 points each;
-    5 cores are whole. A GPU taken leaves 3 singles and 1 pair; a CPU taken, 4 cores.
+    5 cores are whole. A GPU taken leaves 3 singles and 1 pair; a CPU taken, 4 cores, and
+    three quarters of the node.
     """
-    empty = 16 * (4 + 2 * 2 + 4) + 5
+    empty = 16 * (4 + 2 * 2 + 4) + 5 + ROOMS
     one = world(pod("a", gpus=1, qos=LS))
     cpu = world(pod("a", 1))
 
     assert value(USABLE, one) == empty
-    assert value(USABLE, one, put("a", ALL_CPUS, gpus=[2])) == 16 * (3 + 2) + 5
-    assert value(USABLE, cpu, put("a", "3")) == empty - 1
-    assert value(USABLE, cpu, put("a", "8")) == empty - 1
+    assert value(USABLE, one, put("a", ALL_CPUS, gpus=[2])) == 16 * (3 + 2) + 5 + ROOMS
+    assert value(USABLE, cpu, put("a", "3")) == empty - 1 - ROOMS + 5
+    assert value(USABLE, cpu, put("a", "8")) == empty - 1 - ROOMS + 5
 
 
 def test_usable_counts_two_gpus_of_one_pair_less_than_two_of_two() -> None:
@@ -293,8 +297,8 @@ def test_usable_counts_two_gpus_of_one_pair_less_than_two_of_two() -> None:
     instance = world(pod("a", gpus=1, qos=LS), pod("b", gpus=1, qos=LS))
     first = put("a", ALL_CPUS, gpus=[0])
 
-    assert value(USABLE, instance, first, put("b", ALL_CPUS, gpus=[1])) == 16 * (2 + 2) + 5
-    assert value(USABLE, instance, first, put("b", ALL_CPUS, gpus=[2])) == 16 * 2 + 5
+    assert value(USABLE, instance, first, put("b", ALL_CPUS, gpus=[1])) == 16 * (2 + 2) + 5 + ROOMS
+    assert value(USABLE, instance, first, put("b", ALL_CPUS, gpus=[2])) == 16 * 2 + 5 + ROOMS
 
 
 def test_usable_looks_at_all_nodes_and_at_what_runs() -> None:
@@ -307,8 +311,8 @@ def test_usable_looks_at_all_nodes_and_at_what_runs() -> None:
         nodes=(node("n", broken_gpus=[0, 1], reserved="8"), node("m", cordoned=True)),
         running=running,
     )
-    broken = 16 * (2 + 2) + 4  # the two that are left are the best pair there is
-    cordoned = 16 * (3 + 2) + 4
+    broken = 16 * (2 + 2) + 4 + ROOMS  # the two that are left are the best pair there is
+    cordoned = 16 * (3 + 2) + 4 + 5
 
     assert value(USABLE, instance) == broken + cordoned
 
@@ -323,7 +327,7 @@ def test_unknown_links_count_as_nothing() -> None:
 
     assert value(POD_PAIR_MINIMUM, instance, place) == 0
     assert value(POD_PAIR_SUM, instance, place) == 0
-    assert value(USABLE, instance, place) == 16 * (2 + 2) + 5
+    assert value(USABLE, instance, place) == 16 * (2 + 2) + 5 + ROOMS
 
 
 def test_links_are_between_gpus_only() -> None:

@@ -18,7 +18,7 @@ from placer_models.placement import Placement
 from placer_models.policy import DeviceScope, QosClass
 
 PAIR = pod("a", gpus=2, qos=QosClass.LS)
-CORES = 5
+CORES = 5 + 12
 """Free cores of the machine, in points."""
 
 

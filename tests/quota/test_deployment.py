@@ -6,11 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from placer.quota.choose import DeviceChoice, NodeChoice, Use, choose_node
+from placer.quota.choose import DeviceChoice, Use, choose_node
 from placer.quota.deployment import Binding, NotBoundError, bind
 from placer.quota.filter import Want
 from placer.quota.ledger import QuotaLedger
 from placer.quota.store import Quotas
+from placer_models.node_strategy import NodeStrategy
 from placer_models.quota import QuotaError
 
 CARDS = {"gpu.memory": [20, 20, 20, 20], "address": [3]}
@@ -41,7 +42,7 @@ def test_the_three_parts_in_turn() -> None:
     passing = ledger.store.passing(want).tolist()
     nodes = [name for name, passes in zip(ledger.store.nodes, passing, strict=True) if passes]
     uses = {name: uses_of(ledger.store.quotas(name)) for name in nodes}
-    node = choose_node(uses, {"gpu.memory": 12}, NodeChoice.LEAST_REQUESTED)
+    node = choose_node(uses, {"gpu.memory": 12}, NodeStrategy.LEAST_REQUESTED)
     assert node == "b"
     granted = bind(ledger, [Binding("late", node, want, DeviceChoice.LEAST_USED)])
 

@@ -1,13 +1,28 @@
 """The worked cases of seed 003: encoding, filter, choice of device and of node (B2 to B14)."""
 
 import json
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from placer.quota.choose import DeviceChoice, NodeChoice, Use, choose_device, choose_node
+from placer.quota.choose import (
+    SCORED,
+    DeviceChoice,
+    Use,
+    choose_device,
+    choose_node,
+    score_of,
+)
 from placer.quota.filter import Decoded, FreeQuotas, Packed, Sorted, Want, quotas_of
+from placer.scheduling.words import lone_gang
+from placer.search.options import Engine, SolveOptions
+from placer.search.solver import solve
+from placer_models.cluster import Instance, Machine, Node, RunningPod
+from placer_models.node_strategy import NodeStrategy
+from placer_models.placement import Placed, PodPlacement
+from placer_models.pod import Container, Pod, PodSpec, Resources
 from placer_models.quota import (
     EncodedClass,
     QuotaError,
@@ -18,6 +33,7 @@ from placer_models.quota import (
     unpack,
     width_of,
 )
+from placer_models.topology import Cpu, NumaNode, Topology
 
 CASES: dict[str, list[dict[str, Any]]] = json.loads(
     (Path(__file__).parent / "data" / "worked_cases.json").read_text("utf-8")
@@ -127,14 +143,61 @@ def test_the_device_that_is_used_least_or_most_and_fits(row: dict[str, Any]) -> 
 
 
 @rows("nodes")
-@pytest.mark.parametrize("choice", list(NodeChoice))
-def test_the_node_with_the_best_score(row: dict[str, Any], choice: NodeChoice) -> None:
+@pytest.mark.parametrize("strategy", SCORED)
+def test_the_node_with_the_best_score(row: dict[str, Any], strategy: NodeStrategy) -> None:
     """
-    B12, B13: the two choices may disagree about the same nodes.
+    B12, B13: the two strategies may disagree about the same nodes.
     """
     nodes = {
         name: {of: Use(total, used) for of, (total, used) in classes.items()}
         for name, classes in row["nodes"].items()
     }
 
-    assert choose_node(nodes, row["asked"], choice) == row[choice.value]
+    assert choose_node(nodes, row["asked"], strategy) == row[strategy.value]
+
+
+@rows("nodes")
+@pytest.mark.parametrize("strategy", SCORED)
+@pytest.mark.parametrize("engine", [Engine.GREEDY, Engine.AUTO])
+def test_the_solver_chooses_the_same_node(
+    row: dict[str, Any], strategy: NodeStrategy, engine: Engine
+) -> None:
+    """
+    B12, B13: one pod alone goes where the seed's rule sends it, greedily and exactly.
+
+    What the row says is used a running pod has asked for; its classes are extended resources.
+    """
+    machine = Machine("box", "", Topology("x86_64", (Cpu(0, 0, 0, 0),), (NumaNode(0, 0),)))
+    nodes, running = [], []
+    for name, classes in row["nodes"].items():
+        totals = tuple(sorted((of, total) for of, (total, _) in classes.items() if total))
+        nodes.append(Node(name, machine, extended=totals))
+        used = tuple(sorted((of, used) for of, (_, used) in classes.items() if used))
+        runner = _pod(f"on-{name}", used)
+        place = PodPlacement(runner.name, "default", None, name, frozenset({0}))
+        running.append(RunningPod(runner, place))
+    instance = Instance(
+        tuple(nodes),
+        (lone_gang(_pod("new", tuple(sorted(row["asked"].items())))),),
+        running=tuple(running),
+        strategy=strategy,
+    )
+    options = SolveOptions(engine, workers=1, seed=1, work_limit=10)
+
+    answer = solve(instance, options)
+
+    assert isinstance(answer, Placed)
+    assert [place.node for place in answer.placement.pods] == [row[strategy.value]]
+
+
+def _pod(name: str, asked: tuple[tuple[str, int], ...]) -> Pod:
+    requests = Resources(extended=tuple((of, amount) for of, amount in asked if amount))
+    return Pod(name, "default", PodSpec((Container("main", requests),)))
+
+
+def test_a_strategy_that_scores_no_node_by_itself_is_refused() -> None:
+    """
+    `pack` looks at which nodes are in use, not at one node's shares.
+    """
+    with pytest.raises(QuotaError, match="pack scores no node by itself; expected least-requ"):
+        score_of(NodeStrategy.PACK, [Fraction(1, 2)])

@@ -131,7 +131,7 @@ def test_a_placement_that_takes_nothing_usable_is_proven_without_a_model(
     """
     monkeypatch.setattr(joint, "search_exactly", None)
     node = Node("n", load_machine("dgx-a100"))
-    pod = Pod("web", "default", PodSpec((Container("main", Resources(2_000)),), QosClass.LS))
+    pod = Pod("web", "default", PodSpec((Container("main", Resources(2_000)),), QosClass.BE))
     gang = Gang("web", "default", (pod,), 1, lone=True)
     tiers, placement = worth_of(Instance((node,), (gang,)), solve(Instance((node,), (gang,))))
 

@@ -12,6 +12,7 @@ from placer.search.options import Engine, SolveOptions
 from placer_cli.console import err, out
 from placer_cli.exits import Exit
 from placer_cli.output import Format, document, format_of, output_file, refuse_inputs, replacing
+from placer_models.node_strategy import NodeStrategy
 from placer_models.placement import Answer, GaveUp, Infeasible, PartlyPlaced, Placed
 
 LEAST_S = 0.001
@@ -36,6 +37,13 @@ def solve(
         Engine,
         typer.Option(help="greedy is fast and proves nothing; exact is the whole model at once."),
     ] = Engine.AUTO,
+    strategy: Annotated[
+        NodeStrategy | None,
+        typer.Option(
+            help="What the last tier is: which nodes pods had better have, all else being equal. "
+            "[default: what INSTANCE says, else usable]"
+        ),
+    ] = None,
     time_limit: Annotated[
         float,
         typer.Option(
@@ -83,9 +91,9 @@ def solve(
     """
     from placer_cli.interrupt import NoAnswerError
 
-    options = SolveOptions(engine, time_limit, work_limit, seed=seed)
+    options = SolveOptions(engine, time_limit, work_limit, seed=seed, strategy=strategy)
     if workers is not None:
-        options = SolveOptions(engine, time_limit, work_limit, workers, seed)
+        options = replace(options, workers=workers)
     try:
         answer = _solve(instance, options, form, output)
     except KeyboardInterrupt:
@@ -106,6 +114,7 @@ def _solve(
     started_s = monotonic()
     machine_files: list[Path] = []
     problem = load_instance(instance, machine_files.append)
+    problem = replace(problem, strategy=options.strategy or problem.strategy)
     refuse_inputs("--output", output, machine_files)
     read_s = monotonic() - started_s
     with ExitStack() as stack:

@@ -1,5 +1,6 @@
 """``placer verify``: does a placement keep every rule, and is it what it claims to be?"""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -33,6 +34,7 @@ def verify(
 
     problem = load_instance(instance)
     answer, claims = load_claimed(placement)
+    problem = replace(problem, strategy=claims.strategy or problem.strategy)
     found = breaches(problem, answer)
     # Values mean nothing where a rule is broken.
     values = () if found else measure(problem, answer)
@@ -58,6 +60,7 @@ def verify(
                 {"rule": breach.rule, "subject": breach.subject, "message": breach.message}
                 for breach in found
             ],
+            "strategy": problem.strategy.value,
             "tiers": [
                 {"name": t.name, "unit": t.unit, "sense": t.sense.value, "value": value}
                 for t, value in values

@@ -40,7 +40,8 @@ def _parts(
                 yield ""
                 yield titled("Running pods that move", draw_moves(instance, moves, canvas))
             yield ""
-            yield titled("How good it is", draw_tiers(answer.tiers, canvas))
+            heading = f"How good it is (strategy: {instance.strategy})"
+            yield titled(heading, draw_tiers(answer.tiers, canvas))
         case Infeasible() | GaveUp():
             pass
         case _:

@@ -7,6 +7,7 @@ from rich.text import Text
 
 from placer.judge.breaches import RULES, Breach
 from placer_cli.draw.canvas import Canvas
+from placer_cli.draw.flow import titled
 from placer_cli.draw.palette import BAD, GOOD, STRONG
 from placer_cli.draw.tables import table
 from placer_cli.draw.tiers import draw_values
@@ -41,4 +42,5 @@ def draw_finding(
         f"{count(pods, 'pod')} placed"
     )
     words += f", {count(moving, 'running pod')} moved." if moving else "."
-    return Group(Text(words, GOOD), "", draw_values(values, canvas))
+    heading = f"How good it is (strategy: {instance.strategy})"
+    return Group(Text(words, GOOD), "", titled(heading, draw_values(values, canvas)))

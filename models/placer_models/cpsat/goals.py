@@ -20,6 +20,14 @@ from placer_models.cpsat.localities import (
 from placer_models.cpsat.mig import usable_instances
 from placer_models.cpsat.moves import pods_moved
 from placer_models.cpsat.network import gathering
+from placer_models.cpsat.node_strategy import (
+    mean_scores,
+    nodes_in_use,
+    own_scores,
+    pairs_of_pods,
+    usable_rooms,
+    variances,
+)
 from placer_models.cpsat.opened import nodes_opened
 from placer_models.cpsat.share_seats import opened_in, shared_by
 from placer_models.cpsat.strategy import against_strategy
@@ -34,19 +42,25 @@ from placer_models.goals import (
     GATHERING,
     GPU_POINTS,
     JOINT,
+    LEAST_REQUESTED,
     LOCALITY_NUMA_NODES,
     LOCALITY_PACKAGES,
     MEMBER_ABOVE_POINTS,
     MEMBER_OF_MINIMUM_POINTS,
+    MOST_BALANCED,
     MOVES,
     NUMA_STRATEGY,
     OPENED,
+    PACK_NODES,
+    PACK_USED,
     PACKAGES,
     PARTITIONS,
     POD_PAIR_MINIMUM,
     POD_PAIR_SUM,
     SHARED_CORES,
     SHARED_NUMA_NODES,
+    SPREAD_PAIRS,
+    SPREAD_USED,
     USABLE,
     WHOLE_CORE_POINTS,
     Tier,
@@ -214,7 +228,7 @@ def _gang_shortfall(
 
 
 def usable(model: CpModel, problem: Problem, x: Decisions) -> Expression:
-    """Count what is left for later pods: GPU sets, MIG instances and whole cores."""
+    """Count what is left for later pods: GPU sets, MIG instances, whole cores and rooms."""
     terms: list[Expression] = []
     nodes = zip(problem.nodes, x.on_node, x.broken, x.opened, strict=True)
     for node, seats, broken, opened in nodes:
@@ -244,6 +258,7 @@ def usable(model: CpModel, problem: Problem, x: Decisions) -> Expression:
                 )
                 terms.append(points)
         terms += usable_instances(model, node, seats)
+        terms.append(usable_rooms(model, node, seats))
         for index, c in enumerate(node.cores):
             if c.whole:
                 whole = [seat.cores[index].whole for seat in seats if seat.cores]
@@ -312,5 +327,11 @@ EXPRESSIONS: Mapping[Tier, Callable[[CpModel, Problem, Decisions], Expression]] 
     LOCALITY_NUMA_NODES: held_in_numa_nodes,
     LOCALITY_PACKAGES: held_in_packages,
     USABLE: usable,
+    PACK_NODES: nodes_in_use,
+    PACK_USED: own_scores,
+    SPREAD_PAIRS: pairs_of_pods,
+    SPREAD_USED: own_scores,
+    LEAST_REQUESTED: mean_scores,
+    MOST_BALANCED: variances,
 }
 """What each tier after the first counts."""

@@ -3,8 +3,10 @@
 from collections import Counter
 from math import prod
 
+from placer_models.cpsat.node_strategy import products_of, rows_of
 from placer_models.cpsat.share_seats import reach_of
 from placer_models.device import GPU
+from placer_models.goals import LEAST_REQUESTED, MOST_BALANCED
 from placer_models.links import offered_count
 from placer_models.problem import Problem
 
@@ -18,20 +20,32 @@ MOST_TABLE_ROWS = 20_000
 """Free counts of one board that a table is written for."""
 
 
+MOST_PRODUCTS = 4_000
+"""Products of numbers of pods on one node that one model has."""
+
+
 def modelled_tiers(problem: Problem) -> int:
     """Return how many tiers, from the first on, a model of the batch can say exactly.
 
     All of them, unless a board is large and irregular. A board of 16 GPUs without any
     twins has 65,536 states: what is left usable of it cannot be looked up, and many pods
-    on it have too many sets to choose from. The tiers that are left out are looked after
-    by the greedy path.
+    on it have too many sets to choose from. Nor can a strategy be said that looks at pods
+    together, where too many different ones could meet. The tiers that are left out are
+    looked after by the greedy path, and in parts that are small enough.
     """
     before = problem.before_links
     if _sets(problem) > MOST_SETS:
         return before
     if any(rows > MOST_TABLE_ROWS for rows in _table_rows(problem)):
         return before + TIERS_OF_SETS
-    return len(problem.tiers)
+    return len(problem.tiers) - (not _says_who_is_there(problem))
+
+
+def _says_who_is_there(problem: Problem) -> bool:
+    """Return whether a model can say what the instance's strategy counts on each node."""
+    if LEAST_REQUESTED in problem.asked:
+        return products_of(problem) <= MOST_PRODUCTS
+    return MOST_BALANCED not in problem.asked or rows_of(problem) <= MOST_TABLE_ROWS
 
 
 def _sets(problem: Problem) -> int:

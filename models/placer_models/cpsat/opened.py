@@ -25,13 +25,13 @@ def an_opened_node_holds_what_it_has(model: CpModel, problem: Problem, x: Decisi
     """
     for node, literal in x.node_opened.items():
         seats = x.on_node[node]
-        for has, wants in _sums(problem.nodes[node], seats):
+        for has, wants in sums_of(problem.nodes[node], seats):
             if any(wants):
                 asked = [want * seat.count for want, seat in zip(wants, seats, strict=True)]
                 model.add(LinearExpr.sum(asked) <= has * literal)
 
 
-def _sums(node: NodeState, seats: Sequence[Seat]) -> list[tuple[int, list[int]]]:
+def sums_of(node: NodeState, seats: Sequence[Seat]) -> list[tuple[int, list[int]]]:
     """Return (what the node has, what a pod of each seat wants) for what is a plain sum."""
     shapes = [seat.shape for seat in seats]
     memory = sum(cell.memory for cell in node.cells)

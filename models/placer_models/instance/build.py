@@ -1,6 +1,7 @@
 """Makes one instance of all the documents: the schema first, then what they say together."""
 
 from collections.abc import Iterator, Sequence
+from typing import TypeVar
 
 from placer_models.cluster import Instance, Machine
 from placer_models.instance.documents import Document
@@ -18,8 +19,11 @@ from placer_models.instance.schema import API_VERSION, InstanceFile
 from placer_models.instance.tree import Scalar
 from placer_models.instance.validate import check
 from placer_models.legal_shares import clashing_unit, offers_of
+from placer_models.node_strategy import NodeStrategy
 from placer_models.pod import Gang
 from placer_models.topology import ARM
+
+T = TypeVar("T")
 
 INSTANCE = "Instance"
 MACHINE = "Machine"
@@ -234,17 +238,20 @@ def _build(
         groups=groups,
         running=in_place,
         name=next(_names(files), ""),
-        move_budget=_move_budget(files, faults),
+        move_budget=_once("moveBudget", [(f.move_budget, place) for f, place in files], faults)
+        or 0,
         running_gangs=together.finish(),
+        strategy=_once("strategy", [(f.strategy, place) for f, place in files], faults)
+        or NodeStrategy.USABLE,
     )
 
 
-def _move_budget(files: Sequence[tuple[InstanceFile, Place]], faults: Faults) -> int:
+def _once(field: str, said: Sequence[tuple[T | None, Place]], faults: Faults) -> T | None:
     """Return what one of the documents says; two of them do not."""
-    given = [(f.move_budget, place) for f, place in files if f.move_budget is not None]
+    given = [(value, place) for value, place in said if value is not None]
     for _, place in given[1:]:
-        faults.add(place.at("moveBudget"), "is given by another document already; give it once")
-    return given[0][0] if given else 0
+        faults.add(place.at(field), "is given by another document already; give it once")
+    return given[0][0] if given else None
 
 
 def _names(files: Sequence[tuple[InstanceFile, Place]]) -> Iterator[str]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from placer_models.cluster import Instance
 from placer_models.goals import Tier
 from placer_models.moves import movers
+from placer_models.node_strategy import NodeStrategy
 from placer_models.placement import Placement
 from placer_models.pod import pods_of
 
@@ -38,6 +39,7 @@ class Claims:
 
     Attributes:
         status: Its word for the outcome; None: the file says nothing.
+        strategy: What its last tier is; None: what it is in the instance.
         tiers: In the file's order; may be empty.
         moves: In the file's order; may be empty.
 
@@ -46,6 +48,7 @@ class Claims:
     status: str | None = None
     tiers: tuple[TierClaim, ...] = ()
     moves: tuple[MoveClaim, ...] = ()
+    strategy: NodeStrategy | None = None
 
 
 def false_status(claims: Claims, instance: Instance, placement: Placement) -> Iterator[str]:

@@ -7,6 +7,7 @@ from pydantic import Field
 
 from placer_models.cluster import Instance
 from placer_models.cpuset import format_cpu_list, parse_cpu_list
+from placer_models.goals import strategy_of
 from placer_models.instance.claims import Claims, MoveClaim, TierClaim
 from placer_models.instance.documents import Document
 from placer_models.instance.faults import Faults, Place
@@ -27,6 +28,7 @@ from placer_models.instance.placement_parts import (
 )
 from placer_models.instance.validate import check
 from placer_models.moves import movers
+from placer_models.node_strategy import NodeStrategy
 from placer_models.placement import (
     Answer,
     ContainerPlacement,
@@ -107,6 +109,7 @@ class PlacementFile(Part):
     api_version: Literal["placer/v1"]
     kind: Literal["Placement"]
     status: Literal["placed", "partly-placed", "infeasible", "gave-up"] | None = None
+    strategy: NodeStrategy | None = None
     tiers: tuple[TierEntry, ...] = ()
     pods: tuple[PodEntry, ...]
     moves: tuple[MoveEntry, ...] = ()
@@ -125,6 +128,7 @@ def answer_to_json(answer: Answer, instance: Instance, timing: Mapping[str, obje
         "apiVersion": "placer/v1",
         "kind": "Placement",
         "status": _status(answer),
+        "strategy": (strategy_of([v.tier for v in tiers]) or instance.strategy).value,
         "tiers": [_tier(value) for value in tiers],
         "pods": [
             _pod(pod, memory_of)
@@ -174,6 +178,7 @@ def placement_with_claims(document: Document) -> tuple[Placement, Claims]:
             file.status,
             tuple(TierClaim(t.name, t.value, t.bound, t.proven) for t in file.tiers),
             tuple(MoveClaim((m.namespace, m.name), m.source, m.target) for m in file.moves),
+            file.strategy,
         )
         for i, entry in enumerate(file.pods):
             at = place.at("pods", i)

@@ -35,6 +35,7 @@ from placer_models.instance.wish_schema import (
     JointPart,
     OneOf,
 )
+from placer_models.node_strategy import NodeStrategy
 from placer_models.pod import ContainerRole
 from placer_models.policy import (
     AlignmentScope,
@@ -286,6 +287,9 @@ class InstanceFile(Part):
     running_gangs: tuple[RunningGangPart, ...] = ()
     move_budget: MoveBudget | None = Field(
         None, description="So many running pods may get another place. Without it, none."
+    )
+    strategy: NodeStrategy | None = Field(
+        None, description="Which nodes pods had better have, all else being equal: the last tier."
     )
 
 

@@ -186,8 +186,10 @@ def _message(schema: type[BaseModel], node: Tree, path: Path, group: list[ErrorD
         case "value_error":
             return str(context["error"])
         case "literal_error" | "enum":
-            later = later_word(node.text) if isinstance(node, Scalar) else None
-            return later or f"got {describe(node)}; expected {context['expected']}"
+            allowed = re.findall("'([^']*)'", context["expected"])
+            text = node.text if isinstance(node, Scalar) else ""
+            said = f"got {describe(node)}; expected {context['expected']}"
+            return later_word(text) or said + suggestion(text, allowed)
         case "greater_than_equal":
             return f"got {describe(node)}; expected {context['ge']} or more"
         case "less_than_equal":

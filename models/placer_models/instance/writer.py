@@ -21,6 +21,7 @@ from placer_models.instance.shares import in_order, share_to_dict
 from placer_models.instance.strategies import strategies_to_dict
 from placer_models.limits import NO_LIMITS, Limits
 from placer_models.network import NODE_LEVEL, Grouping
+from placer_models.node_strategy import NodeStrategy
 from placer_models.placement import DeviceGrant
 from placer_models.pod import Container, ContainerRole, Gang, Pod, PodSpec, Resources
 from placer_models.policy import (
@@ -110,6 +111,8 @@ def instance_to_dict(instance: Instance, found_by_name: MachineTest) -> Json:
     ):
         written.update({field: parts} if parts else {})
     written.update({"moveBudget": instance.move_budget} if instance.move_budget else {})
+    if instance.strategy is not NodeStrategy.USABLE:
+        written["strategy"] = instance.strategy.value
     return written
 
 

@@ -1,0 +1,206 @@
+"""The last tier: rooms that are left, or what the node strategy of the instance counts."""
+
+from collections.abc import Iterator, Sequence
+from itertools import combinations, pairwise, product
+from math import prod
+
+from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
+
+from placer_models.cpsat.expression import Expression
+from placer_models.cpsat.opened import sums_of
+from placer_models.cpsat.variables import Decisions, Seat
+from placer_models.node_strategy import (
+    Ask,
+    NodeLoad,
+    added_score,
+    own_score,
+    variance_scores,
+)
+from placer_models.problem import NodeState, Problem
+from placer_models.rooms import POINTS, room_points
+
+MOST_TANGENTS = 16
+"""Lines below a square; larger squares are told to the solver as products besides."""
+
+
+def usable_rooms(model: CpModel, node: NodeState, seats: Sequence[Seat]) -> Expression:
+    """Count the points of the rooms that pods leave of a node."""
+    memory = sum(cell.memory for cell in node.cells)
+    now = room_points(node.rooms, node.pool_milli, memory)
+    wants = [
+        (1000 * seat.shape.owned_cpus + seat.shape.shared_milli, seat.shape.memory)
+        for seat in seats
+    ]
+    if not now or not any(map(any, wants)):
+        return now
+    steps = [(0, 0), *node.rooms[: POINTS.index(now)]]
+    free = [model.new_bool_var(f"room[{node.name},{j}]") for j in range(1, len(steps))]
+    for fewer, more in pairwise(free):
+        model.add_implication(more, fewer)
+    for side, left in enumerate((node.pool_milli, memory)):
+        kept = [
+            (after[side] - before[side]) * literal
+            for (before, after), literal in zip(pairwise(steps), free, strict=True)
+        ]
+        taken = [want[side] * seat.count for want, seat in zip(wants, seats, strict=True)]
+        model.add(LinearExpr.sum(kept) + LinearExpr.sum(taken) <= left)
+    return LinearExpr.weighted_sum(free, [b - a for a, b in pairwise(POINTS[: len(steps)])])
+
+
+def nodes_in_use(model: CpModel, problem: Problem, x: Decisions) -> Expression:
+    """Count the nodes with any pod."""
+    terms: list[Expression] = []
+    for node, load, seats in _loads(problem, x):
+        if load.running:
+            terms.append(1)
+        elif seats:
+            used = model.new_bool_var(f"in_use[{node.name}]")
+            for seat in seats:
+                model.add(seat.count <= seat.most * used)
+            # For the bound's sake: else half a node's pods would be thought to need half a node.
+            for has, wants in sums_of(node, seats):
+                if any(wants):
+                    asked = [want * seat.count for want, seat in zip(wants, seats, strict=True)]
+                    model.add(LinearExpr.sum(asked) <= has * used)
+            terms.append(used)
+    return LinearExpr.sum(terms)
+
+
+def own_scores(model: CpModel, problem: Problem, x: Decisions) -> Expression:
+    """Sum what the new pods would score, each alone."""
+    return LinearExpr.sum(
+        [own_score(load, _ask(seat)) * seat.count for load, seat in _seats(problem, x)]
+    )
+
+
+def pairs_of_pods(model: CpModel, problem: Problem, x: Decisions) -> Expression:
+    """Count the pairs of pods on one node of which one is new, or both are."""
+    terms: list[Expression] = []
+    for node, load, seats in _loads(problem, x):
+        count = LinearExpr.sum([seat.count for seat in seats])
+        most = min(len(problem.pods), sum(seat.most for seat in seats))
+        terms += [load.running * count, _pairs_of(model, count, most, f"pairs[{node.name}]")]
+    return LinearExpr.sum(terms)
+
+
+def mean_scores(model: CpModel, problem: Problem, x: Decisions) -> Expression:
+    """Sum the mean shares of the new pods, all of them being there."""
+    terms = [own_scores(model, problem, x)]
+    for node, load, seats in _loads(problem, x):
+        groups = _groups(model, problem, node, seats)
+        for i, (ask, count, most) in enumerate(groups):
+            each = 2 * added_score(load, ask, ask)
+            if each and most > 1:
+                terms.append(each * _pairs_of(model, count, most, f"pairs[{node.name},{i}]"))
+        for (i, a), (j, b) in combinations(enumerate(groups), 2):
+            each = added_score(load, a[0], b[0]) + added_score(load, b[0], a[0])
+            if each:
+                both = model.new_int_var(0, a[2] * b[2], f"both[{node.name},{i},{j}]")
+                model.add_multiplication_equality(both, [a[1], b[1]])
+                terms.append(each * both)
+    return LinearExpr.sum(terms)
+
+
+def variances(model: CpModel, problem: Problem, x: Decisions) -> Expression:
+    """Sum the variance of the shares of the new pods: looked up by who is on a node."""
+    terms: list[Expression] = []
+    for node, load, seats in _loads(problem, x):
+        groups = _groups(model, problem, node, seats)
+        rows = {
+            counts: variance_scores(_with(load, [ask for ask, _, _ in groups], counts))
+            for counts in product(*(range(most + 1) for _, _, most in groups))
+        }
+        highest = max(rows.values())
+        if highest:
+            found = model.new_int_var(0, highest, f"variances[{node.name}]")
+            model.add_allowed_assignments(
+                [*(count for _, count, _ in groups), found],
+                [(*counts, value) for counts, value in rows.items()],
+            )
+            terms.append(found)
+    return LinearExpr.sum(terms)
+
+
+def products_of(problem: Problem) -> int:
+    """Return how many products `mean_scores` has to tell the solver."""
+    return sum(len(asks) * (len(asks) - 1) // 2 for asks in _asks(problem))
+
+
+def rows_of(problem: Problem) -> int:
+    """Return how many rows the tables of `variances` have together."""
+    return sum(prod(count + 1 for count in asks.values()) for asks in _asks(problem))
+
+
+def _asks(problem: Problem) -> Iterator[dict[Ask, int]]:
+    """Yield for each node what pods could ask of it -> how many could."""
+    pods = [0] * len(problem.shapes)
+    for shape in problem.pods:
+        pods[shape] += 1
+    by_kind: dict[int, dict[Ask, int]] = {}
+    for node in problem.nodes:
+        if node.kind not in by_kind:
+            asks = by_kind[node.kind] = {}
+            for count, fits in zip(pods, problem.fits, strict=True):
+                fit = fits[node.kind]
+                if fit is not None and fit.ask is not None:
+                    asks[fit.ask] = asks.get(fit.ask, 0) + count
+        yield by_kind[node.kind]
+
+
+def _loads(
+    problem: Problem, x: Decisions
+) -> Iterator[tuple[NodeState, NodeLoad, tuple[Seat, ...]]]:
+    for node, seats in zip(problem.nodes, x.on_node, strict=True):
+        assert node.load is not None
+        yield node, node.load, seats
+
+
+def _seats(problem: Problem, x: Decisions) -> Iterator[tuple[NodeLoad, Seat]]:
+    return ((load, seat) for _, load, seats in _loads(problem, x) for seat in seats)
+
+
+def _ask(seat: Seat) -> Ask:
+    assert seat.fit.ask is not None
+    return seat.fit.ask
+
+
+Group = tuple[Ask, IntVar, int]
+"""What pods ask for alike on a node, how many come there, and how many could at most."""
+
+
+def _groups(
+    model: CpModel, problem: Problem, node: NodeState, seats: Sequence[Seat]
+) -> list[Group]:
+    alike: dict[Ask, list[Seat]] = {}
+    for seat in seats:
+        alike.setdefault(_ask(seat), []).append(seat)
+    groups = []
+    for i, (ask, members) in enumerate(alike.items()):
+        most = min(len(problem.pods), sum(seat.most for seat in members))
+        count = members[0].count
+        if len(members) > 1:
+            count = model.new_int_var(0, most, f"alike[{node.name},{i}]")
+            model.add(count == LinearExpr.sum([seat.count for seat in members]))
+        groups.append((ask, count, most))
+    return groups
+
+
+def _with(load: NodeLoad, asks: Sequence[Ask], counts: Sequence[int]) -> NodeLoad:
+    for ask, count in zip(asks, counts, strict=True):
+        for _ in range(count):
+            load = load.with_pod(ask)
+    return load
+
+
+def _pairs_of(model: CpModel, count: Expression, most: int, name: str) -> Expression:
+    """Return the pairs of so many: its least value, where it is minimised."""
+    if most < 2:
+        return 0
+    pairs = model.new_int_var(0, most * (most - 1) // 2, name)
+    for j in range(1, min(most, MOST_TANGENTS)):
+        model.add(pairs >= j * count - j * (j + 1) // 2)
+    if most > MOST_TANGENTS:
+        square = model.new_int_var(0, most * most, f"square:{name}")
+        model.add_multiplication_equality(square, [count, count])
+        model.add(2 * pairs == square - count)
+    return pairs

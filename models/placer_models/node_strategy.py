@@ -1,0 +1,168 @@
+"""Node strategies: which of the nodes that could host a pod it had better have (B12, B13).
+
+All of them look at what pods ask for and at nothing inside a node, so a node's worth follows
+from who is there. A *share* is (used + asked) / total of one resource class; scores are in
+millionths, and each is rounded down once.
+"""
+
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from math import prod
+from typing import NamedTuple
+
+
+class NodeStrategy(StrEnum):
+    """What the last tier of an answer looks at; the value is the word in files and commands."""
+
+    USABLE = "usable"
+    """What later pods can still have: GPU sets, MIG instances, whole cores, rooms."""
+
+    PACK = "pack"
+    """The fewest nodes in use, then the most used ones: whole nodes stay free."""
+
+    SPREAD = "spread"
+    """As few pods as can be beside each other, then the least used nodes."""
+
+    LEAST_REQUESTED = "least-requested"
+    """The lowest mean, over the classes asked for, of the share that is then requested."""
+
+    MOST_BALANCED = "most-balanced"
+    """The lowest variance of these shares."""
+
+
+MILLION = 1_000_000
+"""Scores are in millionths."""
+
+FIRST_WEIGHT = 1_000 * MILLION
+"""In `cost`: what a strategy counts first weighs more than any score does."""
+
+
+class Ask(NamedTuple):
+    """What a pod asks of a node, class by class.
+
+    Attributes:
+        amounts: What it takes of each class.
+        classes: Indices of the classes that it asks for: its score is about these.
+
+    """
+
+    amounts: tuple[int, ...]
+    classes: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NodeLoad:
+    """Who is on a node, as strategies see it.
+
+    Attributes:
+        strategy: Any but ``usable``, which looks at what is left.
+        running: Pods that ran there before the batch.
+        used: What these asked for, of each class.
+        total: What the node has of each class.
+        new: What pods of the batch ask for there -> how many do, ascending.
+
+    """
+
+    strategy: NodeStrategy
+    running: int
+    used: tuple[int, ...]
+    total: tuple[int, ...]
+    new: tuple[tuple[Ask, int], ...] = ()
+
+    @property
+    def newcomers(self) -> int:
+        """How many pods of the batch are there."""
+        return sum(count for _, count in self.new)
+
+    def with_pod(self, ask: Ask) -> "NodeLoad":
+        """Return the load with one pod more."""
+        counts = dict(self.new)
+        counts[ask] = counts.get(ask, 0) + 1
+        return replace(self, new=tuple(sorted(counts.items())))
+
+
+def own_score(load: NodeLoad, ask: Ask) -> int:
+    """Return the mean share of the classes asked for, if the pod came alone (B12)."""
+    amounts = [load.used[c] + ask.amounts[c] for c in ask.classes]
+    return _mean(amounts, [load.total[c] for c in ask.classes])
+
+
+def added_score(load: NodeLoad, ask: Ask, other: Ask) -> int:
+    """Return by how much another pod of the batch on its node raises a pod's mean share."""
+    amounts = [other.amounts[c] for c in ask.classes]
+    return _mean(amounts, [load.total[c] for c in ask.classes])
+
+
+def variance_score(load: NodeLoad, ask: Ask) -> int:
+    """Return the variance of the shares of the classes asked for, after the batch (B13)."""
+    count = len(ask.classes)
+    if count < 2:
+        return 0
+    totals = [load.total[c] for c in ask.classes]
+    whole = prod(totals)
+    shares = [
+        (load.used[c] + sum(n * a.amounts[c] for a, n in load.new)) * (whole // load.total[c])
+        for c in ask.classes
+    ]
+    spread = count * sum(share * share for share in shares) - sum(shares) ** 2
+    return MILLION * spread // (count * whole) ** 2
+
+
+def _mean(amounts: list[int], totals: list[int]) -> int:
+    """Return the mean of amounts / totals in millionths, rounded down; 0 where there are none."""
+    if not amounts:
+        return 0
+    whole = prod(totals)
+    shares = sum(a * (whole // total) for a, total in zip(amounts, totals, strict=True))
+    return MILLION * shares // (len(amounts) * whole)
+
+
+def in_use(load: NodeLoad) -> int:
+    """Return 1 where any pod is, 0 elsewhere."""
+    return int(load.running > 0 or bool(load.new))
+
+
+def pairs(load: NodeLoad) -> int:
+    """Return the pairs of pods on the node of which one is new, or both are."""
+    new = load.newcomers
+    return new * (new - 1) // 2 + new * load.running
+
+
+def own_scores(load: NodeLoad) -> int:
+    """Return the sum of the scores that the new pods would have, each alone."""
+    return sum(count * own_score(load, ask) for ask, count in load.new)
+
+
+def mean_scores(load: NodeLoad) -> int:
+    """Return the sum of the mean shares of the new pods, all of them being there."""
+    beside = sum(
+        count * (others - (other == ask)) * added_score(load, ask, other)
+        for ask, count in load.new
+        for other, others in load.new
+    )
+    return own_scores(load) + beside
+
+
+def variance_scores(load: NodeLoad) -> int:
+    """Return the sum over the new pods of the variance of their shares."""
+    return sum(count * variance_score(load, ask) for ask, count in load.new)
+
+
+def cost(load: NodeLoad, ask: Ask) -> int:
+    """Return what one pod more costs on the node, never below 0: how the greedy path chooses.
+
+    Under ``most-balanced`` it is what the pod itself sees, for others may gain by it.
+    """
+    after = load.with_pod(ask)
+    match load.strategy:
+        case NodeStrategy.PACK:
+            fuller = max(0, MILLION - own_score(load, ask))
+            return FIRST_WEIGHT * (in_use(after) - in_use(load)) + fuller
+        case NodeStrategy.SPREAD:
+            return FIRST_WEIGHT * (pairs(after) - pairs(load)) + own_score(load, ask)
+        case NodeStrategy.LEAST_REQUESTED:
+            return mean_scores(after) - mean_scores(load)
+        case NodeStrategy.MOST_BALANCED:
+            return variance_score(after, ask)
+        case NodeStrategy.USABLE:
+            return 0

@@ -1,1 +1,0 @@
-"""The agent: takes the documents of a node, and keeps the node as the newest of them says."""

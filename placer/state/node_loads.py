@@ -1,0 +1,48 @@
+"""Who is on the nodes and what the batch asks of them, as node strategies see it."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import replace
+
+from placer_models.cluster import Instance, Node
+from placer_models.pod import PodSpec
+from placer_models.problem import Fit, NodeState, Problem
+from placer_models.resource_classes import ask_of, classes_of, load_of, totals_of
+
+
+def with_loads(
+    problem: Problem, instance: Instance, specs: Sequence[PodSpec], kinds: Sequence[Node]
+) -> Problem:
+    """Return the Problem with what a strategy has to know that looks at who is on a node.
+
+    Args:
+        problem: Without it.
+        instance: The nodes, what runs there and the strategy.
+        specs: Of each shape of the Problem.
+        kinds: The kinds of nodes.
+
+    """
+    classes = classes_of(specs)
+    totals = [totals_of(kind) for kind in kinds]
+    running: defaultdict[str, list[PodSpec]] = defaultdict(list)
+    for runner in instance.running:
+        running[runner.placement.node].append(runner.pod.spec)
+    idle = [load_of(instance.strategy, classes, total, ()) for total in totals]
+
+    def loaded(node: NodeState) -> NodeState:
+        load = idle[node.kind]
+        if here := running.get(node.name):
+            load = load_of(instance.strategy, classes, totals[node.kind], here)
+        return replace(node, load=load)
+
+    def asked(fit: Fit | None, spec: PodSpec, kind: int) -> Fit | None:
+        return fit and replace(fit, ask=ask_of(spec, classes, totals[kind]))
+
+    return replace(
+        problem,
+        nodes=tuple(map(loaded, problem.nodes)),
+        fits=tuple(
+            tuple(asked(fit, spec, kind) for kind, fit in enumerate(of_shape))
+            for of_shape, spec in zip(problem.fits, specs, strict=True)
+        ),
+    )

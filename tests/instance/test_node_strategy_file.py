@@ -1,0 +1,95 @@
+"""Strategies in files: read, written, named in answers, claimed."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from placer.judge.measure import measure
+from placer.load import in_catalogue, load_claimed, load_instance
+from placer.search.options import Engine, SolveOptions
+from placer.search.solver import solve
+from placer_models.instance.claims import false_tiers
+from placer_models.instance.errors import InputError
+from placer_models.instance.placement_file import answer_to_json
+from placer_models.instance.writer import instance_to_yaml
+from placer_models.node_strategy import NodeStrategy
+from placer_models.placement import Infeasible
+
+FILE = Path(__file__).parents[2] / "instances" / "rules" / "strategies.yaml"
+GREEDY = SolveOptions(engine=Engine.GREEDY, workers=1)
+
+
+@pytest.mark.parametrize("strategy", list(NodeStrategy))
+def test_a_strategy_is_read_and_written_back(strategy: NodeStrategy, tmp_path: Path) -> None:
+    """
+    The default need not be written.
+    """
+    instance = replace(load_instance([FILE]), strategy=strategy)
+    text = instance_to_yaml(instance, in_catalogue)
+    copy = tmp_path / "copy.yaml"
+    copy.write_text(text, encoding="utf-8")
+
+    assert load_instance([copy]) == instance
+    assert ("strategy:" in text) is (strategy is not NodeStrategy.USABLE)
+
+
+def test_two_documents_do_not_both_say_it(tmp_path: Path) -> None:
+    """
+    Also where they agree: one of them would be changed, and the other forgotten.
+    """
+    other = tmp_path / "other.yaml"
+    other.write_text("apiVersion: placer/v1\nkind: Instance\nstrategy: pack\n", encoding="utf-8")
+
+    with pytest.raises(InputError) as caught:
+        load_instance([FILE, other])
+
+    assert str(caught.value).endswith(
+        "other.yaml:3: strategy: is given by another document already; give it once"
+    )
+
+
+def test_the_options_go_before_the_file() -> None:
+    """
+    The answer's last tier is what was asked for last; without a word it is the file's.
+    """
+    instance = load_instance([FILE])
+    asked = replace(GREEDY, strategy=NodeStrategy.PACK)
+
+    said = [answer_to_json(solve(instance, o), instance, {})["strategy"] for o in (GREEDY, asked)]
+
+    assert said == ["least-requested", "pack"]
+
+
+def test_an_answer_without_places_names_it_too() -> None:
+    """
+    There are no tiers then; the instance says which they would be.
+    """
+    instance = load_instance([FILE])
+    nowhere = replace(
+        instance, nodes=tuple(replace(node, cordoned=True) for node in instance.nodes)
+    )
+    answer = solve(nowhere, SolveOptions(workers=1, seed=1))
+
+    assert isinstance(answer, Infeasible)
+    assert answer_to_json(answer, nowhere, {})["strategy"] == "least-requested"
+
+
+def test_what_is_claimed_is_of_the_strategy_that_the_answer_names(tmp_path: Path) -> None:
+    """
+    Measured by another strategy the same file would claim tiers that there are not.
+    """
+    instance = load_instance([FILE])
+    packed = replace(instance, strategy=NodeStrategy.PACK)
+    file = tmp_path / "placement.json"
+    file.write_text(json.dumps(answer_to_json(solve(packed, GREEDY), packed, {})), encoding="utf-8")
+    placement, claims = load_claimed(file)
+
+    assert claims.strategy is NodeStrategy.PACK
+    assert list(false_tiers(claims, measure(packed, placement))) == []
+    assert [name for name, _ in false_tiers(claims, measure(instance, placement))] == [
+        "pack.nodes",
+        "pack.used",
+        "least-requested",
+    ]

@@ -1,0 +1,71 @@
+"""Strategies of a Scheduler's calls: each has its own, and none is left over for the next."""
+
+from dataclasses import replace
+
+import pytest
+
+from placer.judge.measure import measure
+from placer.scheduler import Scheduler
+from placer.scheduling.words import Batch, lone_gang
+from placer.search.options import SolveOptions
+from placer.search.solver import solve
+from placer_models.cluster import Node
+from placer_models.goals import TIERS_OF
+from placer_models.node_strategy import NodeStrategy
+from placer_models.placement import Placed
+from placer_models.policy import QosClass
+from scheduler.cluster import BOX, DEADLINE_S, EXACT, QUICK, check_fresh_count, pod
+
+OPTIONS = pytest.mark.parametrize("options", [QUICK, EXACT], ids=["greedy", "auto"])
+
+
+def batch_of(count: int, prefix: str) -> Batch:
+    """Return equal LS pods."""
+    pods = (pod(f"{prefix}-{i}", 2, QosClass.LS, gib=1) for i in range(count))
+    return Batch(tuple(map(lone_gang, pods)))
+
+
+def nodes_of(scheduler: Scheduler) -> list[int]:
+    """Return how many pods each node has, the most first."""
+    nodes = [r.placement.node for r in scheduler.snapshot().instance.running]
+    return sorted((nodes.count(name) for name in set(nodes)), reverse=True)
+
+
+@OPTIONS
+def test_one_call_packs_and_the_next_spreads(options: SolveOptions) -> None:
+    """
+    Three pods come to one node; then three to the other three, one each.
+    """
+    scheduler = Scheduler([Node(f"n{i}", BOX) for i in range(4)])
+
+    for strategy, prefix in ((NodeStrategy.PACK, "a"), (NodeStrategy.SPREAD, "b")):
+        asked = replace(options, strategy=strategy)
+        decision = scheduler.place(batch_of(3, prefix), DEADLINE_S, options=asked)
+        assert isinstance(decision.answer, Placed)
+        assert decision.answer.tiers[-1].tier in TIERS_OF[strategy]
+
+    assert nodes_of(scheduler) == [3, 1, 1, 1]
+    check_fresh_count(scheduler)
+
+
+@OPTIONS
+@pytest.mark.parametrize("strategy", list(NodeStrategy))
+def test_what_is_kept_changes_no_answer(strategy: NodeStrategy, options: SolveOptions) -> None:
+    """
+    After calls with other strategies, a call decides as a solve that knows nothing.
+    """
+    scheduler = Scheduler([Node(f"n{i}", BOX) for i in range(4)])
+    for i, other in enumerate(NodeStrategy):
+        asked = replace(options, strategy=other)
+        scheduler.place(batch_of(2, f"old-{i}"), DEADLINE_S, options=asked)
+    wanted = batch_of(3, "new")
+    fresh = replace(scheduler.snapshot().instance, gangs=wanted.gangs, strategy=strategy)
+    limits = replace(options, time_limit_s=DEADLINE_S)
+
+    decision = scheduler.place(
+        wanted, DEADLINE_S, dry_run=True, options=replace(options, strategy=strategy)
+    )
+
+    answer = solve(fresh, limits)
+    assert isinstance(answer, Placed)
+    assert measure(fresh, decision.placement) == measure(fresh, answer.placement)
