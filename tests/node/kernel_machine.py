@@ -1,10 +1,14 @@
 """The kernel that runs here, as a machine for scripts of steps."""
 
 import ctypes
+import fcntl
 import os
 import subprocess
 import sys
+import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal
 
@@ -15,6 +19,17 @@ LIBC = ctypes.CDLL(None, use_errno=True)
 MS_RDONLY, MS_REMOUNT, MS_BIND = 1, 32, 4096
 V1_CONTROLLERS = ("cpuset", "cpu", "memory", "pids")
 ROOT = Path("/sys/fs/cgroup")
+
+
+@contextmanager
+def alone_on_the_kernel() -> Iterator[None]:
+    """Wait until no other test of any checkout on this machine writes the kernel's cgroups.
+
+    Exclusive cpusets refuse siblings that overlap, so two such tests disturb each other.
+    """
+    with (Path(tempfile.gettempdir()) / "placer-cgroup-tests.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 class KernelMachine:

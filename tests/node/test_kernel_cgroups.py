@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from node.cgroup_script import answers
-from node.kernel_machine import ROOT, V1_CONTROLLERS, KernelMachine
+from node.kernel_machine import ROOT, V1_CONTROLLERS, KernelMachine, alone_on_the_kernel
 from node.tables import HOST_TABLE, cases
 
 
@@ -22,9 +22,13 @@ def machine():
             pytest.skip(f"{ROOT / controller} is read-only")
     if Path("/sys/devices/system/cpu/possible").read_text().strip() != "0-1":
         pytest.skip("the table was made with 2 CPUs, this machine has others")
-    found = KernelMachine(1, (f"placer-test-{os.getpid()}",))
-    yield found
-    found.clean()
+    with alone_on_the_kernel():
+        others = [p for p in (ROOT / "cpuset").glob("*/cpuset.cpus") if p.read_text().strip()]
+        if others:
+            pytest.skip(f"{others[0].parent} has CPUs, so that none can be exclusive beside it")
+        found = KernelMachine(1, (f"placer-test-{os.getpid()}",))
+        yield found
+        found.clean()
 
 
 @pytest.mark.parametrize(
