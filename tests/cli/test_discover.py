@@ -70,7 +70,7 @@ def test_an_instance_is_solved(
     assert main(["validate", "--together", str(node), str(pods)]) == Exit.DONE
     assert main(["show", str(node)]) == Exit.DONE
     capsys.readouterr()
-    solve = ["solve", str(node), str(pods), "--workers", "1", "--format", "json"]
+    solve = ["solve", str(node), str(pods), "--engine", "greedy", "--format", "json"]
     assert main(solve) == Exit.DONE
     (placed,) = json.loads(capsys.readouterr().out)["pods"]
     assert placed["node"] == "gpu-host"

@@ -57,7 +57,11 @@ def test_bitmaps_have_empty_words() -> None:
     """
     assert parse_bitmap("0xf0000000,,0x1") == {0, 92, 93, 94, 95}
     assert parse_bitmap("0x0") == frozenset()
-    for text in ("0xf...f", "0x123456789", "-1", "0x1 0x2", "0x1_0"):
+    endless = parse_bitmap("0xf...f,0x00000003")
+    assert {0, 1, 32, 65_535} <= endless
+    assert 2 not in endless
+    assert len(parse_bitmap("0xf...f")) == 65_536
+    for text in ("0x123456789", "-1", "0x1 0x2", "0x1_0"):
         with pytest.raises(ValueError, match="expected a set in words of 32 bits"):
             parse_bitmap(text)
 

@@ -54,6 +54,24 @@ def test_a_machine_without_numa_nodes_is_one() -> None:
     )
 
 
+def test_memory_that_nothing_tells_of_counts_as_nothing() -> None:
+    """
+    One NUMA node has what the machine has; of two nobody knows which has how much.
+    """
+    bare = {f"{NODE}/node0/cpulist": "0"}
+    whole = {"proc/meminfo": "MemTotal: 1024 kB"}
+    one = discover(a_cpu(0), bare, whole)
+    two = discover(a_cpu(0), bare, {f"{NODE}/node1/cpulist": ""}, whole)
+
+    assert one.machine.topology.memory_bytes == 2**20
+    assert one.warnings == ()
+    assert two.machine.topology.memory_bytes == 0
+    assert discover(a_cpu(0), bare).warnings == (
+        "nothing says how much memory NUMA node 0 has; rule: it counts as 0",
+    )
+    assert two.warnings == ("nothing says how much memory NUMA node 0-1 has; rule: it counts as 0",)
+
+
 def test_of_overlapping_numa_nodes_the_smallest_has_the_cpu() -> None:
     """
     CPU 3 stands in three of them, CPU 0 in two that are equal: one warning for both.

@@ -192,8 +192,10 @@ def test_a_matrix_alone_is_enough() -> None:
     """
     Who the GPUs are is then unknown, but not where they are.
     """
-    devices = smi_devices([read_smi(MATRIX, "m.txt")], nowhere).devices
+    found = smi_devices([read_smi(MATRIX, "m.txt")], nowhere)
+    devices = found.devices
 
+    assert [note.partition(",")[0] for note in found.notes] == ["Bandwidth is nominal"]
     assert [(d.type, d.minor, d.id, d.numa_node) for d in devices] == [
         ("gpu", 0, "", 0),
         ("gpu", 1, "", 1),

@@ -10,6 +10,7 @@ from placer.node.discover.inventory import FoundDevices, FoundNumaNode
 from placer.node.discover.pci import PciPlace, bus_id_of, gpu_links, nearest
 from placer.node.discover.rdma import down_warnings, in_number_order
 from placer_models.device import GPU, Device, LinkMatrix
+from placer_models.instance.machine_links import SELF
 from placer_models.machines.sketch import RDMA
 
 _PCI_TYPE = re.compile(r"([0-9a-fA-F]{4}) \[([0-9a-fA-F]{4}):")
@@ -79,7 +80,16 @@ def read_hwloc_devices(
     ports, warnings = _rdma(tree, places)
     if links is None and len(gpus) > 1:
         warnings.append("the file does not say how the GPUs are linked")
+    if links is not None and len(gpus) > 2 and _is_flat(links):
+        warnings.append(
+            "the file says one bandwidth for every pair of GPUs, whatever links join them"
+        )
     return FoundDevices((*devices, *ports), links, warnings=tuple(warnings))
+
+
+def _is_flat(links: LinkMatrix) -> bool:
+    """Return whether every pair has the same xGMI: drivers have told hwloc so, of any machine."""
+    return {kind for row in links.kinds for kind in row} == {SELF, "XGMI"}
 
 
 def _bus_id(tree: Tree, element: Element) -> str:

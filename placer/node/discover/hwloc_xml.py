@@ -19,6 +19,7 @@ _PACKAGES = ("Package", "Socket")
 _DATA_CACHES = ("Cache", "L1Cache", "L2Cache", "L3Cache", "L4Cache", "L5Cache")
 _INSTRUCTIONS = "2"
 _LARGEST = 2**63
+_ENDLESS = "0xf...f"
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,15 +80,20 @@ class Tree:
 def parse_bitmap(text: str) -> CpuSet:
     """Read a set as hwloc writes it: ``0x0000ffff,0xffffffff``; an empty word is 0.
 
+    A set without end, which begins with ``0xf...f``, goes as far as ids go.
+
     Raises:
-        ValueError: It is none, or has no end.
+        ValueError: It is none.
 
     """
-    value = 0
+    endless = text.startswith(_ENDLESS)
+    rest = text.removeprefix(_ENDLESS).removeprefix(",")
+    words = rest.split(",") if rest or not endless else []
+    value = (1 << max(0, MAX_CPU_ID + 1 - 32 * len(words))) - 1 if endless else 0
     try:
         if len(text) > MAX_CPU_ID:
             raise ValueError
-        for word in text.split(","):
+        for word in words:
             digits = word.strip().removeprefix("0x")
             if len(digits) > 8 or (digits and not digits.isalnum()):
                 raise ValueError

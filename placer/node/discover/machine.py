@@ -96,7 +96,8 @@ def to_machine(inventory: Inventory, name: str = "") -> Discovered:
         devices.append(replace(device, numa_node=near, package=package))
     dump = PurePath(inventory.source).name
     root = f" --root {dump}" if dump else ""
-    name = name or as_name(inventory.host) or as_name(inventory.model) or "discovered"
+    stem = re.sub(r"(\.tar)?\.[a-z0-9]{2,4}$", "", dump)
+    name = name or as_name(inventory.host) or as_name(stem) or "discovered"
     machine = Machine(
         name=name,
         title=inventory.model or name,
@@ -117,7 +118,7 @@ def _numa_nodes(
     if not inventory.numa_nodes:
         warnings.append("the kernel knows no NUMA nodes; rule: the whole machine is NUMA node 0")
         if inventory.memory_bytes is None:
-            warnings.append("nothing says how much memory there is; it counts as 0")
+            warnings.append("nothing says how much memory there is; rule: it counts as 0")
         return (NumaNode(0, inventory.memory_bytes or 0),), dict.fromkeys(present, 0)
     numa_of: dict[int, int] = {}
     twice: set[int] = set()
@@ -131,29 +132,32 @@ def _numa_nodes(
             f"several NUMA nodes list {named_cpus(twice)}; rule: a CPU is on the one that "
             "lists the fewest, and of equal ones on the first"
         )
-    alone = inventory.numa_nodes[0] if len(inventory.numa_nodes) == 1 else None
-    nodes = [
-        _numa_node(node, inventory if alone else None, warnings) for node in inventory.numa_nodes
+    alone = len(inventory.numa_nodes) == 1
+    found = [
+        replace(node, memory_bytes=inventory.memory_bytes)
+        if alone and node.memory_bytes is None
+        else node
+        for node in inventory.numa_nodes
     ]
+    if unknown := [node.id for node in found if node.memory_bytes is None]:
+        nodes = format_cpu_list(unknown)
+        warnings.append(f"nothing says how much memory NUMA node {nodes} has; rule: it counts as 0")
     if of_gpu := [node.id for node in inventory.numa_nodes if node.of_gpu]:
         warnings.append(
             f"NUMA node {format_cpu_list(of_gpu)} is memory of GPUs; rule: it has 0 for pods"
         )
-    return tuple(nodes), numa_of
+    return tuple(_numa_node(node, warnings) for node in found), numa_of
 
 
-def _numa_node(node: FoundNumaNode, whole: Inventory | None, warnings: list[str]) -> NumaNode:
-    memory_bytes = node.memory_bytes
-    if memory_bytes is None and whole is not None:
-        memory_bytes = whole.memory_bytes
-    if node.of_gpu or memory_bytes is None:
-        return NumaNode(node.id, 0)
+def _numa_node(node: FoundNumaNode, warnings: list[str]) -> NumaNode:
+    memory_bytes = 0 if node.of_gpu else node.memory_bytes or 0
     pages = node.hugepages
     if sum(page.page_bytes * page.count for page in pages) > memory_bytes:
+        pages = ()
+    if pages != node.hugepages and not node.of_gpu:
         warnings.append(
             f"NUMA node {node.id} has more hugepages than memory; rule: none are counted"
         )
-        pages = ()
     return NumaNode(node.id, memory_bytes, pages)
 
 

@@ -110,9 +110,7 @@ def smi_devices(texts: Sequence[SmiText], place_of: PlaceOf) -> FoundDevices:
     shown = [device for device in drawn.matrix.devices if device.type == GPU]
     if best is None:
         devices = tuple(replace(device, package=None) for device in drawn.matrix.devices)
-        return FoundDevices(
-            devices, drawn.matrix.gpu_links, notes=(drawn.matrix.notes.rstrip("."),)
-        )
+        return FoundDevices(devices, drawn.matrix.gpu_links, notes=_rates(drawn.matrix))
     if len(shown) != len(best.gpus):
         raise InputError(
             drawn.source,

@@ -5,7 +5,7 @@ import re
 
 from placer.node.discover.files import CPU, NODE, NOT_A_DUMP, MachineFiles
 from placer.node.discover.inventory import FoundCpu, FoundNumaNode, Inventory
-from placer_models.cpuset import MAX_CPU_ID, CpuSet, format_cpu_list
+from placer_models.cpuset import MAX_CPU_ID, CpuSet
 from placer_models.instance.errors import named_cpus
 from placer_models.topology import Hugepages
 
@@ -46,7 +46,7 @@ def read_sysfs(files: MachineFiles) -> Inventory:
         architecture=_architecture(files, cpuinfo),
         model=_model(files, cpuinfo),
         cpus=cpus,
-        numa_nodes=_numa_nodes(files, warnings),
+        numa_nodes=_numa_nodes(files),
         memory_bytes=_mem_total(files.read("proc/meminfo")),
         isolated=files.cpus(f"{CPU}/isolated") or frozenset(),
         nohz_full=files.cpus(f"{CPU}/nohz_full") or frozenset(),
@@ -125,14 +125,10 @@ def _efficient(files: MachineFiles) -> dict[int, bool]:
     return {cpu: _HYBRID_UNITS[name] for name, cpus in units.items() for cpu in cpus or ()}
 
 
-def _numa_nodes(files: MachineFiles, warnings: list[str]) -> tuple[FoundNumaNode, ...]:
+def _numa_nodes(files: MachineFiles) -> tuple[FoundNumaNode, ...]:
     of_gpu = _gpu_memory(files)
     found = []
-    unknown = []
     for node, at in files.numbered(NODE, "node").items():
-        memory_bytes = _mem_total(files.read(f"{at}/meminfo"))
-        if memory_bytes is None:
-            unknown.append(node)
         distance = files.read(f"{at}/distance") or ""
         if not re.fullmatch(r"[0-9\s]{0,65536}", distance):
             raise files.wrong(f"{at}/distance", "expected numbers such as 10 21")
@@ -140,15 +136,12 @@ def _numa_nodes(files: MachineFiles, warnings: list[str]) -> tuple[FoundNumaNode
             FoundNumaNode(
                 id=node,
                 cpus=files.cpus(f"{at}/cpulist", f"{at}/cpumap") or frozenset(),
-                memory_bytes=memory_bytes,
+                memory_bytes=_mem_total(files.read(f"{at}/meminfo")),
                 hugepages=_hugepages(files, f"{at}/hugepages"),
                 distances=tuple(int(number[:9]) for number in distance.split()),
                 of_gpu=node in of_gpu,
             )
         )
-    if len(unknown) > (len(found) == 1):
-        nodes = format_cpu_list(unknown)
-        warnings.append(f"nothing says how much memory NUMA node {nodes} has; it counts as 0")
     return tuple(found)
 
 
