@@ -44,11 +44,10 @@ def quantity_instance(seed: int) -> Instance:
         for i, node in enumerate(nodes)
         if rng.random() < 0.4
     )
-    shared = _offered(nodes)
     return replace(
         instance,
         nodes=nodes,
-        gangs=_gangs(rng, instance.gangs, shared, bare=bare),
+        gangs=asking_gangs(rng, instance.gangs, nodes, bare=bare),
         running=(*running, *held),
     )
 
@@ -92,11 +91,20 @@ def _offered(nodes: Sequence[Node]) -> dict[str, set[str]]:
     return offered
 
 
-def _gangs(
-    rng: Random, gangs: Sequence[Gang], offered: dict[str, set[str]], *, bare: bool
+def asking_gangs(
+    rng: Random, gangs: Sequence[Gang], nodes: Sequence[Node], *, bare: bool
 ) -> tuple[Gang, ...]:
-    """Let pods ask for amounts; equal members of a gang stay equal."""
+    """Let pods ask for amounts; equal members of a gang stay equal.
+
+    Args:
+        rng: Draws.
+        gangs: What waits.
+        nodes: Whose devices say what they share.
+        bare: Pods ask for disks and nothing else.
+
+    """
     specs: dict[PodSpec, PodSpec] = {}
+    offered = _offered(nodes)
 
     def asking(pod: Pod) -> Pod:
         if pod.spec not in specs:

@@ -1,9 +1,11 @@
 """Real machines that are half full, and pods with most words there are."""
 
+from dataclasses import replace
 from random import Random
 
-from placer_models.cluster import Instance, Node
-from placer_models.device import GPU
+from placer_models.capacity import Quantity, Unit
+from placer_models.cluster import Instance, Machine, Node
+from placer_models.device import GPU, Device
 from placer_models.device_share import DeviceShare
 from placer_models.machines.catalogue import load_machine
 from placer_models.mig import TABLES
@@ -50,9 +52,39 @@ def shares(rng: Random, kind: str) -> tuple[DeviceRequest, ...]:
     return tuple(parts)
 
 
+def with_disks(rng: Random, machine: Machine) -> Machine:
+    """Add disks of two sizes, that share space and bandwidth."""
+    disks = tuple(
+        Device(
+            "disk",
+            i,
+            capacity=(
+                Quantity("bandwidth", rng.choice((1_000, 3_000))),
+                Quantity("space", rng.choice((1, 2)) * 2**40, Unit.BYTES),
+            ),
+        )
+        for i in range(3)
+    )
+    return replace(machine, devices=(*disks, *machine.devices))
+
+
+def of_disks(rng: Random) -> tuple[DeviceRequest, ...]:
+    """Draw parts of disks: amounts, or percent, and maybe a whole one beside them."""
+    space = Quantity("space", rng.choice((1, 300, 700)) * GIB, Unit.BYTES)
+    bandwidth = Quantity("bandwidth", rng.choice((100, 600, 900)))
+    capacity = rng.choice(((space,), (bandwidth,), (bandwidth, space)))
+    share = DeviceShare(capacity=capacity) if rng.random() < 0.85 else DeviceShare(30)
+    parts = [DeviceRequest("disk", rng.randint(1, 2), share)]
+    if rng.random() < 0.2:
+        parts.insert(0, DeviceRequest("disk", 1))
+    return tuple(parts)
+
+
 def devices(rng: Random) -> tuple[DeviceRequest, ...]:
     """Draw what a pod asks for besides CPUs and memory."""
     instances = [profile.type for profile in TABLES[TABLE] if profile.usual]
+    if rng.random() < 0.3:
+        return of_disks(rng)
     return rng.choice(
         (
             (),
@@ -97,6 +129,7 @@ def instance(seed: int, pods: int = 14) -> Instance:
         machine = load_machine(name)
         gpus = [device.minor for device in machine.devices if device.type == GPU]
         cut = rng.sample(gpus, 2) if len(gpus) > 4 and rng.random() < 0.5 else []
+        machine = with_disks(rng, machine)
         nodes.append(Node(f"n{i}", machine, mig=tuple((minor, TABLE) for minor in sorted(cut))))
     gangs = [
         Gang(f"g{i}", "default", (Pod(f"p{i}", "default", spec(rng)),), minimum=1, lone=True)

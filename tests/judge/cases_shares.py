@@ -3,6 +3,8 @@
 from dataclasses import replace
 
 from judge.hand import ALL_CPUS, MACHINE, Case, node, placed, pod, put, world
+from placer_models.capacity import Quantity, Unit
+from placer_models.device import Device
 from placer_models.device_share import DeviceShare
 from placer_models.placement import DeviceGrant, PodPlacement
 from placer_models.pod import Container, DeviceRequest, Pod, Resources
@@ -46,7 +48,112 @@ def holds(name: str, shares: dict[int, DeviceShare | None]) -> PodPlacement:
 HALF = share(50, None, 50)
 A_BIT_MORE = share(51, None, 50)
 
+
+def amounts(space: int, queues: int = 0) -> DeviceShare:
+    """Return a share of a disk: so much space, and maybe queues."""
+    asked = [Quantity("queues", queues)] if queues else []
+    return DeviceShare(capacity=(*asked, Quantity("space", space, Unit.BYTES)))
+
+
+def storing(name: str, *shares: DeviceShare) -> Pod:
+    """Return a pod that asks for these shares of disks."""
+    requests = Resources(devices=tuple(DeviceRequest("disk", 1, one) for one in shares))
+    plain = pod(name, qos=LS)
+    return replace(plain, spec=replace(plain.spec, containers=(Container("app", requests),)))
+
+
+def stores(name: str, shares: dict[int, DeviceShare | None]) -> PodPlacement:
+    """Return the pod with shares of disks, by minor."""
+    grants = tuple(DeviceGrant("disk", minor, share=one) for minor, one in shares.items())
+    return replace(put(name, ALL_CPUS), devices=grants)
+
+
+DISK = Device(
+    "disk", 0, memory_bytes=0, capacity=(Quantity("queues", 8), Quantity("space", 10, Unit.BYTES))
+)
+"""Ten bytes of space, and eight queues."""
+
+NODE_OF_DISKS = [
+    node(machine=replace(MACHINE, devices=(DISK, replace(DISK, minor=1), *MACHINE.devices)))
+]
+
+QUANTITY_CASES = (
+    Case(
+        "device-share",
+        "a quantity of a device is given out once (B1)",
+        world(storing("a", amounts(6)), storing("b", amounts(4)), nodes=NODE_OF_DISKS),
+        good=placed(stores("a", {0: amounts(6)}), stores("b", {0: amounts(4)})),
+        bad=placed(stores("a", {0: amounts(6)}), stores("b", {0: amounts(5)})),
+        bad_world=world(storing("a", amounts(6)), storing("b", amounts(5)), nodes=NODE_OF_DISKS),
+    ),
+    Case(
+        "device-share",
+        "each of several quantities of one device has to do",
+        world(storing("a", amounts(1, 4)), storing("b", amounts(1, 4)), nodes=NODE_OF_DISKS),
+        good=placed(stores("a", {0: amounts(1, 4)}), stores("b", {0: amounts(1, 4)})),
+        bad=placed(stores("a", {0: amounts(1, 4)}), stores("b", {0: amounts(1, 5)})),
+        bad_world=world(
+            storing("a", amounts(1, 4)), storing("b", amounts(1, 5)), nodes=NODE_OF_DISKS
+        ),
+    ),
+    Case(
+        "device-share",
+        "two devices with enough together are not one with enough (B11)",
+        world(
+            storing("a", amounts(6)),
+            nodes=NODE_OF_DISKS,
+            running=[(storing("r", amounts(5)), stores("r", {0: amounts(5)}))],
+        ),
+        good=placed(stores("a", {1: amounts(6)})),
+        bad=placed(stores("a", {0: amounts(6)})),
+    ),
+    Case(
+        "device-share",
+        "a percent of a disk is of all that it has",
+        world(storing("a", DeviceShare(50)), storing("b", amounts(5, 4)), nodes=NODE_OF_DISKS),
+        good=placed(stores("a", {0: DeviceShare(50)}), stores("b", {0: amounts(5, 4)})),
+        bad=placed(stores("a", {0: DeviceShare(50)}), stores("b", {0: amounts(5, 5)})),
+        bad_world=world(
+            storing("a", DeviceShare(50)), storing("b", amounts(5, 5)), nodes=NODE_OF_DISKS
+        ),
+    ),
+    Case(
+        "device-share",
+        "the amount held is the one asked for",
+        world(storing("a", amounts(3)), nodes=NODE_OF_DISKS),
+        good=placed(stores("a", {0: amounts(3)})),
+        bad=placed(stores("a", {0: amounts(2)})),
+    ),
+    Case(
+        "device-share",
+        "no device gives what it does not have",
+        world(storing("a", amounts(10, 8)), nodes=NODE_OF_DISKS),
+        good=placed(stores("a", {1: amounts(10, 8)})),
+        bad=placed(stores("a", {1: amounts(10, 9)})),
+        bad_world=world(storing("a", amounts(10, 9)), nodes=NODE_OF_DISKS),
+    ),
+    Case(
+        "device-exclusive",
+        "a whole disk is not shared",
+        world(storing("a", amounts(1)), pod("b", qos=LS), nodes=NODE_OF_DISKS),
+        good=placed(stores("a", {0: amounts(1)}), put("b", ALL_CPUS)),
+        bad=placed(stores("a", {0: amounts(1)}), stores("b", {0: None})),
+        bad_world=world(
+            storing("a", amounts(1)),
+            replace(
+                plain := pod("b", qos=LS),
+                spec=replace(
+                    plain.spec,
+                    containers=(Container("app", Resources(devices=(DeviceRequest("disk", 1),))),),
+                ),
+            ),
+            nodes=NODE_OF_DISKS,
+        ),
+    ),
+)
+
 SHARE_CASES = (
+    *QUANTITY_CASES,
     Case(
         "device-share",
         "the compute of a device is given out once",

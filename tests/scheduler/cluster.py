@@ -141,9 +141,9 @@ def _check_node(scheduler: Scheduler, node: Node, here: list[RunningPod]) -> Non
     assert account.shared_devices == _left_of_shares(node, here)
 
 
-def _left_of_shares(node: Node, here: list[RunningPod]) -> dict[tuple[str, int], tuple[int, int]]:
+def _left_of_shares(node: Node, here: list[RunningPod]) -> dict[tuple[str, int], tuple[int, ...]]:
     """Count in fractions of a device what shares leave, where shares are all that is held."""
-    left = {}
+    left: dict[tuple[str, int], tuple[int, ...]] = {}
     for device in node.machine.devices:
         grants = [
             grant
@@ -155,12 +155,25 @@ def _left_of_shares(node: Node, here: list[RunningPod]) -> dict[tuple[str, int],
             continue
         total = max(1, device.memory_bytes)
         percent, memory = Fraction(100), Fraction(total)
+        others = {q.name: Fraction(q.amount) for q in device.capacity}
         for share in (grant.share for grant in grants if grant.share):
-            if (share.memory_bytes or 0) > device.memory_bytes:
+            asked = {q.name: q.amount for q in share.capacity}
+            if (share.memory_bytes or 0) > device.memory_bytes or any(
+                amount > next((q.amount for q in device.capacity if q.name == name), 0)
+                for name, amount in asked.items()
+            ):
                 percent = memory = Fraction(0)  # the device is another one now
+                others = dict.fromkeys(others, Fraction(0))
             percent -= share.percent or 0
             memory -= share.memory_bytes or Fraction((share.memory_percent or 0) * total, 100)
-        left[device.type, device.minor] = (max(0, int(percent)), max(0, int(100 * memory)))
+            of_all = Fraction(share.percent or 0, 100) if device.type != GPU else Fraction(0)
+            memory -= of_all * device.memory_bytes
+            for q in device.capacity:
+                others[q.name] -= asked.get(q.name, of_all * q.amount)
+        left[device.type, device.minor] = (
+            max(0, int(percent)),
+            *(max(0, int(100 * amount)) for amount in (memory, *others.values())),
+        )
     return left
 
 

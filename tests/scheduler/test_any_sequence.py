@@ -28,6 +28,7 @@ from placer_models.placement import PartlyPlaced, Placed, Placement, PodPlacemen
 from placer_models.pod import Gang, Pod, pods_of
 from scheduler.by_trying import may_be_refused
 from scheduler.cluster import DEADLINE_S, QUICK, check_fresh_count
+from spices_quantities import DISK, asking_gangs, quantity_instance
 from spices_shares import sharing_gangs, sharing_instance
 from tiny_pods import scale_of, tiny_gangs, tiny_groups
 from worlds import STATE_RULES, tiny_instance
@@ -84,7 +85,8 @@ class AnySequence(RuleBasedStateMachine):
 
     @initialize(seed=SEEDS)
     def begin(self, seed: int) -> None:
-        world = (sharing_instance, mixed_instance, tiny_instance)[seed % 3](seed)
+        worlds = (sharing_instance, mixed_instance, tiny_instance, quantity_instance)
+        world = worlds[seed % 4](seed)
         self.scheduler = Scheduler(world.nodes, world.running)
         self.version = 0
         self.names = 0
@@ -121,6 +123,8 @@ class AnySequence(RuleBasedStateMachine):
         gangs = tiny_gangs(rng, scale_of(nodes, unit_bytes=1 << 20))
         if rng.random() < 0.4:
             gangs = sharing_gangs(rng, gangs)
+        elif any(d.type == DISK for node in nodes for d in node.machine.devices):
+            gangs = asking_gangs(rng, gangs, nodes, bare=rng.random() < 0.5)
         named = tuple(self._named(gang, f"b{self.names}") for gang in gangs)
         drawn = Instance(tuple(nodes), named, tiny_groups(rng, named))
         if rng.random() < 0.4:

@@ -202,7 +202,8 @@ def _standing(node: Node) -> Text:
 
 def _others(tenants: Sequence[Resident], node: Node) -> Text:
     """Count the devices of other types, where pods hold any of them, and plain amounts."""
-    taken = Counter(g.type for t in tenants for g in t.place.devices if g.type != GPU)
+    held = {(g.type, g.minor) for t in tenants for g in t.place.devices if g.type != GPU}
+    taken = Counter(kind for kind, _ in held)
     present = Counter(device.type for device in node.devices)
     words = [f"{kind} {taken[kind]}/{present[kind]}" for kind in sorted(taken)]
     words += [f"{name} {amount_taken(tenants, name):,}/{has:,}" for name, has in node.extended]

@@ -16,10 +16,12 @@ from placer_cli.draw.mig import IN_MIG_MODE, has_broken
 from placer_cli.draw.packages import Paint, draw_packages
 from placer_cli.draw.palette import BAD, FRAME, QUIET, STRONG
 from placer_cli.draw.residents import Resident, amount_taken
+from placer_cli.draw.shares import left_of
 from placer_cli.draw.threads import Cell
 from placer_cli.draw.words import count, cpus, memory
 from placer_models.cluster import Node
 from placer_models.device import GPU, Device
+from placer_models.device_share import DeviceShare
 from placer_models.policy import AlignmentPolicy, AlignmentScope, NodeBindPolicy, QosClass
 from placer_models.topology import Cpu, NumaNode
 
@@ -39,6 +41,8 @@ def _parts(node: Node, residents: Sequence[Resident], canvas: Canvas) -> Iterato
     yield draw_packages(node.machine, _paint(node, claims, canvas), canvas)
     yield _marks_line(node, claims, canvas)
     yield _free_line(node, claims, residents, canvas)
+    if claims.shared:
+        yield _parts_line(node, claims, residents, canvas)
     if tenants:
         yield ""
         yield legend(node, tenants, canvas)
@@ -166,6 +170,23 @@ def _marks_line(node: Node, claims: _Claims, canvas: Canvas) -> Text:
     if claims.twice:
         pieces.append(Text.assemble((marks.broken, BAD), (" claimed twice", BAD)))
     return flow(pieces, canvas.width)
+
+
+def _parts_line(node: Node, claims: _Claims, residents: Sequence[Resident], canvas: Canvas) -> Text:
+    """Say what is left of the devices that pods share."""
+    shares: dict[tuple[str, int], list[DeviceShare]] = defaultdict(list)
+    for resident in residents:
+        for grant in resident.place.devices:
+            if grant.share:
+                shares[grant.type, grant.minor].append(grant.share)
+    words = [
+        f"{device.type.upper() if device.type == GPU else device.type} {device.minor}: "
+        f"{left_of(device, shares[device.type, device.minor])}"
+        for device in node.machine.devices
+        if (device.type, device.minor) in claims.shared
+    ]
+    words[0] = f"left of {words[0]}"
+    return flow((Text(word, QUIET) for word in words), canvas.width, f" {canvas.marks.dot} ")
 
 
 def _free_line(node: Node, claims: _Claims, residents: Sequence[Resident], canvas: Canvas) -> Text:

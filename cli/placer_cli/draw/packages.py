@@ -177,4 +177,5 @@ def _chips(devices: Sequence[Device], paint: Paint) -> list[Text]:
 def _homeless(machine: Machine, paint: Paint) -> Iterator[RenderableType]:
     devices = homeless(machine)
     if devices:
-        yield Text.assemble(("without a NUMA node ", QUIET), *_chips(devices, paint))
+        chips = Text("  ").join(_chips(devices, paint))
+        yield Text.assemble(("without a NUMA node ", QUIET), chips)

@@ -1,7 +1,11 @@
 """Shares of devices as people read them."""
 
+from collections.abc import Sequence
+
 from placer_cli.draw.words import memory, quantity_text, short_list
-from placer_models.device_share import DeviceShare
+from placer_models.capacity import PERCENT, Quantity, Unit
+from placer_models.device import Device
+from placer_models.device_share import DeviceShare, room, taken, totals_of
 from placer_models.placement import ContainerPlacement, DeviceGrant, PodPlacement
 
 
@@ -13,6 +17,23 @@ def share(part: DeviceShare) -> str:
     elif part.memory_percent is not None and part.memory_percent != part.percent:
         words.append(f"{part.memory_percent} % of memory")
     words += [f"{quantity.name} {quantity_text(quantity)}" for quantity in part.capacity]
+    return ", ".join(words)
+
+
+def left_of(device: Device, held: Sequence[DeviceShare]) -> str:
+    """Write what is left of a device, of each quantity that pods hold: ``space 1Ti of 2Ti``."""
+    totals = totals_of(device)
+    has = room(totals)
+    parts = [taken(share, totals) or has for share in held]
+    units = (Unit.PERCENT, Unit.BYTES, *(quantity.unit for quantity in device.capacity))
+    words = []
+    for name, unit, most, *amounts in zip(totals.names, units, has, *parts, strict=True):
+        left = max(0, most - sum(amounts))
+        if any(amounts) and name == PERCENT:
+            words.append(f"{left} %")
+        elif any(amounts):
+            amounts_text = (quantity_text(Quantity("", n // 100, unit)) for n in (left, most))
+            words.append(f"{name} {' of '.join(amounts_text)}")
     return ", ".join(words)
 
 
