@@ -16,12 +16,13 @@ from placer_models.annotations.device_allocated import (
     read_device_allocated,
     write_device_allocated,
 )
+from placer_models.capacity import Quantity, Unit
 from placer_models.cluster import Instance
 from placer_models.device_share import DeviceShare
 from placer_models.instance.errors import InputError
 from placer_models.instance.placement_file import answer_to_json
 from placer_models.instance.writer import instance_to_yaml
-from placer_models.placement import DeviceGrant, Placed
+from placer_models.placement import DeviceGrant, Infeasible, Placed
 from placer_models.pod import DeviceRequest
 
 GIB = 2**30
@@ -185,3 +186,94 @@ def test_a_share_of_what_is_no_device_is_refused(
         read(f"{BOX}pods: [{{name: a, {asks}}}]")
 
     assert says in str(refused.value)
+
+
+DISKS = """
+apiVersion: placer/v1
+kind: Instance
+machines:
+  - name: box
+    numaNodes: [{id: 0, memory: 64Gi, cpus: 0-7}]
+    devices:
+      - {type: disk, count: 2, capacity: {space: 2Ti, queues: 64, engine: 100%}}
+      - {type: disk, count: 1, capacity: {scratch: {amount: 1k, unit: bytes}}, memory: 1Gi}
+nodes: [{name: n, machine: box}]
+"""
+SPACE, QUEUES = Quantity("space", 5 * GIB, Unit.BYTES), Quantity("queues", 2_000)
+
+
+@pytest.mark.parametrize(
+    ("written", "share"),
+    [
+        ("capacity: {space: 5Gi, queues: 2k}", DeviceShare(capacity=(QUEUES, SPACE))),
+        ("capacity: {space: 5368709120}", DeviceShare(capacity=(SPACE,))),
+        ("capacity: {engine: 30}", DeviceShare(capacity=(Quantity("engine", 30, Unit.PERCENT),))),
+        ("capacity: {engine: 30%}", DeviceShare(capacity=(Quantity("engine", 30, Unit.PERCENT),))),
+        ("capacity: {scratch: 7}", DeviceShare(capacity=(Quantity("scratch", 7, Unit.BYTES),))),
+        ("percent: 50", DeviceShare(50)),
+        ("memory: 5Mi", DeviceShare(memory_bytes=5 * 2**20)),
+    ],
+)
+def test_amounts_are_in_the_unit_that_the_machine_says(
+    written: str, share: DeviceShare, read: Callable[..., Instance], tmp_path: Path
+) -> None:
+    """
+    Bytes, percent and plain units of disks (B1); what is written again is read as the same.
+    """
+    instance = read(f"{DISKS}pods: [{{name: a, shares: [{{type: disk, {written}}}]}}]")
+    path = tmp_path / "again.yaml"
+    path.write_text(instance_to_yaml(instance, in_catalogue))
+
+    assert instance.gangs[0].pods[0].spec.requests.devices == (DeviceRequest("disk", 1, share),)
+    assert load_instance([path]) == instance
+
+
+def test_a_type_that_no_machine_has_is_a_legal_wish(read: Callable[..., Instance]) -> None:
+    """
+    Such a pod fits nowhere; what is asked of it is in the unit that it is written in.
+    """
+    instance = read(f"{BOX}pods: [{{name: a, shares: [{{type: disk, capacity: {{space: 5Gi}}}}]}}]")
+
+    (request,) = instance.gangs[0].pods[0].spec.requests.devices
+    assert request.share == DeviceShare(capacity=(SPACE,))
+    assert isinstance(solve(instance, SolveOptions(engine=Engine.EXACT, workers=1)), Infeasible)
+
+
+def test_machines_that_disagree_about_a_unit_are_refused(read: Callable[..., Instance]) -> None:
+    """
+    What 5 of it are would depend on the node.
+    """
+    other = DISKS.replace("name: box", "name: crate", 1).replace("space: 2Ti", "space: 2k")
+    machines = other.partition("machines:\n")[2].partition("nodes:")[0]
+    text = DISKS.replace("machines:\n", f"machines:\n{machines}").replace(
+        "nodes: [", "nodes: [{name: m, machine: crate}, "
+    )
+
+    with pytest.raises(InputError, match="space of devices of type 'disk' is in bytes on machine"):
+        read(text)
+
+
+def test_an_answer_with_amounts_is_verified_from_its_file(
+    read: Callable[..., Instance], tmp_path: Path
+) -> None:
+    """
+    Of the pod and of its container; larger amounts than were asked for are a breach.
+    """
+    instance = read(
+        f"{DISKS}pods:\n"
+        "  - {name: a, shares: [{type: disk, capacity: {space: 5Gi, engine: 30, queues: 7}}]}"
+    )
+    answer = solve(instance, SolveOptions(engine=Engine.EXACT, workers=1))
+    assert isinstance(answer, Placed)
+    tree = answer_to_json(answer, instance, {})
+    path = tmp_path / "p.json"
+    path.write_text(json.dumps(tree))
+
+    assert '{"engine": "30%", "queues": 7, "space": "5Gi"}' in path.read_text()
+    assert breaches(instance, load_placement(path)) == ()
+    node, (place,) = instance.nodes[0], answer.placement.pods
+    annotation = write_device_allocated(allocations_of(place, node))
+    assert grants_of(read_device_allocated(annotation), node) == place.devices
+
+    path.write_text(json.dumps(tree).replace('"queues": 7', '"queues": 8'))
+    assert {b.rule for b in breaches(instance, load_placement(path))} == {"device-share"}

@@ -5,8 +5,10 @@ from hypothesis import settings
 from hypothesis.stateful import initialize, invariant
 
 from placer.quota.cluster import ClusterQuotas
+from placer.quota.filter import Want
 from placer.quota.store import Encoded, QuotaStore
 from placer.scheduler import Scheduler
+from placer_models.capacity import Quantity, Unit
 from placer_models.cluster import Machine, Node
 from placer_models.device import GPU, Device
 from placer_models.device_share import DeviceShare
@@ -90,6 +92,61 @@ def test_what_a_pod_holds_is_missing_until_it_is_released() -> None:
     scheduler.release([key("half")])
     quotas.follow(scheduler)
     assert shares_left(quotas) == free
+
+
+def test_every_quantity_of_every_type_is_a_class() -> None:
+    """
+    Bytes, percent and plain units of a disk, a NIC and a pool of addresses (B1): two pods take
+    their parts, a disk without bandwidth counts as one with none, and all comes back (B15).
+    """
+    space = Quantity("space", 2**40, Unit.BYTES)
+    devices = (
+        Device("addresses", 0, capacity=(Quantity("ip", 16),)),
+        Device("disk", 0, capacity=(Quantity("bandwidth", 3_000), space)),
+        Device("disk", 1, capacity=(space,)),
+        Device("nic", 0, capacity=(Quantity("engine", 100, Unit.PERCENT),)),
+    )
+    scheduler = Scheduler([Node("n", Machine("m", "", BOX.topology, devices))])
+    quotas = ClusterQuotas()
+
+    def free() -> dict[str, tuple[int, ...]]:
+        quotas.follow(scheduler)
+        return {name: has.free for name, has in quotas.store.quotas("n").items() if "." in name}
+
+    before = {
+        "addresses.percent": (100,),
+        "addresses.ip": (16,),
+        "disk.percent": (100, 100),
+        "disk.bandwidth": (3_000, 0),
+        "disk.space": (2**40, 2**40),
+        "nic.percent": (100,),
+        "nic.engine": (100,),
+    }
+    assert free() == before
+    share = DeviceShare(capacity=(Quantity("bandwidth", 200), Quantity("space", GIB, Unit.BYTES)))
+    asked = (
+        DeviceRequest("addresses", 1, DeviceShare(capacity=(Quantity("ip", 1),))),
+        DeviceRequest("disk", 1, share),
+        DeviceRequest("nic", 1, DeviceShare(50)),
+    )
+    spec = PodSpec((Container("main", Resources(devices=asked)),), qos=QosClass.LS)
+    pods = [Pod(name, "default", spec) for name in ("a", "b")]
+
+    scheduler.place(batch(*pods), DEADLINE_S, options=QUICK)
+
+    assert free() == before | {
+        "addresses.ip": (14,),
+        "disk.bandwidth": (2_600, 0),
+        "disk.space": (2**40 - 2 * GIB, 2**40),
+        "nic.percent": (0,),
+        "nic.engine": (0,),
+    }
+    wants = {"disk.bandwidth": Want(1, 2_600), "disk.space": Want(1, 2**40 - 2 * GIB)}
+    assert quotas.store.passing(wants).tolist() == [True]
+    assert quotas.store.passing(wants | {"disk.space": Want(1, 2**40)}).tolist() == [False]
+
+    scheduler.release([key("a"), key("b")])
+    assert free() == before
 
 
 def shares_left(quotas: ClusterQuotas) -> tuple[tuple[int, ...], tuple[int, ...]]:

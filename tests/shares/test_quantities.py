@@ -4,7 +4,10 @@ import pytest
 
 from brute_force import best_placement
 from exact_checks import check_worlds
+from placer.search.options import Engine, SolveOptions
+from placer.search.solver import solve
 from plain_enumeration import best_vector_plainly
+from reasons_by_trying import check_reasons
 from spices_quantities import quantity_instance
 
 BATCHES = 4
@@ -43,10 +46,22 @@ def test_brute_force_is_right_about_quantities() -> None:
     The plainest enumeration finds the same.
     """
     compared = 0
-    for seed in range(60):
+    for seed in range(40):
         instance = quantity_instance(seed)
-        plainly = best_vector_plainly(instance, most_leaves=500)
+        plainly = best_vector_plainly(instance, most_leaves=100)
         if plainly is not None:
             assert best_placement(instance).vector == plainly, instance.name
             compared += 1
-    assert compared > 20
+    assert compared > 10
+
+
+def test_no_reason_of_a_quantity_says_what_is_not_so() -> None:
+    """
+    Never, not now and outvoted are so, on 15 worlds.
+    """
+    checked = 0
+    for seed in range(15):
+        instance = quantity_instance(seed)
+        answer = solve(instance, SolveOptions(engine=Engine.GREEDY, workers=1))
+        checked += check_reasons(instance, answer)
+    assert checked > 10
