@@ -10,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+from placer_cli.commands.agent import agent
 from placer_cli.commands.discover import discover
 from placer_cli.commands.machines import machines
 from placer_cli.commands.quota import quota_app
@@ -43,6 +44,7 @@ app.command(epilog="Example: placer validate instances/hello.yaml")(validate)
 app.command(epilog="Example: placer schema > placer.schema.json")(schema)
 app.command(epilog="Example: placer machines")(machines)
 app.command(epilog="Example: placer discover --as instance --output node.yaml")(discover)
+app.command(epilog="Example: placer agent --documents /etc/placer/node")(agent)
 app.add_typer(queue_app, name="queue")
 app.add_typer(slots_app, name="slots")
 app.add_typer(quota_app, name="quota")

@@ -55,8 +55,11 @@ def apply(
     state: NodeState,
     *,
     root: str = OUR_ROOT,
+    in_force: bool = False,
 ) -> Applied:
     """Make the cgroups of this machine say what the document wants; the state is locked.
+
+    A document that is `in_force` was applied before (`plan_of`).
 
     Raises:
         DocumentError: The document is wrong, out of date, or not for this machine.
@@ -69,7 +72,7 @@ def apply(
     if previous is not None and previous.node.name == document.node.name:
         check_generation(document, previous)
     try:
-        plan = plan_of(document, cgroups, host, root=root, previous=previous)
+        plan = plan_of(document, cgroups, host, root=root, previous=previous, in_force=in_force)
     except OSError as error:
         raise RefusedError(_refusal(error, "read")) from None
     if plan.operations or plan.finish or not state.was_applied(document):

@@ -19,6 +19,8 @@ CGROUP_MAGIC: dict[int, int] = {1: 0x27E0EB, 2: 0x63677270}
 
 _READ_BYTES = 1 << 16
 _LIBC = ctypes.CDLL(None, use_errno=True)
+_OPENAT2 = 437  # the number of the system call, the same on every architecture
+_STRICTLY_BENEATH = 0x0F  # RESOLVE_NO_XDEV, NO_MAGICLINKS, NO_SYMLINKS and BENEATH
 
 
 class CgroupFiles(Protocol):
@@ -62,24 +64,26 @@ class KernelFiles:
 
     def read(self, path: str) -> str:
         """Return what a file says, without the line end behind it."""
-        with self._parent(path) as (directory, name):
-            file = _open(name, os.O_RDONLY, directory)
-            try:
-                parts = []
-                while part := os.read(file, _READ_BYTES):
-                    parts.append(part)
-            finally:
-                os.close(file)
+        file = self._file(path, os.O_RDONLY)
+        try:
+            parts = []
+            while part := os.read(file, _READ_BYTES):
+                parts.append(part)
+        except OSError as error:
+            raise _with_path(error, path) from None
+        finally:
+            os.close(file)
         return b"".join(parts).decode().removesuffix("\n")
 
     def write(self, path: str, text: str) -> None:
         """Write the text and a line end, in one system call."""
-        with self._parent(path) as (directory, name):
-            file = _open(name, os.O_WRONLY, directory)
-            try:
-                os.write(file, f"{text}\n".encode())
-            finally:
-                os.close(file)
+        file = self._file(path, os.O_WRONLY)
+        try:
+            os.write(file, f"{text}\n".encode())
+        except OSError as error:
+            raise _with_path(error, path) from None
+        finally:
+            os.close(file)
 
     def make_directory(self, path: str) -> None:
         """Make a cgroup; the one above it must be there."""
@@ -99,11 +103,7 @@ class KernelFiles:
     def exists(self, path: str) -> bool:
         """Return whether there is such a file or cgroup."""
         try:
-            if not self._parts(path)[1]:
-                with self._directory(path):
-                    return True
-            with self._parent(path) as (directory, name):
-                os.stat(name, dir_fd=directory, follow_symlinks=False)
+            os.close(self._file(path, os.O_PATH))
         except (FileNotFoundError, NotADirectoryError):
             return False
         return True
@@ -118,6 +118,24 @@ class KernelFiles:
             message = f"no cgroup file system of the controller {controller!r} is mounted"
             raise FileNotFoundError(errno.ENOENT, message, path)
         return self.mounts[controller], parts
+
+    def _file(self, path: str, flags: int) -> int:
+        """Open a file or directory: in one system call, where the kernel can do that safely."""
+        mount, parts = self._parts(path)
+        if not parts or not _HAS_OPENAT2:
+            if not parts and flags == os.O_PATH:
+                with self._directory(path) as directory:
+                    return os.dup(directory)
+            with self._parent(path) as (directory, name):
+                return _open(name, flags, directory)
+        base = os.open(mount, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            _check_magic(base, self.version, mount)
+            return _openat2(base, "/".join(parts), flags)
+        except OSError as error:
+            raise error if error.filename else _with_path(error, path) from None
+        finally:
+            os.close(base)
 
     @contextmanager
     def _parent(self, path: str) -> Iterator[tuple[int, str]]:
@@ -166,7 +184,22 @@ def _named(path: str) -> Iterator[None]:
     except OSError as error:
         if error.errno is None or error.filename2 is not None:
             raise
-        raise OSError(error.errno, os.strerror(error.errno), path) from None
+        raise _with_path(error, path) from None
+
+
+def _with_path(error: OSError, path: str) -> OSError:
+    code = error.errno or 0
+    return OSError(code, os.strerror(code), path)
+
+
+def _openat2(directory: int, path: str, flags: int) -> int:
+    """Open a path beneath a directory: over no link, and into no other file system."""
+    how = (ctypes.c_uint64 * 3)(flags | os.O_CLOEXEC, 0, _STRICTLY_BENEATH)
+    file = int(_LIBC.syscall(_OPENAT2, directory, path.encode(), how, ctypes.sizeof(how)))
+    if file < 0:
+        code = ctypes.get_errno()
+        raise OSError(code, os.strerror(code))
+    return file
 
 
 def _check_magic(directory: int, version: int, mount: Path) -> None:
@@ -183,3 +216,18 @@ def file_system_of(directory: int) -> int:
         code = ctypes.get_errno()
         raise OSError(code, os.strerror(code))
     return int(buffer[0]) & 0xFFFFFFFF
+
+
+def _has_openat2() -> bool:
+    """Return whether there is openat2(2): not before Linux 5.6, nor where it is filtered."""
+    here = os.open("/", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.close(_openat2(here, ".", os.O_PATH))
+    except OSError:
+        return False
+    finally:
+        os.close(here)
+    return True
+
+
+_HAS_OPENAT2 = _has_openat2()

@@ -21,6 +21,7 @@ class Host:
         running: The cgroups that have processes.
         systemd: Whether systemd runs it: then the cgroups of units are systemd's.
         static_policy: Whether the kubelet gives CPUs out itself.
+        disputed: Cgroups that somebody wrote again each time that we did.
 
     """
 
@@ -29,11 +30,14 @@ class Host:
     running: Running = field(default_factory=lambda: Running(()))
     systemd: bool = False
     static_policy: bool = False
+    disputed: frozenset[str] = frozenset()
 
     def rival(self, cgroup: str) -> str | None:
         """Return who else writes a cgroup, in words; None: nobody that we know of."""
         if self.static_policy:
             return "the kubelet's static CPU policy gives CPUs out on this node"
+        if cgroup in self.disputed:
+            return "somebody writes it again whenever Placer does"
         if self.systemd and is_unit(cgroup):
             unit = cgroup.rpartition("/")[2]
             return f"{unit} is a unit of systemd, which writes its cgroup again at each reload"

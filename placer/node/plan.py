@@ -42,6 +42,7 @@ class Plan:
         finish: What follows once all of them are done: clearing up, never undone.
         absent: Containers that do not run here, by name.
         observed: What somebody else writes, and differs: it is left alone. In words.
+        cgroups: Of the containers that run here or are ours, once all of it is done.
 
     """
 
@@ -49,6 +50,7 @@ class Plan:
     finish: tuple[Operation, ...] = ()
     absent: tuple[str, ...] = ()
     observed: tuple[str, ...] = ()
+    cgroups: tuple[str, ...] = ()
 
 
 def plan_of(
@@ -58,6 +60,7 @@ def plan_of(
     *,
     root: str = OUR_ROOT,
     previous: NodePlacement | None = None,
+    in_force: bool = False,
 ) -> Plan:
     """Return what makes the cgroups of this machine say what the document wants.
 
@@ -67,13 +70,16 @@ def plan_of(
         host: What else is true of the machine.
         root: The cgroup below which those of our own are.
         previous: The document that was applied before, if any: what it held may be left over.
+        in_force: The document was applied before, and so is not looked through again. Whoever
+            owns a CPU that went offline makes do with the others, or with shared ones; else
+            the plan is refused.
 
     Raises:
         DocumentError: The document is wrong, or is not for this machine.
         RefusedError: This node cannot do it now.
 
     """
-    if faults := wrong_with(document):
+    if not in_force and (faults := wrong_with(document)):
         raise DocumentError(faults[0] + (f" (and {len(faults) - 1} more)" if faults[1:] else ""))
     if host.present is not None:
         unknown = document.node.machine.topology.cpu.keys() - host.present
@@ -82,7 +88,7 @@ def plan_of(
                 f"the node {document.node.name!r} has CPUs {format_cpu_list(unknown)}, and this "
                 f"machine has {format_cpu_list(host.present)}: the document is for another machine"
             )
-    return _Planner(document, cgroups, host, root, previous).plan()
+    return _Planner(document, cgroups, host, root, previous, in_force).plan()
 
 
 class _Planner:
@@ -93,13 +99,15 @@ class _Planner:
         host: Host,
         root: str,
         previous: NodePlacement | None,
+        make_do: bool,
     ) -> None:
         self._document = document
         self._cgroups = cgroups
         self._root = root
         self._online = cgroups.effective("", CPUS)
         self._nodes = cgroups.effective("", MEMS)
-        if wrong := offline_owner(document, self._online):
+        self._make_do = make_do
+        if not make_do and (wrong := offline_owner(document, self._online)):
             raise RefusedError(wrong)
         self._shared = pools_of(document).shared & self._online
         reader = Reader(cgroups, host, root, previous)
@@ -123,12 +131,13 @@ class _Planner:
             tuple(self._removals()),
             tuple(self._absent),
             tuple(self._observed()),
+            tuple(leaf.cgroup for leaf in self._leaves),
         )
 
     def _wanted(self, reader: Reader) -> Iterator[Leaf]:
         """Yield the cgroup of each container, several where a pod's are not told apart."""
         by_cgroup: dict[str, Leaf] = {}
-        for target in targets_of(self._document, self._online):
+        for target in targets_of(self._document, self._online, make_do=self._make_do):
             found = reader.cgroups_of(target)
             if not found:
                 self._absent.append(target.title)

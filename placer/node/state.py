@@ -43,6 +43,7 @@ class NodeState:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self._last: tuple[object, NodePlacement] | None = None  # read once, and what it means
 
     @contextmanager
     def locked(self) -> Iterator[None]:
@@ -108,12 +109,18 @@ class NodeState:
     def applied(self) -> NodePlacement | None:
         """Return the document that was applied last; None: there was none."""
         tree = self._read(APPLIED)
-        return None if tree is None else self._document(tree, APPLIED)
+        if tree is None:
+            return None
+        if self._last is None or self._last[0] != tree:
+            self._last = (tree, self._document(tree, APPLIED))
+        return self._last[1]
 
     def was_applied(self, document: NodePlacement) -> bool:
         """Return whether this very document was applied last."""
+        if document is self.applied():
+            return True
         tree = json.loads(json.dumps(_document_tree(document)))
-        return bool(self._read(APPLIED) == tree)
+        return self._last is not None and bool(self._last[0] == tree)
 
     def stop_writing(self, why: str) -> None:
         """Note that nothing may be written here until somebody has looked."""

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from placer.node.pools import memory_nodes, settled
+from placer.node.pools import memory_nodes, pools_of, settled
 from placer_models.cpuset import CpuSet
 from placer_models.limits import NO_LIMITS, Limits
 from placer_models.node_placement import NodePlacement, NodePod
@@ -17,6 +17,7 @@ class Target:
         one: Its pod.
         mems: NUMA nodes whose memory it may use.
         cpu_milli: Its CPU request.
+        stranded: All its own CPUs are offline, so that it is on shared ones.
 
     """
 
@@ -26,11 +27,12 @@ class Target:
     mems: frozenset[int]
     cpu_milli: int
     limits: Limits = NO_LIMITS
+    stranded: bool = False
 
     @property
     def qos(self) -> QosClass:
-        """The class of its pod."""
-        return self.one.pod.spec.qos
+        """The class of its pod; a stranded one is as one that shares its CPUs."""
+        return QosClass.LS if self.stranded else self.one.pod.spec.qos
 
     @property
     def pinned(self) -> bool:
@@ -43,15 +45,20 @@ class Target:
         return f"{self.one.pod.title}/{self.container}"
 
 
-def targets_of(document: NodePlacement, online: CpuSet | None = None) -> tuple[Target, ...]:
+def targets_of(
+    document: NodePlacement, online: CpuSet | None = None, *, make_do: bool = False
+) -> tuple[Target, ...]:
     """Return what each container gets, in the order of the document.
 
     Args:
         document: Of the node.
         online: CPUs that are online now; pools lose the others. None: as the document says.
+        make_do: Owners lose them, too. A container that has none left has what is left of its
+            pod's, and one whose pod has none left is stranded on the shared pool.
 
     """
     found = []
+    shared = pools_of(document).shared
     document = settled(document)
     for one in document.pods:
         spec, seat = one.pod.spec, one.placement
@@ -61,8 +68,12 @@ def targets_of(document: NodePlacement, online: CpuSet | None = None) -> tuple[T
             if part.name not in asked:
                 continue
             cpus = part.cpuset
-            if online is not None and not spec.qos.owns_cpus:
+            stranded = False
+            if online is not None and (make_do or not spec.qos.owns_cpus):
                 cpus &= online
+                if not cpus and spec.qos.owns_cpus:
+                    stranded = not seat.cpuset & online
+                    cpus = (shared if stranded else seat.cpuset) & online
             found.append(
                 Target(
                     one,
@@ -71,6 +82,7 @@ def targets_of(document: NodePlacement, online: CpuSet | None = None) -> tuple[T
                     memory_nodes(part, seat, one, document),
                     asked[part.name].cpu_milli,
                     limits.get(part.name, NO_LIMITS),
+                    stranded,
                 )
             )
     return tuple(found)

@@ -76,12 +76,12 @@ def test_a_folder_that_is_no_cgroupfile_system_of_is_refused(tmp_path: Path) -> 
 
 def test_an_error_names_the_whole_path(folder: Path) -> None:
     """
-    A missing cgroup is named by its path, not by its last part.
+    A file of a missing cgroup is named by its path, not by its last part.
     """
     with pytest.raises(FileNotFoundError, match=r"none") as error:
         KernelFiles(2, {"": folder}).read("pods/none/cpuset.cpus")
 
-    assert error.value.filename == f"{folder}/pods/none"
+    assert error.value.filename == "pods/none/cpuset.cpus"
 
 
 def test_a_controller_without_a_mount_is_missing(folder: Path) -> None:

@@ -1,0 +1,74 @@
+"""``placer agent``: keeps this node as its documents say."""
+
+import socket
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def agent(
+    documents: Annotated[
+        Path,
+        typer.Option(
+            metavar="DIR",
+            help="Where documents arrive, by rename; owned by this user, mode 0700.",
+        ),
+    ] = Path("/etc/placer/node"),
+    state: Annotated[Path, typer.Option(metavar="DIR", help="Where the journal is.")] = Path(
+        "/var/lib/placer"
+    ),
+    node: Annotated[
+        str, typer.Option(metavar="NAME", help="The name of this node; by default its host name.")
+    ] = "",
+    root: Annotated[
+        str, typer.Option(metavar="CGROUP", help="Where cgroups of Placer's own are.")
+    ] = "placer",
+    on_drift: Annotated[
+        str,
+        typer.Option(
+            metavar="repair|report",
+            help="What becomes of a node that is not as its document says.",
+        ),
+    ] = "repair",
+    listen: Annotated[
+        str,
+        typer.Option(
+            metavar="ADDRESS",
+            help="Metrics and health: 127.0.0.1:PORT, unix:PATH, or '' for none.",
+        ),
+    ] = "unix:/run/placer/agent.sock",
+    log_format: Annotated[
+        str, typer.Option(metavar="json|text", help="How lines of the log are written.")
+    ] = "json",
+    log_level: Annotated[
+        str, typer.Option(metavar="debug|info|warning|error", help="What is logged.")
+    ] = "info",
+) -> None:
+    """Keep this node as the newest document for it says, until stopped."""
+    for name in ("prometheus_client", "watchfiles"):
+        if find_spec(name) is None:
+            raise typer.BadParameter(
+                f"the agent needs {name}, which is not installed; pip install 'placer[agent]'"
+            )
+    for option, value, words in (
+        ("--on-drift", on_drift, ("repair", "report")),
+        ("--log-format", log_format, ("json", "text")),
+        ("--log-level", log_level, ("debug", "info", "warning", "error")),
+    ):
+        if value not in words:
+            raise typer.BadParameter(f"{option}: got {value!r}; expected {', '.join(words)}")
+    from placer.node.agent.agent import OnDrift
+    from placer.node.agent.logs import log_to_stderr
+    from placer.node.agent.run import Options, run
+    from placer.node.errors import RefusedError
+    from placer.node.mounts import MountError
+
+    log_to_stderr(log_level, log_format == "json")
+    try:
+        run(
+            Options(documents, state, node or socket.gethostname(), root, OnDrift(on_drift), listen)
+        )
+    except (RefusedError, MountError) as error:
+        raise typer.BadParameter(str(error)) from None

@@ -1,0 +1,304 @@
+"""What the agent does each time that it wakes: take a document, look at the node, repair it."""
+
+import logging
+import time
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+
+from placer.node.agent.inbox import Inbox
+from placer.node.agent.strays import bring_back
+from placer.node.apply import apply, recover
+from placer.node.cgroups import CPUS, MEMS, Cgroups
+from placer.node.containers import OUR_ROOT
+from placer.node.document import offline_owner
+from placer.node.errors import DocumentError, ObserveOnlyError, RefusedError
+from placer.node.host import Host
+from placer.node.operations import Kind
+from placer.node.plan import Plan, plan_of
+from placer.node.state import NodeState
+from placer_models.cpuset import CpuSet
+from placer_models.node_placement import NodePlacement
+
+log = logging.getLogger(__name__)
+
+REPAIRS_A_MINUTE = 5
+"""A cgroup that needs more is one that somebody else writes, too."""
+
+MOST_TOLD = 20
+"""So many changes are told one by one in a line of the log."""
+
+
+class OnDrift(StrEnum):
+    """What becomes of a node that is not as its document says."""
+
+    REPAIR = "repair"
+    """It is made so again."""
+
+    REPORT = "report"
+    """It is said, in logs, metrics and health, and left as it is."""
+
+
+@dataclass(slots=True)
+class Status:
+    """How the node is, as of the last look.
+
+    Attributes:
+        observe_only: Why nothing may be written; empty: it may.
+        refused: Why the document in force cannot be done now.
+        drift: What is not as it should be, and was not repaired, in words.
+        refused_files: What came and was not taken, in words.
+        offline: CPUs that pods own and that are offline, in words.
+        unhealthy: Devices that pods hold, in words.
+
+    """
+
+    observe_only: str = ""
+    refused: str = ""
+    drift: tuple[str, ...] = ()
+    refused_files: tuple[str, ...] = ()
+    offline: str = ""
+    unhealthy: tuple[str, ...] = ()
+    plan: Plan = field(default_factory=Plan)
+
+    def trouble(self) -> list[str]:
+        """Return why the node does not do what its document says; nothing: it does."""
+        found = [self.observe_only, self.refused, self.offline]
+        return [
+            text for text in (*found, *self.drift, *self.plan.observed, *self.unhealthy) if text
+        ]
+
+
+@dataclass(slots=True)
+class Counts:
+    """How often things happened since the start."""
+
+    applied: int = 0
+    refused: int = 0
+    drifts: int = 0
+    repairs: int = 0
+
+
+class Agent:
+    """One node; its state is locked by whoever runs it."""
+
+    def __init__(
+        self,
+        cgroups: Cgroups,
+        read_host: Callable[[], Host],
+        state: NodeState,
+        inbox: Inbox,
+        *,
+        root: str = OUR_ROOT,
+        on_drift: OnDrift = OnDrift.REPAIR,
+        unhealthy_devices: Callable[[], Mapping[str, str]] = dict,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Take what the agent works with.
+
+        Args:
+            cgroups: Of the machine.
+            read_host: Reads what else is true of it.
+            state: Where the journal is.
+            inbox: Where documents arrive.
+            root: The cgroup below which those of our own are.
+            on_drift: What becomes of drift.
+            unhealthy_devices: Says the id of each device that is ill, and what it has.
+            clock: Seconds.
+
+        """
+        self._cgroups = cgroups
+        self._read_host = read_host
+        self._state = state
+        self._inbox = inbox
+        self._root = root
+        self._on_drift = on_drift
+        self._unhealthy_devices = unhealthy_devices
+        self._clock = clock
+        self._repairs: dict[str, deque[float]] = {}
+        self._disputed: frozenset[str] = frozenset()
+        self._taken: NodePlacement | None = None
+        self.document: NodePlacement | None = None
+        self.status = Status()
+        self.counts = Counts()
+
+    def begin(self) -> None:
+        """Pick up what an earlier run left: finish it, or take it back."""
+        try:
+            if recovered := recover(self._cgroups, self._state):
+                log.warning("recovered", extra={"what": recovered})
+            self.document = self._state.applied()
+        except ObserveOnlyError as error:
+            self._stop_writing(error)
+            return
+        if self.document is not None:
+            log.info(
+                "a document is in force from before",
+                extra={"generation": self.document.generation, "pods": len(self.document.pods)},
+            )
+        self.look()
+
+    def take(self) -> None:
+        """Take the newest document of the inbox, if it is newer than the one in force."""
+        try:
+            newest, faults = self._inbox.newest()
+        except RefusedError as error:
+            newest, faults = None, (str(error),)
+        if newest is not None and self._is_new(newest):
+            self._disputed, self._repairs = frozenset(), {}
+            try:
+                self._apply(newest)
+            except ObserveOnlyError as error:
+                self._stop_writing(error)
+            except (DocumentError, RefusedError) as error:
+                faults = (*faults, f"generation {newest.generation}: {error}")
+            else:
+                self.document, self._taken = self._state.applied(), newest
+                self.counts.applied += 1
+                log.info(
+                    "applied a document",
+                    extra={"generation": newest.generation, "pods": len(newest.pods)},
+                )
+        for fault in faults:
+            if fault not in self.status.refused_files:
+                self.counts.refused += 1
+                log.error("refused a document", extra={"why": fault})
+        self.status.refused_files = faults
+
+    def look(self) -> None:
+        """See whether the node is as its document says; repair it, or say what is wrong."""
+        if self.document is None:
+            return
+        status = self.status
+        status.offline = offline_owner(self.document, self._online()) or ""
+        try:
+            repair = self._on_drift is OnDrift.REPAIR and not status.observe_only
+            plan = self._apply(self.document) if repair else self._plan(self.document)
+            drift = self._drift(plan)
+            if drift:
+                self.counts.drifts += 1
+                log.warning(
+                    "the node differed from its document, and was repaired"
+                    if repair
+                    else "the node differs from its document",
+                    extra={"drift": drift[:MOST_TOLD], "changes": len(drift)},
+                )
+            if repair and drift:
+                self._count_repairs(plan)
+            if repair and bring_back(self._cgroups, plan.cgroups):
+                self.counts.repairs += 1
+            status.plan = plan
+            status.drift = () if repair else drift
+            status.refused = ""
+        except ObserveOnlyError as error:
+            self._stop_writing(error)
+        except (DocumentError, RefusedError) as error:
+            self._refuse(str(error))
+        except OSError as error:
+            self._refuse(f"{error.filename or 'the cgroup files'}: {error.strerror or error}")
+        self.look_at_devices()
+
+    def look_at_devices(self) -> None:
+        """See whether devices that pods hold are ill; nothing can be repaired about that."""
+        ill = self._unhealthy_devices() if self.document else {}
+        found = tuple(
+            f"{grant.type} {grant.id or grant.minor} of pod {one.pod.title!r}: {ill[grant.id]}"
+            for one in (self.document.pods if self.document and ill else ())
+            for grant in one.placement.devices
+            if grant.id in ill
+        )
+        for text in found:
+            if text not in self.status.unhealthy:
+                log.error("a device is unhealthy", extra={"device": text})
+        self.status.unhealthy = found
+
+    def effective_files(self) -> tuple[str, ...]:
+        """Return the files that say which CPUs and memory nodes the containers really have."""
+        found = []
+        above = {""}
+        for cgroup in self.status.plan.cgroups:
+            while cgroup not in above:
+                above.add(cgroup)
+                cgroup = cgroup.rpartition("/")[0]
+        for cgroup in sorted(above):
+            if self._cgroups.has_file(cgroup, CPUS) or not cgroup:
+                found += [self._cgroups.effective_path(cgroup, name) for name in (CPUS, MEMS)]
+        return tuple(found)
+
+    def written_files(self) -> tuple[str, ...]:
+        """Return the files that the last look wrote, or whose cgroups it made or removed."""
+        return tuple(
+            self._cgroups.path(one.controller, one.cgroup, one.file)
+            for one in (*self.status.plan.operations, *self.status.plan.finish)
+        )
+
+    def _is_new(self, newest: NodePlacement) -> bool:
+        if newest is self._taken:
+            return False
+        return self.document is None or (
+            newest.generation >= self.document.generation and newest != self.document
+        )
+
+    def _online(self) -> CpuSet:
+        return self._cgroups.effective("", CPUS)
+
+    def _host(self) -> Host:
+        host = self._read_host()
+        return replace(host, disputed=self._disputed)
+
+    def _plan(self, document: NodePlacement) -> Plan:
+        return plan_of(
+            document,
+            self._cgroups,
+            self._host(),
+            root=self._root,
+            previous=document,
+            in_force=True,
+        )
+
+    def _apply(self, document: NodePlacement) -> Plan:
+        # A new document must fit the CPUs that are online; one in force makes do.
+        return apply(
+            document,
+            self._cgroups,
+            self._host(),
+            self._state,
+            root=self._root,
+            in_force=document is self.document,
+        ).plan
+
+    def _drift(self, plan: Plan) -> tuple[str, ...]:
+        """Return in words what a plan would change."""
+        return tuple(
+            f"/{one.cgroup}/{one.file}: {one.old!r}, to be {one.new!r}"
+            if one.kind is Kind.WRITE
+            else f"/{one.cgroup}: {one.kind} {one.new}".rstrip()
+            for one in (*plan.operations, *plan.finish)
+        )
+
+    def _count_repairs(self, plan: Plan) -> None:
+        """Count what was written again, and stop where somebody else writes it each time."""
+        self.counts.repairs += 1
+        now = self._clock()
+        for cgroup in {one.cgroup for one in plan.operations if one.kind is Kind.WRITE}:
+            times = self._repairs.setdefault(cgroup, deque())
+            times.append(now)
+            while times[0] < now - 60:
+                times.popleft()
+            if len(times) > REPAIRS_A_MINUTE and cgroup in plan.cgroups:
+                self._disputed |= {cgroup}
+                log.error(
+                    "somebody else writes this cgroup: it is only observed until the next document",
+                    extra={"cgroup": f"/{cgroup}", "repairs": len(times)},
+                )
+
+    def _refuse(self, why: str) -> None:
+        if why != self.status.refused:
+            log.error("the document in force cannot be done", extra={"why": why})
+        self.status.refused = why
+
+    def _stop_writing(self, error: ObserveOnlyError) -> None:
+        if str(error) != self.status.observe_only:
+            log.error("nothing is written any more", extra={"why": str(error)})
+        self.status.observe_only = str(error)

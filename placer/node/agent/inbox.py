@@ -1,0 +1,133 @@
+"""The folder in which documents arrive: the newest one for this node is taken.
+
+A document arrives by rename, so that no half of one is ever read. A file that somebody still
+writes, or that was changed in place, is refused and said so. A file that goes changes nothing.
+"""
+
+import errno
+import fcntl
+import os
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+
+from placer.node.errors import RefusedError
+from placer_models.instance.documents import documents_of
+from placer_models.instance.errors import InputError
+from placer_models.instance.node_file import node_placement_of
+from placer_models.node_placement import NodePlacement
+
+_ENDINGS = (".json", ".yaml", ".yml")
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """A file as it was read.
+
+    Attributes:
+        version: Tells one content of the file from another.
+        document: None where it is refused.
+        fault: Why, in words.
+
+    """
+
+    inode: tuple[int, int]
+    version: tuple[int, int]
+    document: NodePlacement | None = None
+    fault: str = ""
+
+
+class Inbox:
+    """Reads the folder; files that did not change are not read again."""
+
+    def __init__(self, folder: Path, node: str) -> None:
+        self.folder = folder
+        self._node = node
+        self._seen: dict[str, _Seen] = {}
+
+    def check(self) -> None:
+        """Refuse a folder into which others could put documents.
+
+        Raises:
+            RefusedError: It is not there, not ours, or open to others.
+
+        """
+        try:
+            found = self.folder.lstat()
+        except OSError as error:
+            raise RefusedError(
+                f"{self.folder}: {error.strerror}; make it: 'install -d -m 0700 {self.folder}'"
+            ) from None
+        if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
+            raise RefusedError(f"{self.folder} is not a folder of this user; name another one")
+        if found.st_mode & 0o077:
+            raise RefusedError(
+                f"others may use {self.folder} (mode {stat.S_IMODE(found.st_mode):04o}); "
+                f"'chmod 0700 {self.folder}', and look at what is in it"
+            )
+
+    def newest(self) -> tuple[NodePlacement | None, tuple[str, ...]]:
+        """Return the document of the highest generation for this node, and what was refused.
+
+        Raises:
+            RefusedError: The folder is not there any more, or not ours alone.
+
+        """
+        self.check()
+        names = sorted(
+            name
+            for name in os.listdir(self.folder)  # noqa: PTH208 - names are what is wanted
+            if name.endswith(_ENDINGS) and not name.startswith(".")
+        )
+        self._seen = {
+            name: seen for name in names if (seen := self._look(name, self._seen.get(name)))
+        }
+        documents = [seen.document for seen in self._seen.values() if seen.document]
+        faults = tuple(seen.fault for seen in self._seen.values() if seen.fault)
+        return max(documents, key=lambda one: one.generation, default=None), faults
+
+    def _look(self, name: str, before: _Seen | None) -> _Seen | None:
+        path = self.folder / name
+        try:
+            file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        except FileNotFoundError:
+            return None  # it went meanwhile
+        except OSError as error:
+            return _Seen((0, 0), (0, 0), None, f"{path}: {error.strerror}")
+        try:
+            found = os.fstat(file)
+            inode = (found.st_dev, found.st_ino)
+            version = (found.st_mtime_ns, found.st_size)
+            if before is not None and (before.inode, before.version) == (inode, version):
+                return before
+            if fault := self._fault(file, found):
+                return _Seen(inode, (0, 0), None, f"{path}: {fault}")  # looked at again
+            if before is not None and before.inode == inode and before.document is not None:
+                fault = "it was changed in place; write a new file, and rename it to this name"
+                return _Seen(inode, version, None, f"{path}: {fault}")
+            with os.fdopen(os.dup(file), encoding="utf-8", errors="replace") as reader:
+                text = reader.read()
+        finally:
+            os.close(file)
+        try:
+            document = node_placement_of(documents_of(text, path)[0])
+        except InputError as error:
+            return _Seen(inode, version, None, str(error))
+        if document.node.name != self._node:
+            fault = f"the document is for node {document.node.name!r}, and this is {self._node!r}"
+            return _Seen(inode, version, None, f"{path}: {fault}")
+        return _Seen(inode, version, document)
+
+    def _fault(self, file: int, found: os.stat_result) -> str:
+        """Return why a file is not read, in words; empty: it may be."""
+        if not stat.S_ISREG(found.st_mode):
+            return "it is no regular file; rename one to this name"
+        if found.st_uid != os.geteuid() or found.st_mode & 0o022:
+            return "others may write it, or own it; 'chmod go-w' it, and look at what it says"
+        try:
+            fcntl.fcntl(file, fcntl.F_SETLEASE, fcntl.F_RDLCK)
+            fcntl.fcntl(file, fcntl.F_SETLEASE, fcntl.F_UNLCK)
+        except OSError as error:
+            if error.errno in (errno.EAGAIN, errno.EACCES):
+                return "it is still being written; write another file, and rename it to this name"
+        return ""

@@ -1,0 +1,181 @@
+"""Runs the agent until it is told to stop."""
+
+import logging
+import signal
+import threading
+import time
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+from placer.node.agent.agent import Agent, OnDrift
+from placer.node.agent.inbox import Inbox
+from placer.node.agent.metrics import Metrics
+from placer.node.agent.notify import notify, watchdog_s
+from placer.node.agent.sentinel import Sentinel, allow_many_files
+from placer.node.agent.serve import Server
+from placer.node.agent.watch import is_setting, wakes
+from placer.node.cgroups import Cgroups
+from placer.node.host import read_host
+from placer.node.mounts import kernel_files
+from placer.node.state import NodeState
+
+log = logging.getLogger(__name__)
+
+SWEEP_S = 30
+"""How often the sets in effect are looked at, should the kernel have told nothing."""
+
+WHOLE_LOOK_S = 600
+"""How often everything is."""
+
+ALIVE_S = 60
+ONLINE = Path("/sys/devices/system/cpu/online")
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What the command is told.
+
+    Attributes:
+        documents: The folder in which documents arrive.
+        state: The folder of the journal.
+        node: The name of this node in documents.
+        root: The cgroup below which those of our own are.
+        listen: Where metrics and health are; empty: nowhere.
+
+    """
+
+    documents: Path
+    state: Path
+    node: str
+    root: str
+    on_drift: OnDrift
+    listen: str
+
+
+def run(options: Options) -> None:
+    """Run until SIGTERM or SIGINT.
+
+    Raises:
+        MountError: The cgroup file systems cannot be used.
+        RefusedError: A folder or an address cannot be used.
+
+    """
+    stop = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: stop.set())
+    allow_many_files()
+    files = kernel_files()
+    inbox = Inbox(options.documents, options.node)
+    inbox.check()
+    state = NodeState(options.state)
+    agent = Agent(
+        Cgroups(files),
+        lambda: read_host(files.version),
+        state,
+        inbox,
+        root=options.root,
+        on_drift=options.on_drift,
+    )
+    with ExitStack() as open_things:
+        open_things.enter_context(state.locked())
+        turns = _Turns(agent, files.mounts, open_things)
+        if options.listen:
+            server = Server(
+                options.listen, turns.metrics.registry, turns.alive, agent.status.trouble
+            )
+            open_things.callback(server.close)
+        agent.begin()
+        agent.take()
+        turns.settle()
+        notify("READY=1", f"STATUS={turns.in_words()}")
+        log.info("ready", extra={"node": options.node, "cgroup_version": files.version})
+        for paths in wakes(list(files.mounts.values()), options.documents, stop):
+            turns.turn(paths, options.documents)
+        notify("STOPPING=1")
+    log.info("stopped")
+
+
+class _Turns:
+    """Decides at each wake-up what is to be looked at."""
+
+    def __init__(self, agent: Agent, mounts: dict[str, Path], open_things: ExitStack) -> None:
+        self._agent = agent
+        self._mounts = mounts
+        self.metrics = Metrics(agent)
+        self._few, self._all = Sentinel(), Sentinel()
+        open_things.callback(self._few.close)
+        open_things.callback(self._all.close)
+        now = time.monotonic()
+        self._turned = self._swept = self._looked = self._told = now
+        self._again = False
+        self._written: set[str] = set()
+        self._watchdog_s = watchdog_s()
+        self._status = ""
+
+    def turn(self, paths: frozenset[str], documents: Path) -> None:
+        """Do what one wake-up asks for; paths are those that changed."""
+        now = self._turned = time.monotonic()
+        arrived = any(path.startswith(f"{documents}/") for path in paths)
+        written = {path for path in paths if not path.startswith(f"{documents}/")}
+        if written and written <= self._written and not self._all.changed():
+            written = set()  # what we wrote ourselves
+        swept = now - self._swept >= SWEEP_S
+        if arrived or swept:  # what was refused may be possible by now
+            with self.metrics.seconds.time():
+                self._agent.take()
+        # A cgroup comes before its first process: so after each change there is another look.
+        due = (
+            bool(written)
+            or self._again
+            or self._few.changed()
+            or now - self._looked >= WHOLE_LOOK_S
+        )
+        if swept:
+            self._swept = now
+            due = due or self._all.changed()
+            self._agent.look_at_devices()
+        if due:
+            with self.metrics.seconds.time():
+                self._agent.look()
+            self._looked = now
+        self._again = any(not is_setting(path) for path in written)
+        if arrived or due:
+            self.settle()
+        self._tell_watchdog(now)
+
+    def settle(self) -> None:
+        """Remember how the node is now, and say so."""
+        files = [self._path(file) for file in self._agent.effective_files()]
+        above = [path for path in files if path.parent in self._mounts.values()]
+        self._written = {str(self._path(file)) for file in self._agent.written_files()}
+        self._few.watch([ONLINE, *above])
+        self._all.watch(files)
+        status = self.in_words()
+        if status != self._status:
+            self._status = status
+            notify(f"STATUS={status}")
+
+    def alive(self) -> bool:
+        """Return whether the agent turned lately."""
+        return time.monotonic() - self._turned < ALIVE_S
+
+    def in_words(self) -> str:
+        """Return how the node is, in one line."""
+        document = self._agent.document
+        if document is None:
+            return "no document yet"
+        trouble = self._agent.status.trouble()
+        held = f"generation {document.generation}, {len(document.pods)} pods"
+        return f"{held}: {trouble[0]}" if trouble else held
+
+    def _path(self, file: str) -> Path:
+        controller, _, rest = file.partition("/")
+        if "" in self._mounts:
+            return self._mounts[""] / file
+        return self._mounts[controller] / rest
+
+    def _tell_watchdog(self, now: float) -> None:
+        if self._watchdog_s is not None and now - self._told >= self._watchdog_s:
+            self._told = now
+            notify("WATCHDOG=1")

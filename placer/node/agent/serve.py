@@ -1,0 +1,140 @@
+"""Metrics and health over HTTP, on loopback or on a Unix socket that only its owner may use.
+
+/metrics    for Prometheus
+/healthz    200 while the agent turns
+/readyz     200 while the node does what its document says, else 503 and why
+"""
+
+import os
+import socket
+import socketserver
+import stat
+import threading
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from http.server import BaseHTTPRequestHandler
+from ipaddress import ip_address
+from pathlib import Path
+
+from prometheus_client import CollectorRegistry
+from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
+
+from placer.node.errors import RefusedError
+
+UNIX = "unix:"
+
+
+class Server:
+    """Answers in a thread of its own until it is closed."""
+
+    def __init__(
+        self,
+        address: str,
+        registry: CollectorRegistry,
+        alive: Callable[[], bool],
+        trouble: Callable[[], Sequence[str]],
+    ) -> None:
+        """Listen at ``127.0.0.1:9469``, ``[::1]:9469`` or ``unix:/run/placer/agent.sock``.
+
+        Raises:
+            RefusedError: The address is none of these, or cannot be used.
+
+        """
+
+        class Handler(BaseHTTPRequestHandler):
+            timeout = 5  # seconds that a client may keep us waiting
+
+            def do_GET(self) -> None:
+                self._answer(*_page(self.path, registry, alive, trouble))
+
+            def _answer(self, code: int, kind: str, body: bytes) -> None:
+                self.send_response(code)
+                self.send_header("Content-Type", kind)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def address_string(self) -> str:
+                return "client"
+
+            def log_message(self, *_: object) -> None:
+                """Say nothing: who asks for metrics is no news."""
+
+        self._socket_file: Path | None = None
+        try:
+            if address.startswith(UNIX):
+                self._socket_file = Path(address.removeprefix(UNIX))
+                self._server: socketserver.BaseServer = _unix(self._socket_file, Handler)
+            else:
+                self._server = _loopback(address, Handler)
+        except OSError as error:
+            raise RefusedError(
+                f"cannot listen at {address}: {error.strerror or error}; name another address"
+            ) from None
+        self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """Answer no more."""
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+        if self._socket_file is not None:
+            with suppress(FileNotFoundError):
+                self._socket_file.unlink()
+
+
+def _page(
+    path: str,
+    registry: CollectorRegistry,
+    alive: Callable[[], bool],
+    trouble: Callable[[], Sequence[str]],
+) -> tuple[int, str, bytes]:
+    text = "text/plain; charset=utf-8"
+    match path.partition("?")[0]:
+        case "/metrics":
+            return 200, CONTENT_TYPE_LATEST, generate_latest(registry)
+        case "/healthz":
+            return (200, text, b"ok\n") if alive() else (503, text, b"the agent does not turn\n")
+        case "/readyz":
+            found = trouble()
+            if not found:
+                return 200, text, b"ok\n"
+            return 503, text, "".join(f"{line}\n" for line in found).encode()
+        case _:
+            return 404, text, b"there are /metrics, /healthz and /readyz\n"
+
+
+def _loopback(address: str, handler: type[BaseHTTPRequestHandler]) -> socketserver.TCPServer:
+    host, _, port = address.rpartition(":")
+    try:
+        ip = ip_address(host.strip("[]"))
+        number = int(port)
+    except ValueError:
+        raise RefusedError(
+            f"got the address {address!r}; expected such as 127.0.0.1:9469 or "
+            "unix:/run/placer/agent.sock"
+        ) from None
+    if not ip.is_loopback:
+        raise RefusedError(
+            f"{host} can be reached from other machines; listen on 127.0.0.1 or on a Unix socket"
+        )
+
+    class TcpServer(socketserver.TCPServer):
+        address_family = socket.AF_INET6 if ip.version == 6 else socket.AF_INET
+        allow_reuse_address = True
+
+    return TcpServer((str(ip), number), handler)
+
+
+def _unix(path: Path, handler: type[BaseHTTPRequestHandler]) -> socketserver.UnixStreamServer:
+    """Listen at a path; a socket that an earlier agent left is replaced, nothing else."""
+    with suppress(FileNotFoundError):
+        if not stat.S_ISSOCK(path.lstat().st_mode):
+            raise RefusedError(f"{path} is there and no socket; name another path")
+        path.unlink()
+    before = os.umask(0o177)
+    try:
+        return socketserver.UnixStreamServer(str(path), handler)
+    finally:
+        os.umask(before)

@@ -1,0 +1,378 @@
+"""The agent takes documents, sees drift, repairs it, and says what it cannot repair."""
+
+import json
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from node.fake_cgroupfs import FakeV1, FakeV2
+from node.node_documents import a_document, a_node, a_pod
+from placer.node.agent.agent import REPAIRS_A_MINUTE, Agent, OnDrift
+from placer.node.agent.inbox import Inbox
+from placer.node.cgroups import Cgroups
+from placer.node.host import Host
+from placer.node.operations import perform
+from placer.node.plan import plan_of
+from placer.node.state import NodeState
+from placer_models.cpuset import format_cpu_list, parse_cpu_list
+from placer_models.device import Device
+from placer_models.instance.node_file import node_placement_to_dict
+from placer_models.node_placement import NodePlacement
+from placer_models.placement import DeviceGrant
+from placer_models.policy import QosClass
+
+LSE, LSR, LS, BE = QosClass.LSE, QosClass.LSR, QosClass.LS, QosClass.BE
+CPUS = "cpuset.cpus"
+
+
+class Node:
+    """A node in memory, its agent, and what happens to it."""
+
+    def __init__(self, version: int, folder: Path) -> None:
+        self.kernel = FakeV1() if version == 1 else FakeV2()
+        self.cgroups = Cgroups(self.kernel)
+        self.folder = folder
+        self.documents = folder / "documents"
+        self.documents.mkdir(mode=0o700)
+        self.host = Host("n0", parse_cpu_list("0-7"))
+        self.now_s = 0.0
+
+    def agent(self, **options: object) -> Agent:
+        found = Agent(
+            self.cgroups,
+            lambda: self.host,
+            NodeState(self.folder / "state"),
+            Inbox(self.documents, "n0"),
+            clock=lambda: self.now_s,
+            **options,
+        )
+        (self.folder / "state").mkdir(exist_ok=True)
+        found.begin()
+        found.take()
+        return found
+
+    def send(self, document: NodePlacement, name: str = "n0.json") -> None:
+        temporary = self.documents / f".{name}"
+        temporary.write_text(json.dumps(node_placement_to_dict(document)))
+        temporary.chmod(0o600)
+        temporary.replace(self.documents / name)
+
+    def path(self, pod: str, file: str = "", controller: str = "cpuset") -> str:
+        return self.cgroups.path(controller, f"placer/{pod}@default/main@{pod}", file)
+
+    def overwrite(self, pod: str, cpus: str) -> None:
+        self.kernel.write(self.path(pod, CPUS), cpus)
+
+    def start(self, pod: str) -> int:
+        """Start a process in the container, in all hierarchies as a runtime does."""
+        pid = self.kernel.start(self.path(pod))
+        if self.kernel.version == 1:
+            self.kernel.write(f"{self.path(pod, controller='cpu')}/cgroup.procs", str(pid))
+        return pid
+
+    def cpus(self, pod: str) -> str:
+        return format_cpu_list(self.cgroups.effective(f"placer/{pod}@default/main@{pod}", CPUS))
+
+
+@pytest.fixture(params=[1, 2])
+def node(request: pytest.FixtureRequest, tmp_path: Path) -> Node:
+    """A node of 8 CPUs without a document."""
+    return Node(request.param, tmp_path)
+
+
+THREE = a_document(a_pod("a", LSE, "0-1"), a_pod("b", LSR, "2"), a_pod("c", LS))
+
+
+def test_a_document_that_arrives_is_applied(node):
+    agent = node.agent()
+
+    node.send(THREE)
+    agent.take()
+
+    assert [node.cpus(pod) for pod in "abc"] == ["0-1", "2", "3-7"]
+    assert agent.status.trouble() == []
+    assert agent.document == THREE
+
+
+def test_a_lower_generation_is_refused_and_absence_changes_nothing(node):
+    agent = node.agent()
+    node.send(replace(THREE, generation=7))
+    agent.take()
+    (node.documents / "n0.json").unlink()
+    agent.take()
+
+    node.send(a_document(a_pod("a", LSE, "4-5"), generation=6))
+    agent.take()
+
+    assert node.cpus("a") == "0-1"
+    assert agent.document.generation == 7
+
+
+def test_an_overwritten_cpuset_is_repaired(node):
+    node.send(THREE)
+    agent = node.agent()
+    node.overwrite("c", "0-7")
+
+    agent.look()
+
+    assert node.cpus("c") == "3-7"
+    assert (agent.counts.drifts, agent.counts.repairs) == (1, 1)
+    assert agent.status.trouble() == []
+
+
+def test_drift_is_only_reported_where_that_is_the_policy(node):
+    node.send(THREE)
+    agent = node.agent(on_drift=OnDrift.REPORT)
+    node.overwrite("c", "0-7")
+
+    agent.look()
+
+    assert node.cpus("c") == "0-7"
+    (trouble,) = agent.status.trouble()
+    assert trouble.endswith("cpuset.cpus: '0-7', to be '3-7'")
+
+
+def test_a_cgroup_that_went_is_made_again(node):
+    node.send(THREE)
+    agent = node.agent()
+    for controller in ("cpuset", "cpu") if node.kernel.version == 1 else ("cpuset",):
+        node.kernel.remove_directory(node.path("b", controller=controller))
+
+    agent.look()
+
+    assert node.cpus("b") == "2"
+
+
+def test_whoever_owns_a_cpu_that_goes_makes_do_until_it_comes_back(node):
+    """
+    One of its two CPUs, then both; never is a process without a CPU, nor on another pod's.
+    """
+    node.send(THREE)
+    agent = node.agent()
+    pid = node.start("a")
+
+    seen = []
+    for cpu, online in ((1, False), (0, False), (0, True), (1, True)):
+        node.kernel.set_online(cpu, online)
+        agent.look()
+        seen.append((node.cpus("a"), node.kernel.affinity(pid), node.cpus("c")))
+
+    assert seen == [
+        ("0", "0", "3-7"),
+        ("3-7", "3-7", "3-7"),
+        ("0", "0", "3-7"),
+        ("0-1", "0-1", "3-7"),
+    ]
+    assert agent.status.trouble() == []
+
+
+def test_what_is_offline_is_said(node):
+    node.send(THREE)
+    agent = node.agent()
+
+    node.kernel.set_online(1, False)
+    agent.look()
+
+    (trouble,) = agent.status.trouble()
+    assert "owns CPUs 1, which are not online" in trouble
+
+
+def test_a_pool_follows_cpus_that_go_and_come(node):
+    node.send(THREE)
+    agent = node.agent()
+
+    seen = []
+    for online in (False, True):
+        node.kernel.set_online(5, online)
+        agent.look()
+        seen.append(node.cpus("c"))
+
+    assert seen == ["3-4,6-7", "3-7"]
+
+
+def test_who_writes_again_and_again_is_left_alone_until_the_next_document(node):
+    node.send(THREE)
+    agent = node.agent()
+
+    for _ in range(REPAIRS_A_MINUTE + 3):
+        node.now_s += 1
+        node.overwrite("c", "0-7")
+        agent.look()
+
+    assert node.cpus("c") == "0-7"
+    assert agent.counts.repairs == REPAIRS_A_MINUTE + 1
+    (trouble,) = agent.status.trouble()
+    assert "somebody writes it again whenever Placer does" in trouble
+
+    node.send(replace(THREE, generation=2))
+    agent.take()
+
+    assert node.cpus("c") == "3-7"
+
+
+def test_a_few_repairs_over_a_long_time_are_no_dispute(node):
+    node.send(THREE)
+    agent = node.agent()
+
+    for _ in range(3 * REPAIRS_A_MINUTE):
+        node.now_s += 15
+        node.overwrite("c", "0-7")
+        agent.look()
+
+    assert node.cpus("c") == "3-7"
+
+
+@pytest.mark.parametrize("done", range(6))
+def test_a_restart_takes_back_what_was_begun_and_knows_the_document(node, done):
+    """
+    The agent dies after some operations of a new document; the next one begins with the old.
+    """
+    node.send(THREE)
+    node.agent()
+    moved = a_document(a_pod("a", LSE, "6-7"), a_pod("b", LSR, "0"), a_pod("c", LS), generation=2)
+    plan = plan_of(moved, node.cgroups, node.host, previous=THREE)
+    NodeState(node.folder / "state").begin(moved, plan)
+    for operation in plan.operations[:done]:
+        perform(operation, node.cgroups)
+
+    again = node.agent()
+
+    assert [node.cpus(pod) for pod in "abc"] == ["0-1", "2", "3-7"]
+    assert again.document == THREE
+    assert again.status.trouble() == []
+
+
+def test_a_restart_repairs_what_happened_meanwhile(node):
+    node.send(THREE)
+    node.agent()
+    node.overwrite("c", "0-7")
+
+    node.agent()
+
+    assert node.cpus("c") == "3-7"
+
+
+def test_a_tampered_journal_leaves_the_node_as_it_is(node):
+    node.send(THREE)
+    node.agent()
+    (node.folder / "state" / "journal.json").write_text("{")
+    node.overwrite("c", "0-7")
+
+    agent = node.agent()
+    agent.look()
+
+    assert node.cpus("c") == "0-7"
+    assert "cut short or was changed" in agent.status.trouble()[0]
+
+
+def test_an_unhealthy_device_of_a_pod_is_said(node):
+    machine = a_node().machine
+    sick = Device("gpu", 0, "GPU-1")
+    world = replace(a_node(), machine=replace(machine, devices=(sick,)))
+    one = a_pod("a", LSE, "0-1")
+    grants = (DeviceGrant("gpu", 0, "GPU-1"),)
+    one = replace(one, placement=replace(one.placement, devices=grants))
+    ill: dict[str, str] = {}
+    agent = node.agent(unhealthy_devices=lambda: ill)
+    agent.document = a_document(one, node=world)
+    agent.look_at_devices()
+    before = agent.status.unhealthy
+
+    ill["GPU-1"] = "it fell off the bus"
+    agent.look_at_devices()
+
+    assert before == ()
+    assert agent.status.trouble() == ["gpu GPU-1 of pod 'a': it fell off the bus"]
+
+
+class TestInbox:
+    """Which files are documents, and which are refused."""
+
+    @pytest.fixture
+    def inbox(self, tmp_path: Path) -> Inbox:
+        """An empty folder of ours."""
+        folder = tmp_path / "documents"
+        folder.mkdir(mode=0o700)
+        return Inbox(folder, "n0")
+
+    def put(self, inbox: Inbox, name: str, document: NodePlacement) -> Path:
+        path = inbox.folder / name
+        path.with_name(f".{name}").write_text(json.dumps(node_placement_to_dict(document)))
+        return path.with_name(f".{name}").replace(path)
+
+    def test_the_highest_generation_is_the_newest(self, inbox):
+        self.put(inbox, "a.json", replace(THREE, generation=3))
+        self.put(inbox, "b.json", replace(THREE, generation=9))
+        self.put(inbox, "c.json", replace(THREE, generation=5))
+
+        assert inbox.newest()[0].generation == 9
+
+    def test_a_document_of_another_node_is_refused(self, inbox):
+        self.put(inbox, "a.json", replace(THREE, node=a_node(name="n1")))
+
+        document, (fault,) = inbox.newest()
+
+        assert document is None
+        assert fault.endswith("a.json: the document is for node 'n1', and this is 'n0'")
+
+    def test_a_file_that_is_still_written_is_refused_and_then_taken(self, inbox):
+        path = self.put(inbox, "a.json", THREE)
+        with path.open("a"):
+            document, (fault,) = inbox.newest()
+
+        assert document is None
+        assert "still being written" in fault
+        assert inbox.newest() == (THREE, ())
+
+    def test_a_file_that_was_changed_in_place_is_refused(self, inbox):
+        path = self.put(inbox, "a.json", THREE)
+        inbox.newest()
+
+        path.write_text(path.read_text().replace('"generation":1', '"generation":2') + " ")
+        document, (fault,) = inbox.newest()
+
+        assert document is None
+        assert "changed in place" in fault
+
+    def test_half_a_document_is_refused_with_its_place(self, inbox):
+        path = self.put(inbox, "a.json", THREE)
+        path.with_name(".b").write_text(path.read_text()[:100])
+        path.with_name(".b").replace(path)
+
+        document, (fault,) = inbox.newest()
+
+        assert document is None
+        assert fault.startswith(f"{path}:1:")
+
+    def test_others_may_not_write_the_folder_or_a_file(self, inbox):
+        path = self.put(inbox, "a.json", THREE)
+        path.chmod(0o666)
+
+        assert "others may write it" in inbox.newest()[1][0]
+
+        inbox.folder.chmod(0o755)
+        with pytest.raises(Exception, match="chmod 0700"):
+            inbox.check()
+
+    @pytest.mark.parametrize("kind", ["link", "pipe", "folder"])
+    def test_what_is_no_regular_file_is_refused(self, inbox, kind):
+        path = inbox.folder / "a.json"
+        if kind == "link":
+            path.symlink_to("/etc/passwd")
+        elif kind == "pipe":
+            os.mkfifo(path)
+        else:
+            path.mkdir()
+
+        document, faults = inbox.newest()
+
+        assert document is None
+        assert len(faults) == 1
+
+    def test_names_that_begin_with_a_dot_or_end_otherwise_are_no_documents(self, inbox):
+        for name in (".a.json", "a.json.tmp", "readme"):
+            (inbox.folder / name).write_text("{")
+
+        assert inbox.newest() == (None, ())
