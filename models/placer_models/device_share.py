@@ -1,6 +1,7 @@
 """Parts of devices: what is taken of one, whether it fits, and what that is in bytes (D3, D5)."""
 
 from dataclasses import dataclass, replace
+from operator import le, sub
 from typing import NamedTuple
 
 from placer_models.capacity import MEMORY, PERCENT, Quantity
@@ -105,7 +106,7 @@ def totals_of(device: Device | None) -> DeviceTotals:
 
 def room(totals: DeviceTotals) -> Amounts:
     """Return what an empty device has for shares."""
-    memory = 100 * max(1, totals.memory_bytes)
+    memory = 100 * (totals.memory_bytes or 1)
     if not totals.capacity:
         return WHOLE_PERCENT, memory
     return WHOLE_PERCENT, memory, *(100 * quantity.amount for quantity in totals.capacity)
@@ -119,25 +120,27 @@ def taken(share: DeviceShare, totals: DeviceTotals) -> Amounts | None:
     (0) a share is counted in percent alone, as if it were one byte; an amount in bytes it
     cannot give.
     """
-    percent, total_bytes = share.percent or 0, totals.memory_bytes
+    total_bytes, capacity, of_all = totals
+    counted_bytes = total_bytes or 1
+    percent = share.percent or 0
     if share.memory_bytes is not None:
-        if total_bytes <= 0:
+        if not total_bytes:
             return None
         memory = 100 * share.memory_bytes
     elif share.memory_percent is not None:
-        memory = share.memory_percent * max(1, total_bytes)
+        memory = share.memory_percent * counted_bytes
     else:
-        memory = percent * total_bytes if totals.of_all else 0
-    if percent > WHOLE_PERCENT or memory > 100 * max(1, total_bytes):
+        memory = percent * total_bytes if of_all else 0
+    if percent > WHOLE_PERCENT or memory > 100 * counted_bytes:
         return None
-    if not totals.capacity:
+    if not capacity:
         return None if share.capacity else (percent, memory)
     asked = {quantity.name: quantity for quantity in share.capacity}
     amounts = [percent, memory]
-    for has in totals.capacity:
+    for has in capacity:
         want = asked.pop(has.name, None)
         if want is None:
-            amounts.append(percent * has.amount if totals.of_all else 0)
+            amounts.append(percent * has.amount if of_all else 0)
         elif want.unit is has.unit and want.amount <= has.amount:
             amounts.append(100 * want.amount)
         else:
@@ -147,12 +150,12 @@ def taken(share: DeviceShare, totals: DeviceTotals) -> Amounts | None:
 
 def less(left: Amounts, amounts: Amounts) -> Amounts:
     """Return what is left once the amounts are taken."""
-    return tuple(have - take for have, take in zip(left, amounts, strict=True))
+    return tuple(map(sub, left, amounts))
 
 
 def fits(amounts: Amounts, left: Amounts) -> bool:
     """Return whether ONE device with so much left can give the amounts (D5, B11)."""
-    return all(take <= have for take, have in zip(amounts, left, strict=True))
+    return all(map(le, amounts, left))
 
 
 def filled(share: DeviceShare, total_bytes: int) -> DeviceShare:
