@@ -174,6 +174,25 @@ def test_old_kernels_say_less_of_a_device() -> None:
     assert (device.type, device.bus_id, device.numa_node) == ("gpu", "0000:65:00.0", 1)
 
 
+def test_accelerators_are_called_as_their_drivers_call_them() -> None:
+    """
+    By the class in the kernel, where the driver made one; a virtual function is none of its own.
+    """
+    engine = {"vendor": "0x1bcf", "device": "0x001c", "class": "0x0b4000", "numa_node": 1}
+    card = {"vendor": "0x10ee", "device": "0x5000", "class": "0x120000"}
+    tree = a_pci_device("0000:1c:00.0", **engine, **{"ve/ve0/uevent": "", "power/control": "on"})
+    tree |= a_pci_device("0000:1b:00.0", **engine, **{"ve/ve1/uevent": ""})
+    tree |= a_pci_device("0000:3d:00.0", **card) | a_pci_device("0000:3d:00.1", **card)
+    tree |= {"sys/devices/pci0000:17/0000:3d:00.1/physfn": "->../0000:3d:00.0"}
+    found = [(d.type, d.minor, d.bus_id, d.model, d.numa_node) for d in read(tree).devices]
+
+    assert found == [
+        ("ve", 0, "0000:1b:00.0", "1bcf:001c", 1),
+        ("ve", 1, "0000:1c:00.0", "1bcf:001c", 1),
+        ("accelerator", 0, "0000:3d:00.0", "10ee:5000", None),
+    ]
+
+
 def test_gpus_of_two_vendors_have_numbers_of_their_own() -> None:
     """
     NVIDIA's come first; links between the two are not known.

@@ -12,6 +12,7 @@ from placer_models.cpuset import format_cpu_list
 from placer_models.instance.machine_schema import MachineFile
 from placer_models.instance.machine_schema import to_machine as read_machine
 from placer_models.instance.machine_writer import machine_to_dict
+from placer_models.machines.catalogue import load_machine
 from placer_models.policy import CoreKind
 from shared_files import shared
 
@@ -92,6 +93,46 @@ def test_a_dump_becomes_a_machine_that_reads_back(name: str) -> None:
     assert read_machine(MachineFile.model_validate_json(written)) == machine
     assert set(machine.topology.cores.values()) == set(inventory.cores.values())
     assert machine.topology.online == inventory.online
+
+
+WRITTEN_BY_HAND = {
+    "memorysidecaches": "xeon-6230-snc2",
+    "128arm-2pa2n8cluster4co": "kunpeng-920",
+    "48amd64-4pa2n6c-sparse": "magny-cours-4s",
+    "32intel64-2p8co2t+8ve": "xeon-4108-2s-8ve",
+    "knl-snc4-flat-hwloc1": "knl-7250-snc4",
+    "epyc-corona": "epyc-7401-nps4",
+    "corona": "epyc-7402-nps1",
+    "eas-tioga": "mi250x-8gcd",
+    "g4dnmetal": "g4dn-metal",
+    "cts1-pascal": "p100-one-socket",
+    "ipa20": "xe8640-h100",
+    "tuo.CPX": "mi300a-cpx",
+    "chimera": "threadripper-2990wx",
+    "coral-ea-hwloc1": "minsky",
+    "sierra": "sierra",
+}
+"""Dump -> the machine of the catalogue that people wrote down from it."""
+
+
+@pytest.mark.parametrize("name", WRITTEN_BY_HAND)
+def test_a_dump_is_the_machine_that_was_written_down_from_it(name: str) -> None:
+    """
+    CPU by CPU: core, package, NUMA node, cache and kind; memory, distances; AMD's and NVIDIA's
+    GPUs, RDMA ports and vector engines with their NUMA nodes (C1, D1, D15).
+    """
+    if not _ENTRIES:
+        shared("topologies/hwloc/manifest.json")
+    here, there = to_machine(found(name)[1]).machine, load_machine(WRITTEN_BY_HAND[name])
+
+    assert here.topology.cpus == there.topology.cpus
+    assert here.topology.architecture == there.topology.architecture
+    assert here.topology.numa_distances == there.topology.numa_distances
+    memory = [(node.id, node.memory_bytes) for node in here.topology.numa_nodes]
+    assert memory == [(node.id, node.memory_bytes) for node in there.topology.numa_nodes]
+    types = {device.type for device in there.devices}
+    devices = [(d.type, d.minor, d.numa_node) for d in here.devices if d.type in types]
+    assert devices == [(d.type, d.minor, d.numa_node) for d in there.devices]
 
 
 def test_jobs_saw_less_than_the_machines() -> None:

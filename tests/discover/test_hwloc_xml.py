@@ -51,6 +51,41 @@ def test_version_1_is_read_whole(tmp_path: Path) -> None:
     assert [node.distances for node in inventory.numa_nodes] == [(10, 21), (21, 10)]
 
 
+def test_devices_are_read_with_their_places(tmp_path: Path) -> None:
+    """
+    A GPU behind a switch, Slingshot's port, a vector engine; no plain network, no console.
+    """
+    near = """
+      <object type="Bridge" bridge_type="0-1" bridge_pci="0000:[17-1b]">
+       <object type="Bridge" bridge_type="1-1" pci_busid="0000:17:00.0">
+        <object type="Bridge" bridge_type="1-1" pci_busid="0000:18:00.0">
+         <object type="Bridge" bridge_type="1-1" pci_busid="0000:19:00.0">
+          <object type="PCIDev" pci_busid="0000:1a:00.0" pci_type="0302 [10de:2330] [0:0] 0">
+           <object type="OSDev" name="nvml0" osdev_type="1">
+            <info name="GPUModel" value="X"/></object>
+          </object></object></object></object>
+       <object type="PCIDev" pci_busid="0000:1b:00.0" pci_type="0b40 [1bcf:001c] [0:0] 0">
+        <object type="OSDev" name="ve0" osdev_type="5"/></object>
+       <object type="PCIDev" pci_busid="0000:1c:00.0" pci_type="0200 [17db:0501] [0:0] 0">
+        <object type="OSDev" name="hsi0" osdev_type="2"/></object>
+       <object type="PCIDev" pci_busid="0000:1d:00.0" pci_type="0200 [8086:1521] [0:0] 0">
+        <object type="OSDev" name="eth0" osdev_type="2"/></object>
+       <object type="PCIDev" pci_busid="0000:1e:00.0" pci_type="0300 [1a03:2000] [0:0] 0"/>
+      </object>
+    </object>"""
+    parts = VERSION_2.rpartition("  </object>\n</object>")
+    inventory = read(tmp_path, f"{parts[0]}{near}\n</object>{parts[2]}")
+
+    assert [
+        (d.type, d.minor, d.bus_id, d.model, d.numa_node, d.pcie_root, d.pcie_switch)
+        for d in inventory.found.devices
+    ] == [
+        ("gpu", 0, "0000:1a:00.0", "X", 0, "0000:17", "0000:18:00.0"),
+        ("rdma", 0, "0000:1c:00.0", "", 0, "0000:17", None),
+        ("ve", 0, "0000:1b:00.0", "1bcf:001c", 0, "0000:17", None),
+    ]
+
+
 def test_bitmaps_have_empty_words() -> None:
     """
     hwloc leaves out words that are 0.

@@ -2,12 +2,15 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 
 from kernel_trees import CPU, NODE, Tree, a_cpu, a_node, files_of, smt_machine
 from placer.node.discover import to_machine
+from placer.node.discover.inventory import FoundDevices
 from placer.node.discover.machine import Discovered, as_name
 from placer.node.discover.sysfs import read_sysfs
 from placer_models.cpuset import format_cpu_list
+from placer_models.device import Device
 from placer_models.instance.machine_schema import MachineFile
 from placer_models.instance.machine_schema import to_machine as read_machine
 from placer_models.instance.machine_writer import machine_to_dict
@@ -192,6 +195,22 @@ def test_memory_of_gpus_is_not_for_pods() -> None:
 
     assert [node.memory_bytes for node in found.machine.topology.numa_nodes] == [2**30, 0]
     assert found.warnings == ("NUMA node 255 is memory of GPUs; rule: it has 0 for pods",)
+
+
+def test_a_numa_node_of_the_size_of_a_gpu_is_its_memory() -> None:
+    """
+    Where no driver says so: to the byte, without CPUs, and no more of them than such GPUs.
+    """
+    nodes = a_node(0, "0", mib=512) | a_node(8, "", mib=256) | a_node(9, "", mib=256)
+    nodes |= a_node(10, "", mib=512)
+    inventory = read_sysfs(files_of(a_cpu(0), nodes))
+    gpus = [Device("gpu", i, memory_bytes=size << 20) for i, size in enumerate((256, 256, 1024))]
+    found = to_machine(replace(inventory, found=FoundDevices(tuple(gpus))))
+
+    sizes = [node.memory_bytes >> 20 for node in found.machine.topology.numa_nodes]
+    assert sizes == [512, 0, 0, 512]
+    fewer = to_machine(replace(inventory, found=FoundDevices((gpus[0],))))
+    assert [node.memory_bytes >> 20 for node in fewer.machine.topology.numa_nodes][1] == 256
 
 
 def test_hugepages_are_no_more_than_the_memory() -> None:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
+from placer.node.discover.accelerators import read_accelerators
 from placer.node.discover.files import MachineFiles
 from placer.node.discover.inventory import FoundDevices
 from placer.node.discover.kfd import read_kfd
@@ -22,7 +23,9 @@ def read_devices(files: MachineFiles, texts: Sequence[SmiText]) -> FoundDevices:
         InputError: A file is not what the kernel writes, or the texts are of another machine.
 
     """
-    return merged(_nvidia(files, texts), read_kfd(files), read_rdma(files))
+    ports, others = read_rdma(files), read_accelerators(files)
+    more = replace(ports, devices=(*ports.devices, *others.devices))
+    return merged(_nvidia(files, texts), read_kfd(files), more)
 
 
 def merged(nvidia: FoundDevices, amd: FoundDevices, others: FoundDevices) -> FoundDevices:

@@ -1,10 +1,11 @@
-"""GPUs and RDMA ports, from the XML files of hwloc."""
+"""GPUs, RDMA ports and other accelerators, from the XML files of hwloc."""
 
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from xml.etree.ElementTree import Element
 
+from placer.node.discover.accelerators import ACCELERATOR, GPU_VENDORS, is_accelerator
 from placer.node.discover.hwloc_xml import Place, Tree, indexes_of, infos, values_of
 from placer.node.discover.inventory import FoundDevices, FoundNumaNode
 from placer.node.discover.pci import PciPlace, bus_id_of, gpu_links, nearest
@@ -13,7 +14,8 @@ from placer_models.device import GPU, Device, LinkMatrix
 from placer_models.instance.machine_links import SELF
 from placer_models.machines.sketch import RDMA
 
-_PCI_TYPE = re.compile(r"([0-9a-fA-F]{4}) \[([0-9a-fA-F]{4}):")
+_PCI_TYPE = re.compile(r"([0-9a-fA-F]{4}) \[([0-9a-fA-F]{4}):([0-9a-fA-F]{4})\]")
+_NUMBERED = re.compile(r"([a-z]{2,30})[0-9]{1,4}")
 _BACKEND = re.compile(r"(nvml|rsmi|cuda|ze)([0-9]{1,4})")
 _OPENCL = re.compile(r"opencl[0-9]+d[0-9]+")
 _VENDORS = ("10de", "1002")
@@ -84,7 +86,8 @@ def read_hwloc_devices(
         warnings.append(
             "the file says one bandwidth for every pair of GPUs, whatever links join them"
         )
-    return FoundDevices((*devices, *ports), links, warnings=tuple(warnings))
+    found = (*devices, *ports, *_accelerators(tree, places))
+    return FoundDevices(found, links, warnings=tuple(warnings))
 
 
 def _is_flat(links: LinkMatrix) -> bool:
@@ -244,6 +247,34 @@ def _rdma(tree: Tree, places: Mapping[str, PciPlace]) -> tuple[list[Device], lis
             )
         )
     return devices, down_warnings(down)
+
+
+def _accelerators(tree: Tree, places: Mapping[str, PciPlace]) -> list[Device]:
+    """Return the accelerators that are no GPUs, of the types that hwloc's names begin with."""
+    found: list[Device] = []
+    counts: dict[str, int] = {}
+    for element, _ in tree.of_type("PCIDev"):
+        match = _PCI_TYPE.match(element.get("pci_type", ""))
+        is_one = match is not None and is_accelerator(int(match[1], 16))
+        if match is None or not is_one or int(match[2], 16) in GPU_VENDORS:
+            continue
+        names = [e.get("name", "") for e in element.iterfind("object") if e.get("type") == "OSDev"]
+        types = [name[1] for name in map(_NUMBERED.fullmatch, names) if name]
+        type = types[0] if types else ACCELERATOR
+        place = places[_bus_id(tree, element)]
+        found.append(
+            Device(
+                type=type,
+                minor=counts.get(type, 0),
+                model=f"{match[2]}:{match[3]}".lower(),
+                numa_node=place.numa_node,
+                pcie_root=place.root,
+                pcie_switch=place.switch,
+                bus_id=place.bus_id,
+            )
+        )
+        counts[type] = counts.get(type, 0) + 1
+    return found
 
 
 def _is_rdma(tree: Tree, osdev: Element, slingshot: bool) -> bool:

@@ -1,7 +1,7 @@
 """What was found, as a machine and a node; where words cannot hold it, a warning says the rule."""
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import PurePath
@@ -9,6 +9,7 @@ from pathlib import PurePath
 from placer.node.discover.inventory import FoundCpu, FoundNumaNode, Inventory
 from placer_models.cluster import Instance, Machine, Node
 from placer_models.cpuset import CpuSet, format_cpu_list
+from placer_models.device import GPU
 from placer_models.instance.errors import cpus_are, named_cpus
 from placer_models.instance.machine_cores import key_by_cpu
 from placer_models.policy import CoreKind
@@ -73,6 +74,7 @@ def to_machine(inventory: Inventory, name: str = "") -> Discovered:
         name: What the machine is called; as its host is where this is empty.
 
     """
+    inventory = _with_gpu_memory(inventory)
     warnings = list(inventory.warnings)
     numa_nodes, numa_of = _numa_nodes(inventory, warnings)
     topology = Topology(
@@ -108,6 +110,23 @@ def to_machine(inventory: Inventory, name: str = "") -> Discovered:
         notes=" ".join(f"{note[:1].upper()}{note[1:]}." for note in (*found.notes, *warnings)),
     )
     return Discovered(inventory, machine, tuple(warnings))
+
+
+def _with_gpu_memory(inventory: Inventory) -> Inventory:
+    """Return the inventory with NUMA nodes marked that are the memory of a GPU to the byte.
+
+    Dumps do not always say so. A NUMA node with CPUs is none.
+    """
+    sizes = Counter(d.memory_bytes for d in inventory.found.devices if d.type == GPU)
+    nodes = [node for node in inventory.numa_nodes if not node.cpus and node.memory_bytes]
+    held = Counter(node.memory_bytes for node in nodes)
+    marked = {node.id for node in nodes if held[node.memory_bytes] <= sizes[node.memory_bytes or 0]}
+    return replace(
+        inventory,
+        numa_nodes=tuple(
+            replace(node, of_gpu=node.of_gpu or node.id in marked) for node in inventory.numa_nodes
+        ),
+    )
 
 
 def _numa_nodes(

@@ -1,0 +1,64 @@
+"""Accelerators that are no GPUs, from PCI Express: vector engines, FPGAs, co-processors."""
+
+import re
+
+from placer.node.discover.files import MachineFiles
+from placer.node.discover.inventory import FoundDevices
+from placer.node.discover.pci import PCI, identity_of, place_of
+from placer_models.device import Device
+
+ACCELERATOR = "accelerator"
+"""The type of one whose driver gives it no class of its own."""
+
+COPROCESSOR, PROCESSING_ACCELERATOR = 0x0B40, 0x12
+"""A class of PCI devices, and the base class of others."""
+
+GPU_VENDORS = (0x10DE, 0x1002)
+"""Their accelerators are GPUs, of which their drivers tell."""
+
+
+def read_accelerators(files: MachineFiles) -> FoundDevices:
+    """Return the accelerators, by type and bus id. A type is the kernel's class, such as ``ve``.
+
+    Raises:
+        InputError: A file is not what the kernel writes.
+
+    """
+    devices: list[Device] = []
+    counts: dict[str, int] = {}
+    for bus_id in files.names(PCI):
+        vendor, kind = identity_of(files, bus_id)
+        if vendor in GPU_VENDORS or not is_accelerator(kind) or files.has(f"{PCI}/{bus_id}/physfn"):
+            continue
+        place = place_of(files, bus_id)
+        type = _class(files, f"{PCI}/{bus_id}")
+        minor = counts.get(type, 0)
+        counts[type] = minor + 1
+        number = files.number(f"{PCI}/{bus_id}/device") or 0
+        devices.append(
+            Device(
+                type=type,
+                minor=minor,
+                model=f"{vendor:04x}:{number:04x}",
+                numa_node=place.numa_node,
+                pcie_root=place.root,
+                pcie_switch=place.switch,
+                bus_id=bus_id,
+            )
+        )
+    return FoundDevices(tuple(devices))
+
+
+def is_accelerator(kind: int) -> bool:
+    """Return whether PCI devices of the class are accelerators."""
+    return kind == COPROCESSOR or kind >> 8 == PROCESSING_ACCELERATOR
+
+
+def _class(files: MachineFiles, at: str) -> str:
+    """Return the class that a driver made for the device: its folder holds ``<class><number>``."""
+    for name in files.names(at):
+        if re.fullmatch(r"[a-z][a-z_]{1,30}", name) and any(
+            re.fullmatch(rf"{name}[0-9]{{1,4}}", inner) for inner in files.names(f"{at}/{name}")
+        ):
+            return name.replace("_", "-")
+    return ACCELERATOR
