@@ -18,6 +18,9 @@ class Exit(IntEnum):
     NO_ANSWER = 3
     """The time ran out, or Ctrl-C came, before there was an answer."""
 
+    REFUSED = 4
+    """A node refused, or is only observed."""
+
     DEFECT = 70
     """A defect of placer itself (``EX_SOFTWARE`` of sysexits.h)."""
 

@@ -4,12 +4,13 @@ import errno
 from pathlib import Path
 
 from placer.node.cgroups import CPU, CPUSET, MEMORY, PIDS
+from placer.node.errors import RefusedError
 from placer.node.files import KernelFiles
 
 _USED = (CPUSET, CPU, MEMORY, PIDS)
 
 
-class MountError(Exception):
+class MountError(RefusedError):
     """The cgroup file systems cannot be used; ``str()`` says why and what to do."""
 
 

@@ -1,0 +1,251 @@
+"""``placer apply``: the cgroups of this machine do what a placement says."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from placer_cli.console import err, out
+from placer_cli.exits import Exit
+from placer_cli.output import Format, document, format_of, output_file, refuse_inputs, replacing
+
+if TYPE_CHECKING:
+    from placer.node.plan import Plan
+    from placer_models.node_placement import NodePlacement
+
+STATE = Path("/var/lib/placer")
+
+
+def apply(
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="DOCUMENT | INSTANCE... PLACEMENT",
+            help="The document of a node; or the files of an instance, and what solve wrote.",
+        ),
+    ],
+    node: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="The node. [default: this machine's name]"),
+    ] = None,
+    here: Annotated[
+        bool,
+        typer.Option("--here", help="This machine is the node, whatever its name."),
+    ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Print the plan, and write nothing.")
+    ] = False,
+    to_document: Annotated[
+        Path | None,
+        typer.Option(
+            "--document",
+            parser=output_file,
+            metavar="FILE",
+            help="Write the document of the node to FILE instead.",
+        ),
+    ] = None,
+    render: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="Write what runtimes and systemd are told of each container to FOLDER instead.",
+        ),
+    ] = None,
+    bundle: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="POD/CONTAINER=FOLDER",
+            help="Edit config.json of the OCI bundle in FOLDER instead; may be repeated.",
+        ),
+    ] = None,
+    generation: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="N",
+            help="Of a document that is made here. [default: one more than what was applied]",
+        ),
+    ] = None,
+    state: Annotated[
+        Path, typer.Option(metavar="FOLDER", help="Where the journal is kept.")
+    ] = STATE,
+    root: Annotated[
+        str, typer.Option(metavar="NAME", help="The cgroup below which Placer's own are.")
+    ] = "placer",
+    form: Annotated[Format, typer.Option("--format", help="How the plan is printed.")] = (
+        Format.TABLE
+    ),
+) -> None:
+    """Make the cgroups of this machine say what a placement says: all of it, or nothing.
+
+    Exit codes: 0 done; 2 bad input; 4 the node refused, or is only observed.
+    """
+    from placer.node.errors import DocumentError, RefusedError
+    from placer_models.instance.errors import InputError
+
+    wanted = _document(files, node, generation)
+    refuse_inputs("--document", to_document, files)
+    try:
+        if to_document is not None or render is not None or bundle:
+            _write(wanted, to_document, render, bundle or [], root)
+            return
+        code = _apply(wanted, here=here, dry_run=dry_run, state=state, root=root, form=form)
+    except DocumentError as error:
+        raise InputError(str(files[-1]), None, "", str(error)) from None
+    except RefusedError as error:
+        err().print(f"placer: {error}", soft_wrap=True)
+        raise typer.Exit(Exit.REFUSED) from None
+    raise typer.Exit(code)
+
+
+def _document(files: list[Path], node: str | None, generation: int | None) -> "NodePlacement":
+    """Read the document of a node, or make it of an instance and a placement."""
+    import socket
+    from dataclasses import replace
+
+    from placer.load import load_instance, load_placement
+    from placer.node.document import document_for
+    from placer_models.instance.documents import read_documents
+    from placer_models.instance.errors import InputError, candidates
+    from placer_models.instance.node_file import node_placement_of
+
+    if len(files) == 1:
+        documents = read_documents(files[0])
+        found = node_placement_of(documents[0])
+        if len(documents) > 1:
+            message = f"got {len(documents)} documents; expected one"
+            raise InputError(documents[0].file, None, "", message)
+        if node is not None and node != found.node.name:
+            message = f"is for node '{found.node.name}', not for '{node}'"
+            raise InputError(str(files[0]), None, "node.name", message)
+        return found if generation is None else replace(found, generation=generation)
+    instance = load_instance(files[:-1])
+    placement = load_placement(files[-1])
+    name = socket.gethostname() if node is None else node
+    one = next((one for one in instance.nodes if one.name == name), None)
+    if one is None:
+        known = candidates(name, [one.name for one in instance.nodes])
+        message = f"no node '{name}' is given{known}; name it by --node"
+        raise InputError(str(files[0]), None, "nodes", message)
+    return document_for(one, instance, placement, generation or 0)
+
+
+def _write(
+    wanted: "NodePlacement",
+    to_document: Path | None,
+    render: Path | None,
+    bundles: list[str],
+    root: str,
+) -> None:
+    from dataclasses import replace
+
+    from placer.node.document import wrong_with
+    from placer.node.errors import DocumentError
+    from placer.node.render.folder import edited_bundle, rendered
+    from placer_models.instance.errors import InputError
+    from placer_models.instance.node_file import node_placement_to_dict
+
+    wanted = replace(wanted, generation=wanted.generation or 1)
+    if faults := wrong_with(wanted):
+        raise DocumentError(faults[0])
+    if to_document is not None:
+        with replacing(to_document) as file:
+            file.write(document(node_placement_to_dict(wanted), format_of(to_document)))
+    if render is not None:
+        try:
+            texts = rendered(wanted, root)
+        except ValueError as error:
+            raise DocumentError(str(error)) from None
+        for path, text in texts.items():
+            (render / path).parent.mkdir(parents=True, exist_ok=True)
+            with replacing(render / path) as file:
+                file.write(text)
+    for text in bundles:
+        name, _, folder = text.partition("=")
+        config = Path(folder) / "config.json"
+        try:
+            edited = edited_bundle(wanted, name, config.read_text(encoding="utf-8"), root)
+        except ValueError as error:
+            raise InputError(str(config), None, "", str(error)) from None
+        with replacing(config) as file:
+            file.write(edited)
+
+
+def _apply(
+    wanted: "NodePlacement", *, here: bool, dry_run: bool, state: Path, root: str, form: Format
+) -> Exit:
+    import socket
+    from dataclasses import replace
+
+    from placer.node.apply import apply as apply_to
+    from placer.node.apply import check_generation
+    from placer.node.blank import BlankFiles
+    from placer.node.cgroups import Cgroups
+    from placer.node.errors import DocumentError
+    from placer.node.host import Host, read_host
+    from placer.node.mounts import kernel_files
+    from placer.node.plan import plan_of
+    from placer.node.state import NodeState
+
+    name = wanted.node.name
+    is_here = here or name == socket.gethostname()
+    if not is_here and not dry_run:
+        raise DocumentError(
+            f"the document is for node '{name}', and this machine is '{socket.gethostname()}'; if "
+            "it is the node all the same, say --here"
+        )
+    kept = NodeState(state)
+    if not is_here:
+        wanted = replace(wanted, generation=wanted.generation or 1)
+        plan = plan_of(wanted, Cgroups(BlankFiles(wanted.node)), Host(name), root=root)
+        _print(wanted, plan, f"on an empty node (this machine is not {name})", form)
+        return Exit.DONE
+    cgroups = Cgroups(kernel_files())
+    host = read_host(cgroups.version)
+    if dry_run:
+        previous = kept.applied() if state.is_dir() else None
+        wanted = _numbered(wanted, previous)
+        if previous is not None and previous.node.name == name:
+            check_generation(wanted, previous)
+        plan = plan_of(wanted, cgroups, host, root=root, previous=previous)
+        _print(wanted, plan, "to be made", form)
+        return Exit.REFUSED if plan.observed else Exit.DONE
+    with kept.locked():
+        wanted = _numbered(wanted, kept.applied())
+        applied = apply_to(wanted, cgroups, host, kept, root=root)
+    if applied.recovered:
+        err().print(f"placer: {applied.recovered}", soft_wrap=True)
+    _print(wanted, applied.plan, "made", form, recovered=applied.recovered, applied=True)
+    return Exit.REFUSED if applied.plan.observed else Exit.DONE
+
+
+def _numbered(wanted: "NodePlacement", previous: "NodePlacement | None") -> "NodePlacement":
+    """Give a document that is made here the next generation, if it is another one."""
+    from dataclasses import replace
+
+    if wanted.generation:
+        return wanted
+    before = previous.generation if previous else 0
+    if previous is not None and replace(wanted, generation=before) == previous:
+        return previous
+    return replace(wanted, generation=before + 1)
+
+
+def _print(
+    wanted: "NodePlacement",
+    plan: "Plan",
+    done: str,
+    form: Format,
+    *,
+    recovered: str = "",
+    applied: bool = False,
+) -> None:
+    from placer_cli.draw.canvas import canvas_of
+    from placer_cli.draw.plan import draw_plan, plan_to_json
+
+    if form is Format.TABLE:
+        console = out()
+        console.print(draw_plan(wanted, plan, done, canvas_of(console)))
+    else:
+        tree = plan_to_json(wanted, plan, applied=applied, recovered=recovered)
+        typer.echo(document(tree, form), nl=False)

@@ -1,0 +1,94 @@
+"""The plan of a node: each cgroup with what changes in it, from what, to what, and why."""
+
+from collections.abc import Iterator, Sequence
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from placer.node.operations import Kind, Operation
+from placer.node.plan import Plan
+from placer_cli.draw.canvas import Canvas
+from placer_cli.draw.palette import BAD, GOOD, STRONG
+from placer_cli.draw.tables import table
+from placer_cli.draw.words import count
+from placer_models.node_placement import NodePlacement
+
+Json = dict[str, object]
+
+
+def draw_plan(document: NodePlacement, plan: Plan, done: str, canvas: Canvas) -> RenderableType:
+    """Draw a plan; ``done`` says what became of it."""
+    changes = len(plan.operations) + len(plan.finish)
+    head = f"Node {document.node.name}, generation {document.generation}: "
+    if changes:
+        head += f"{count(changes, 'change')} {done}."
+    else:
+        head += "nothing is written." if plan.observed else "all is as it should be."
+    parts: list[RenderableType] = [Text(head, BAD if plan.observed else GOOD)]
+    by_cgroup: dict[str, list[Operation]] = {}
+    for one in (*plan.operations, *plan.finish):
+        by_cgroup.setdefault(one.cgroup, []).append(one)
+    rows, inner = [], []
+    for cgroup, operations in by_cgroup.items():
+        found = list(_rows(operations))
+        if not found:
+            inner.append(cgroup)
+        for i, row in enumerate(found):
+            rows.append([Text(_label(cgroup, operations) if i == 0 else "", STRONG), *row])
+    if inner:
+        more = f" and {len(inner) - 2} more" if len(inner) > 2 else ""
+        names = ", ".join(f"/{cgroup}" for cgroup in inner[:2])
+        parts += ["", Text(f"{count(len(inner), 'cgroup')} above them made ready: {names}{more}")]
+    if rows:
+        heads = ("cgroup", "file", "from", "to", "why")
+        parts += ["", table(heads, rows, canvas.width, wrap={"cgroup": 16, "why": 16})]
+    for words in (
+        *(f"{name} does not run here; its CPUs are kept for it" for name in plan.absent),
+        *plan.observed,
+    ):
+        parts += ["", Text(words, BAD if words in plan.observed else "")]
+    return Group(*parts)
+
+
+def plan_to_json(document: NodePlacement, plan: Plan, *, applied: bool, recovered: str) -> Json:
+    """Return the same for programs."""
+    return {
+        "node": document.node.name,
+        "generation": document.generation,
+        "applied": applied,
+        "recovered": recovered,
+        "operations": [
+            {
+                "kind": one.kind.value,
+                "cgroup": f"/{one.cgroup}",
+                "file": one.file,
+                "from": one.old,
+                "to": one.new,
+                "why": one.why,
+            }
+            for one in (*plan.operations, *plan.finish)
+        ],
+        "absent": list(plan.absent),
+        "observed": list(plan.observed),
+    }
+
+
+def _label(cgroup: str, operations: Sequence[Operation]) -> str:
+    """Return the cgroup as a diff marks it: ``+`` made, ``-`` removed."""
+    kinds = {one.kind for one in operations}
+    mark = "+ " if Kind.MAKE in kinds else "- " if Kind.REMOVE in kinds else ""
+    return f"{mark}/{cgroup}"
+
+
+def _rows(operations: Sequence[Operation]) -> Iterator[list[Text]]:
+    """Yield what becomes of each file; of several values one after the other all are shown."""
+    if any(one.kind is Kind.REMOVE for one in operations):
+        yield [Text(word) for word in ("", "", "", operations[0].why)]
+    by_file: dict[str, list[Operation]] = {}
+    for one in operations:
+        if one.kind is Kind.WRITE:
+            by_file.setdefault(one.file, []).append(one)
+    for file, writes in by_file.items():
+        values = " → ".join(one.new for one in writes)
+        why = "; ".join(dict.fromkeys(one.why for one in reversed(writes)))
+        yield [Text(word) for word in (file, writes[0].old, values, why)]

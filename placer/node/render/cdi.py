@@ -1,0 +1,44 @@
+"""A CDI spec: container runtimes give a container the environment that its placement wants.
+
+CDI says nothing about cgroups: sets and limits go another way.
+"""
+
+import re
+from collections.abc import Sequence
+
+from placer.node.render.environment import environment_of
+from placer.node.targets import Target
+from placer_models.cluster import Node
+
+VERSION = "1.0.0"
+"""No field is used that is younger than 0.5, but older readers are not asked for."""
+
+KIND = "placer.dev/container"
+
+_NO_NAME = re.compile(r"[^A-Za-z0-9_.:-]+")
+
+
+def cdi_spec(targets: Sequence[Target], node: Node) -> dict[str, object]:
+    """Return the spec in which each container of a node is a device of its own.
+
+    A runtime gets it by ``--device placer.dev/container=NAMESPACE:POD:CONTAINER``.
+    """
+    return {
+        "cdiVersion": VERSION,
+        "kind": KIND,
+        "devices": [
+            {
+                "name": device_name(target),
+                "containerEdits": {
+                    "env": [f"{name}={value}" for name, value in environment_of(target, node)]
+                },
+            }
+            for target in targets
+        ],
+    }
+
+
+def device_name(target: Target) -> str:
+    """Return the name of a container's device."""
+    pod = target.one.pod
+    return _NO_NAME.sub("-", f"{pod.namespace}:{pod.name}:{target.container}")

@@ -1,0 +1,44 @@
+"""Command lines that start something where a container of a document would be."""
+
+from placer.node.render.cgroup import PERIOD_US, quota_us, shares_of
+from placer.node.render.environment import grants_of
+from placer.node.targets import Target
+from placer_models.cluster import Node
+from placer_models.cpuset import format_cpu_list
+from placer_models.device import GPU
+from placer_models.visible_devices import GpuVendor, has_readable_id, vendor_of
+
+_CDI_KIND = {GpuVendor.NVIDIA: "nvidia.com/gpu", GpuVendor.AMD: "amd.com/gpu"}
+
+
+def numactl_line(target: Target) -> str:
+    """Return the words before a command that keep it to the CPUs and the memory."""
+    cpus, mems = format_cpu_list(target.cpus), format_cpu_list(target.mems)
+    return f"numactl --physcpubind={cpus} --membind={mems} --"
+
+
+def taskset_line(target: Target) -> str:
+    """Return the words before a command that keep it to the CPUs; memory comes from anywhere."""
+    return f"taskset --cpu-list {format_cpu_list(target.cpus)}"
+
+
+def runtime_flags(target: Target, node: Node) -> tuple[str, ...]:
+    """Return the flags of ``docker run`` and ``podman run``; the environment is in its file."""
+    limits = target.limits
+    found = [
+        f"--cpuset-cpus={format_cpu_list(target.cpus)}",
+        f"--cpuset-mems={format_cpu_list(target.mems)}",
+        f"--cpu-shares={shares_of(target.cpu_milli)}",
+    ]
+    if limits.cpu_milli is not None and not target.pinned:
+        found += [f"--cpu-period={PERIOD_US}", f"--cpu-quota={quota_us(limits.cpu_milli)}"]
+    if limits.memory_bytes is not None:
+        found.append(f"--memory={limits.memory_bytes}b")
+    if limits.pids is not None:
+        found.append(f"--pids-limit={limits.pids}")
+    held = {grant.minor for grant in grants_of(target) if grant.type == GPU}
+    for gpu in node.machine.devices:
+        if gpu.type == GPU and gpu.minor in held:
+            name = gpu.id if has_readable_id(gpu) else str(gpu.minor)
+            found.append(f"--device={_CDI_KIND[vendor_of(gpu)]}={name}")
+    return tuple(found)

@@ -1,0 +1,109 @@
+"""The environment of a container: its GPUs, its threads, its network cards.
+
+GPUs are named by UUID wherever they have one, for that is right everywhere. Where they have
+none, a variable that the container's runtime reads has the numbers of the node, and one that
+a process in the container reads counts from 0 what the container was given; none has both.
+"""
+
+from collections.abc import Sequence
+
+from placer.judge.container_parts import devices_of
+from placer.judge.scene import Tenant
+from placer.node.targets import Target
+from placer_models.cluster import Node
+from placer_models.cpuset import format_cpu_list
+from placer_models.device import GPU, Device
+from placer_models.mig import is_instance
+from placer_models.placement import DeviceGrant
+from placer_models.visible_devices import (
+    Env,
+    GpuVendor,
+    gpu_environment,
+    has_readable_id,
+    vendor_of,
+)
+
+RDMA = "rdma"
+
+_OF_PROCESSES = {
+    GpuVendor.NVIDIA: "CUDA_VISIBLE_DEVICES",
+    GpuVendor.AMD: "ROCR_VISIBLE_DEVICES",
+}
+"""Vendor -> the variable that its programs read themselves."""
+
+
+def environment_of(target: Target, node: Node) -> Env:
+    """Return the environment of one container, ascending by variable.
+
+    What its placement says goes before what follows from its devices and CPUs.
+    """
+    grants = grants_of(target)
+    gpus = [device for device in node.machine.devices if device.type == GPU]
+    held = {grant.minor for grant in grants if grant.type == GPU}
+    has_instances = any(is_instance(grant.type) for grant in grants)
+    found = dict(gpu_environment(held, gpus, has_instances=has_instances))
+    found |= _for_processes(held, gpus, has_instances=has_instances)
+    found |= _threads(target)
+    found |= _network_cards(grants, node)
+    seat = target.one.placement
+    found |= dict(seat.env)
+    found |= next((dict(c.env) for c in seat.containers if c.name == target.container), {})
+    return tuple(sorted(found.items()))
+
+
+def environment_file(env: Env) -> str:
+    """Return the text of an environment file, as docker, podman and systemd read it.
+
+    Raises:
+        ValueError: A value has several lines, which such a file cannot say.
+
+    """
+    for name, value in env:
+        if "\n" in value or "\0" in value:
+            raise ValueError(f"{name} has several lines; an environment file has one for each")
+    return "".join(f"{name}={value}\n" for name, value in env)
+
+
+def grants_of(target: Target) -> tuple[DeviceGrant, ...]:
+    """Return the devices of one container."""
+    one = target.one
+    seat = one.placement
+    tenant = Tenant(one.pod, seat, one.pod.spec.requests, new=True)
+    part = next((part for part in seat.containers if part.name == target.container), None)
+    return devices_of(tenant, part) if part else ()
+
+
+def _for_processes(
+    held: set[int], gpus: Sequence[Device], *, has_instances: bool
+) -> dict[str, str]:
+    """Name the GPUs to what runs in the container: by UUID, else counted from 0."""
+    found = {}
+    for vendor, variable in _OF_PROCESSES.items():
+        of_vendor = [gpu for gpu in gpus if vendor_of(gpu) is vendor]
+        if not of_vendor or (has_instances and vendor is GpuVendor.NVIDIA):
+            continue
+        own = [gpu for gpu in of_vendor if gpu.minor in held]
+        # AMD's programs want ids in another form than its container runtime.
+        by_id = vendor is GpuVendor.NVIDIA and all(has_readable_id(gpu) for gpu in own)
+        found[variable] = ",".join(gpu.id if by_id else str(i) for i, gpu in enumerate(own))
+    return found
+
+
+def _threads(target: Target) -> dict[str, str]:
+    """Say how many threads OpenMP may start, and on CPUs of its own where each belongs."""
+    if not target.pinned:
+        return {"OMP_NUM_THREADS": str(max(1, -(-target.cpu_milli // 1000)))}
+    cpus = sorted(target.cpus)
+    return {
+        "OMP_NUM_THREADS": str(len(cpus)),
+        "OMP_PLACES": ",".join(f"{{{cpu}}}" for cpu in cpus),
+        "OMP_PROC_BIND": "close",
+        "GOMP_CPU_AFFINITY": format_cpu_list(cpus),
+    }
+
+
+def _network_cards(grants: Sequence[DeviceGrant], node: Node) -> dict[str, str]:
+    """Name the RDMA cards that NCCL may use; ``=`` wants the names whole."""
+    ids = {(d.type, d.minor): d.id for d in node.devices}
+    cards = [ids.get((grant.type, grant.minor), "") for grant in grants if grant.type == RDMA]
+    return {"NCCL_IB_HCA": f"={','.join(cards)}"} if cards and all(cards) else {}

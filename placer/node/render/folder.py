@@ -1,0 +1,77 @@
+"""All that can be rendered of a document, as files: path -> text."""
+
+import json
+
+from placer.node.containers import OUR_ROOT, our_cgroup
+from placer.node.render.cdi import cdi_spec
+from placer.node.render.commands import numactl_line, runtime_flags, taskset_line
+from placer.node.render.environment import environment_file, environment_of
+from placer.node.render.oci import edited_config
+from placer.node.render.systemd import properties_of
+from placer.node.targets import targets_of
+from placer_models.node_placement import NodePlacement
+
+
+def rendered(document: NodePlacement, root: str = OUR_ROOT) -> dict[str, str]:
+    """Return the files for the containers of a node.
+
+    One folder a container: its environment, a drop-in for its systemd unit, the parts of an
+    OCI config.json, the words before a command, the flags of docker and podman. Beside them
+    one CDI spec for all.
+
+    Raises:
+        ValueError: An environment cannot be written as a file.
+
+    """
+    node = document.node
+    targets = targets_of(document)
+    found = {"cdi/placer.json": _json(cdi_spec(targets, node))} if targets else {}
+    for target in targets:
+        pod = target.one.pod
+        folder = f"{pod.name}@{pod.namespace}/{target.container}"
+        env = environment_of(target, node)
+        properties = "".join(f"{one.name}={one.text}\n" for one in properties_of(target))
+        cgroup = our_cgroup(root, pod, target.container) if target.one.ours else None
+        flags = " ".join(runtime_flags(target, node))
+        found |= {
+            f"{folder}/environment": environment_file(env),
+            f"{folder}/systemd.conf": f"[Service]\n{properties}",
+            f"{folder}/config.json": _json(edited_config({}, target, env, cgroup)),
+            f"{folder}/commands": f"{numactl_line(target)}\n{taskset_line(target)}\n"
+            f"podman run {flags} --env-file=environment\n",
+        }
+    return found
+
+
+def edited_bundle(document: NodePlacement, name: str, config: str, root: str = OUR_ROOT) -> str:
+    """Return the text of a bundle's config.json with what the document says of a container.
+
+    Args:
+        document: Of the node.
+        name: ``pod/container``, or ``namespace/pod/container``.
+        config: The text as it is.
+        root: The cgroup below which our own are.
+
+    Raises:
+        ValueError: The document has no such container, or the text is no config.json.
+
+    """
+    node, targets = document.node, targets_of(document)
+    known = {target.title: target for target in targets}
+    if name not in known:
+        raise ValueError(
+            f"the document has no container '{name}'; it has {', '.join(known) or 'none'}"
+        )
+    try:
+        tree = json.loads(config)
+    except ValueError as error:
+        raise ValueError(f"is not JSON: {error}") from None
+    if not isinstance(tree, dict) or "process" not in tree:
+        raise ValueError("is no config.json of an OCI bundle; 'runc spec' or 'crun spec' makes one")
+    target = known[name]
+    cgroup = our_cgroup(root, target.one.pod, target.container) if target.one.ours else None
+    return _json(edited_config(tree, target, environment_of(target, node), cgroup))
+
+
+def _json(tree: object) -> str:
+    return json.dumps(tree, indent=2) + "\n"

@@ -1,0 +1,112 @@
+"""Properties of a systemd unit: what ``systemctl set-property`` and systemd's D-Bus take.
+
+Who writes the cgroup of a unit directly loses it at the next reload, so a unit gets its sets
+from systemd. systemd wants whole sets: one that is reset to nothing leaves the old file.
+"""
+
+from dataclasses import dataclass
+
+from placer.node.render.cgroup import quota_us, shares_of, weight_of
+from placer.node.targets import Target
+from placer_models.cpuset import CpuSet, format_cpu_list
+
+CPUSET_SINCE = 244
+"""The first version with AllowedCPUs and AllowedMemoryNodes."""
+
+PARTITION_SINCE = 261
+"""The first version with CPUSetPartition."""
+
+_QUOTA_STEP_US = 10_000
+"""systemd rounds CPU time of a second up to this."""
+
+Value = bytes | int | str
+
+
+@dataclass(frozen=True, slots=True)
+class Property:
+    """One property.
+
+    Attributes:
+        name: In unit files and for ``systemctl set-property``.
+        text: Its value there.
+        bus_name: Its name on D-Bus.
+        signature: Its type on D-Bus: ``ay`` a bit for each CPU, ``t`` a number, ``s`` a text.
+        value: Its value there.
+
+    """
+
+    name: str
+    text: str
+    bus_name: str
+    signature: str
+    value: Value
+
+
+INFINITY = 2**64 - 1
+"""How D-Bus says that there is no limit."""
+
+
+def properties_of(
+    target: Target, systemd: int = CPUSET_SINCE, *, partition: str | None = None
+) -> tuple[Property, ...]:
+    """Return the properties of a container's unit.
+
+    Args:
+        target: What the container gets.
+        systemd: Version of systemd.
+        partition: ``root`` or ``isolated``, if the cpuset is to be a partition of its own;
+            left out where systemd does not know it. The kernel may refuse it, which systemd
+            only warns of: read ``cpuset.cpus.partition`` back.
+
+    Raises:
+        ValueError: systemd is too old for cpusets.
+
+    """
+    if systemd < CPUSET_SINCE:
+        raise ValueError(
+            f"systemd {systemd} has no AllowedCPUs; from version {CPUSET_SINCE} on it has"
+        )
+    found = [
+        _set("AllowedCPUs", target.cpus),
+        _set("AllowedMemoryNodes", target.mems),
+    ]
+    if partition is not None and systemd >= PARTITION_SINCE:
+        found.append(Property("CPUSetPartition", partition, "CPUSetPartition", "s", partition))
+    limits = target.limits
+    if target.pinned:
+        found.append(_number("CPUQuota", "", "CPUQuotaPerSecUSec", INFINITY))
+    elif limits.cpu_milli is not None:
+        second_us = 10 * quota_us(limits.cpu_milli)
+        second_us = -(-second_us // _QUOTA_STEP_US) * _QUOTA_STEP_US
+        text = f"{second_us // _QUOTA_STEP_US}%"
+        found.append(_number("CPUQuota", text, "CPUQuotaPerSecUSec", second_us))
+    weight = weight_of(shares_of(target.cpu_milli))
+    found.append(_number("CPUWeight", str(weight), "CPUWeight", weight))
+    if limits.memory_bytes is not None:
+        size = limits.memory_bytes
+        found.append(_number("MemoryMax", str(size), "MemoryMax", size))
+    if limits.pids is not None:
+        found.append(_number("TasksMax", str(limits.pids), "TasksMax", limits.pids))
+    return tuple(found)
+
+
+def set_property_line(unit: str, properties: tuple[Property, ...]) -> str:
+    """Return the command that gives them to a unit until the next boot."""
+    words = " ".join(f"{one.name}={one.text}" for one in properties)
+    return f"systemctl set-property --runtime {unit} {words}"
+
+
+def bits_of(ids: CpuSet) -> bytes:
+    """Return a set as D-Bus says it: one bit for each id, the lowest first."""
+    bits = bytearray(max(ids, default=-1) // 8 + 1)
+    for one in ids:
+        bits[one // 8] |= 1 << one % 8
+    return bytes(bits)
+
+
+def _set(name: str, ids: CpuSet) -> Property:
+    return Property(name, format_cpu_list(ids), name, "ay", bits_of(ids))
+
+
+def _number(name: str, text: str, bus_name: str, value: int) -> Property:
+    return Property(name, text, bus_name, "t", value)

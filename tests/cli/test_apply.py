@@ -1,0 +1,197 @@
+"""``placer apply``: plans, documents, files for runtimes, and the node itself."""
+
+import json
+import socket
+from pathlib import Path
+
+import pytest
+
+from cli_samples import written
+from node.fake_cgroupfs import FakeV2
+from placer.node.host import Host
+from placer_cli.app import main
+from placer_cli.exits import Exit
+
+MACHINE = """\
+machines:
+- name: small
+  numaNodes: [{id: 0, memory: 4Gi, cpus: 0-3}, {id: 1, memory: 4Gi, cpus: 4-7}]
+  cores: [{cpus: 0-7}]
+"""
+INSTANCE = f"""\
+apiVersion: placer/v1
+kind: Instance
+{MACHINE}nodes: [{{name: "n[0-1]", machine: small}}]
+pods:
+- {{name: db, qos: LSR, requests: {{cpu: 2, memory: 1Gi}}}}
+- {{name: web, requests: {{cpu: 1}}, limits: {{cpu: 2, pids: 50}}}}
+"""
+
+
+PLACEMENT = """\
+apiVersion: placer/v1
+kind: Placement
+pods:
+- {name: db, node: n0, cpuset: 0-1, memory: {"0": 1073741824}}
+- {name: web, node: n0, cpuset: 2-7}
+"""
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> list[str]:
+    """An instance and its placement, all of it on n0."""
+    return [written(tmp_path, INSTANCE), written(tmp_path, PLACEMENT, "placement.yaml")]
+
+
+@pytest.fixture
+def kernel(monkeypatch: pytest.MonkeyPatch) -> FakeV2:
+    """A machine of 8 CPUs in place of this one."""
+    found = FakeV2()
+    monkeypatch.setattr("placer.node.mounts.kernel_files", lambda: found)
+    host = Host(socket.gethostname(), frozenset(range(8)))
+    monkeypatch.setattr("placer.node.host.read_host", lambda _: host)
+    return found
+
+
+def test_a_dry_run_elsewhere_plans_for_an_empty_node(
+    files: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """
+    From, to and why; nothing of this machine is looked at.
+    """
+    code = main(["apply", *files, "--node", "n0", "--dry-run", "--format", "json"])
+
+    tree = json.loads(capsys.readouterr().out)
+    assert code == Exit.DONE
+    assert tree["applied"] is False
+    sets = {
+        one["cgroup"]: (one["from"], one["to"], one["why"])
+        for one in tree["operations"]
+        if one["file"] == "cpuset.cpus"
+    }
+    assert sets == {
+        "/placer/db@default/main@db": ("", "0-1", "CPUs of its own, shared with BE pods only"),
+        "/placer/web@default/main@web": ("", "2-7", "the shared pool"),
+    }
+
+
+def test_a_document_for_another_node_is_bad_input(
+    files: list[str], capsys: pytest.CaptureFixture[str], kernel: FakeV2
+) -> None:
+    """
+    Without --here nothing is written on a machine of another name.
+    """
+    code = main(["apply", *files, "--node", "n0"])
+
+    assert code == Exit.BAD_INPUT
+    assert "is for node 'n0', and this machine is" in capsys.readouterr().err
+    assert not kernel.exists("placer")
+
+
+def test_here_applies_and_says_so(
+    files: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str], kernel: FakeV2
+) -> None:
+    """
+    The second time all is as it should be; a dry run first shows what it would be.
+    """
+    state = ["--here", "--state", str(tmp_path / "state"), "--node", "n0"]
+
+    assert main(["apply", *files, *state, "--dry-run"]) == Exit.DONE
+    assert "changes to be made." in capsys.readouterr().out
+    assert not kernel.exists("placer")
+    assert main(["apply", *files, *state]) == Exit.DONE
+    assert "changes made." in capsys.readouterr().out
+    assert kernel.read("placer/db@default/main@db/cpuset.cpus") == "0-1"
+    assert kernel.read("placer/web@default/main@web/pids.max") == "50"
+    assert main(["apply", *files, *state]) == Exit.DONE
+    assert "Node n0, generation 1: all is as it should be." in capsys.readouterr().out
+
+
+def test_a_node_that_refuses_ends_with_four(
+    files: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str], kernel: FakeV2
+) -> None:
+    """
+    One line says which right is missing.
+    """
+    kernel.set_user(1000)
+
+    code = main(["apply", *files, "--node", "n0", "--here", "--state", str(tmp_path / "state")])
+
+    assert code == Exit.REFUSED
+    assert "placer: no right to write placer (Permission denied)" in capsys.readouterr().err
+
+
+def test_a_rival_ends_with_four(
+    files: list[str],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    kernel: FakeV2,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """
+    Beside the kubelet's static policy Placer only observes.
+    """
+    host = Host("n0", frozenset(range(8)), static_policy=True)
+    monkeypatch.setattr("placer.node.host.read_host", lambda _: host)
+
+    code = main(["apply", *files, "--node", "n0", "--here", "--state", str(tmp_path / "state")])
+
+    assert code == Exit.REFUSED
+    out = " ".join(capsys.readouterr().out.split())
+    assert out.startswith("Node n0, generation 1: nothing is written.")
+    assert "the kubelet's static CPU policy gives CPUs out on this node" in out
+    assert not kernel.exists("placer")
+
+
+def test_the_document_of_a_node_is_written_and_applied(
+    files: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str], kernel: FakeV2
+) -> None:
+    """
+    It needs neither the instance nor the placement any more.
+    """
+    document = str(tmp_path / "n0.yaml")
+    assert main(["apply", *files, "--node", "n0", "--document", document]) == Exit.DONE
+
+    state = ["--here", "--state", str(tmp_path / "state")]
+    assert main(["apply", document, *state]) == Exit.DONE
+    assert kernel.read("placer/db@default/main@db/cpuset.cpus") == "0-1"
+
+    assert main(["apply", document, "--node", "n1", *state]) == Exit.BAD_INPUT
+    assert "is for node 'n0', not for 'n1'" in capsys.readouterr().err
+    assert main(["apply", *files, "--node", "n7", *state]) == Exit.BAD_INPUT
+    assert "no node 'n7' is given; there are 'n0', 'n1'" in capsys.readouterr().err
+
+
+def test_a_bundle_is_edited(
+    files: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """
+    config.json says where the container runs; a slip in the name is told.
+    """
+    config = tmp_path / "config.json"
+    config.write_text('{"ociVersion": "1.0.2", "process": {"env": ["A=1"]}}')
+    command = ["apply", *files, "--node", "n0", "--bundle"]
+
+    assert main([*command, f"db/main={tmp_path}"]) == Exit.DONE
+    tree = json.loads(config.read_text())
+    assert tree["linux"]["resources"]["cpu"]["cpus"] == "0-1"
+    assert tree["linux"]["cgroupsPath"] == "/placer/db@default/main@db"
+    assert tree["process"]["env"][0] == "A=1"
+
+    assert main([*command, f"bd/main={tmp_path}"]) == Exit.BAD_INPUT
+    assert "no container 'bd/main'; it has db/main, web/main" in capsys.readouterr().err
+    config.write_text("[]")
+    assert main([*command, f"db/main={tmp_path}"]) == Exit.BAD_INPUT
+    assert "is no config.json of an OCI bundle" in capsys.readouterr().err
+
+
+def test_files_for_runtimes_are_written(files: list[str], tmp_path: Path) -> None:
+    """
+    Into a folder, which needs not be there.
+    """
+    folder = tmp_path / "a" / "b"
+
+    assert main(["apply", *files, "--node", "n0", "--render", str(folder)]) == Exit.DONE
+
+    assert "OMP_NUM_THREADS=2\n" in (folder / "db@default/main/environment").read_text()
+    assert (folder / "cdi/placer.json").is_file()

@@ -1,0 +1,188 @@
+"""What is found on a machine: its cgroup mounts, its containers, who else writes."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from node.node_documents import a_pod
+from placer.node.containers import Running, cgroups_of_processes
+from placer.node.host import read_host
+from placer.node.mounts import MountError, kernel_files
+
+V2 = "30 25 0:26 / {where} rw,nosuid - cgroup2 cgroup2 rw,nsdelegate"
+V1 = "3{n} 25 0:2{n} / /sys/fs/cgroup/{name} {mode},nosuid - cgroup cgroup rw,{name}"
+BUSY = "40 25 0:40 / /tmp rw - tmpfs tmpfs rw"
+
+
+def mountinfo(folder: Path, *lines: str) -> Path:
+    """Return a file of these mounts."""
+    file = folder / "mountinfo"
+    file.write_text("".join(f"{line}\n" for line in lines))
+    return file
+
+
+def unified(folder: Path, controllers: str) -> str:
+    """A line of a cgroup2 mount with these controllers."""
+    (folder / "v2").mkdir()
+    (folder / "v2" / "cgroup.controllers").write_text(controllers)
+    return V2.format(where=folder / "v2")
+
+
+def v1(name: str, mode: str = "rw") -> str:
+    """A line of a cgroup v1 mount."""
+    return V1.format(n=len(name), name=name, mode=mode)
+
+
+def test_the_unified_hierarchy_is_used(tmp_path: Path) -> None:
+    """
+    Version 2 is where its controllers are.
+    """
+    found = kernel_files(mountinfo(tmp_path, BUSY, unified(tmp_path, "cpuset cpu memory pids")))
+
+    assert (found.version, found.mounts) == (2, {"": tmp_path / "v2"})
+
+
+def test_a_unified_hierarchy_without_controllers_counts_for_nothing(tmp_path: Path) -> None:
+    """
+    As systemd mounts it beside version 1, for itself.
+    """
+    lines = [v1("cpuset"), v1("cpu,cpuacct"), v1("memory"), unified(tmp_path, "")]
+
+    found = kernel_files(mountinfo(tmp_path, *lines))
+
+    assert found.version == 1
+    assert {name: str(path) for name, path in found.mounts.items()} == {
+        "cpuset": "/sys/fs/cgroup/cpuset",
+        "cpu": "/sys/fs/cgroup/cpu,cpuacct",
+        "memory": "/sys/fs/cgroup/memory",
+    }
+
+
+def test_half_of_each_version_is_refused(tmp_path: Path) -> None:
+    """
+    Some controllers on one and some on the other: the message says which, and what to do.
+    """
+    lines = [v1("cpuset"), unified(tmp_path, "memory pids")]
+
+    with pytest.raises(MountError, match=r"cpuset are on cgroup v1 and memory, pids on v2; .*boot"):
+        kernel_files(mountinfo(tmp_path, *lines))
+
+
+def test_no_mount_and_a_read_only_mount_are_refused(tmp_path: Path) -> None:
+    """
+    Each with the command that helps.
+    """
+    with pytest.raises(MountError, match="no cgroup file system with the cpuset controller"):
+        kernel_files(mountinfo(tmp_path, BUSY))
+    with pytest.raises(MountError, match="mounted read-only; 'mount -o remount,rw"):
+        kernel_files(mountinfo(tmp_path, v1("cpuset", "ro")))
+
+
+def proc(folder: Path, **cgroups: str) -> Path:
+    """Return a root whose processes are in these cgroups, by their number."""
+    for name, text in cgroups.items():
+        pid = folder / "proc" / name.removeprefix("p")
+        pid.mkdir(parents=True)
+        (pid / "cgroup").write_text(text)
+    (folder / "proc" / "self").mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def test_the_cgroups_of_processes_are_read(tmp_path: Path) -> None:
+    """
+    On version 1 that of the cpuset hierarchy, on version 2 the only one.
+    """
+    text = "5:cpuset:/kubepods/pod1/c1\n4:cpu,cpuacct:/other\n0::/unified\n"
+    root = proc(tmp_path, p1=text, p2="0::/gone (deleted)\n5:cpuset:/\n")
+
+    assert cgroups_of_processes(root / "proc", 1) == {"kubepods/pod1/c1", ""}
+    assert cgroups_of_processes(root / "proc", 2) == {"unified", "gone"}
+
+
+UID = "1f2e-3d4c"
+ID = "5" * 64
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        f"kubepods/burstable/pod{UID}/{ID}",
+        f"kubepods/pod{UID}/{ID}",
+        f"kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod1f2e_3d4c.slice/"
+        f"cri-containerd-{ID}.scope",
+        f"kubelet.slice/kubelet-kubepods.slice/kubelet-kubepods-pod1f2e_3d4c.slice/crio-{ID}.scope",
+        f"kubepods.slice/kubepods-pod1f2e_3d4c.slice/docker-{ID}.scope",
+    ],
+)
+@pytest.mark.parametrize("inside", ["", "/container", "/a/b"])
+def test_containers_are_found_by_uid_and_by_id(path: str, inside: str) -> None:
+    """
+    Wherever the kubelet puts them with either driver, and whatever they made inside.
+    """
+    running = Running([path + inside, "system.slice/ssh.service", "kubepods/podother/c"])
+
+    assert running.cgroups_of(a_pod("a", uid=UID), "main") == (path,)
+    told = a_pod("a", uid=UID, container_ids={"main": ID})
+    assert running.cgroups_of(told, "main") == (path,)
+    assert running.cgroups_of(a_pod("a", container_ids={"main": ID}), "main") == (path,)
+    assert running.cgroups_of(a_pod("a", uid="1f2e"), "main") == ()
+    assert running.cgroups_of(a_pod("a", uid=UID, container_ids={"main": "6"}), "main") == ()
+
+
+def test_a_container_of_podman_is_found_by_its_id() -> None:
+    """
+    Without a pod, by its id alone.
+    """
+    path = f"machine.slice/libpod-{ID}.scope"
+
+    found = Running([f"{path}/container"]).cgroups_of(
+        a_pod("a", container_ids={"main": ID}), "main"
+    )
+
+    assert found == (path,)
+
+
+STATIC = {"policyName": "static", "defaultCpuSet": "0-3", "checksum": 1}
+
+
+@pytest.mark.parametrize(
+    ("state", "static"),
+    [
+        (None, False),
+        (json.dumps(STATIC), True),
+        (json.dumps(STATIC | {"policyName": "none"}), False),
+        (json.dumps({"checksum": 0, "data": json.dumps(STATIC), "dataChecksum": 2}), True),
+        (json.dumps({"data": json.dumps(STATIC | {"policyName": "none"})}), False),
+        ("{cut sho", True),
+        ("[]", True),
+    ],
+)
+def test_the_kubelets_policy_is_read(tmp_path: Path, state: str | None, static: bool) -> None:
+    """
+    A checkpoint that cannot be read counts as static: then nothing is written.
+    """
+    root = proc(tmp_path, p1="0::/\n")
+    if state is not None:
+        folder = root / "var/lib/kubelet"
+        folder.mkdir(parents=True)
+        (folder / "cpu_manager_state").write_text(state)
+
+    host = read_host(2, root)
+
+    assert host.static_policy is static
+    assert (host.rival("kubepods/pod1/c1") is not None) is static
+
+
+def test_units_of_systemd_are_told_from_what_is_inside_them(tmp_path: Path) -> None:
+    """
+    systemd writes the cgroup of a unit; below one that is delegated it writes nothing.
+    """
+    root = proc(tmp_path, p1="0::/\n")
+    assert read_host(2, root).rival("a.slice/b.scope") is None
+    (root / "run/systemd/system").mkdir(parents=True)
+    host = read_host(2, root)
+
+    assert host.systemd
+    assert host.rival("a.slice/b.scope") is not None
+    assert host.rival("a.slice/b.scope/container") is None

@@ -1,0 +1,138 @@
+"""The same on this machine's own cgroups of version 1, below a cgroup that is made for it."""
+
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from node.node_documents import a_document, a_node, a_pod
+from placer.node.apply import apply
+from placer.node.cgroups import CPU, CPUSET, MEMORY, PIDS, Cgroups
+from placer.node.errors import RefusedError
+from placer.node.files import KernelFiles
+from placer.node.host import Host
+from placer.node.mounts import MountError, kernel_files
+from placer.node.state import NodeState
+from placer_models.cpuset import format_cpu_list
+from placer_models.limits import Limits
+from placer_models.policy import QosClass
+
+LSE, LS, BE = QosClass.LSE, QosClass.LS, QosClass.BE
+HOST = Host("n0")
+
+
+def v1_files() -> KernelFiles:
+    """The host's cgroup files, or a reason to skip."""
+    if os.geteuid() != 0:
+        pytest.skip("only root may write the host's cgroups")
+    try:
+        files = kernel_files()
+    except MountError as error:
+        pytest.skip(str(error))
+    if files.version != 1:
+        pytest.skip("the host has no cgroup v1 cpuset")
+    if len(Cgroups(files).effective("", "cpuset.cpus")) < 2:
+        pytest.skip("the host has one CPU")
+    return files
+
+
+class Machine:
+    """The host, its cgroups below a root of our own, and processes in them."""
+
+    def __init__(self, files: KernelFiles, folder: Path) -> None:
+        self.cgroups = Cgroups(files)
+        self.files = files
+        self.root = f"placer-test-{os.getpid()}"
+        self.state = NodeState(folder)
+        cpus = self.cgroups.effective("", "cpuset.cpus")
+        self.node = a_node(max(cpus) + 1, 1)
+        self.processes: list[subprocess.Popen[bytes]] = []
+
+    def apply(self, *pods: object, generation: int = 1) -> object:
+        document = a_document(*pods, generation=generation, node=self.node)
+        return apply(document, self.cgroups, HOST, self.state, root=self.root)
+
+    def cgroup(self, pod: str) -> str:
+        return f"{self.root}/{pod}@default/main@{pod}"
+
+    def start(self, pod: str) -> int:
+        """Start a process in a pod's cgroup; return its id."""
+        process = subprocess.Popen(["sleep", "600"])
+        self.processes.append(process)
+        self.files.write(f"cpuset/{self.cgroup(pod)}/cgroup.procs", str(process.pid))
+        return process.pid
+
+    def allowed(self, pid: int) -> str:
+        """Return the CPUs on which the kernel lets a process run."""
+        lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+        return next(line.split()[1] for line in lines if line.startswith("Cpus_allowed_list"))
+
+    def clean(self) -> None:
+        for process in self.processes:
+            process.kill()
+            process.wait()
+        for controller in (CPUSET, CPU, MEMORY, PIDS):
+            found = [self.root] if self.files.exists(f"{controller}/{self.root}") else []
+            for cgroup in found:
+                below = self.files.children(f"{controller}/{cgroup}")
+                found += [f"{cgroup}/{name}" for name in below]
+            for cgroup in reversed(found):
+                self.files.remove_directory(f"{controller}/{cgroup}")
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Iterator[Machine]:
+    """The host; what was made there is removed again."""
+    found = Machine(v1_files(), tmp_path)
+    try:
+        yield found
+    finally:
+        found.clean()
+
+
+def test_the_kernel_runs_processes_where_the_document_says(machine: Machine) -> None:
+    """
+    The pool shrinks for an owner, and grows again when it is gone.
+    """
+    everything = machine.cgroups.effective("", "cpuset.cpus")
+    others = format_cpu_list(everything - {0})
+
+    machine.apply(a_pod("c", LS, limits=Limits(500, None, 20)))
+    c = machine.start("c")
+    assert machine.allowed(c) == format_cpu_list(everything)
+
+    machine.apply(a_pod("a", LSE, "0"), a_pod("c"), generation=2)
+    a = machine.start("a")
+    assert (machine.allowed(a), machine.allowed(c)) == ("0", others)
+
+    machine.apply(a_pod("c"), a_pod("d", BE), generation=3)
+    assert machine.allowed(c) == machine.allowed(a) == format_cpu_list(everything)
+    assert machine.apply(a_pod("c"), a_pod("d", BE), generation=3).plan.operations == ()
+
+
+def test_what_the_kernel_refuses_is_taken_back(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """
+    A write fails once the pool has shrunk: all that was written before says what it said.
+    """
+    machine.apply(a_pod("c"))
+    c = machine.start("c")
+    before = machine.allowed(c)
+    write, seen = machine.files.write, []
+
+    def failing(path: str, text: str) -> None:
+        mine = path == f"cpuset/{machine.cgroup('a')}/cpuset.cpus"
+        write(path, "9999999" if mine else text)
+        seen.append((path, machine.allowed(c)))
+
+    monkeypatch.setattr(machine.files, "write", failing)
+    with pytest.raises(RefusedError, match="what was done before it is taken back"):
+        machine.apply(a_pod("a", LSE, "0"), a_pod("c"), generation=2)
+
+    assert len({allowed for _, allowed in seen}) == 2, "the pool had shrunk"
+    assert machine.allowed(c) == before
+    assert not machine.cgroups.exists(machine.cgroup("a"))
+    assert machine.state.applied().generation == 1
