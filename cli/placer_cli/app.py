@@ -40,7 +40,7 @@ app = typer.Typer(
 
 app.command(epilog="Example: placer solve instances/hello.yaml --output placement.json")(solve)
 app.command(epilog="Example: placer verify instances/hello.yaml placement.json")(verify)
-app.command(epilog="Example: placer apply instances/node.yaml --dry-run")(apply)
+app.command(epilog="Example: placer apply instances/nodes/small.yaml --dry-run")(apply)
 app.command(epilog="Example: placer show dgx-a100")(show)
 app.command(epilog="Example: placer validate instances/hello.yaml")(validate)
 app.command(epilog="Example: placer schema > placer.schema.json")(schema)
