@@ -6,6 +6,7 @@ from random import Random
 from placer_models.cluster import Instance
 from spices_affinity import with_affinity, with_company_inside
 from spices_burst import spice_burst
+from spices_device_choice import spice_device_choice
 from spices_exclusivity import spice_apart
 from spices_extended import with_extended
 from spices_functions import spice_functions
@@ -44,6 +45,7 @@ SPICES: tuple[Spice, ...] = (
     spice_device_strategies,
     with_company_inside,
     spice_moves,
+    spice_device_choice,
 )
 """One a family."""
 

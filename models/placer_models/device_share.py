@@ -153,6 +153,28 @@ def less(left: Amounts, amounts: Amounts) -> Amounts:
     return tuple(map(sub, left, amounts))
 
 
+MILLION = 1_000_000
+"""All of a device, where its use is one number."""
+
+
+def used_millionths(used: Amounts, has: Amounts, asked: Amounts) -> int:
+    """Return how much of a device is used, in one number: the mean over the quantities asked for.
+
+    Of each quantity the part that is used counts in millionths, rounded down, and so does
+    the mean.
+
+    Args:
+        used: What is taken of the device.
+        has: All that it has.
+        asked: What is asked of it; quantities of which that is nothing do not count.
+
+    """
+    parts = [
+        MILLION * take // total for take, total, want in zip(used, has, asked, strict=True) if want
+    ]
+    return sum(parts) // len(parts) if parts else 0
+
+
 def fits(amounts: Amounts, left: Amounts) -> bool:
     """Return whether ONE device with so much left can give the amounts (D5, B11)."""
     return all(map(le, amounts, left))

@@ -118,6 +118,10 @@ that they hold by place beyond the fewest that an empty node needs."""
 LOCALITY_PACKAGES = Tier("locality.packages", "packages beyond the fewest", Sense.MINIMISE)
 """The same for packages; of pods under a NUMA policy too."""
 
+DEVICE_CHOICE = Tier("device-choice", "millionths of use off the choice", Sense.MINIMISE)
+"""Over shares of pods with a device choice: how much more, or less, of their device others
+use than of the best device of the node that could give the share as all else stands (B14)."""
+
 USABLE = Tier("usable", "points", Sense.MAXIMISE)
 """Tier 5. What later pods can still have: over nodes, GPU_POINTS for each GPU of the
 disjoint free sets of each of USABLE_SET_SIZES whose slowest pair is as fast as the best
@@ -222,6 +226,7 @@ _AFTER_PLACED = (
     NUMA_STRATEGY,
     LOCALITY_NUMA_NODES,
     LOCALITY_PACKAGES,
+    DEVICE_CHOICE,
     *(tier for tiers in TIERS_OF.values() for tier in tiers),
 )
 """All tiers after the first, most important first."""

@@ -113,6 +113,12 @@ def spec_faults(spec: PodSpec, *, on_arm_alone: bool = False) -> Iterator[SpecFa
     for i, container in enumerate(spec.containers):
         yield from _amounts(container, ("containers", i, "requests"))
     yield from _scopes(spec)
+    if spec.device_choice is not None and not any(d.share for d in spec.requests.devices):
+        yield SpecFault(
+            ("device_choice",),
+            spec.device_choice,
+            "the pod asks for no share of a device; nobody else uses a whole one, so leave it out",
+        )
     for i, container in enumerate(spec.containers):
         yield from _cpu_limit(spec, container, i)
     if spec.qos.owns_cpus:

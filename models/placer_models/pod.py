@@ -16,6 +16,7 @@ from placer_models.policy import (
     AlignmentPolicy,
     AlignmentScope,
     BindPolicy,
+    DeviceChoice,
     DeviceScope,
     ExclusivePolicy,
     GatherLevel,
@@ -154,6 +155,7 @@ class PodSpec:
         constrained_burst: The LS pod stays in the shared pool of NUMA nodes that can hold
             its CPU limit (C8).
         strategies: Types of which it has what it asks of one device of more devices (D9).
+        device_choice: Which devices it would like its shares of; None: whichever (B14).
 
     Raises:
         ValueError: A constrained pod is not LS, has an alignment policy, or a container
@@ -178,6 +180,7 @@ class PodSpec:
     functions: tuple[tuple[str, FunctionSelector], ...] = ()
     constrained_burst: bool = False
     strategies: Strategies = ()
+    device_choice: DeviceChoice | None = None
 
     def __post_init__(self) -> None:
         check_types(self)

@@ -73,6 +73,16 @@ class Locality(StrEnum):
     """As few last-level caches as can be."""
 
 
+class DeviceChoice(StrEnum):
+    """Which of a node's devices that fit gives a share, as others use them (B14)."""
+
+    LEAST_USED = "least-used"
+    """The device of which least is used: load is even."""
+
+    MOST_USED = "most-used"
+    """The device of which most is used and which still fits: large requests keep room."""
+
+
 class ExclusivePolicy(StrEnum):
     """From whom a pod with CPUs of its own keeps apart (C9)."""
 

@@ -8,6 +8,7 @@ from placer_models.device import FunctionSelector, Labels, selects
 from placer_models.device_share import Amounts, DeviceShare, DeviceTotals, fits, taken
 from placer_models.device_strategy import DeviceStrategy
 from placer_models.links import Board
+from placer_models.policy import DeviceChoice
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +71,7 @@ class ShareNeed:
         function: Which virtual function of the device comes with each; None: none does.
         strategy: What says of how many devices; None: the count.
         whole: The share is all of a device, and nobody shares it.
+        choice: Which of the devices that fit the pod would like; None: whichever.
         size_percent: How much of the largest device of the type it is, at least 1; says in
             which order pods are placed, and nothing else.
 
@@ -82,6 +84,7 @@ class ShareNeed:
     strategy: DeviceStrategy | None = None
     whole: bool = False
     size_percent: int = 1
+    choice: DeviceChoice | None = None
 
     def least_on(self, board: Board) -> int:
         """Return of how many devices a pod has the share at least, of a board of the type."""

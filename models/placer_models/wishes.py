@@ -7,6 +7,7 @@ from placer_models.device import GPU
 from placer_models.goals import (
     AFFINITY,
     CACHES,
+    DEVICE_CHOICE,
     GATHERING,
     JOINT,
     LOCALITY_NUMA_NODES,
@@ -47,6 +48,8 @@ def asked_tiers(instance: Instance) -> tuple[Tier, ...]:
             asked.append(LOCALITY_NUMA_NODES)
         if nodes.have_packages:
             asked.append(LOCALITY_PACKAGES)
+    if any(map(_chooses_devices, specs)):
+        asked.append(DEVICE_CHOICE)
     if any(map(_would_like_to_be_joint, specs)):
         asked.append(JOINT)
     if nodes.prefer_partitions and any(spec.requests.count_of(GPU) for spec in specs):
@@ -56,6 +59,11 @@ def asked_tiers(instance: Instance) -> tuple[Tier, ...]:
     if any(not rule.required for gang in instance.gangs for rule in gang.levels):
         asked.append(GATHERING)
     return tuple(asked)
+
+
+def _chooses_devices(spec: PodSpec) -> bool:
+    """Return whether the pod minds who else uses the devices that it has shares of."""
+    return spec.device_choice is not None and any(d.share for d in spec.requests.devices)
 
 
 def _would_like_to_be_joint(spec: PodSpec) -> bool:

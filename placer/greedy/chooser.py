@@ -19,7 +19,7 @@ from placer.greedy.localities import (
 )
 from placer.greedy.masks import masks
 from placer.greedy.residual import Inside, Residual, sums_allow
-from placer.greedy.slots import slots_fitting
+from placer.greedy.slots import off_the_choice, slots_fitting
 from placer.greedy.strategies import against_strategy
 from placer_models.alignment import Amounts, width
 from placer_models.container_fit import pools_of
@@ -55,6 +55,7 @@ class Price(NamedTuple):
         numa_strategy: Points against the node's NUMA strategy.
         numa_nodes: NUMA nodes beyond the fewest, where no policy asks.
         all_packages: Packages of all that the pod has, beyond the fewest.
+        device_choice: Millionths of use by others off the pod's device choice.
         strategy: What the last tier counts, as `last_tier.cost_of` says.
 
     """
@@ -74,6 +75,7 @@ class Price(NamedTuple):
     numa_strategy: int = 0
     numa_nodes: int = 0
     all_packages: int = 0
+    device_choice: int = 0
     strategy: int = 0
 
 
@@ -393,5 +395,6 @@ def _price(
         numa_strategy=against_strategy(residual, shape, fit, cores),
         numa_nodes=numa_nodes_beyond(fit, cells_used),
         all_packages=packages_beyond(residual, fit, cores, cells_used),
+        device_choice=off_the_choice(residual, shape, devices.shares),
         strategy=cost_of(residual, shape, fit, devices, cores),
     )

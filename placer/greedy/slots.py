@@ -1,4 +1,7 @@
-"""Which devices give shares to a pod: the fullest that fit, so that free ones stay free."""
+"""Which devices give shares to a pod: those of its choice, else the fullest that fit.
+
+So free devices stay free unless the pod would rather have those.
+"""
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
@@ -6,9 +9,9 @@ from typing import NamedTuple
 
 from placer.greedy.residual import Bank, Residual, Slots
 from placer_models.device import GPU, FunctionSelector, Labels, selects
-from placer_models.device_share import Amounts, less
+from placer_models.device_share import Amounts, less, room, used_millionths
 from placer_models.links import best_permitted, rooms, tells_apart, usable_points
-from placer_models.policy import DeviceScope
+from placer_models.policy import DeviceChoice, DeviceScope
 from placer_models.problem import Shape
 from placer_models.shares import ShareNeed, ShareTake, Slot
 
@@ -20,12 +23,14 @@ class Candidate(NamedTuple):
     """A device that could give a share; the least is liked best.
 
     Attributes:
+        off: What others use of it, as the pod's device choice counts it.
         opens: Nobody has a part of it yet.
         lost: Usable points that are lost if it is opened.
         left: What would be left of it.
 
     """
 
+    off: int
     opens: bool
     lost: int
     left: Amounts
@@ -207,10 +212,38 @@ def _candidates(
                 continue
             if need is None:
                 if not left.shared:
-                    yield Candidate(True, lost, (), twin, at)
+                    yield Candidate(0, True, lost, (), twin, at)
             elif (amounts := slot.takes(need.share, need.function)) is not None:
-                rest = less(slot.left, amounts)
-                yield Candidate(not left.shared, 0 if left.shared else lost, rest, twin, at)
+                rest, opens = less(slot.left, amounts), not left.shared
+                off = _use(slot, amounts, need.choice)
+                yield Candidate(off, opens, lost if opens else 0, rest, twin, at)
+
+
+def _use(slot: Slot, asked: Amounts, choice: DeviceChoice | None) -> int:
+    """Return what is used of a device that may give a share; the less the better."""
+    if choice is None:
+        return 0
+    has = room(slot.totals)
+    used = used_millionths(less(has, slot.left), has, asked)
+    return used if choice is DeviceChoice.LEAST_USED else -used
+
+
+def off_the_choice(residual: Residual, shape: Shape, takes: Sequence[ShareTake]) -> int:
+    """Return how far devices are off what the pod would choose, were it the last one."""
+    off = 0
+    for take in takes:
+        need = shape.shares[take.need]
+        if need.choice is None:
+            continue
+        mine = {(other.twin, other.slot) for other in takes if other.bank == take.bank}
+        everywhere = {cell for cell in residual.layout.banks[take.bank].cells if cell is not None}
+        found = {
+            (candidate.twin, candidate.slot): candidate.off
+            for candidate in _candidates(residual, take.bank, need, everywhere)
+        }
+        here = found.get((take.twin, take.slot), 0)
+        off += max(0, here - min((o for at, o in found.items() if at not in mine), default=here))
+    return off
 
 
 def _lost(bank: Bank, free: tuple[int, ...], twin: int) -> int:

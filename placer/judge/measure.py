@@ -8,6 +8,7 @@ from placer.judge.apart import shared_cores, shared_numa_nodes
 from placer.judge.bind_tier import cpus_against_policy
 from placer.judge.breaches import laid_out
 from placer.judge.default_locality import all_packages_beyond_fewest, numa_nodes_beyond_fewest
+from placer.judge.device_choice import use_off_the_choice
 from placer.judge.gathering_tier import gathering_short
 from placer.judge.joint import groups_without_every_type
 from placer.judge.link_tiers import gang_sum_shortfall, pod_minimum_shortfall, pod_sum_shortfall
@@ -25,6 +26,7 @@ from placer_models.goals import (
     ALIGNMENT,
     BIND,
     CACHES,
+    DEVICE_CHOICE,
     GANG_PAIR_SUM,
     GATHERING,
     JOINT,
@@ -71,6 +73,7 @@ MEASURES: Mapping[Tier, Callable[[Scene], int]] = {
     NUMA_STRATEGY: against_strategies,
     LOCALITY_NUMA_NODES: numa_nodes_beyond_fewest,
     LOCALITY_PACKAGES: all_packages_beyond_fewest,
+    DEVICE_CHOICE: use_off_the_choice,
     USABLE: usable_points_left,
     **STRATEGY_MEASURES,
 }

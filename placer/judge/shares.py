@@ -20,7 +20,7 @@ from placer_models.placement import DeviceGrant
 def device_share(scene: Scene) -> Iterator[Finding]:
     """Each share is the one asked for, and those of one device fit it together."""
     for site, tenant in scene.newcomers():
-        for grant, asked in _matched(site, tenant):
+        for grant, asked in matched(site, tenant):
             if asked is None:
                 yield Finding(
                     tenant.title,
@@ -35,7 +35,7 @@ def _sums(site: Site) -> Iterator[Finding]:
     """Add up what is held of each device, exactly; only who adds to it is blamed."""
     held: defaultdict[tuple[str, int], list[tuple[Amounts, bool]]] = defaultdict(list)
     for tenant in site.tenants:
-        for grant, asked in _matched(site, tenant):
+        for grant, asked in matched(site, tenant):
             key = grant.type, grant.minor
             totals = totals_of(site.inside.devices.get(key))
             amounts = taken(asked or grant.share or DeviceShare(), totals)
@@ -63,7 +63,7 @@ def _sums(site: Site) -> Iterator[Finding]:
             )
 
 
-def _matched(site: Site, tenant: Tenant) -> Iterator[tuple[DeviceGrant, DeviceShare | None]]:
+def matched(site: Site, tenant: Tenant) -> Iterator[tuple[DeviceGrant, DeviceShare | None]]:
     """Yield each share that the pod holds with the one asked for that it stands for.
 
     A share may be written with its memory in bytes and in percent, rounded down; the one

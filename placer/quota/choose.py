@@ -2,24 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from fractions import Fraction
 
 from placer_models.node_strategy import NodeStrategy
+from placer_models.policy import DeviceChoice
 from placer_models.quota import QuotaError
 
 SCORED = (NodeStrategy.LEAST_REQUESTED, NodeStrategy.MOST_BALANCED)
 """The strategies of the seed: each gives a node a score, whatever other nodes are like."""
-
-
-class DeviceChoice(StrEnum):
-    """Which of a node's devices that fit is best."""
-
-    LEAST_USED = "least-used"
-    """The device of which least is used: load is even."""
-
-    MOST_USED = "most-used"
-    """The device of which most is used and which still fits: large requests keep room."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,12 +82,23 @@ def choose_node(
     )
 
 
+def part_used(used: Sequence[int], totals: Sequence[int]) -> Fraction:
+    """Return how much of a device is used, in one number: the mean over some quantities of it.
+
+    Of each quantity the part of the total that is used counts, exactly. (The solver's tier
+    ``device-choice`` counts the same in millionths.)
+    """
+    parts = [Fraction(use, total) for use, total in zip(used, totals, strict=True) if total]
+    return Fraction(sum(parts), len(parts)) if parts else Fraction(0)
+
+
 def choose_device(
     quotas: Sequence[int], used: Sequence[int], amount: int, choice: DeviceChoice
 ) -> int | None:
     """Return the number (from 1) of the best device that fits, the lowest of equal ones.
 
-    None where no device has the amount left.
+    Devices with other quotas are compared by the part of it that is used. None where no
+    device has the amount left.
 
     Raises:
         QuotaError: Quotas and uses are not of the same devices, or the amount is below 0.
@@ -113,5 +114,9 @@ def choose_device(
         if quota - use >= amount
     ]
     sign = 1 if choice is DeviceChoice.LEAST_USED else -1
-    best = min(fitting, key=lambda index: (sign * used[index], index), default=None)
+    best = min(
+        fitting,
+        key=lambda i: (sign * part_used(used[i : i + 1], quotas[i : i + 1]), i),
+        default=None,
+    )
     return None if best is None else best + 1

@@ -7,9 +7,9 @@ hands on what it was given; who chose the nodes, and how, is nothing to it.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from placer.quota.choose import DeviceChoice
 from placer.quota.filter import Want
 from placer.quota.ledger import Grant, NotEnoughError, QuotaLedger
+from placer_models.policy import DeviceChoice
 from placer_models.quota import QuotaError
 
 

@@ -11,9 +11,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from placer.quota.choose import DeviceChoice
+from placer.quota.choose import part_used
 from placer.quota.filter import Want
 from placer.quota.store import Devices, Quotas, QuotaStore, by_device, fitting
+from placer_models.policy import DeviceChoice
 from placer_models.quota import QuotaError
 
 
@@ -162,7 +163,13 @@ class QuotaLedger:
 
 
 def _in_order(classes: Sequence[Quotas], devices: list[int], choice: DeviceChoice) -> list[int]:
-    """Return devices, the best first: by what is used of the first class, then the next."""
+    """Return devices, the best first: by the part of what is asked for that is used, on average."""
     sign = 1 if choice is DeviceChoice.LEAST_USED else -1
-    used = {d: [sign * quotas.used[d - 1] for quotas in classes] for d in devices}
-    return sorted(devices, key=lambda device: (used[device], device))
+    used = {
+        device: part_used(
+            [quotas.used[device - 1] for quotas in classes],
+            [quotas.total[device - 1] for quotas in classes],
+        )
+        for device in devices
+    }
+    return sorted(devices, key=lambda device: (sign * used[device], device))

@@ -54,6 +54,7 @@ def share_needs(spec: PodSpec, nodes: Iterable[Node] = ()) -> tuple[ShareNeed, .
             strategies.get(d.type),
             whole=not d.share,
             size_percent=_size_percent(d.type, d.share or whole, nodes),
+            choice=spec.device_choice if d.share else None,
         )
         for d in spec.requests.devices
         if d.count and (d.share or d.type in strategies)

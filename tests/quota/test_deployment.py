@@ -6,12 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from placer.quota.choose import DeviceChoice, Use, choose_node
+from placer.quota.choose import Use, choose_node
 from placer.quota.deployment import Binding, NotBoundError, bind
 from placer.quota.filter import Want
 from placer.quota.ledger import QuotaLedger
 from placer.quota.store import Quotas
 from placer_models.node_strategy import NodeStrategy
+from placer_models.policy import DeviceChoice
 from placer_models.quota import QuotaError
 
 CARDS = {"gpu.memory": [20, 20, 20, 20], "address": [3]}

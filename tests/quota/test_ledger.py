@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from placer.quota.choose import DeviceChoice
 from placer.quota.filter import Want
 from placer.quota.ledger import Grant, NotEnoughError, QuotaLedger
 from placer.quota.store import Quotas, QuotaStore
+from placer_models.policy import DeviceChoice
 from placer_models.quota import EncodedClass, QuotaError
 
 CARDS = {"gpu.memory": [20, 20, 20, 20], "gpu.percent": [100] * 4, "address": [3]}

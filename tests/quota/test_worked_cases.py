@@ -9,7 +9,6 @@ import pytest
 
 from placer.quota.choose import (
     SCORED,
-    DeviceChoice,
     Use,
     choose_device,
     choose_node,
@@ -23,6 +22,7 @@ from placer_models.cluster import Instance, Machine, Node, RunningPod
 from placer_models.node_strategy import NodeStrategy
 from placer_models.placement import Placed, PodPlacement
 from placer_models.pod import Container, Pod, PodSpec, Resources
+from placer_models.policy import DeviceChoice
 from placer_models.quota import (
     EncodedClass,
     QuotaError,

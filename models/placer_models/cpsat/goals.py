@@ -7,6 +7,7 @@ from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
 from placer_models.banks import DeviceBank
 from placer_models.cpsat.affinity import affinity
+from placer_models.cpsat.device_choice import device_choice
 from placer_models.cpsat.envelope import below_envelope
 from placer_models.cpsat.exclusivity import shared_cores, shared_numa_nodes
 from placer_models.cpsat.expression import Expression
@@ -38,6 +39,7 @@ from placer_models.goals import (
     ALIGNMENT,
     BIND,
     CACHES,
+    DEVICE_CHOICE,
     GANG_PAIR_SUM,
     GATHERING,
     GPU_POINTS,
@@ -326,6 +328,7 @@ EXPRESSIONS: Mapping[Tier, Callable[[CpModel, Problem, Decisions], Expression]] 
     NUMA_STRATEGY: against_strategy,
     LOCALITY_NUMA_NODES: held_in_numa_nodes,
     LOCALITY_PACKAGES: held_in_packages,
+    DEVICE_CHOICE: device_choice,
     USABLE: usable,
     PACK_NODES: nodes_in_use,
     PACK_USED: own_scores,

@@ -6,7 +6,7 @@ from math import prod
 from placer_models.cpsat.node_strategy import products_of, rows_of
 from placer_models.cpsat.share_seats import reach_of
 from placer_models.device import GPU
-from placer_models.goals import LEAST_REQUESTED, MOST_BALANCED
+from placer_models.goals import DEVICE_CHOICE, LEAST_REQUESTED, MOST_BALANCED
 from placer_models.links import offered_count
 from placer_models.problem import Problem
 
@@ -23,6 +23,9 @@ MOST_TABLE_ROWS = 20_000
 MOST_PRODUCTS = 4_000
 """Products of numbers of pods on one node that one model has."""
 
+MOST_COMPARED = 50_000
+"""Pairs of devices that are compared for shares with a device choice."""
+
 
 def modelled_tiers(problem: Problem) -> int:
     """Return how many tiers, from the first on, a model of the batch can say exactly.
@@ -30,14 +33,17 @@ def modelled_tiers(problem: Problem) -> int:
     All of them, unless a board is large and irregular. A board of 16 GPUs without any
     twins has 65,536 states: what is left usable of it cannot be looked up, and many pods
     on it have too many sets to choose from. Nor can a strategy be said that looks at pods
-    together, where too many different ones could meet. The tiers that are left out are
-    looked after by the greedy path, and in parts that are small enough.
+    together, where too many different ones could meet, or where too many devices are
+    compared with each other for shares. The tiers that are left out are looked after by
+    the greedy path, and in parts that are small enough.
     """
     before = problem.before_links
     if _sets(problem) > MOST_SETS:
         return before
     if any(rows > MOST_TABLE_ROWS for rows in _table_rows(problem)):
         return before + TIERS_OF_SETS
+    if DEVICE_CHOICE in problem.asked and _compared(problem) > MOST_COMPARED:
+        return problem.tiers.index(DEVICE_CHOICE)
     return len(problem.tiers) - (not _says_who_is_there(problem))
 
 
@@ -46,6 +52,18 @@ def _says_who_is_there(problem: Problem) -> bool:
     if LEAST_REQUESTED in problem.asked:
         return products_of(problem) <= MOST_PRODUCTS
     return MOST_BALANCED not in problem.asked or rows_of(problem) <= MOST_TABLE_ROWS
+
+
+def _compared(problem: Problem) -> int:
+    """Return how many pairs of devices all pods with a device choice have, on all nodes."""
+    total = 0
+    for index, pods in Counter(problem.pods).items():
+        kinds = {need.type for need in problem.shapes[index].shares if need.choice}
+        for node in problem.nodes if kinds else ():
+            if problem.fits[index][node.kind] is not None:
+                banks = (node.bank(kind) for kind in kinds)
+                total += pods * sum(sum(map(len, b.slots)) ** 2 for b in banks if b)
+    return total
 
 
 def _sets(problem: Problem) -> int:

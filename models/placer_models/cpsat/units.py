@@ -58,7 +58,8 @@ def _countable(problem: Problem, index: int) -> bool:
     Not so where pods have a set of NUMA nodes, of packages, of caches or of linked GPUs
     of their own (default locality asks for the first two), or where their own CPUs are
     spread over cores, or care who else is there, or run in the pool of some cells, or
-    where their shares must be on different devices, or where a strategy says on how many.
+    where their shares must be on different devices, or on chosen ones, or where a strategy
+    says on how many.
     Whole cores of one size split freely.
     """
     shape = problem.shapes[index]
@@ -66,7 +67,7 @@ def _countable(problem: Problem, index: int) -> bool:
         return False
     if shape.scopes or sum(need.count for need in shape.shares) > 1:
         return False
-    if any(need.strategy for need in shape.shares):
+    if any(need.strategy or need.choice for need in shape.shares):
         return False
     kinds = {node.kind: node for node in problem.nodes if problem.fits[index][node.kind]}
     for node in problem.nodes:

@@ -208,6 +208,9 @@ def _build(
         RequestReader(offers, extended, faults),
         faults,
         on_arm_alone=all(n.machine.topology.architecture == ARM for n in nodes),
+        device_choice=_once(
+            "deviceChoice", [(f.device_choice, place) for f, place in files], faults
+        ),
     )
     waiting = GangReader(pods, levels.known, faults)
     gangs: list[Gang] = []

@@ -22,6 +22,7 @@ from placer_models.policy import (
     AlignmentPolicy,
     AlignmentScope,
     BindPolicy,
+    DeviceChoice,
     DeviceScope,
     ExclusivePolicy,
     QosClass,
@@ -37,6 +38,7 @@ ONLY_CONTAINER = "main"
 _FILE_FIELDS = {
     "bind": "cpuBindPolicy",
     "constrained_burst": "cpuBindPolicy",
+    "device_choice": "deviceChoice",
     "exclusive": "cpuExclusivePolicy",
     "scopes": "requiredTopologyScope",
 }
@@ -70,16 +72,25 @@ class Names:
 class PodReader:
     """Reads pods, waiting or running; keeps their names apart."""
 
-    def __init__(self, requests: RequestReader, faults: Faults, *, on_arm_alone: bool) -> None:
+    def __init__(
+        self,
+        requests: RequestReader,
+        faults: Faults,
+        *,
+        on_arm_alone: bool,
+        device_choice: DeviceChoice | None = None,
+    ) -> None:
         """Begin with no pod read.
 
         Args:
             requests: Reads what containers ask for.
             faults: Gets what is wrong.
             on_arm_alone: No node is of another architecture.
+            device_choice: That of pods with shares that say nothing.
 
         """
         self._requests = requests
+        self._device_choice = device_choice
         self._on_arm_alone = on_arm_alone
         self._faults = faults
         self._names = Names("pod", faults)
@@ -141,6 +152,7 @@ class PodReader:
             self._faults,
         )
         scopes = self._scopes(part, containers, place)
+        shares = any(asked.share for c in containers for asked in c.requests.devices)
         spec = PodSpec(
             containers=containers,
             qos=qos,
@@ -172,6 +184,7 @@ class PodReader:
                 place.at("allocateStrategy"),
                 self._faults,
             ),
+            device_choice=part.device_choice or (self._device_choice if shares else None),
         )
         limited = replace(spec, containers=with_limits(containers, cpu_limits))
         for fault in spec_faults(limited, on_arm_alone=on_arm_alone):

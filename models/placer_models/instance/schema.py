@@ -39,6 +39,7 @@ from placer_models.node_strategy import NodeStrategy
 from placer_models.pod import ContainerRole
 from placer_models.policy import (
     AlignmentScope,
+    DeviceChoice,
     DeviceScope,
     NumaStrategy,
     PartitionPolicy,
@@ -163,6 +164,9 @@ class SpecPart(Part):
         description="By device type: of how many devices the pod has what it asks of one.",
     )
     required_topology_scope: dict[str, DeviceScope] = Field(default_factory=dict)
+    device_choice: DeviceChoice | None = Field(
+        None, description="Which devices the pod would like its shares of."
+    )
 
 
 class MemberPart(SpecPart):
@@ -285,6 +289,9 @@ class InstanceFile(Part):
     gang_groups: tuple[GangGroupPart, ...] = ()
     running: tuple[RunningPart, ...] = ()
     running_gangs: tuple[RunningGangPart, ...] = ()
+    device_choice: DeviceChoice | None = Field(
+        None, description="Which devices pods that say nothing would like their shares of."
+    )
     move_budget: MoveBudget | None = Field(
         None, description="So many running pods may get another place. Without it, none."
     )

@@ -272,6 +272,8 @@ def pod_to_dict(pod: Pod) -> Json:
         written["jointAllocate"] = joint_to_dict(spec.joint)
     if spec.strategies:
         written["allocateStrategy"] = strategies_to_dict(spec)
+    if spec.device_choice is not None:
+        written["deviceChoice"] = spec.device_choice.value
     if spec.scopes:
         written["requiredTopologyScope"] = {kind: scope.value for kind, scope in spec.scopes}
     return written

@@ -1,0 +1,146 @@
+"""The tier about which devices give shares (B14)."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from math import gcd
+
+from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
+
+from placer_models.cpsat.expression import Expression
+from placer_models.cpsat.share_seats import Opened, SeatTake, opened_in
+from placer_models.cpsat.variables import Decisions, Seat
+from placer_models.device_share import MILLION, Amounts, less, room, used_millionths
+from placer_models.policy import DeviceChoice
+from placer_models.problem import NodeState, Problem
+from placer_models.shares import Slot
+
+Device = tuple[int, int, int]
+"""Bank, twin class and slot."""
+
+
+def device_choice(model: CpModel, problem: Problem, x: Decisions) -> Expression:
+    """Sum how far the devices of shares are off what their pods would choose, coming last."""
+    terms: list[IntVar] = []
+    for node, seats, opened in zip(problem.nodes, x.on_node, x.opened, strict=True):
+        devices = _Devices(model, node, seats, opened)
+        for seat in seats:
+            for taken in seat.takes:
+                if seat.shape.shares[taken.take.need].choice is not None:
+                    off = model.new_int_var(
+                        0, MILLION, f"off[{seat.unit},{node.name},{taken.take}]"
+                    )
+                    devices.compare(seat, taken, off)
+                    terms.append(off)
+    return LinearExpr.sum(terms)
+
+
+@dataclass(slots=True)
+class _Devices:
+    """The devices of a node that can give shares.
+
+    Attributes:
+        takes: What pods may have of each device.
+        known: Whether a device can give amounts beside all that it gives.
+        spare: (bank, twin class) -> whether a device of it stays free.
+
+    """
+
+    model: CpModel
+    node: NodeState
+    seats: Sequence[Seat]
+    opened: Opened
+    takes: defaultdict[Device, list[tuple[Seat, SeatTake]]] = field(init=False)
+    known: dict[tuple[Device, Amounts], IntVar] = field(default_factory=dict)
+    spare: dict[tuple[int, int], IntVar] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.takes = defaultdict(list)
+        for seat in self.seats:
+            for taken in seat.takes:
+                self.takes[taken.take[:3]].append((seat, taken))
+
+    def compare(self, seat: Seat, taken: SeatTake, off: IntVar) -> None:
+        """Have ``off`` say how far the device is off that of the choice, if the share is on it."""
+        need = seat.shape.shares[taken.take.need]
+        least = need.choice is DeviceChoice.LEAST_USED
+        here = taken.take[:3]
+        used_here = self._used(here, seat, taken.amounts)
+        for other, slot in self._slots(here[0]):
+            amounts = slot.takes(need.share, need.function)
+            if other == here or amounts is None:
+                continue
+            mine = [own.count for owner, own in self.takes[other] if owner is seat]
+            conditions = [taken.count, self._fits(other, slot, amounts), *(~own for own in mine)]
+            if other in self.opened:
+                conditions.append(self.opened[other])
+            used = self._used(other, seat, amounts)
+            beyond = used_here - used if least else used - used_here
+            self.model.add(off >= beyond).only_enforce_if(conditions)
+        for twin in self._free_classes(seat, taken) if least else ():
+            free = self._spare(here[0], twin)
+            self.model.add(off >= used_here).only_enforce_if([taken.count, free])
+
+    def _slots(self, bank: int) -> Iterator[tuple[Device, Slot]]:
+        for twin, slots in enumerate(self.node.banks[bank].slots):
+            for at, slot in enumerate(slots):
+                yield (bank, twin, at), slot
+
+    def _free_classes(self, seat: Seat, taken: SeatTake) -> Iterator[int]:
+        """Yield the twin classes of which a free device could give the share."""
+        need, position = seat.shape.shares[taken.take.need], taken.take.bank
+        bank = self.node.banks[position]
+        for twin, slots in enumerate(bank.slots):
+            if any(
+                bank.is_free(twin, at) and slot.takes(need.share, need.function)
+                for at, slot in enumerate(slots)
+            ):
+                yield twin
+
+    def _used(self, device: Device, seat: Seat, asked: Amounts) -> Expression:
+        """Return how much of a device others than the seat use: each new pod by itself."""
+        bank, twin, at = device
+        slot = self.node.banks[bank].slots[twin][at]
+        has = room(slot.totals)
+        return used_millionths(less(has, slot.left), has, asked) + LinearExpr.sum(
+            [
+                used_millionths(taken.amounts, has, asked) * taken.count
+                for owner, taken in self.takes[device]
+                if owner is not seat
+            ]
+        )
+
+    def _fits(self, device: Device, slot: Slot, amounts: Amounts) -> IntVar:
+        """Return a literal that is true where a device can give the amounts beside all it gives."""
+        key = device, amounts
+        if key not in self.known:
+            fits = self.known[key] = self.model.new_bool_var(f"fits[{self.node.name},{key}]")
+            lacks = []
+            takes = [taken for _, taken in self.takes[device]]
+            for i, (left, amount) in enumerate(zip(slot.left, amounts, strict=True)):
+                wanted = [taken.amounts[i] for taken in takes]
+                unit = gcd(*wanted)
+                if amount and unit:
+                    lack = self.model.new_bool_var(f"lacks[{self.node.name},{key},{i}]")
+                    load = LinearExpr.weighted_sum(
+                        [taken.count for taken in takes], [want // unit for want in wanted]
+                    )
+                    enough = left - amount + 1  # of others' leaves too little
+                    self.model.add(load >= -(-enough // unit)).only_enforce_if(lack)
+                    lacks.append(lack)
+            self.model.add_bool_or([fits, *lacks])
+        return self.known[key]
+
+    def _spare(self, bank: int, twin: int) -> IntVar:
+        """Return a literal that is true where a free device of a class stays free."""
+        if (bank, twin) not in self.spare:
+            kind = self.node.banks[bank]
+            spare = self.model.new_bool_var(f"spare[{self.node.name},{bank},{twin}]")
+            takers = [seat for seat in self.seats if seat.shape.whole_of(kind.type)]
+            gone = [
+                *(seat.devices[bank][twin] for seat in takers),
+                *opened_in(self.opened, bank, twin),
+            ]
+            self.model.add(LinearExpr.sum(gone) >= kind.free[twin]).only_enforce_if(~spare)
+            self.spare[bank, twin] = spare
+        return self.spare[bank, twin]

@@ -1,0 +1,124 @@
+"""The tier about which devices give shares (B14)."""
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from operator import add
+
+from placer.judge.scene import Scene, Site, Tenant
+from placer.judge.shares import matched
+from placer_models.device import Device, selects
+from placer_models.device_share import (
+    Amounts,
+    DeviceShare,
+    fits,
+    room,
+    taken,
+    totals_of,
+    used_millionths,
+)
+from placer_models.policy import DeviceChoice
+
+Key = tuple[str, int]
+"""Type and minor of a device."""
+
+
+def use_off_the_choice(scene: Scene) -> int:
+    """Return tier ``device-choice``.
+
+    Each share is looked at as if it came last: how much of its device others use, against
+    the device of the node that its pod would choose then.
+    """
+    total = 0
+    for site in scene.entered:
+        choosers = [tenant for tenant in site.new if tenant.pod.spec.device_choice is not None]
+        if choosers:
+            use = _Use.of(site)
+            total += sum(off for tenant in choosers for off in _off(use, tenant))
+    return total
+
+
+@dataclass(slots=True)
+class _Use:
+    """Who has what of the devices of a node.
+
+    Attributes:
+        running: What running pods have of each device, of which there is no more than all.
+        new: What each new pod has of each device.
+        whole: Devices that somebody holds whole.
+        functions: Virtual functions that running pods hold.
+
+    """
+
+    site: Site
+    running: dict[Key, Amounts] = field(default_factory=dict)
+    new: defaultdict[Key, dict[tuple[str, str], Amounts]] = field(
+        default_factory=lambda: defaultdict(dict)
+    )
+    whole: set[Key] = field(default_factory=set)
+    functions: set[tuple[str, int, int]] = field(default_factory=set)
+
+    @classmethod
+    def of(cls, site: Site) -> "_Use":
+        """Add up what the tenants of a node have."""
+        use = cls(site)
+        for tenant in site.tenants:
+            for grant in tenant.place.devices:
+                if grant.share is None:
+                    use.whole.add((grant.type, grant.minor))
+                if not tenant.new:
+                    use.functions.update((grant.type, grant.minor, vf) for vf in grant.vfs)
+            for grant, asked in matched(site, tenant):
+                key = grant.type, grant.minor
+                totals = totals_of(site.inside.devices.get(key))
+                has = room(totals)
+                amounts = taken(asked or grant.share or DeviceShare(), totals) or has
+                if tenant.new:
+                    use.new[key][tenant.pod.key] = amounts
+                else:
+                    before = use.running.get(key, (0,) * len(has))
+                    use.running[key] = tuple(map(min, has, map(add, before, amounts)))
+        return use
+
+    def by_others(self, device: Device, tenant: Tenant, asked: Amounts) -> int:
+        """Return how much of a device others use: running pods together, each new one by itself."""
+        key, has = (device.type, device.minor), room(totals_of(device))
+        parts = [mine for pod, mine in self.new[key].items() if pod != tenant.pod.key]
+        parts.append(self.running.get(key, (0,) * len(has)))
+        return sum(used_millionths(part, has, asked) for part in parts)
+
+    def could_give(self, device: Device, share: DeviceShare, tenant: Tenant) -> bool:
+        """Return whether a device could give the share beside all that is given."""
+        key, totals = (device.type, device.minor), totals_of(device)
+        amounts = taken(share, totals)
+        if amounts is None or key in self.whole or tenant.pod.key in self.new[key]:
+            return False
+        wish = dict(tenant.pod.spec.functions).get(device.type)
+        if wish is not None and not any(
+            selects(wish, function.labels) and (*key, function.minor) not in self.functions
+            for function in device.virtual_functions
+        ):
+            return False
+        held = [*self.new[key].values(), self.running.get(key, (0,) * len(amounts))]
+        sums = tuple(map(sum, zip(*held, strict=True)))
+        left = tuple(has - gone for has, gone in zip(room(totals), sums, strict=True))
+        return fits(amounts, left)
+
+
+def _off(use: _Use, tenant: Tenant) -> Iterator[int]:
+    """Yield for each share of a pod how far its device is off what the pod would choose."""
+    site = use.site
+    sign = 1 if tenant.pod.spec.device_choice is DeviceChoice.LEAST_USED else -1
+    for grant, share in matched(site, tenant):
+        device = site.inside.devices.get((grant.type, grant.minor))
+        if device is None or share is None:
+            continue
+        asked = taken(share, totals_of(device))
+        here = sign * use.by_others(device, tenant, asked) if asked else 0
+        others = [
+            sign * use.by_others(other, tenant, amounts)
+            for other in site.inside.healthy.get(grant.type, ())
+            if use.could_give(other, share, tenant)
+            and (amounts := taken(share, totals_of(other))) is not None
+        ]
+        yield max(0, here - min(others, default=here))

@@ -1,0 +1,30 @@
+"""Tiny instances whose pods would like certain devices for their shares."""
+
+from dataclasses import replace
+from random import Random
+
+from placer_models.cluster import Instance
+from placer_models.pod import Pod, PodSpec
+from placer_models.policy import DeviceChoice
+from spices_shares import sharing_instance
+
+
+def spice_device_choice(rng: Random, instance: Instance) -> Instance:
+    """Let pods that ask for shares of devices choose; equal pods choose alike."""
+    one = rng.choice((*DeviceChoice, None))
+    specs: dict[PodSpec, PodSpec] = {}
+
+    def chosen(pod: Pod) -> Pod:
+        if pod.spec not in specs:
+            choice = one or rng.choice((*DeviceChoice, None))
+            shares = any(request.share for request in pod.spec.requests.devices)
+            specs[pod.spec] = replace(pod.spec, device_choice=choice if shares else None)
+        return replace(pod, spec=specs[pod.spec])
+
+    gangs = tuple(replace(g, pods=tuple(map(chosen, g.pods))) for g in instance.gangs)
+    return replace(instance, gangs=gangs)
+
+
+def choosing_instance(seed: int) -> Instance:
+    """Draw a tiny instance of pods that take shares and choose their devices."""
+    return spice_device_choice(Random(f"choice-{seed}"), sharing_instance(seed))
