@@ -37,6 +37,15 @@ def test_an_archive_is_read_like_a_folder(tmp_path: Path, mode: str) -> None:
     assert (packed.cpus, packed.numa_nodes) == (copied.cpus, copied.numa_nodes)
 
 
+def test_sys_itself_may_be_named(tmp_path: Path) -> None:
+    """
+    Who names the folder sys means the machine around it.
+    """
+    root = write_tree(tmp_path, MACHINE)
+
+    assert take_inventory(root / "sys") == take_inventory(root)
+
+
 def test_one_of_several_machines_is_named_behind_the_archive(tmp_path: Path) -> None:
     """
     An archive of two machines is refused with both names, and each is read by its own.
@@ -113,6 +122,7 @@ def test_what_is_no_dump_is_told_so(tmp_path: Path) -> None:
     assert "shows no machine: there is no sys/devices/system/cpu" in refused(tmp_path / "empty")
     assert "is no tar archive, or a damaged one" in refused(tmp_path / "text")
     assert "is no tar archive, or a damaged one" in refused(tmp_path / "cut.tar.gz")
+    assert refused(Path("/dev/null")) == "/dev/null: is neither a file nor a folder"
     assert refused(tmp_path / "none") == f"{tmp_path / 'none'}: does not exist"
 
 

@@ -134,3 +134,17 @@ def test_xml_of_another_kind_is_named(tmp_path: Path) -> None:
         read(tmp_path, "<html><body/></html>")
     with pytest.raises(InputError, match="has no PU"):
         read(tmp_path, '<topology><object type="Machine"/></topology>')
+
+
+def test_nesting_is_bounded_where_it_costs(tmp_path: Path) -> None:
+    """
+    Objects may nest at will; behind a thousand bridges no device lies.
+    """
+    deep = (
+        '<topology><object type="Machine">{}<object type="PU" os_index="0"/>{}</object></topology>'
+    )
+    group, bridge = '<object type="Group">', '<object type="Bridge" pci_busid="0000:00:00.0">'
+
+    assert len(read(tmp_path, deep.format(group * 1000, "</object>" * 1000)).cpus) == 1
+    with pytest.raises(InputError, match=r"Bridge 0000:00:00\.0: lies behind more than 64"):
+        read(tmp_path, deep.format(bridge * 1000, "</object>" * 1000))

@@ -20,6 +20,7 @@ _DATA_CACHES = ("Cache", "L1Cache", "L2Cache", "L3Cache", "L4Cache", "L5Cache")
 _INSTRUCTIONS = "2"
 _LARGEST = 2**63
 _ENDLESS = "0xf...f"
+_MOST_BRIDGES = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,6 +188,8 @@ def _walk(tree: Tree, machine: Element) -> Iterator[tuple[Element, Place]]:
             if place.cache is None or level > place.cache[0]:
                 inside = replace(inside, cache=(level, element))
         elif kind == "Bridge":
+            if len(place.bridges) >= _MOST_BRIDGES:
+                raise tree.wrong(element, f"lies behind more than {_MOST_BRIDGES} bridges")
             inside = replace(inside, bridges=(*place.bridges, _bridge(element)))
         waiting += [(child, inside) for child in reversed(element.findall("object"))]
 

@@ -22,6 +22,8 @@ def open_files(path: Path) -> MachineFiles:
 
     """
     if path.is_dir():
+        if path.name == "sys" and (path / CPU.removeprefix("sys/")).is_dir():
+            path = path.parent
         roots = list(_roots_of(path))
         inner = _only(str(path), roots)
         entries = _Folder(path / inner)
@@ -33,7 +35,8 @@ def open_files(path: Path) -> MachineFiles:
         rest = Path(archive.name) / rest
         archive = archive.parent
     if not archive.is_file():
-        raise InputError(str(path), None, "", "does not exist")
+        what = "is neither a file nor a folder" if path.exists() else "does not exist"
+        raise InputError(str(path), None, "", what)
     members = read_archive(archive)
     inside = members.below(str(rest) if rest.parts else "")
     inner = _only(str(path), inside.machines())
