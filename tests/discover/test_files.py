@@ -51,14 +51,19 @@ def test_one_of_several_machines_is_named_behind_the_archive(tmp_path: Path) -> 
     An archive of two machines is refused with both names, and each is read by its own.
     """
     members = [
-        (f"{name}/{path}", text)
+        (f"all/{name}/{path}", text)
         for name, tree in (("big", MACHINE), ("small", a_cpu(0)))
         for path, text in tree.items()
     ]
     archive = tar_of(tmp_path / "dumps.tar", members)
 
-    assert f"holds 2 machines; name one of them: {archive}/big, {archive}/small" in refused(archive)
+    names = f"{archive}/all/big, {archive}/all/small"
+
+    assert f"holds 2 machines; name one of them: {names}" in refused(archive)
+    assert f"holds 2 machines; name one of them: {names}" in refused(archive / "all")
+    assert len(take_inventory(archive / "all" / "small").cpus) == 1
     assert len(take_inventory(archive / "small").cpus) == 1
+    assert "shows no machine" in refused(archive / "other")
 
 
 def test_links_are_followed_within_the_root(tmp_path: Path) -> None:

@@ -38,9 +38,14 @@ def open_files(path: Path) -> MachineFiles:
         what = "is neither a file nor a folder" if path.exists() else "does not exist"
         raise InputError(str(path), None, "", what)
     members = read_archive(archive)
-    inside = members.below(str(rest) if rest.parts else "")
-    inner = _only(str(path), inside.machines())
-    return MachineFiles(str(path), inside.below(inner))
+    named = str(rest) if rest.parts else ""
+    roots = [root for root in members.machines() if _is_named(root, named)]
+    return MachineFiles(str(path), members.below(_only(str(archive if roots else path), roots)))
+
+
+def _is_named(root: str, name: str) -> bool:
+    """Return whether a machine of an archive is meant by a name: its folder, or one around it."""
+    return not name or f"/{root}/".endswith(f"/{name}/") or f"{root}/".startswith(f"{name}/")
 
 
 def _only(source: str, roots: list[str]) -> str:
