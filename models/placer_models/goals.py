@@ -1,11 +1,19 @@
 """What a placement should be good at: the tiers, most important first (DESIGN 5)."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 
-from placer_models.node_strategy import NodeStrategy
+from placer_models.node_strategy import (
+    NodeLoad,
+    NodeStrategy,
+    in_use,
+    mean_scores,
+    own_scores,
+    pairs,
+    variance_scores,
+)
 
 
 class Sense(StrEnum):
@@ -203,6 +211,16 @@ TIERS_OF: Mapping[NodeStrategy, tuple[Tier, ...]] = {
     NodeStrategy.MOST_BALANCED: (MOST_BALANCED,),
 }
 """The tiers of each strategy: they come last, and an instance has those of one."""
+
+WORTH: Mapping[Tier, Callable[[NodeLoad], int]] = {
+    PACK_NODES: in_use,
+    PACK_USED: own_scores,
+    SPREAD_PAIRS: pairs,
+    SPREAD_USED: own_scores,
+    LEAST_REQUESTED: mean_scores,
+    MOST_BALANCED: variance_scores,
+}
+"""What a node counts in each tier that looks at who is there; the tier is their sum."""
 
 UNBOUNDED = frozenset({MOST_BALANCED})
 """Tiers that are improved and not bounded."""

@@ -5,7 +5,6 @@ outlooks, and no further once a place costs no more than the next node promises.
 """
 
 from collections.abc import Iterable, Sequence
-from itertools import pairwise
 
 import numpy as np
 
@@ -20,8 +19,8 @@ from placer_models.node_strategy import FIRST_WEIGHT, NodeStrategy
 from placer_models.problem import Shape
 from placer_models.rooms import POINTS
 
-ROOM_STEPS: Numbers = np.array([b - a for a, b in pairwise(POINTS)], dtype=np.int64)
-"""What each quarter of a node that is free adds to the points of its rooms."""
+_POINTS: Numbers = np.array(POINTS, dtype=np.int64)
+"""What the rooms of a node are worth, by its free quarters."""
 
 _AT = {name: position for position, name in enumerate(Price._fields)}
 
@@ -122,11 +121,11 @@ class Outlook:
             lost[there == 0] = FIRST_WEIGHT
         elif self._strategy is NodeStrategy.SPREAD:
             lost += FIRST_WEIGHT * (coming * there + coming * (coming - 1) // 2)
-        elif self._by_what_is_left:
+        elif self._by_what_is_left and (self._milli or self._memory):
             milli = table.numbers[Column.POOL_MILLI] - self._milli
             memory = table.numbers[Column.MEMORY] - self._memory
             free = (milli >= table.numbers[ROOM_MILLI]) & (memory >= table.numbers[ROOM_MEMORY])
-            lost += table.numbers[Column.ROOM_POINTS] - ROOM_STEPS @ free
+            lost += table.numbers[Column.ROOM_POINTS] - _POINTS[np.add.reduce(free, axis=0)]
         return lost
 
     def _sets_lost(self, table: Table) -> Numbers:

@@ -3,22 +3,8 @@
 from collections.abc import Callable, Mapping
 
 from placer.judge.scene import Scene, Site
-from placer_models.goals import (
-    LEAST_REQUESTED,
-    MOST_BALANCED,
-    PACK_NODES,
-    PACK_USED,
-    SPREAD_PAIRS,
-    SPREAD_USED,
-    Tier,
-)
-from placer_models.node_strategy import (
-    NodeLoad,
-    mean_scores,
-    own_scores,
-    pairs,
-    variance_scores,
-)
+from placer_models.goals import PACK_NODES, WORTH, Tier
+from placer_models.node_strategy import NodeLoad
 from placer_models.resource_classes import ask_of, classes_of, load_of, totals_of
 
 
@@ -49,11 +35,6 @@ def _load(scene: Scene, site: Site) -> NodeLoad:
 
 
 STRATEGY_MEASURES: Mapping[Tier, Callable[[Scene], int]] = {
-    PACK_NODES: _nodes_in_use,
-    PACK_USED: _sum_of(own_scores),
-    SPREAD_PAIRS: _sum_of(pairs),
-    SPREAD_USED: _sum_of(own_scores),
-    LEAST_REQUESTED: _sum_of(mean_scores),
-    MOST_BALANCED: _sum_of(variance_scores),
+    tier: _nodes_in_use if tier == PACK_NODES else _sum_of(worth) for tier, worth in WORTH.items()
 }
 """How each of these tiers is measured."""

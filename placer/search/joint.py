@@ -13,6 +13,7 @@ from placer.judge.breaches import breaches
 from placer.judge.measure import measure
 from placer.realise.pools import with_pools
 from placer.realise.realiser import Unrealisable, realise
+from placer.search.alike import part
 from placer.search.bound import bound_first_tiers, bounded_tiers
 from placer.search.budget import Budget
 from placer.search.coarse import links_matter, refine, without_links
@@ -24,12 +25,20 @@ from placer.search.neighbourhoods import Neighbourhoods
 from placer.search.outline import outline
 from placer.search.packing.opened import open_fewest
 from placer.search.packing.placed import place_most
+from placer.search.packing.plain import is_plain, place_on
 from placer.search.tiers import Progress
 from placer.state.recount import recount
 from placer_models.cluster import Instance
 from placer_models.cpsat.limits import modelled_tiers
 from placer_models.cpsat.units import units_of
-from placer_models.goals import DEFAULT_LOCALITY, OPENED, USABLE, before_locality
+from placer_models.goals import (
+    DEFAULT_LOCALITY,
+    OPENED,
+    TIERS_OF,
+    USABLE,
+    Sense,
+    before_locality,
+)
 from placer_models.placement import Placement
 from placer_models.problem import Choices, Problem
 from placer_models.telling import Telling
@@ -104,7 +113,7 @@ class JointSearch:
         count = self.problem.before_links
         most = MOST_LINKED_SEATS if linked else MOST_SEATS
         one_model = tiers > count and (whole or seats <= most)
-        self._bound_usable()
+        self._bound_last()
         if self._settled() == len(self.bounds):
             return
         if self.problem.homes and seats > MOST_LINKED_SEATS:
@@ -117,7 +126,8 @@ class JointSearch:
             self._before_links(1.0 if one_model else SHARE_BEFORE_LINKS)
         if one_model:
             self._as_one(tiers, most, whole=whole)
-        else:
+        if not one_model or (tiers < len(self.bounds) and USABLE not in self.problem.tiers):
+            # Parts may be small enough to say what the whole cannot.
             self._by_parts(1.0)
         while self.budget.timed and not self.budget.over and self._settled() < len(self.bounds):
             # What some part did not need is there for all of them once more.
@@ -129,11 +139,29 @@ class JointSearch:
                 self._before_links(SHARE_BEFORE_LINKS)
             self._by_parts(SHARE_OF_PARTS)
 
-    def _bound_usable(self) -> None:
-        """Bound the last tier by what is usable where nothing is placed: placing takes away."""
-        *_, (tier, most) = measure(self.instance, Placement(), self.ground.standing)
-        if tier == USABLE and self.bounds[-1] is None:
-            self.bounds[-1] = most
+    def _bound_last(self) -> None:
+        """Bound the strategy's tiers by what nodes are worth without pods: placing takes away.
+
+        Where all that waits is alike and has a place, by the best way to part it, which is tried.
+        """
+        own = TIERS_OF[self.instance.strategy]
+        bare = measure(self.instance, Placement(), self.ground.standing)[-len(own) :]
+        if own == (USABLE,) and self.bounds[-1] is None:
+            self.bounds[-1] = bare[0][1]
+        levels = len(self.problem.priorities)
+        if list(self.best.values[:levels]) != self.bounds[:levels]:
+            return
+        parted = part(self.problem, own, lambda: self.budget.over)
+        if parted is None:
+            return
+        thing = self.problem.pods[0]
+        if is_plain(self.problem, thing) and self.best.values[-1] != self.bounds[-1]:
+            places = enumerate(parted.nodes)
+            self._propose({pod: place_on(self.problem, node) for pod, node in places})
+        for i, ((tier, value), cost) in enumerate(zip(bare, parted.costs, strict=True), -len(own)):
+            self.bounds[i] = value + cost if tier.sense is Sense.MINIMISE else value - cost
+            if self.best.values[i] != self.bounds[i]:
+                break  # of the next tier it is said beside the best value of this one
 
     def _before_links(self, share: float) -> None:
         """Solve the tiers that do not look at links, in a model without them."""

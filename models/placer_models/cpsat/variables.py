@@ -153,7 +153,7 @@ def decide(model: CpModel, problem: Problem, stop: Callable[[], bool]) -> Decisi
     seats: list[Seat] = []
     for index, unit in enumerate(units):
         for node in range(len(problem.nodes)):
-            if _room(problem, unit, node) > 0:
+            if room_for(problem, unit.shape, node, len(unit.pods)) > 0:
                 if stop():
                     return None
                 seats.append(_seat(model, problem, index, unit, node))
@@ -201,13 +201,12 @@ def _stays(
     }
 
 
-def _room(problem: Problem, unit: Unit, index: int) -> int:
-    """Return how many pods of the unit the node could host, each resource by itself."""
-    node, shape = problem.nodes[index], problem.shapes[unit.shape]
-    fit = problem.fits[unit.shape][node.kind]
-    if fit is None or problem.affinity.bars(unit.shape, index):
+def room_for(problem: Problem, thing: int, index: int, most: int) -> int:
+    """Return how many of so many pods of a shape the node could host, each resource by itself."""
+    node, shape = problem.nodes[index], problem.shapes[thing]
+    fit = problem.fits[thing][node.kind]
+    if fit is None or problem.affinity.bars(thing, index):
         return 0
-    most = len(unit.pods)
     if shape.owned_cpus:
         takeable = sum(c.cores * _takeable(fit, c) for c in node.cores)
         most = min(most, takeable // shape.owned_cpus)
@@ -249,7 +248,7 @@ def _seat(model: CpModel, problem: Problem, index: int, unit: Unit, node_index: 
     fit = problem.fits[unit.shape][node.kind]
     assert fit is not None
     name = f"[{unit.pods[0]},{node.name}]"
-    most = _room(problem, unit, node_index)
+    most = room_for(problem, unit.shape, node_index, len(unit.pods))
     count = model.new_int_var(0, most, f"count{name}")
     used = _used(model, node, shape, fit, count, name)
     offered = gpu_sets(node, shape)

@@ -1,0 +1,118 @@
+"""The last tier of many equal pods of the shared pool, strategy by strategy.
+
+50 LS pods on 1,000 nodes of three machines of the catalogue: idle ones, and ones on which
+other pods run, no two alike. Per strategy: the tiers of the greedy and the joint answer, on
+how many nodes the pods are, whether that is proven, and in what time. The rival is first
+fit: each pod on the first node with room, measured by the same judge.
+
+Run: python benchmarks/strategies.py [PODS] [NODES] [SECONDS]
+"""
+
+import sys
+import time
+from dataclasses import replace
+from random import Random
+
+from placer.judge.measure import measure
+from placer.realise.realiser import Unrealisable, realise
+from placer.search.options import Engine, SolveOptions
+from placer.search.packing.plain import place_on, room_of, taken_by
+from placer.search.solver import solve
+from placer.state.batch import accounts_of, build_problem
+from placer_models.cluster import Instance, Node, RunningPod
+from placer_models.goals import TIERS_OF
+from placer_models.machines.catalogue import load_machine
+from placer_models.node_strategy import NodeStrategy
+from placer_models.placement import PartlyPlaced, Placed, Placement, PodPlacement
+from placer_models.pod import Container, Gang, Pod, PodSpec, Resources
+from placer_models.policy import QosClass
+
+SEED = 7
+GIB = 2**30
+MACHINES = ("epyc-7402-nps1", "xeon-6430-2s", "dgx-a100")
+
+
+def pod(name: str, cpu_milli: int, memory_gib: int) -> Pod:
+    requests = Resources(cpu_milli, memory_gib * GIB)
+    return Pod(name, "default", PodSpec((Container("main", requests),), QosClass.LS))
+
+
+def cluster(count: int, pods: int, *, busy: bool) -> Instance:
+    """Return nodes, on which one to six other pods run or none, and equal pods that wait."""
+    rng = Random(SEED)
+    machines = [load_machine(name) for name in MACHINES]
+    nodes = tuple(Node(f"n{i:05}", rng.choice(machines)) for i in range(count))
+    running = []
+    for node in nodes if busy else ():
+        topology = node.machine.topology
+        for i in range(rng.randint(1, 6)):
+            old = pod(f"{node.name}-{i}", rng.randrange(500, 6_000), rng.randint(1, 30))
+            numa_node = rng.choice(topology.numa_nodes)
+            place = PodPlacement(
+                old.name,
+                "default",
+                None,
+                node.name,
+                topology.online,
+                memory_bytes=((numa_node.id, old.spec.requests.memory_bytes),),
+            )
+            running.append(RunningPod(old, place))
+    waiting = [pod(f"p{i}", 4_000, 8) for i in range(pods)]
+    gangs = tuple(Gang(p.name, "default", (p,), 1, lone=True) for p in waiting)
+    return Instance(nodes, gangs, running=tuple(running))
+
+
+def first_fit(instance: Instance) -> Placement:
+    """Place each pod on the first node whose sums have room for it."""
+    accounts = accounts_of(instance)
+    problem = build_problem(instance, accounts)
+    left = [list(room_of(node)) for node in problem.nodes]
+    choices = {}
+    for index in range(len(problem.pods)):
+        wants = taken_by(problem.shape_of(index))
+        for node, room in enumerate(left):
+            if all(have >= want for have, want in zip(room, wants, strict=True)):
+                left[node] = [have - want for have, want in zip(room, wants, strict=True)]
+                choices[index] = place_on(problem, node)
+                break
+    placement = realise(instance, accounts, problem, choices)
+    assert not isinstance(placement, Unrealisable)
+    return placement
+
+
+def show(what: str, instance: Instance, placement: Placement, took_s: float, proof: str) -> None:
+    own = TIERS_OF[instance.strategy]
+    worth = measure(instance, placement)[-len(own) :]
+    told = ", ".join(f"{tier.name} {value:,}" for tier, value in worth)
+    nodes = len({place.node for place in placement.pods})
+    print(f"    {what:10} {took_s:7.2f} s  {told}; {nodes} nodes{proof}")
+
+
+def report(title: str, instance: Instance, limit_s: float) -> None:
+    print(title)
+    for strategy in NodeStrategy:
+        asked = replace(instance, strategy=strategy)
+        print(f"  {strategy}")
+        start = time.perf_counter()
+        placement = first_fit(asked)
+        show("first fit", asked, placement, time.perf_counter() - start, "")
+        for engine in (Engine.GREEDY, Engine.AUTO):
+            start = time.perf_counter()
+            answer = solve(asked, SolveOptions(engine, time_limit_s=limit_s, seed=SEED))
+            took_s = time.perf_counter() - start
+            assert isinstance(answer, Placed | PartlyPlaced)
+            last = answer.tiers[-1]
+            proof = ", proven" if last.proven else f", bound {last.bound}, gap {last.gap}"
+            proof = proof if engine is Engine.AUTO else ""
+            show(engine.value, asked, answer.placement, took_s, proof)
+
+
+def main() -> None:
+    pods, nodes, limit_s = (*map(int, sys.argv[1:]), *(50, 1_000, 20)[len(sys.argv) - 1 :])
+    for busy in (False, True):
+        title = f"{pods} equal LS pods on {nodes:,} {'busy' if busy else 'idle'} nodes"
+        report(title, cluster(nodes, pods, busy=busy), limit_s)
+
+
+if __name__ == "__main__":
+    main()
