@@ -98,7 +98,7 @@ def test_virtual_machines_hide_the_switches(nvml: FakeNvml) -> None:
     What is behind a link is not told there: no GPU that is named, so a switch.
     """
     for gpu in nvml.gpus:
-        gpu.links = [(UNKNOWN, "0000:00:00.0")] * 12
+        gpu.links = [(UNKNOWN, "0000:00:00.0")] * 11 + [(GPU, "")]
     links = found().links
 
     assert links is not None

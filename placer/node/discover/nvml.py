@@ -72,7 +72,7 @@ def _gpu(nvml: Any, index: int) -> NvidiaGpu:
     peers, switch_links, rate = _links(nvml, ask, handle)
     return NvidiaGpu(
         minor=index if minor is None else int(minor),
-        bus_id="" if pci is None else bus_id_of(_text(pci.busId)),
+        bus_id=_bus_id(pci),
         uuid=_text(ask("nvmlDeviceGetUUID", handle)),
         model=_text(ask("nvmlDeviceGetName", handle)),
         memory_bytes=0 if memory is None else int(memory.total),
@@ -95,11 +95,11 @@ def _links(nvml: Any, ask: Callable[..., Any], handle: object) -> tuple[dict[str
         if ask("nvmlDeviceGetNvLinkState", handle, link) != nvml.NVML_FEATURE_ENABLED:
             continue
         kind = ask("nvmlDeviceGetNvLinkRemoteDeviceType", handle, link)
-        remote = ask("nvmlDeviceGetNvLinkRemotePciInfo", handle, link)
+        peer = _bus_id(ask("nvmlDeviceGetNvLinkRemotePciInfo", handle, link))
         if kind == nvml.NVML_NVLINK_DEVICE_TYPE_IBMNPU:
             continue  # It leads to the CPU of a POWER9.
-        if kind == nvml.NVML_NVLINK_DEVICE_TYPE_GPU and remote is not None:
-            peers[bus_id_of(_text(remote.busId))] += 1
+        if kind == nvml.NVML_NVLINK_DEVICE_TYPE_GPU and peer:
+            peers[peer] += 1
         else:
             # In virtual machines switches are hidden: what is behind the link is unknown.
             switch_links += 1
@@ -115,6 +115,14 @@ def _numa_node(ask: Callable[..., Any], handle: object) -> int | None:
         return None
     near = [64 * i + bit for i, word in enumerate(words) for bit in range(64) if word >> bit & 1]
     return near[0] if len(near) == 1 else None
+
+
+def _bus_id(pci: Any) -> str:
+    """Return a bus id as the kernel writes it; empty where NVML says none."""
+    try:
+        return "" if pci is None else bus_id_of(_text(pci.busId))
+    except ValueError:
+        return ""
 
 
 def _text(answer: object) -> str:
