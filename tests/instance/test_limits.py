@@ -55,6 +55,18 @@ running:
     }
 
 
+def test_a_request_of_nothing_below_a_limit_is_written(tmp_path: Path) -> None:
+    """
+    Left out, it would be read as the limit.
+    """
+    zeros = "requests: {cpu: 0, memory: 0}, limits: {cpu: 1, memory: 1Gi}"
+    nested = f"containers: [{{name: x, {zeros}}}]"
+
+    found = pods(tmp_path, f"pods:\n- {{name: a, {zeros}}}\n- {{name: b, {nested}}}\n")
+
+    assert found == {"a": (("main", Limits(1000, 1 << 30)),), "b": (("x", Limits(1000, 1 << 30)),)}
+
+
 def test_limits_do_not_tell_pods_apart(tmp_path: Path) -> None:
     """
     Where a pod can go does not depend on them: equal specs stay one shape for the solver.

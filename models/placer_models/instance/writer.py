@@ -231,9 +231,10 @@ def pod_to_dict(pod: Pod) -> Json:
     written: Json = {"name": pod.name, "qos": spec.qos.value}
     only = spec.containers[0]
     if spec.containers == (replace(only, name=ONLY_CONTAINER, role=ContainerRole.APP),):
-        if amounts := _amounts(only.requests):
+        limited = _limits(only, limits)
+        if amounts := _amounts(only.requests, limited):
             written["requests"] = amounts
-        written.update(_limits(only, limits))
+        written.update({"limits": limited} if limited else {})
         written.update(_shares(only.requests))
     else:
         written["containers"] = [
@@ -244,8 +245,8 @@ def pod_to_dict(pod: Pod) -> Json:
                     if container.role is not ContainerRole.APP
                     else {}
                 ),
-                "requests": _amounts(container.requests),
-                **_limits(container, limits),
+                "requests": _amounts(container.requests, limited := _limits(container, limits)),
+                **({"limits": limited} if limited else {}),
                 **_shares(container.requests),
             }
             for container in spec.containers
@@ -306,11 +307,12 @@ def _limits(container: Container, limits: Mapping[str, Limits]) -> Json:
         written["memory"] = format_bytes(limit.memory_bytes)
     if limit.pids is not None:
         written["pids"] = limit.pids
-    return {"limits": written} if written else {}
+    return written
 
 
-def _amounts(resources: Resources) -> Json:
-    written: Json = {}
+def _amounts(resources: Resources, limited: Json) -> Json:
+    """Write requests; one of nothing is said where there is a limit, which it would be else."""
+    written: Json = {name: 0 for name in ("cpu", "memory") if name in limited}
     if resources.cpu_milli:
         written["cpu"] = _cpus(resources.cpu_milli)
     if resources.memory_bytes:
