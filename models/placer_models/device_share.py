@@ -36,6 +36,11 @@ class DeviceShare:
         check_types(self)
 
     @property
+    def has_memory(self) -> bool:
+        """Whether it names memory, in bytes or percent."""
+        return self.memory_bytes is not None or self.memory_percent is not None
+
+    @property
     def amounts(self) -> dict[str, int]:
         """What is taken in amounts, by name; what is taken in percent is not in it."""
         found = {} if self.memory_bytes is None else {MEMORY: self.memory_bytes}

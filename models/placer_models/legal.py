@@ -85,7 +85,8 @@ def check_pods(pods: Iterable[Pod], nodes: Iterable[Node]) -> None:
 def _asks_for_amounts(spec: PodSpec) -> bool:
     """Return whether a pod asks for what devices of some types share, and of others do not."""
     return any(
-        request.share is not None and (request.type != GPU or request.share.capacity)
+        request.share is not None
+        and (request.share.capacity or (request.type != GPU and request.share.has_memory))
         for container in spec.containers
         for request in container.requests.devices
     )

@@ -34,7 +34,6 @@ def share_faults(kind: str, share: DeviceShare) -> Iterator[tuple[Field, object,
             )
     if share.memory_bytes is not None and share.memory_bytes < 1:
         yield ("memory_bytes",), share.memory_bytes, "got none; expected some memory, or none said"
-    has_memory = share.memory_bytes is not None or share.memory_percent is not None
     yield from _capacity_faults(share.capacity)
     if is_instance(kind):
         yield (), share, f"there are no shares of {kind}; ask for instances by their count"
@@ -44,21 +43,21 @@ def share_faults(kind: str, share: DeviceShare) -> Iterator[tuple[Field, object,
             share.memory_percent,
             "memory and memoryPercent say the same; keep one of them",
         )
-    elif kind == GPU and not has_memory:
+    elif kind == GPU and not share.has_memory:
         yield (
             (),
             share,
             "a share of a GPU names its memory; add 'memory' or 'memoryPercent' "
             "(rule device-combination)",
         )
-    elif kind != GPU and share.percent is None and not has_memory and not share.capacity:
+    elif kind != GPU and share.percent is None and not share.has_memory and not share.capacity:
         yield (
             (),
             share,
             f"a share of a device of type '{kind}' says how much; add 'percent', 'memory' or "
             "'capacity'",
         )
-    elif kind != GPU and share.percent is not None and (has_memory or share.capacity):
+    elif kind != GPU and share.percent is not None and (share.has_memory or share.capacity):
         yield (
             ("percent",),
             share.percent,
