@@ -53,7 +53,8 @@ def _sums(site: Site) -> Iterator[Finding]:
         new = [any(of) for of in zip(*(amounts for amounts, new in parts if new), strict=True)]
         has = room(totals)
         if any(s > h and n for s, h, n in zip(sums, has, new or [False] * len(has), strict=True)):
-            told = [f"{sums[0]} percent", f"{sums[1] / has[1]:.2%} of its memory"]
+            told = [f"{sums[0]} percent"]
+            told += [f"{sums[1] / has[1]:.2%} of its memory"] if sums[1] else []
             for quantity, total, amount in zip(totals.capacity, has[2:], sums[2:], strict=True):
                 told.append(f"{amount / total:.2%} of its {quantity.name}")
             yield Finding(
@@ -114,5 +115,6 @@ def _text(share: DeviceShare | None) -> str:
 
 
 def _all_of(totals: DeviceTotals) -> str:
-    memory = f"{totals.memory_bytes} bytes of memory" if totals.memory_bytes else "unknown memory"
-    return " and ".join([memory, *(f"{q.text} of {q.name}" for q in totals.capacity)])
+    parts = [f"{totals.memory_bytes} bytes of memory"] if totals.memory_bytes else []
+    parts += [f"{quantity.text} of {quantity.name}" for quantity in totals.capacity]
+    return " and ".join(parts) or "unknown memory"
