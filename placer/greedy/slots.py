@@ -5,6 +5,7 @@ So free devices stay free unless the pod would rather have those.
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
+from itertools import compress
 from typing import NamedTuple
 
 from placer.greedy.residual import Bank, Residual, Slots
@@ -26,7 +27,7 @@ class Candidate(NamedTuple):
         off: What others use of it, as the pod's device choice counts it.
         opens: Nobody has a part of it yet.
         lost: Usable points that are lost if it is opened.
-        left: What would be left of it.
+        left: What would be left of it, of what is asked for first.
 
     """
 
@@ -215,6 +216,8 @@ def _candidates(
                     yield Candidate(0, True, lost, (), twin, at)
             elif (amounts := slot.takes(need.share, need.function)) is not None:
                 rest, opens = less(slot.left, amounts), not left.shared
+                if not all(amounts):
+                    rest = (*compress(rest, amounts), *rest)
                 off = _use(slot, amounts, need.choice)
                 yield Candidate(off, opens, lost if opens else 0, rest, twin, at)
 

@@ -1,9 +1,12 @@
 """The greedy path gives shares of the fullest device that fits."""
 
+from dataclasses import replace
+
 from placer.greedy.fleet import Fleet
 from placer.judge.breaches import breaches
 from placer.realise.realiser import Unrealisable, realise
 from placer.state.batch import accounts_of, build_problem
+from placer_models.capacity import Quantity, Unit
 from placer_models.cluster import Instance, Machine, Node, RunningPod
 from placer_models.device import GPU, Device
 from placer_models.device_share import DeviceShare
@@ -21,18 +24,24 @@ def pod(name: str, *requests: DeviceRequest) -> Pod:
     return Pod(name, "default", PodSpec((Container("main", Resources(devices=requests)),)))
 
 
-def given(held: dict[int, int], *waiting: Pod) -> list[dict[int, DeviceShare | None]]:
-    """Return minor -> share of each pod, placed in turn where so many percent are held."""
+GPU_OF_1000_BYTES = Device(GPU, 0, memory_bytes=1000)
+DISK = Device("disk", 0, capacity=(Quantity("bandwidth", 100), Quantity("space", 100, Unit.BYTES)))
+
+
+def given(
+    held: dict[int, DeviceShare], *waiting: Pod, like: Device = GPU_OF_1000_BYTES
+) -> list[dict[int, DeviceShare | None]]:
+    """Return minor -> share of each pod, placed in turn where so much is held."""
     machine = Machine(
         "box",
         "",
         Topology("x86_64", (Cpu(0, 0, 0, 0),), (NumaNode(0, 0),)),
-        tuple(Device(GPU, minor, memory_bytes=1000) for minor in range(4)),
+        tuple(replace(like, minor=minor) for minor in range(4)),
     )
     running = []
-    for minor, percent in held.items():
-        one = pod(f"r{minor}", DeviceRequest(GPU, 1, of(percent)))
-        grants = (DeviceGrant(GPU, minor, share=of(percent)),)
+    for minor, share in held.items():
+        one = pod(f"r{minor}", DeviceRequest(like.type, 1, share))
+        grants = (DeviceGrant(like.type, minor, share=share),)
         place = PodPlacement(one.name, "default", None, "n", frozenset({0}), devices=grants)
         running.append(RunningPod(one, place))
     instance = Instance((Node("n", machine),), tuple(map(lone, waiting)), running=tuple(running))
@@ -55,7 +64,23 @@ def test_a_share_goes_to_the_fullest_device_that_fits() -> None:
     """
     asking = pod("a", DeviceRequest(GPU, 1, of(30)))
 
-    assert given({1: 40, 2: 70, 3: 80}, asking) == [{2: of(30)}]
+    assert given({1: of(40), 2: of(70), 3: of(80)}, asking) == [{2: of(30)}]
+
+
+def test_the_fullest_is_the_one_with_least_of_what_is_asked_for() -> None:
+    """
+    Disk 1 has less bandwidth left, disk 2 less space: who asks for space goes to disk 2.
+    """
+
+    def disk(bandwidth: int, space: int) -> DeviceShare:
+        asked = Quantity("bandwidth", bandwidth), Quantity("space", space, Unit.BYTES)
+        return DeviceShare(capacity=tuple(quantity for quantity in asked if quantity.amount))
+
+    held = {1: disk(80, 10), 2: disk(10, 80)}
+    space, bandwidth = disk(0, 10), disk(10, 0)
+
+    assert given(held, pod("a", DeviceRequest("disk", 1, space)), like=DISK) == [{2: space}]
+    assert given(held, pod("a", DeviceRequest("disk", 1, bandwidth)), like=DISK) == [{1: bandwidth}]
 
 
 def test_shares_come_together_on_one_device() -> None:
@@ -76,4 +101,4 @@ def test_different_shares_of_one_pod_find_the_devices_that_fit() -> None:
     """
     asking = pod("a", DeviceRequest(GPU, 1, of(20)), DeviceRequest(GPU, 1, of(50)))
 
-    assert given({0: 80, 1: 50, 2: 90, 3: 95}, asking) == [{0: of(20), 1: of(50)}]
+    assert given({0: of(80), 1: of(50), 2: of(90), 3: of(95)}, asking) == [{0: of(20), 1: of(50)}]
