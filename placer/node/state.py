@@ -181,7 +181,9 @@ class NodeState:
         except FileNotFoundError:
             return None
         except OSError as error:
-            raise self._unreadable(name, str(error.strerror)) from None
+            raise RefusedError(
+                f"{self.folder / name} cannot be read: {error.strerror}; run as its owner"
+            ) from None
         with os.fdopen(file, "rb") as stream:
             data = stream.read()
         head, _, body = data.partition(b"\n")

@@ -484,3 +484,79 @@ def test_cgroups_inside_a_container_move_with_it(state: NodeState) -> None:
 
     for cgroup in (at, f"{at}/inside", f"{at}/inside/deeper"):
         assert format_cpu_list(cgroups.effective(cgroup, "cpuset.cpus")) == "4-5"
+
+
+def test_cpus_that_the_cgroup_above_lacks_are_refused(cgroups: Cgroups, state: NodeState) -> None:
+    """
+    What is above is not ours: it is named, with what it has.
+    """
+    host = kubelets(cgroups, "kubepods/pod1/c1")
+    for above in ("kubepods/pod1/c1", "kubepods/pod1", "kubepods"):
+        cgroups.files.write(cgroups.path("cpuset", above, "cpuset.cpus"), "0-3")
+
+    with pytest.raises(RefusedError, match=r"the CPUs 4-5, and /kubepods/pod1 above it has 0-3"):
+        apply(a_document(a_pod("a", LSR, "4-5", uid="1")), cgroups, host, state)
+
+    assert cgroups.effective("kubepods/pod1/c1", "cpuset.cpus") == {0, 1, 2, 3}
+
+
+def test_without_a_commit_all_is_taken_back(
+    cgroups: Cgroups, state: NodeState, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """
+    A disk that takes the journal and not the commit: a restart would take it back, too.
+    """
+    apply(a_document(a_pod("c")), cgroups, HOST, state)
+
+    def full() -> None:
+        raise OSError(28, "No space left on device", "committed.json")
+
+    monkeypatch.setattr(state, "commit", full)
+    document = a_document(a_pod("c"), a_pod("a", LSE, "0-1"), generation=2)
+    with pytest.raises(RefusedError, match=r"No space left .* is taken back"):
+        apply(document, cgroups, HOST, state)
+
+    assert cpus_in(cgroups, "c") == "0-7"
+    assert not cgroups.exists("placer/a@default")
+    assert [file.name for file in state.folder.iterdir()] == [APPLIED]
+
+
+def test_after_the_commit_a_full_disk_takes_nothing_back(
+    cgroups: Cgroups, state: NodeState, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """
+    The node does what the document says; the next run writes that down.
+    """
+    document = a_document(a_pod("a", LSE, "0-1"))
+
+    def full(_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(state, "finished", full)
+        with pytest.raises(RefusedError, match="does what the document says, but"):
+            apply(document, cgroups, HOST, state)
+
+    assert cpus_in(cgroups, "a") == "0-1"
+    done = apply(document, cgroups, HOST, state)
+    assert done.recovered == "finished generation 1, which had broken off"
+    assert done.plan.operations == ()
+
+
+def test_the_effect_is_proven_not_believed(cgroups: Cgroups, state: NodeState) -> None:
+    """
+    A kernel that takes a set and gives another one: the write succeeded, and is taken back.
+    """
+    apply(a_document(a_pod("c")), cgroups, HOST, state)
+    write = cgroups.files.write
+
+    def crooked(path: str, text: str) -> None:
+        write(path, "0" if path.endswith("main@a/cpuset.cpus") else text)
+
+    cgroups.files.write = crooked
+    document = a_document(a_pod("c"), a_pod("a", LSE, "0-1"), generation=2)
+    with pytest.raises(RefusedError, match=r"wrote '0-1', and it says '0'; .* is taken back"):
+        apply(document, cgroups, HOST, state)
+
+    assert cpus_in(cgroups, "c") == "0-7"
+    assert not cgroups.exists("placer/a@default")

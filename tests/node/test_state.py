@@ -76,6 +76,17 @@ def test_what_is_begun_is_read_again(tmp_path: Path) -> None:
     assert sorted(file.name for file in tmp_path.iterdir()) == [APPLIED, JOURNAL]
 
 
+def test_a_journal_that_may_not_be_read_is_no_damaged_one(tmp_path: Path) -> None:
+    """
+    Nor is one behind a symbolic link.
+    """
+    (tmp_path / "elsewhere").write_text("{}")
+    (tmp_path / JOURNAL).symlink_to(tmp_path / "elsewhere")
+
+    with pytest.raises(RefusedError, match=r"cannot be read: .*; run as its owner"):
+        NodeState(tmp_path).unfinished()
+
+
 def test_every_changed_byte_is_seen(tmp_path: Path) -> None:
     """
     A journal in which one byte is another, or the end is missing, is not trusted.
