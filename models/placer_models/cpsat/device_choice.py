@@ -41,6 +41,7 @@ class _Devices:
 
     Attributes:
         takes: What pods may have of each device.
+        used: How much of a device is used, by what is asked of it.
         known: Whether a device can give amounts beside all that it gives.
         spare: (bank, twin class) -> whether a device of it stays free.
 
@@ -51,6 +52,7 @@ class _Devices:
     seats: Sequence[Seat]
     opened: Opened
     takes: defaultdict[Device, list[tuple[Seat, SeatTake]]] = field(init=False)
+    used: dict[tuple[Device, tuple[bool, ...]], IntVar] = field(default_factory=dict)
     known: dict[tuple[Device, Amounts], IntVar] = field(default_factory=dict)
     spare: dict[tuple[int, int], IntVar] = field(default_factory=dict)
 
@@ -65,16 +67,22 @@ class _Devices:
         need = seat.shape.shares[taken.take.need]
         least = need.choice is DeviceChoice.LEAST_USED
         here = taken.take[:3]
-        used_here = self._used(here, seat, taken.amounts)
+        totals = self.node.banks[here[0]].slots[here[1]][here[2]].totals
+        own = used_millionths(taken.amounts, room(totals), taken.amounts)
+        used_here = self._used(here, taken.amounts) - own
+        mine = [other for other in seat.takes if other is not taken]
         for other, slot in self._slots(here[0]):
             amounts = slot.takes(need.share, need.function)
             if other == here or amounts is None:
                 continue
-            mine = [own.count for owner, own in self.takes[other] if owner is seat]
-            conditions = [taken.count, self._fits(other, slot, amounts), *(~own for own in mine)]
+            conditions = [
+                taken.count,
+                self._fits(other, slot, amounts),
+                *(~another.count for another in mine if another.take[:3] == other),
+            ]
             if other in self.opened:
                 conditions.append(self.opened[other])
-            used = self._used(other, seat, amounts)
+            used = self._used(other, amounts)
             beyond = used_here - used if least else used - used_here
             self.model.add(off >= beyond).only_enforce_if(conditions)
         for twin in self._free_classes(seat, taken) if least else ():
@@ -97,18 +105,22 @@ class _Devices:
             ):
                 yield twin
 
-    def _used(self, device: Device, seat: Seat, asked: Amounts) -> Expression:
-        """Return how much of a device others than the seat use: each new pod by itself."""
-        bank, twin, at = device
-        slot = self.node.banks[bank].slots[twin][at]
-        has = room(slot.totals)
-        return used_millionths(less(has, slot.left), has, asked) + LinearExpr.sum(
-            [
+    def _used(self, device: Device, asked: Amounts) -> IntVar:
+        """Return how much of a device is used in all: each new pod counts by itself."""
+        key = device, tuple(map(bool, asked))
+        if key not in self.used:
+            bank, twin, at = device
+            slot = self.node.banks[bank].slots[twin][at]
+            has = room(slot.totals)
+            new = [
                 used_millionths(taken.amounts, has, asked) * taken.count
-                for owner, taken in self.takes[device]
-                if owner is not seat
+                for _, taken in self.takes[device]
             ]
-        )
+            used = self.model.new_int_var(0, MILLION, f"used[{self.node.name},{key}]")
+            before = used_millionths(less(has, slot.left), has, asked)
+            self.model.add(used == before + LinearExpr.sum(new))
+            self.used[key] = used
+        return self.used[key]
 
     def _fits(self, device: Device, slot: Slot, amounts: Amounts) -> IntVar:
         """Return a literal that is true where a device can give the amounts beside all it gives."""
