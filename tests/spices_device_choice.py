@@ -6,6 +6,7 @@ from random import Random
 from placer_models.cluster import Instance
 from placer_models.pod import Pod, PodSpec
 from placer_models.policy import DeviceChoice
+from spices_quantities import quantity_instance
 from spices_shares import sharing_instance
 
 
@@ -27,4 +28,5 @@ def spice_device_choice(rng: Random, instance: Instance) -> Instance:
 
 def choosing_instance(seed: int) -> Instance:
     """Draw a tiny instance of pods that take shares and choose their devices."""
-    return spice_device_choice(Random(f"choice-{seed}"), sharing_instance(seed))
+    world = quantity_instance if seed % 3 == 2 else sharing_instance
+    return spice_device_choice(Random(f"choice-{seed}"), world(seed))

@@ -10,7 +10,9 @@ from placer.scheduling.books import Books
 from placer.scheduling.decide import LEAST_TIME_S, taking
 from placer.scheduling.gone import gone_from
 from placer.scheduling.words import Decision, Gone, Refusal
+from placer.search.budget import Budget
 from placer.search.options import Engine, SolveOptions
+from placer.search.reasons.alone import OutOfTimeError, most_placed
 from placer.search.solver import solve
 from placer.state.account import account_of
 from placer.state.affinity import lonely_terms
@@ -29,8 +31,6 @@ from placer_models.goals import (
     POD_PAIR_SUM,
 )
 from placer_models.placement import (
-    Answer,
-    GaveUp,
     Infeasible,
     PartlyPlaced,
     Placed,
@@ -120,13 +120,14 @@ def _node_by_node(
         left_s = options.time_limit_s - (monotonic() - began_s)
         part_s = max(LEAST_TIME_S, left_s / (len(broken) - count))
         answer = _anew(asked, here, replace(options, time_limit_s=part_s))
-        if isinstance(answer, Placed):
-            settled += answer.placement.pods
-        elif not isinstance(answer, GaveUp) and _is_proven(answer, asked):
-            unplaced += answer.unplaced
-            gone += _gone_beside(asked, answer)
-        else:
-            undecided.append(asked.nodes[0].name)
+        match answer:
+            case Placed():
+                settled += answer.placement.pods
+            case None:
+                undecided.append(asked.nodes[0].name)
+            case _:
+                unplaced += answer.unplaced
+                gone += _gone_beside(asked, answer)
     return settled, Refusal(tuple(gone), (), tuple(unplaced), tuple(undecided))
 
 
@@ -170,18 +171,36 @@ def _elsewhere(
                 yield RunningPod(ghost, place)
 
 
-def _anew(asked: Instance, decided: Placement, options: SolveOptions) -> Answer:
+def _anew(
+    asked: Instance, decided: Placement, options: SolveOptions
+) -> Placed | PartlyPlaced | Infeasible | None:
     """Place the pods of one node anew, as well as was decided where that can be.
 
     The fast path first; the exact search where it finds no place for all, or a worse one.
+
+    Returns:
+        A place for all; the proof that there is none, with reasons; or nothing in time.
+
     """
     began_s = monotonic()
     answer = solve(asked, replace(options, engine=Engine.GREEDY))
-    enough = isinstance(answer, Placed) and _no_worse(asked, answer.placement, decided)
-    if enough or options.engine is Engine.GREEDY:
+    if isinstance(answer, Placed) and _no_worse(asked, answer.placement, decided):
         return answer
+    if options.engine is Engine.GREEDY:
+        return answer if isinstance(answer, Placed) else None
     left_s = max(LEAST_TIME_S, options.time_limit_s - (monotonic() - began_s))
-    return solve(asked, replace(options, time_limit_s=left_s))
+    options = replace(options, time_limit_s=left_s)
+    if not isinstance(answer, Placed):
+        pods = tuple(pods_of(asked.gangs))
+        as_one = Gang("all", pods[0].namespace, pods, len(pods))
+        try:
+            most = most_placed(replace(asked, gangs=(as_one,)), Budget(options)).most
+        except OutOfTimeError:
+            return None
+        if most < len(pods):
+            return answer if isinstance(answer, PartlyPlaced) else Infeasible(answer.unplaced)
+    answer = solve(asked, options)
+    return answer if isinstance(answer, Placed) else None
 
 
 def _no_worse(asked: Instance, placement: Placement, decided: Placement) -> bool:
@@ -194,13 +213,7 @@ def _no_worse(asked: Instance, placement: Placement, decided: Placement) -> bool
     return not better(then, now)
 
 
-def _is_proven(answer: Infeasible | PartlyPlaced, asked: Instance) -> bool:
-    """Return whether there is no place for all of the pods."""
-    levels = len({gang.priority for gang in asked.gangs})
-    return isinstance(answer, Infeasible) or all(tier.proven for tier in answer.tiers[:levels])
-
-
-def _gone_beside(asked: Instance, answer: Infeasible | PartlyPlaced) -> Iterator[Gone]:
+def _gone_beside(asked: Instance, answer: PartlyPlaced | Infeasible) -> Iterator[Gone]:
     """Yield what is too little for the pods left out, beside those that are placed."""
     pods = {pod.key: pod for pod in pods_of(asked.gangs)}
     placed = answer.placement.pods if isinstance(answer, PartlyPlaced) else ()

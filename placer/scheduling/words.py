@@ -151,7 +151,7 @@ class Refusal:
         running: Its pods that run already.
         unplaced: Pods for which there is no place on their node any more, though there
             may be enough of everything; each with its reasons.
-        undecided: Nodes for which time ran out before that was known.
+        undecided: Nodes on which none was found, and time ran out before that was proven.
         breaches: What the judge finds of the whole, where each node for itself would do.
 
     """
@@ -173,7 +173,7 @@ class Refusal:
         ]
         if self.undecided:
             names = ", ".join(self.undecided)
-            parts.append(f"time ran out before a place was found on nodes {names}")
+            parts.append(f"no place was found in time on nodes {names}")
         parts += [f"{breach.rule}: {breach.message}" for breach in self.breaches]
         return "; ".join(parts) + "; place the batch again"
 

@@ -37,6 +37,30 @@ def test_devices_are_chosen_by_use(choice: DeviceChoice, second: int) -> None:
     assert ledger.give_out("n", want, choice).devices == {"gpu.memory": (second,)}
 
 
+def test_used_is_the_mean_of_the_parts_of_what_is_asked_for() -> None:
+    """
+    B14: 60 % of the memory and 20 % of the compute are less than half of both.
+    """
+    ledger = cluster()
+    ledger.add_node("m", {"gpu.memory": [20, 10], "gpu.percent": [100, 100]})
+    ledger.give_out("m", {"gpu.memory": Want(1, 12), "gpu.percent": Want(1, 20)})
+    ledger.give_out("m", {"gpu.memory": Want(1, 5)}, DeviceChoice.LEAST_USED)
+    ledger.give_out("m", {"gpu.percent": Want(1, 50)}, DeviceChoice.LEAST_USED)
+    assert ledger.store.quotas("m")["gpu.memory"].used == (12, 5)
+    assert ledger.store.quotas("m")["gpu.percent"].used == (20, 50)
+
+    for choice, of_both, of_memory in (
+        (DeviceChoice.LEAST_USED, 1, 2),
+        (DeviceChoice.MOST_USED, 2, 1),
+    ):
+        both = ledger.give_out("m", {"gpu.memory": Want(1, 1), "gpu.percent": Want(1, 1)}, choice)
+        ledger.take_back(both)
+        memory = ledger.give_out("m", {"gpu.memory": Want(1, 1)}, choice)
+        ledger.take_back(memory)
+        assert both.devices["gpu.memory"] == (of_both,)
+        assert memory.devices["gpu.memory"] == (of_memory,)
+
+
 def test_quantities_of_one_type_are_of_the_same_devices() -> None:
     """
     Memory on one card and compute on another are no card for a pod that asks for both.

@@ -439,7 +439,7 @@ def test_time_that_runs_out_is_no_proof(monkeypatch: pytest.MonkeyPatch) -> None
     refusal = scheduler.confirm(decision)
 
     assert refusal == Refusal(undecided=("n0",))
-    assert "time ran out before a place was found on nodes n0" in refusal.message
+    assert "no place was found in time on nodes n0" in refusal.message
     assert scheduler.version == 1
     with pytest.raises(ValueError, match="deadline_s is 0; give the call more than 0 seconds"):
         scheduler.confirm(decision, 0)

@@ -151,7 +151,9 @@ def test_the_worlds_take_refuse_and_lay_anew() -> None:
     Each of the outcomes that the tests above are about comes about often.
     """
     counts = Counter[str]()
-    for seed in range(6):
+    for seed in range(60):
         confirm_in_any_order(seed, counts)
-
-    assert min(counts["taken"], counts["refused"], counts["laid anew"]) > 2
+        if min(counts["taken"], counts["refused"], counts["laid anew"]) > 2:
+            break
+    else:
+        pytest.fail(f"too few of some: {counts}")
