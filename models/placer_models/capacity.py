@@ -1,6 +1,5 @@
 """Quantities of devices, of which pods may take a part each: bytes, percent or plain units (B1)."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -33,7 +32,7 @@ class Unit(StrEnum):
     """Plain numbers, such as queues, addresses or bits per second."""
 
 
-@dataclass(frozen=True, slots=True, order=True)
+@dataclass(frozen=True, slots=True)
 class Quantity:
     """How much a device has of something, or how much of it a pod takes of one device.
 
@@ -94,18 +93,16 @@ def parse_amount(text: str, unit: Unit | None = None) -> tuple[int, Unit]:
     if unit is not None and written not in (Unit.UNITS, unit):
         raise ValueError(f"got {text!r}, which is in {written}; expected {unit}, {_SUCH_AS[unit]}")
     unit = unit or written
-    amount = parse_bytes(text.removesuffix("%"))
+    try:
+        amount = parse_bytes(text.removesuffix("%"))
+    except ValueError as error:
+        raise ValueError(str(error).replace("number of bytes", f"number of {unit}")) from None
     most = 100 if unit is Unit.PERCENT else MAX_QUANTITY
     if not amount:
         raise ValueError("got 0; expected some, or delete the line")
     if amount > most:
         raise ValueError(f"got {text!r}; expected {format_amount(most, unit)} at most")
     return amount, unit
-
-
-def listed(quantities: Iterable[Quantity]) -> str:
-    """Name quantities with their units: ``bandwidth (units), space (bytes)``."""
-    return ", ".join(f"{q.name} ({q.unit})" for q in quantities)
 
 
 _SUCH_AS = {

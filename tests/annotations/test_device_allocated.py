@@ -235,6 +235,14 @@ def test_a_placement_of_another_node_is_refused(pod: PodPlacement, words: str) -
             "$.gpu[0].resources['koordinator.sh/gpu-core']: '1.5' is not a whole number",
         ),
         (
+            {"gpu": [{"minor": 0, "resources": {"memory": "5Gi"}}]},
+            "$.gpu[0].resources.memory: no resource of a device of type gpu; it has koordinator.sh",
+        ),
+        (
+            {"disk": [{"minor": 0, "resources": {"space": "-5Gi"}}]},
+            "$.disk[0].resources.space: '-5Gi' is negative",
+        ),
+        (
             {
                 "gpu": [
                     {

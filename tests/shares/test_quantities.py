@@ -11,7 +11,7 @@ from reasons_by_trying import check_reasons
 from spices_quantities import quantity_instance
 
 BATCHES = 4
-GATE_WORLDS, CHECK_WORLDS, SLOW_WORLDS = 10, 75, 500
+GATE_WORLDS, CHECK_WORLDS, SLOW_WORLDS = 10, 40, 500
 CHECK_START, SLOW_START = 10_000, 20_000
 
 
@@ -27,7 +27,7 @@ def test_worlds_of_quantities_are_solved_as_by_brute_force(batch: int) -> None:
 @pytest.mark.parametrize("batch", range(BATCHES))
 def test_more_worlds_of_quantities_are_solved_as_by_brute_force(batch: int) -> None:
     """
-    The same on 300 others.
+    The same on 160 others.
     """
     check_worlds(quantity_instance, CHECK_START + batch, BATCHES, CHECK_WORLDS)
 
@@ -46,22 +46,22 @@ def test_brute_force_is_right_about_quantities() -> None:
     The plainest enumeration finds the same.
     """
     compared = 0
-    for seed in range(40):
+    for seed in range(20):
         instance = quantity_instance(seed)
         plainly = best_vector_plainly(instance, most_leaves=100)
         if plainly is not None:
             assert best_placement(instance).vector == plainly, instance.name
             compared += 1
-    assert compared > 10
+    assert compared > 5
 
 
 def test_no_reason_of_a_quantity_says_what_is_not_so() -> None:
     """
-    Never, not now and outvoted are so, on 15 worlds.
+    Never, not now and outvoted are so, on 10 worlds.
     """
     checked = 0
-    for seed in range(15):
+    for seed in range(10):
         instance = quantity_instance(seed)
         answer = solve(instance, SolveOptions(engine=Engine.GREEDY, workers=1))
         checked += check_reasons(instance, answer)
-    assert checked > 10
+    assert checked > 5

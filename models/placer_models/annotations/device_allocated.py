@@ -6,7 +6,14 @@ from dataclasses import dataclass, replace
 
 from placer_models.annotations.json_parts import JsonPart, parse_json
 from placer_models.annotations.names import DEVICE_ALLOCATED
-from placer_models.capacity import MEMORY, MEMORY_PERCENT, PERCENT, Quantity, Unit
+from placer_models.capacity import (
+    MEMORY,
+    MEMORY_PERCENT,
+    OWN_WORDS,
+    PERCENT,
+    Quantity,
+    Unit,
+)
 from placer_models.cluster import Node
 from placer_models.device import GPU, VirtualFunction
 from placer_models.device_request import (
@@ -218,8 +225,11 @@ def _function(part: JsonPart) -> VirtualFunction:
 
 def _share(kind: str, part: JsonPart | None) -> DeviceShare:
     amounts: dict[str, int] = {}
+    own = (_PERCENT_OF.get(kind, PERCENT), *_memory_names(kind))
     for written, amount in part.members().items() if part else ():
         name = OTHER_SPELLINGS.get(written, written)
+        if name in OWN_WORDS and name not in own:
+            amount.refuse(f"no resource of a device of type {kind}; it has {', '.join(own)}")
         if name in amounts:
             amount.refuse(f"{name} is there twice, in two spellings; keep one of them")
         amounts[name] = amount.amount(parse_bytes if name in (GPU_MEMORY, MEMORY) else parse_whole)
@@ -227,7 +237,7 @@ def _share(kind: str, part: JsonPart | None) -> DeviceShare:
     if kind not in _PERCENT_OF:
         percent = amounts.pop(PERCENT, None)
         percent = amounts.pop(kind) * WHOLE_PERCENT if kind in amounts else percent
-    in_bytes, in_percent = _memory_names(kind)
+    _, in_bytes, in_percent = own
     return DeviceShare(
         percent=percent,
         memory_bytes=amounts.pop(in_bytes, None),
