@@ -5,14 +5,29 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from placer.node.cgroups import parent
+from placer.node.errors import DocumentError
 from placer_models.node_placement import NodePod
 from placer_models.pod import Pod
 
 OUR_ROOT = "placer"
 """The cgroup below which those of our own are."""
 
+_ROOT = re.compile(r"(?!.*(?:^|/)\.\.?(?:/|$))[A-Za-z0-9@._:-]+(?:/[A-Za-z0-9@._:-]+)*")
 _PROCESS = re.compile(r"[0-9]+")
 _RUNTIME = re.compile(r"(?:[a-z-]+-)?(?P<id>[A-Za-z0-9][A-Za-z0-9_.-]*?)(?:\.scope)?")
+
+
+def check_root(root: str) -> None:
+    """Refuse what is no path of a cgroup.
+
+    Raises:
+        DocumentError: It is none.
+
+    """
+    if not _ROOT.fullmatch(root):
+        raise DocumentError(
+            f"the root {root!r} is no path of a cgroup; expected such as {OUR_ROOT}"
+        )
 
 
 def our_cgroup(root: str, pod: Pod, container: str) -> str:

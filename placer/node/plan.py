@@ -16,7 +16,7 @@ from placer.node.cgroups import (
     parent,
     shown,
 )
-from placer.node.containers import OUR_ROOT
+from placer.node.containers import OUR_ROOT, check_root
 from placer.node.document import offline_owner, wrong_with
 from placer.node.errors import DocumentError, RefusedError
 from placer.node.host import Host
@@ -25,7 +25,7 @@ from placer.node.operations import SUBTREE, Kind, Operation
 from placer.node.order import Holder, NoOrderError, steps_of
 from placer.node.pools import pools_of
 from placer.node.present import Leaf, Reader
-from placer.node.render.cgroup import same, settings
+from placer.node.render.cgroup import NO_LIMIT, same, settings
 from placer.node.targets import targets_of
 from placer_models.cpuset import CpuSet, format_cpu_list
 from placer_models.node_placement import NodePlacement
@@ -79,6 +79,7 @@ def plan_of(
         RefusedError: This node cannot do it now.
 
     """
+    check_root(root)
     if not in_force and (faults := wrong_with(document)):
         raise DocumentError(faults[0] + (f" (and {len(faults) - 1} more)" if faults[1:] else ""))
     if host.present is not None:
@@ -107,6 +108,7 @@ class _Planner:
         self._online = cgroups.effective("", CPUS)
         self._nodes = cgroups.effective("", MEMS)
         self._make_do = make_do
+        self._host = host
         if not make_do and (wrong := offline_owner(document, self._online)):
             raise RefusedError(wrong)
         self._shared = pools_of(document).shared & self._online
@@ -226,6 +228,8 @@ class _Planner:
         made: set[str] = set()
         inner = dict.fromkeys([self._root, *(parent(leaf.cgroup) for leaf in ours)])
         for cgroup in inner:
+            if rival := self._host.rival(cgroup):
+                raise RefusedError(f"{shown(cgroup)}: {rival}; name another by --root")
             yield from self._make(cgroup, controllers, made)
             yield from self._hand_down(cgroup, controllers, fresh=cgroup in made)
             for name, cpus in whole.items():
@@ -356,8 +360,8 @@ class _Planner:
                 path = self._cgroups.path(controller, leaf.cgroup, file)
                 present = ""
                 fresh = not self._cgroups.files.exists(path)
-                if fresh and not leaf.ours:
-                    continue  # without the controller there is no quota to take away
+                if fresh and (not leaf.ours or new in NO_LIMIT):
+                    continue  # without the controller there is no limit to take away
                 if not fresh:
                     present = self._cgroups.files.read(path).strip()
                     if same(file, present, new):

@@ -99,6 +99,46 @@ def test_limits_and_weights_are_written(cgroups: Cgroups, state: NodeState) -> N
     assert says(cgroups, "pids", "a", "pids.max") == "100"
 
 
+def test_limits_that_are_gone_are_taken_away(cgroups: Cgroups, state: NodeState) -> None:
+    """
+    A cgroup of ours says what the document says, also where it says nothing any more.
+    """
+    apply(a_document(a_pod("a", limits=Limits(1500, GIB, 100))), cgroups, HOST, state)
+    with_limits = a_document(a_pod("a"), a_pod("b", limits=Limits(500, GIB, 9)), generation=2)
+
+    apply(with_limits, cgroups, HOST, state)
+
+    if cgroups.version == 2:
+        assert says(cgroups, "cpu", "a", "cpu.max") == "max 100000"
+        assert says(cgroups, "memory", "a", "memory.max") == "max"
+    else:
+        assert says(cgroups, "cpu", "a", "cpu.cfs_quota_us") == "-1"
+        assert int(says(cgroups, "memory", "a", "memory.limit_in_bytes")) > 2**62
+    assert says(cgroups, "pids", "a", "pids.max") == "max"
+    assert apply(with_limits, cgroups, HOST, state).plan.operations == ()
+
+
+def test_a_root_that_is_a_unit_of_systemd_is_refused(cgroups: Cgroups, state: NodeState) -> None:
+    """
+    systemd writes it again; a cgroup below a delegated unit is Placer's to write.
+    """
+    host = Host("n0", HOST.present, systemd=True)
+
+    with pytest.raises(RefusedError, match=r"/placer.slice: placer.slice is a unit .* --root"):
+        apply(a_document(a_pod("a")), cgroups, host, state, root="placer.slice")
+
+    assert not cgroups.exists("placer.slice")
+
+
+@pytest.mark.parametrize("root", ["", "/placer", "a//b", "../up", "a/./b", "placer/"])
+def test_a_root_is_a_path_of_plain_names(cgroups: Cgroups, state: NodeState, root: str) -> None:
+    """
+    Anything else is refused before it reaches the kernel.
+    """
+    with pytest.raises(DocumentError, match="is no path of a cgroup; expected such as placer"):
+        apply(a_document(a_pod("a")), cgroups, HOST, state, root=root)
+
+
 def test_what_is_applied_is_not_applied_again(cgroups: Cgroups, state: NodeState) -> None:
     """
     The second time there is nothing to do, and nothing is written.

@@ -14,6 +14,9 @@ PERIOD_US = 100_000
 LEAST_QUOTA_US = 1_000
 """The kernel refuses a smaller quota."""
 
+NO_LIMIT = ("max", "-1")
+"""What says that there is no limit, on version 2 and on version 1."""
+
 UNLIMITED_BYTES = 2**62
 """Limits of memory beyond this stand for none; version 1 has no word for it."""
 
@@ -42,17 +45,22 @@ def settings(target: Target, version: Literal[1, 2], *, ours: bool) -> tuple[Set
     if not ours:
         return tuple(found)
     limits = target.limits
-    if limits.cpu_milli is not None and not target.pinned:
-        if version == 1:
+    if not target.pinned:
+        if version == 1 and limits.cpu_milli is not None:
             found.append(Setting(CPU, "cpu.cfs_period_us", str(PERIOD_US), "its CPU limit"))
-        found.append(_quota(limits.cpu_milli, version, "its CPU limit"))
+        why = "its CPU limit" if limits.cpu_milli is not None else "it has no CPU limit"
+        found.append(_quota(limits.cpu_milli, version, why))
     found.append(_weight(target.cpu_milli, version))
+    file = "memory.max" if version == 2 else "memory.limit_in_bytes"
+    text, why = NO_LIMIT[version == 1], "it has no memory limit"
     if limits.memory_bytes is not None:
-        file = "memory.max" if version == 2 else "memory.limit_in_bytes"
         text = str(max(1, limits.memory_bytes // mmap.PAGESIZE) * mmap.PAGESIZE)
-        found.append(Setting(MEMORY, file, text, "its memory limit"))
+        why = "its memory limit"
+    found.append(Setting(MEMORY, file, text, why))
+    text, why = NO_LIMIT[0], "it has no limit of processes"
     if limits.pids is not None:
-        found.append(Setting(PIDS, "pids.max", str(limits.pids), "its limit of processes"))
+        text, why = str(limits.pids), "its limit of processes"
+    found.append(Setting(PIDS, "pids.max", text, why))
     return tuple(found)
 
 
