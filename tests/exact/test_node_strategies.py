@@ -10,8 +10,8 @@ from placer_models.cluster import Instance
 from placer_models.node_strategy import NodeStrategy
 from worlds import tiny_instance
 
-GATE_WORLDS = 6
-CHECK_BATCHES, CHECK_WORLDS = 5, 30
+GATE_WORLDS = 4
+CHECK_BATCHES, CHECK_WORLDS = 2, 30
 SLOW_BATCHES, SLOW_WORLDS = 10, 30
 SLOW_START = 10_000
 """The slow suite looks at other worlds than the others."""
@@ -43,7 +43,7 @@ def test_strategies_equal_brute_force(strategy: NodeStrategy) -> None:
 @pytest.mark.parametrize("strategy", OTHERS)
 def test_strategies_equal_brute_force_on_more_worlds(strategy: NodeStrategy, batch: int) -> None:
     """
-    The same on 150 worlds each.
+    The same on 60 worlds each.
     """
     check(strategy, batch, CHECK_BATCHES, CHECK_WORLDS)
 

@@ -2,6 +2,8 @@
 
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
+from itertools import product
 from random import Random
 
 import numpy as np
@@ -18,6 +20,7 @@ from placer.greedy.outlook import Outlook
 from placer.greedy.residual import Residual
 from placer.greedy.table import Table
 from placer.state.batch import build_problem
+from placer_models.node_strategy import NodeStrategy
 from placer_models.pod import Gang, PodSpec
 from placer_models.policy import AlignmentPolicy, BindPolicy, QosClass
 from worlds import tiny_instance
@@ -27,6 +30,13 @@ WORLDS = 100
 
 ROOMY = 25
 """Half full real machines; the same."""
+
+
+STRATEGY_WORLDS = 12
+"""Of each strategy."""
+
+OTHERS = [strategy for strategy in NodeStrategy if strategy is not NodeStrategy.USABLE]
+"""All but the one of every other test here."""
 
 
 class Looked:
@@ -118,6 +128,31 @@ def test_no_place_costs_less(seed: int) -> None:
                     if bid is not None:
                         assert least is not None
                         assert least <= (*bid.price, bid.spare)
+
+
+@pytest.mark.parametrize("strategy", OTHERS)
+def test_no_place_costs_less_by_any_strategy(strategy: NodeStrategy) -> None:
+    """
+    In worlds of both kinds, for one pod and for two that come to a node together.
+    """
+    for seed in range(STRATEGY_WORLDS):
+        make = tiny_instance if seed % 2 else mixed_instance
+        fleet = Fleet(build_problem(replace(make(seed), strategy=strategy)))
+        looked = Looked(fleet)
+        rng = Random(seed)
+        shapes = range(len(fleet.problem.shapes))
+        for _ in while_pods_come(fleet, rng):
+            for shape, node in product(shapes, range(len(fleet.problem.nodes))):
+                bid = fleet.bid(shape, fleet.state(node))
+                if bid is None:
+                    continue
+                assert (alone := looked.outlook(node, shape)) is not None
+                assert alone <= (*bid.price, bid.spare)
+                next_bid = fleet.bid(other := rng.choice(shapes), bid.state)
+                if next_bid is not None:
+                    assert (both := looked.outlook(node, shape, other)) is not None
+                    priced = map(sum, zip(bid.price, next_bid.price, strict=True))
+                    assert both <= (*priced, next_bid.spare)
 
 
 @pytest.mark.parametrize("seed", range(WORLDS))
