@@ -59,17 +59,15 @@ class CellColumn(IntEnum):
 
 
 ROOM_MILLI = slice(len(Column), len(Column) + QUARTERS)
-"""The columns of what a room of one quarter of the node, of two, three, four, needs of CPUs."""
+"""The columns of what is left of CPUs beside a free room of one quarter of the node, of two,
+three, four; below 0 where there is no such room."""
 
 ROOM_MEMORY = slice(ROOM_MILLI.stop, ROOM_MILLI.stop + QUARTERS)
 """The same of memory."""
 
-NO_ROOM = 2**62
-"""More than any node has."""
-
 _COLUMNS = ROOM_MEMORY.stop
 _CELL_COLUMNS = len(CellColumn)
-_NO_ROOMS = ((NO_ROOM, NO_ROOM),) * QUARTERS
+_NO_ROOMS = (-1,) * (2 * QUARTERS)
 
 _LARGE = 2**31
 """Quantities that are asked for in more than that are counted in units of ``_LARGE_UNIT``."""
@@ -232,8 +230,7 @@ class Columns:
             max((slot.left[0] for slot in shared), default=0),
             0 if residual.load is None else residual.load.running + residual.load.newcomers,
             rooms_left(residual),
-            *(milli for milli, _ in layout.rooms or _NO_ROOMS),
-            *(memory for _, memory in layout.rooms or _NO_ROOMS),
+            *_beside_rooms(residual),
             *devices,
             _percent_left(residual),
             *sets,
@@ -297,6 +294,11 @@ class Columns:
         pools = (shape.shared_milli, shape.best_effort_milli)
         least = [0, shape.owned_cpus, whole, shape.memory, *pools, *devices]
         return np.array(least, dtype=np.int64)
+
+
+def _beside_rooms(residual: Residual) -> tuple[int, ...]:
+    milli, memory, rooms = residual.pool_milli, residual.memory_total, residual.layout.rooms
+    return (*(milli - cpu for cpu, _ in rooms), *(memory - m for _, m in rooms)) or _NO_ROOMS
 
 
 def _percent_left(residual: Residual) -> int:

@@ -122,10 +122,9 @@ class Outlook:
         elif self._strategy is NodeStrategy.SPREAD:
             lost += FIRST_WEIGHT * (coming * there + coming * (coming - 1) // 2)
         elif self._by_what_is_left and (self._milli or self._memory):
-            milli = table.numbers[Column.POOL_MILLI] - self._milli
-            memory = table.numbers[Column.MEMORY] - self._memory
-            free = (milli >= table.numbers[ROOM_MILLI]) & (memory >= table.numbers[ROOM_MEMORY])
-            lost += table.numbers[Column.ROOM_POINTS] - _POINTS[np.add.reduce(free, axis=0)]
+            free = table.numbers[ROOM_MILLI] >= self._milli
+            free &= table.numbers[ROOM_MEMORY] >= self._memory
+            lost = table.numbers[Column.ROOM_POINTS] - _POINTS[np.add.reduce(free, axis=0)]
         return lost
 
     def _sets_lost(self, table: Table) -> Numbers:
