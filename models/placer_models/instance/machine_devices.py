@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
-from placer_models.capacity import Quantity, Unit, parse_amount
+from placer_models.capacity import MAX_QUANTITY, Quantity, Unit, parse_amount
 from placer_models.cpuset import parse_cpu_list
 from placer_models.device import Device, LinkMatrix
 from placer_models.device_share import WHOLE_PERCENT
@@ -13,7 +13,7 @@ from placer_models.instance.errors import counted
 from placer_models.instance.functions import functions_of
 from placer_models.instance.machine_links import kinds_within, link_matrix, read_kinds
 from placer_models.instance.machine_parts import DevicesPart, GpuLinksPart, at
-from placer_models.quantity import parse_bytes
+from placer_models.quantity import format_bytes, parse_bytes
 
 _T = TypeVar("_T")
 
@@ -114,6 +114,8 @@ def _block(
             raise ValueError(f"there is no {part.type} {min(strangers)} among these devices")
     with at("devices", i, "memory"):
         memory_bytes = parse_bytes(part.memory)
+        if memory_bytes > MAX_QUANTITY:
+            raise ValueError(f"got {part.memory}; expected {format_bytes(MAX_QUANTITY)} at most")
     capacity = tuple(_quantity(name, part, i) for name in sorted(part.capacity))
     return [
         Device(
