@@ -42,6 +42,7 @@ def _modules(code: str, *arguments: str) -> set[str]:
         ("discover", "--root", "instances/dumps/gpu-host.xml"),
         ("show", "dgx-a100"),
         ("validate", "instances/demo.yaml"),
+        ("apply", "instances/nodes/small.yaml", "--dry-run"),
     ],
     ids=" ".join,
 )
