@@ -95,7 +95,8 @@ class NodeState:
 
     def finished(self, document: NodePlacement) -> None:
         """Note what was applied, and forget the rest."""
-        self._write(APPLIED, _document_tree(document))
+        if self._last is None or document is not self._last[1]:  # else it says so already
+            self._write(APPLIED, _document_tree(document))
         self._remove(COMMITTED)
 
     def unfinished(self) -> tuple[NodePlacement, Plan] | None:
@@ -110,6 +111,7 @@ class NodeState:
         """Return the document that was applied last; None: there was none."""
         tree = self._read(APPLIED)
         if tree is None:
+            self._last = None
             return None
         if self._last is None or self._last[0] != tree:
             self._last = (tree, self._document(tree, APPLIED))
@@ -147,7 +149,9 @@ class NodeState:
 
     def _journal(self, document: NodePlacement, plan: Plan) -> dict[str, Any]:
         return {
-            "document": _document_tree(document),
+            "document": self._last[0]
+            if self._last is not None and document is self._last[1]
+            else _document_tree(document),
             "operations": [asdict(operation) for operation in plan.operations],
             "finish": [asdict(operation) for operation in plan.finish],
         }

@@ -12,6 +12,7 @@ from node.node_documents import a_document, a_node, a_pod
 from placer.node.agent.agent import REPAIRS_A_MINUTE, Agent, OnDrift
 from placer.node.agent.inbox import Inbox
 from placer.node.cgroups import Cgroups
+from placer.node.containers import Running
 from placer.node.host import Host
 from placer.node.operations import perform
 from placer.node.plan import plan_of
@@ -285,6 +286,37 @@ def test_an_unhealthy_device_of_a_pod_is_said(node):
 
     assert before == ()
     assert agent.status.trouble() == ["gpu GPU-1 of pod 'a': it fell off the bus"]
+
+
+def test_only_cgroups_of_the_document_concern_it(node):
+    """
+    Ours and those above; of the kubelet's pods the containers, and those that come beside them.
+    """
+    node.kernel.make_directory(node.cgroups.path("cpuset", "kubepods"))
+    for cgroup in ("kubepods/pod1", "kubepods/pod1/id-1"):
+        node.kernel.make_directory(node.cgroups.path("cpuset", cgroup))
+    if node.kernel.version == 2:
+        node.kernel.write("kubepods/cgroup.subtree_control", "+cpuset")
+        node.kernel.write("kubepods/pod1/cgroup.subtree_control", "+cpuset")
+    else:
+        for cgroup in ("kubepods", "kubepods/pod1", "kubepods/pod1/id-1"):
+            node.kernel.write(f"cpuset/{cgroup}/cpuset.cpus", "0-7")
+            node.kernel.write(f"cpuset/{cgroup}/cpuset.mems", "0-1")
+    node.host = replace(node.host, running=Running(["kubepods/pod1/id-1"]))
+    node.send(a_document(a_pod("a", LSE, "0-1"), a_pod("k", LS, uid="1")))
+    agent = node.agent()
+    agent.look()
+
+    settings = ["placer/a@default/main@a", "kubepods/pod1/id-1", "kubepods", "elsewhere/x", ""]
+    assert [agent.concerns(cgroup, True) for cgroup in settings] == [True, True, True, False, False]
+    others = ["placer/a@default", "kubepods/pod1/id-2", "kubepods/pod2", "elsewhere/x", ""]
+    assert [agent.concerns(cgroup, False) for cgroup in others] == [
+        True,
+        True,
+        False,
+        False,
+        False,
+    ]
 
 
 class TestInbox:

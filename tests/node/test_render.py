@@ -234,7 +234,7 @@ def test_a_config_json_gets_what_the_placement_says() -> None:
         "memoryPolicy": {"mode": "MPOL_BIND", "nodes": "1"},
         "resources": {
             "devices": [{"allow": False}],
-            "cpu": {"cpus": "2-3", "mems": "1", "shares": 2048, "quota": -1, "period": 10000},
+            "cpu": {"cpus": "2-3", "mems": "1", "shares": 2048, "period": 10000},
             "memory": {"limit": GIB},
             "pids": {"limit": 9},
         },

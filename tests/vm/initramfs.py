@@ -15,7 +15,16 @@ INTERPRETER = "/usr/bin/python3"
 SITE = "/site"
 SOURCES = "/placer"
 
-DISTRIBUTIONS = ("pydantic", "pyyaml", "typer", "rich", "pytest", "watchfiles", "prometheus-client")
+DISTRIBUTIONS = (
+    "defusedxml",
+    "prometheus-client",
+    "pydantic",
+    "pytest",
+    "pyyaml",
+    "rich",
+    "typer",
+    "watchfiles",
+)
 """What is needed inside; the solver is not."""
 
 LEFT_OUT = {"test", "idlelib", "lib2to3", "tkinter", "turtledemo", "ensurepip", "site-packages"}

@@ -10,7 +10,7 @@ from enum import StrEnum
 from placer.node.agent.inbox import Inbox
 from placer.node.agent.strays import bring_back
 from placer.node.apply import apply, recover
-from placer.node.cgroups import CPUS, MEMS, Cgroups
+from placer.node.cgroups import CPUS, MEMS, Cgroups, parent
 from placer.node.containers import OUR_ROOT
 from placer.node.document import offline_owner
 from placer.node.errors import DocumentError, ObserveOnlyError, RefusedError
@@ -197,15 +197,15 @@ class Agent:
             self._refuse(str(error))
         except OSError as error:
             self._refuse(f"{error.filename or 'the cgroup files'}: {error.strerror or error}")
-        self.look_at_devices()
 
     def look_at_devices(self) -> None:
         """See whether devices that pods hold are ill; nothing can be repaired about that."""
-        ill = self._unhealthy_devices() if self.document else {}
+        pods = self.document.pods if self.document else ()
+        held = [(one, grant) for one in pods for grant in one.placement.devices if grant.id]
+        ill = self._unhealthy_devices() if held else {}
         found = tuple(
-            f"{grant.type} {grant.id or grant.minor} of pod {one.pod.title!r}: {ill[grant.id]}"
-            for one in (self.document.pods if self.document and ill else ())
-            for grant in one.placement.devices
+            f"{grant.type} {grant.id} of pod {one.pod.title!r}: {ill[grant.id]}"
+            for one, grant in held
             if grant.id in ill
         )
         for text in found:
@@ -231,6 +231,27 @@ class Agent:
         return tuple(
             self._cgroups.path(one.controller, one.cgroup, one.file)
             for one in (*self.status.plan.operations, *self.status.plan.finish)
+        )
+
+    def concerns(self, cgroup: str, setting: bool) -> bool:
+        """Return whether a change in a cgroup can be one of the node that its document means.
+
+        Args:
+            cgroup: Where something was written, came or went.
+            setting: What changed says what the cgroup may use; else who is in it, or that it
+                came or went.
+
+        """
+        if cgroup == self._root or cgroup.startswith(f"{self._root}/"):
+            return True
+        leaves = self.status.plan.cgroups
+        if setting:
+            return any(leaf == cgroup or leaf.startswith(f"{cgroup}/") for leaf in leaves)
+        # A container that does not run yet may come anywhere; others beside those of their pod.
+        return bool(self.status.plan.absent) or any(
+            cgroup in (leaf, parent(leaf), parent(parent(leaf))) or parent(cgroup) == parent(leaf)
+            for leaf in leaves
+            if not leaf.startswith(f"{self._root}/")
         )
 
     def _is_new(self, newest: NodePlacement) -> bool:

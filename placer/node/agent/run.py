@@ -9,12 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from placer.node.agent.agent import Agent, OnDrift
+from placer.node.agent.gpus import GpuHealth
 from placer.node.agent.inbox import Inbox
 from placer.node.agent.metrics import Metrics
 from placer.node.agent.notify import notify, watchdog_s
 from placer.node.agent.sentinel import Sentinel, allow_many_files
 from placer.node.agent.serve import Server
-from placer.node.agent.watch import is_setting, wakes
+from placer.node.agent.watch import ANYTHING, is_process_list, is_setting, wakes
 from placer.node.cgroups import Cgroups
 from placer.node.host import read_host
 from placer.node.mounts import kernel_files
@@ -76,6 +77,7 @@ def run(options: Options) -> None:
         inbox,
         root=options.root,
         on_drift=options.on_drift,
+        unhealthy_devices=GpuHealth(),
     )
     with ExitStack() as open_things:
         open_things.enter_context(state.locked())
@@ -87,6 +89,7 @@ def run(options: Options) -> None:
             open_things.callback(server.close)
         agent.begin()
         agent.take()
+        agent.look_at_devices()
         turns.settle()
         notify("READY=1", f"STATUS={turns.in_words()}")
         log.info("ready", extra={"node": options.node, "cgroup_version": files.version})
@@ -108,7 +111,7 @@ class _Turns:
         open_things.callback(self._all.close)
         now = time.monotonic()
         self._turned = self._swept = self._looked = self._told = now
-        self._again = False
+        self._again = True  # what happened before anybody watched
         self._written: set[str] = set()
         self._watchdog_s = watchdog_s()
         self._status = ""
@@ -117,14 +120,13 @@ class _Turns:
         """Do what one wake-up asks for; paths are those that changed."""
         now = self._turned = time.monotonic()
         arrived = any(path.startswith(f"{documents}/") for path in paths)
-        written = {path for path in paths if not path.startswith(f"{documents}/")}
+        written = {path for path in paths if self._concerns(path)}
         if written and written <= self._written and not self._all.changed():
             written = set()  # what we wrote ourselves
         swept = now - self._swept >= SWEEP_S
         if arrived or swept:  # what was refused may be possible by now
             with self.metrics.seconds.time():
                 self._agent.take()
-        # A cgroup comes before its first process: so after each change there is another look.
         due = (
             bool(written)
             or self._again
@@ -136,10 +138,18 @@ class _Turns:
             due = due or self._all.changed()
             self._agent.look_at_devices()
         if due:
+            log.debug("looking", extra={"written": sorted(written)[:5], "again": self._again})
+            self._few.renew()
+            self._all.renew()
             with self.metrics.seconds.time():
                 self._agent.look()
             self._looked = now
-        self._again = any(not is_setting(path) for path in written)
+            # A cgroup comes before its first process; and what was written just now is seen
+            # from the next look on.
+            self._again = bool(self._agent.written_files()) or any(
+                not is_setting(path) for path in written
+            )
+        self._again |= arrived
         if arrived or due:
             self.settle()
         self._tell_watchdog(now)
@@ -168,6 +178,17 @@ class _Turns:
         trouble = self._agent.status.trouble()
         held = f"generation {document.generation}, {len(document.pods)} pods"
         return f"{held}: {trouble[0]}" if trouble else held
+
+    def _concerns(self, path: str) -> bool:
+        """Return whether a changed path is that of a cgroup of this node's document."""
+        for mount in self._mounts.values():
+            if path.startswith(f"{mount}/"):
+                cgroup = path.removeprefix(f"{mount}/")
+                setting = is_setting(path)
+                if setting or is_process_list(path):
+                    cgroup = cgroup.rpartition("/")[0]
+                return self._agent.concerns(cgroup, setting)
+        return path == ANYTHING
 
     def _path(self, file: str) -> Path:
         controller, _, rest = file.partition("/")

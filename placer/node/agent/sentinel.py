@@ -13,27 +13,31 @@ _LONGEST = 1 << 16
 
 
 class Sentinel:
-    """Remembers what files said when they were put under watch."""
+    """Remembers what files said when they were put under watch, or renewed."""
 
     def __init__(self) -> None:
-        self._files: dict[Path, tuple[int, bytes]] = {}
+        self._files: dict[Path, tuple[int, bytes | None]] = {}
 
     def watch(self, paths: Iterable[Path]) -> None:
-        """Watch these files, and no others; what they say now is what they are to say."""
+        """Watch these files, and no others."""
         wanted = dict.fromkeys(paths)
         for path in self._files.keys() - wanted.keys():
             os.close(self._files.pop(path)[0])
         for path in wanted:
-            file = self._files[path][0] if path in self._files else _opened(path)
-            if file is None:
-                continue
+            if path not in self._files and (file := _opened(path)) is not None:
+                self._files[path] = (file, _read(file))
+
+    def renew(self) -> None:
+        """Take what the files say now for what they are to say.
+
+        Before one looks at what they stand for, never after: what changes while one looks is
+        then seen later.
+        """
+        for path, (file, _) in list(self._files.items()):
             text = _read(file)
             if text is None:  # the cgroup went, and may have come back
-                os.close(file)
-                self._files.pop(path, None)
-                file = _opened(path)
-                text = None if file is None else _read(file)
-            if file is not None and text is not None:
+                os.close(self._files.pop(path)[0])
+            else:
                 self._files[path] = (file, text)
 
     def changed(self) -> bool:

@@ -39,6 +39,15 @@ _SETTINGS = frozenset(
 """Cgroup files whose change may be drift."""
 
 
+ANYTHING = "*"
+"""Stands for every path, where changes cannot be watched."""
+
+
+def is_process_list(path: str) -> bool:
+    """Return whether a path is a file that changes when a container starts or ends."""
+    return path.rpartition("/")[2] in _PROCESSES
+
+
 def is_setting(path: str) -> bool:
     """Return whether a path is a file that says what a cgroup may use."""
     return path.rpartition("/")[2] in _SETTINGS
@@ -55,7 +64,7 @@ def wakes(
             return True
         if change is not Change.modified:
             return True
-        return is_setting(path) or path.rpartition("/")[2] in _PROCESSES
+        return is_setting(path) or is_process_list(path)
 
     paths = [documents, *cgroup_mounts]
     while not stop.is_set():
@@ -81,4 +90,4 @@ def wakes(
                 error,
             )
             while not stop.wait(POLL_S):
-                yield frozenset({""})
+                yield frozenset({ANYTHING})

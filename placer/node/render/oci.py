@@ -46,10 +46,8 @@ def edited_config(
     cpu["mems"] = format_cpu_list(target.mems)
     cpu["shares"] = shares_of(target.cpu_milli)
     limits = target.limits
-    cpu.pop("quota", None)
-    if target.pinned:
-        cpu["quota"] = -1
-    elif limits.cpu_milli is not None:
+    cpu.pop("quota", None)  # no quota at all, rather than -1: crun 1.8 cannot write that on v1
+    if not target.pinned and limits.cpu_milli is not None:
         cpu["period"] = PERIOD_US
         cpu["quota"] = quota_us(limits.cpu_milli)
     if limits.memory_bytes is not None:

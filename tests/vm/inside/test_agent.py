@@ -1,0 +1,208 @@
+"""The agent on a real kernel: from what discover finds to a CPU that goes and comes back."""
+
+import json
+import os
+import signal
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from node.kernel_machine import KernelMachine
+from node.node_documents import a_document, a_pod
+from placer.node.agent.agent import OnDrift
+from placer.node.agent.logs import log_to_stderr
+from placer.node.agent.run import Options, run
+from placer.node.cgroups import CPUS, MEMS, Cgroups
+from placer.node.discover import take_inventory, to_machine
+from placer.node.mounts import kernel_files
+from placer.node.state import COMMITTED, JOURNAL, NodeState
+from placer_models.cluster import Node
+from placer_models.cpuset import format_cpu_list, parse_cpu_list
+from placer_models.instance.node_file import node_placement_to_dict
+from placer_models.policy import QosClass
+
+VERSION = 2 if os.environ["PLACER_VM"] == "v2" else 1
+LSE, LSR, LS, BE = QosClass.LSE, QosClass.LSR, QosClass.LS, QosClass.BE
+GIB = 1 << 30
+SECONDS = 60
+"""So long a state may take to come; the emulated machine is slow, and shares its host."""
+
+RESULTS = Path(os.environ["PLACER_VM_RESULTS"])
+
+
+@pytest.fixture(scope="module")
+def node() -> Node:
+    """This machine, as discover sees it."""
+    return Node("vm", to_machine(take_inventory(Path("/")), "vm").machine)
+
+
+class World:
+    """This machine, an agent of it in a process of its own, and what happens to it."""
+
+    def __init__(self, node: Node, folder: Path) -> None:
+        self.kernel = KernelMachine(VERSION, ("placer",))
+        self.kernel.clean()
+        if VERSION == 2:
+            self.kernel.files.write("cgroup.subtree_control", "+cpuset +cpu +memory +pids")
+        self.cgroups = Cgroups(kernel_files())
+        self.node = node
+        self.documents = folder / "documents"
+        self.documents.mkdir(mode=0o700)
+        self.state = folder / "state"
+        self.agent = 0
+        self.seconds: dict[str, float] = {}
+
+    def start_agent(self) -> None:
+        """Start an agent; returns when it is ready."""
+        self.agent = os.fork()
+        if self.agent == 0:
+            try:
+                with (RESULTS / f"agent-v{VERSION}.log").open("a") as log:
+                    os.dup2(log.fileno(), 2)
+                sys.stderr = sys.__stderr__
+                log_to_stderr("info", as_json=True)
+                run(Options(self.documents, self.state, "vm", "placer", OnDrift.REPAIR, ""))
+            except BaseException as error:
+                os.write(2, f"{error!r}\n".encode())
+            os._exit(0)
+
+    def stop_agent(self, number: int = signal.SIGTERM) -> None:
+        os.kill(self.agent, number)
+        os.waitpid(self.agent, 0)
+        self.agent = 0
+
+    def send(self, *pods, generation: int) -> None:
+        document = replace(a_document(*pods, generation=generation), node=self.node)
+        path = self.documents / ".vm.json"
+        path.write_text(json.dumps(node_placement_to_dict(document)))
+        path.chmod(0o600)
+        path.replace(self.documents / "vm.json")
+
+    def path(self, pod: str) -> str:
+        return f"placer/{pod}@default/main@{pod}"
+
+    def run_in(self, pod: str) -> int:
+        """Start a process in a container, in all hierarchies as a runtime does."""
+        if VERSION == 2:
+            return self.kernel.start(self.path(pod))
+        pid = self.kernel.start(f"cpuset/{self.path(pod)}")
+        self.kernel.files.write(f"cpu/{self.path(pod)}/cgroup.procs", str(pid))
+        return pid
+
+    def applied(self) -> int:
+        """Return the generation that is applied; 0: none, or something is being done."""
+        if any((self.state / name).exists() for name in (JOURNAL, COMMITTED)):
+            return 0
+        found = NodeState(self.state).applied()
+        return found.generation if found else 0
+
+    def cpus(self, pod: str) -> str:
+        return format_cpu_list(self.cgroups.effective(self.path(pod), CPUS))
+
+    def all_cpus(self) -> dict[str, str]:
+        return {pod: self.cpus(pod) for pod in "abc"}
+
+    def wait(self, what: str, says, expected) -> None:
+        """Wait until something is as expected, and note how long that took."""
+        begin = time.monotonic()
+        while (found := says()) != expected:
+            assert time.monotonic() - begin < SECONDS, f"{what}: {found}, expected {expected}"
+            time.sleep(0.005)
+        self.seconds[what] = round(time.monotonic() - begin, 3)
+
+
+@pytest.fixture
+def world(node, tmp_path):
+    """This machine without a document; nothing is left of it."""
+    found = World(node, tmp_path)
+    yield found
+    if found.agent:
+        found.stop_agent()
+    found.kernel.clean()
+    with (RESULTS / f"seconds-v{VERSION}.json").open("a") as file:
+        file.write(f"{json.dumps(found.seconds)}\n")
+
+
+def pods(a: str, b: str):
+    """An LSE pod with memory beside its CPUs, an LSR pod, and one of the shared pool."""
+    numa = 0 if a < "4" else 1
+    return (
+        a_pod("a", LSE, a, node="vm", memory={numa: GIB // 8}),
+        a_pod("b", LSR, b, node="vm"),
+        a_pod("c", LS, node="vm"),
+    )
+
+
+def test_discover_sees_numa_nodes_and_threads(node):
+    """
+    2 packages, each one NUMA node of two cores of two threads, and the distance of 21.
+    """
+    topology = node.machine.topology
+    cores = {}
+    for cpu in topology.cpus:
+        cores.setdefault((cpu.package, cpu.core), []).append(cpu.id)
+
+    assert sorted(cores.values()) == [[0, 1], [2, 3], [4, 5], [6, 7]]
+    assert {(cpu.package, cpu.numa_node) for cpu in topology.cpus} == {(0, 0), (1, 1)}
+    assert len(topology.numa_nodes) == 2
+
+
+def test_a_document_is_obeyed_and_kept(world):
+    world.start_agent()
+    world.send(*pods("0-1", "4"), generation=1)
+    world.wait("a document is applied", world.applied, 1)
+    whole = {"a": "0-1", "b": "4", "c": "2-3,5-7"}
+    assert world.all_cpus() == whole
+
+    # What the kernel says of the processes themselves.
+    a, b, c = (world.run_in(pod) for pod in "abc")
+    assert [world.kernel.affinity(pid) for pid in (a, b, c)] == ["0-1", "4", "2-3,5-7"]
+    status = Path(f"/proc/{a}/status").read_text()
+    assert "Cpus_allowed_list:\t0-1\n" in status
+    assert "Mems_allowed_list:\t0\n" in status
+    assert format_cpu_list(world.cgroups.effective(world.path("c"), MEMS)) == "0-1"
+
+    # Somebody writes a cpuset behind the agent's back.
+    world.kernel.files.write(world.cgroups.path("cpuset", world.path("c"), CPUS), "0-7")
+    world.wait("an overwritten cpuset is repaired", world.all_cpus, whole)
+
+    # CPUs go: a pool follows, one owner makes do with what it has left, one has to share.
+    # Version 1 empties the cpuset of the last, and moves its processes away: they come back.
+    for cpu in (6, 1, 4):
+        world.kernel.set_online(cpu, False)
+    making_do = {"a": "0", "b": "2-3,5,7", "c": "2-3,5,7"}
+    world.wait("three CPUs went", world.all_cpus, making_do)
+    world.wait("their processes, too", lambda: world.kernel.affinity(b), "2-3,5,7")
+    for cpu in (6, 1, 4):
+        world.kernel.set_online(cpu, True)
+    world.wait("three CPUs are back", world.all_cpus, whole)
+    world.wait("all processes, too", lambda: world.kernel.affinity(b), "4")
+    assert [world.kernel.affinity(pid) for pid in (a, c)] == ["0-1", "2-3,5-7"]
+
+
+def test_killed_at_any_moment_it_goes_on_with_the_newest_document(world):
+    """
+    Killed in the middle: as soon as the journal is there, and so many ms later.
+    """
+    sets = {1: ("0-1", "4"), 0: ("4-5", "0")}
+    world.start_agent()
+    world.send(*pods(*sets[1]), generation=1)
+    world.wait("the first document is applied", world.applied, 1)
+    for i, delay_ms in enumerate((0, 50, 150)):
+        world.send(*pods(*sets[i % 2]), generation=i + 2)
+        world.wait(f"journal {i}", (world.state / JOURNAL).exists, True)
+        time.sleep(delay_ms / 1000)
+        world.stop_agent(signal.SIGKILL)
+        assert delay_ms or (world.state / JOURNAL).exists()
+
+        at_once = {pod: parse_cpu_list(text) for pod, text in world.all_cpus().items()}
+        assert all(at_once.values())
+        assert not at_once["a"] & (at_once["b"] | at_once["c"])
+        assert not at_once["b"] & at_once["c"]
+
+        world.start_agent()
+        world.wait(f"newest after {delay_ms} ms", world.applied, i + 2)
+        assert (world.cpus("a"), world.cpus("b")) == sets[i % 2]
