@@ -10,7 +10,7 @@ from placer.node.render.environment import environment_of
 from placer.node.targets import Target
 from placer_models.cluster import Node
 
-VERSION = "1.0.0"
+CDI_VERSION = "1.0.0"
 """No field is used that is younger than 0.5, but older readers are not asked for."""
 
 KIND = "placer.dev/container"
@@ -24,7 +24,7 @@ def cdi_spec(targets: Sequence[Target], node: Node) -> dict[str, object]:
     A runtime gets it by ``--device placer.dev/container=NAMESPACE:POD:CONTAINER``.
     """
     return {
-        "cdiVersion": VERSION,
+        "cdiVersion": CDI_VERSION,
         "kind": KIND,
         "devices": [
             {
