@@ -111,7 +111,7 @@ class _Turns:
         open_things.callback(self._all.close)
         now = time.monotonic()
         self._turned = self._swept = self._looked = self._told = now
-        self._again = True  # what happened before anybody watched
+        self._first = self._again = True
         self._written: set[str] = set()
         self._watchdog_s = watchdog_s()
         self._status = ""
@@ -124,6 +124,8 @@ class _Turns:
         if written and written <= self._written and not self._all.changed():
             written = set()  # what we wrote ourselves
         swept = now - self._swept >= SWEEP_S
+        arrived = arrived or self._first  # before anybody watched
+        self._first = False
         if arrived or swept:  # what was refused may be possible by now
             with self.metrics.seconds.time():
                 self._agent.take()

@@ -1,0 +1,86 @@
+"""At each wake-up the agent looks at what may have changed, and at nothing else."""
+
+from pathlib import Path
+
+import pytest
+
+from placer.node.agent import run
+from placer.node.agent.agent import Status
+
+
+class Watched:
+    """Stands for an agent, and notes what it is asked to do."""
+
+    document = None
+
+    def __init__(self) -> None:
+        self.status = Status()
+        self.asked: list[str] = []
+
+    def take(self) -> None:
+        self.asked.append("take")
+
+    def look(self) -> None:
+        self.asked.append("look")
+
+    def look_at_devices(self) -> None:
+        self.asked.append("devices")
+
+    def concerns(self, cgroup: str, setting: bool) -> bool:
+        return cgroup.startswith("placer/")
+
+    def effective_files(self) -> tuple[str, ...]:
+        return ()
+
+    def written_files(self) -> tuple[str, ...]:
+        return ()
+
+
+@pytest.fixture
+def turns(tmp_path, monkeypatch):
+    """The turns of an agent whose first one is over."""
+    monkeypatch.setattr(run, "ONLINE", tmp_path / "online")
+    (tmp_path / "online").write_text("0-7\n")
+    (tmp_path / "cgroup").mkdir()
+    agent = Watched()
+    with run.ExitStack() as open_things:
+        found = run._Turns(agent, {"": tmp_path / "cgroup"}, open_things)  # noqa: SLF001
+        found.settle()
+        found.turn(frozenset(), tmp_path / "documents")
+        first = agent.asked[:]
+        found.turn(frozenset(), tmp_path / "documents")
+        agent.asked.clear()
+        yield found, agent.asked, tmp_path, first
+
+
+def test_the_first_turn_sees_what_came_before_the_watch(turns):
+    *_, first = turns
+
+    assert first == ["take", "look"]
+
+
+@pytest.mark.parametrize(
+    ("changed", "asked"),
+    [
+        ([], []),
+        (["documents/n0.json"], ["take"]),
+        (["cgroup/placer/a/cpuset.cpus"], ["look"]),
+        (["cgroup/elsewhere/cpuset.cpus"], []),
+        (["cgroup/placer/new"], ["look"]),
+    ],
+)
+def test_a_turn_does_what_the_changes_ask_for(turns, changed, asked):
+    found, done, folder, _ = turns
+
+    found.turn(frozenset(f"{folder}/{path}" for path in changed), folder / "documents")
+
+    assert done == asked
+
+
+def test_a_cpu_that_goes_is_seen_without_being_told(turns):
+    found, done, folder, _ = turns
+    Path(folder, "online").write_text("0-6\n")
+
+    found.turn(frozenset(), folder / "documents")
+
+    assert done == ["look"]
