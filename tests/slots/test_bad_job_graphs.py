@@ -169,7 +169,7 @@ FILES = {
     "an unknown exchange": (
         TWO + "edges:\n  - {from: a, to: b, exchange: blocked}\n",
         "7: edges[0].exchange: got 'blocked'; expected 'undefined', 'pipelined', 'blocking', "
-        "'hybrid-full' or 'hybrid-selective'",
+        "'hybrid-full' or 'hybrid-selective'; did you mean 'blocking'?",
     ),
     "use cases under flip-53": (
         "operators:\n  - {name: a, managed: {python: true}}\n",
