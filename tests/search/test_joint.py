@@ -139,6 +139,7 @@ def test_a_placement_that_takes_nothing_usable_is_proven_without_a_model(
     assert all(value.proven for value in tiers)
 
 
+@pytest.mark.check
 def test_nothing_makes_more_usable_than_there_is_without_it() -> None:
     """
     What bounds the last tier before any solving.
