@@ -1,6 +1,7 @@
 """``placer apply``: plans, documents, files for runtimes, and the node itself."""
 
 import json
+import os
 import socket
 from pathlib import Path
 
@@ -73,6 +74,26 @@ def test_a_dry_run_elsewhere_plans_for_an_empty_node(
         "/placer/db@default/main@db": ("", "0-1", "CPUs of its own, shared with BE pods only"),
         "/placer/web@default/main@web": ("", "2-7", "the shared pool"),
     }
+
+
+def test_a_plan_for_another_node_needs_no_journal(
+    files: list[str],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    """
+    A user who may not read the folder of the journal may look at a plan all the same.
+    """
+    state, access = tmp_path / "state", os.access
+    state.mkdir()
+    monkeypatch.setattr(
+        "os.access", lambda path, *rest: str(path) != str(state) and access(path, *rest)
+    )
+
+    code = main(["apply", *files, "--node", "n0", "--dry-run", "--state", str(state)])
+
+    assert code == Exit.DONE, capsys.readouterr().err
 
 
 def test_a_document_for_another_node_is_bad_input(

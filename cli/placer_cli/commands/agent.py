@@ -16,9 +16,9 @@ def agent(
             help="Where documents arrive, by rename; owned by this user, mode 0700.",
         ),
     ] = Path("/etc/placer/node"),
-    state: Annotated[Path, typer.Option(metavar="DIR", help="Where the journal is.")] = Path(
-        "/var/lib/placer"
-    ),
+    state: Annotated[
+        Path, typer.Option(metavar="DIR", readable=False, help="Where the journal is.")
+    ] = Path("/var/lib/placer"),
     node: Annotated[
         str, typer.Option(metavar="NAME", help="The name of this node; by default its host name.")
     ] = "",

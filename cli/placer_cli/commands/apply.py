@@ -67,7 +67,9 @@ def apply(
         ),
     ] = None,
     state: Annotated[
-        Path, typer.Option(metavar="FOLDER", help="Where the journal is kept.")
+        # Not looked at before it is needed: a plan for another node needs none.
+        Path,
+        typer.Option(metavar="FOLDER", readable=False, help="Where the journal is kept."),
     ] = STATE,
     root: Annotated[
         str, typer.Option(metavar="NAME", help="The cgroup below which Placer's own are.")
