@@ -1,12 +1,12 @@
 """What is true of a machine besides its cgroups: its name, its CPUs, who else writes there."""
 
-import json
 import socket
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from placer.node.cgroups import is_unit
 from placer.node.containers import Running, cgroups_of_processes
+from placer.node.kubelet import CPU_MANAGER_STATE, cpu_manager_state_of
 from placer_models.cpuset import CpuSet, parse_cpu_list
 
 _STATIC = "static"
@@ -52,7 +52,7 @@ def read_host(version: int, root: Path = Path("/")) -> Host:
         parse_cpu_list(present.read_text().strip()) if present.exists() else None,
         Running(cgroups_of_processes(root / "proc", version)),
         (root / "run/systemd/system").is_dir(),
-        _kubelet_is_static(root / "var/lib/kubelet/cpu_manager_state"),
+        _kubelet_is_static(root / CPU_MANAGER_STATE),
     )
 
 
@@ -65,9 +65,6 @@ def _kubelet_is_static(state: Path) -> bool:
     except (OSError, UnicodeDecodeError):
         return True
     try:
-        tree = json.loads(text)
-        # Newer kubelets write what was a field of the file as a text inside it.
-        inner = tree if "policyName" in tree else json.loads(tree.get("data", "{}"))
-        return bool(inner.get("policyName", _STATIC) == _STATIC)
-    except (ValueError, AttributeError, TypeError):
+        return bool(cpu_manager_state_of(text)["policyName"] == _STATIC)
+    except ValueError:
         return True

@@ -13,11 +13,12 @@ from annotations.documents import spoilt
 from kernel_trees import a_cpu, a_node, files_of, smt_machine
 from placer.node.discover import take_inventory, to_machine
 from placer.node.discover.inventory import Inventory
-from placer.node.discover.kubelet import STATE, with_kubelet
+from placer.node.discover.kubelet import with_kubelet
 from placer.node.discover.machine import Discovered
 from placer.node.discover.node_resource_topology import write_node_resource_topology
 from placer.node.discover.report import DocumentKind, to_document
 from placer.node.discover.sysfs import read_sysfs
+from placer.node.kubelet import CPU_MANAGER_STATE
 from placer_models.cpuset import format_cpu_list
 from placer_models.instance.errors import InputError
 from placer_models.instance.machine_schema import MachineFile
@@ -162,11 +163,11 @@ def test_a_machine_is_written_and_read_back(tmp_path: Path) -> None:
 
     assert facts(back) == facts(here)
     assert written["topologyPolicies"] == ["None"]
-    annotations = written["metadata"]["annotations"]  # type: ignore[index]
+    annotations = written["metadata"]["annotations"]
     assert annotations["node.koordinator.sh/cpu-shared-pools"] == (
         '[{"socket":0,"node":0,"cpuset":"1,4-5"},{"socket":1,"node":1,"cpuset":"2-3,6-7"}]'
     )
-    zone = written["zones"][0]  # type: ignore[index]
+    zone = written["zones"][0]
     assert zone["resources"][0] == {
         "name": "cpu",
         "capacity": "4",
@@ -188,7 +189,9 @@ def test_the_kubelets_own_file_says_what_pods_own(state: dict[str, object]) -> N
     """
     In the three forms that kubelets have written.
     """
-    files = files_of({STATE: json.dumps(state)}, *map(a_cpu, range(4)), a_node(0, "0-3"))
+    files = files_of(
+        {CPU_MANAGER_STATE: json.dumps(state)}, *map(a_cpu, range(4)), a_node(0, "0-3")
+    )
     inventory = with_kubelet(files, read_sysfs(files))
 
     assert inventory.policy is not None
@@ -201,7 +204,7 @@ def test_another_file_in_its_place_is_named(text: str) -> None:
     """
     Who owns CPUs is nothing to guess.
     """
-    files = files_of({STATE: text}, a_cpu(0))
+    files = files_of({CPU_MANAGER_STATE: text}, a_cpu(0))
     with pytest.raises(InputError, match="is no state of a kubelet's CPU manager; expected JSON"):
         with_kubelet(files, read_sysfs(files))
 

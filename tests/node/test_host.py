@@ -156,6 +156,7 @@ STATIC = {"policyName": "static", "defaultCpuSet": "0-3", "checksum": 1}
         (json.dumps({"data": json.dumps(STATIC | {"policyName": "none"})}), False),
         ("{cut sho", True),
         ("[]", True),
+        ("[" * 100_000, True),
     ],
 )
 def test_the_kubelets_policy_is_read(tmp_path: Path, state: str | None, static: bool) -> None:

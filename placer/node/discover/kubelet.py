@@ -1,15 +1,13 @@
 """What the kubelet of a machine has given out, from the file in which it remembers that (C15)."""
 
-import json
 from collections.abc import Iterator
 from dataclasses import replace
 
 from placer.node.discover.files import MachineFiles, UnreadableError
 from placer.node.discover.inventory import Inventory
+from placer.node.kubelet import CPU_MANAGER_STATE, cpu_manager_state_of
 from placer_models.annotations.node_topology import CpuManagerPolicy, PodCpuAlloc
 from placer_models.cpuset import CpuSet, parse_cpu_list
-
-STATE = "var/lib/kubelet/cpu_manager_state"
 
 
 def with_kubelet(files: MachineFiles, inventory: Inventory) -> Inventory:
@@ -20,24 +18,22 @@ def with_kubelet(files: MachineFiles, inventory: Inventory) -> Inventory:
 
     """
     try:
-        text = files.read(STATE)
+        text = files.read(CPU_MANAGER_STATE)
     except UnreadableError:
         warning = "the kubelet's state may not be read: which CPUs its pods own is not known"
         return replace(inventory, warnings=(*inventory.warnings, warning))
     if text is None:
         return inventory
     try:
-        tree = json.loads(text)
-        if not tree.get("policyName"):
-            # Newer kubelets write what was a field of the file as a text inside it.
-            tree = json.loads(tree["data"])
-        policy = str(tree["policyName"])
-        pods = tuple(_pods(tree.get("entries") or {}))
-    except (ValueError, AttributeError, KeyError, TypeError, RecursionError):
+        state = cpu_manager_state_of(text)
+        pods = tuple(_pods(state.get("entries") or {}))
+    except (ValueError, AttributeError, TypeError):
         raise files.wrong(
-            STATE, "is no state of a kubelet's CPU manager; expected JSON with policyName"
+            CPU_MANAGER_STATE,
+            "is no state of a kubelet's CPU manager; expected JSON with policyName",
         ) from None
-    return replace(inventory, policy=CpuManagerPolicy(policy), pod_cpus=pods)
+    policy = CpuManagerPolicy(state["policyName"])
+    return replace(inventory, policy=policy, pod_cpus=pods)
 
 
 def _pods(entries: dict[str, object]) -> Iterator[PodCpuAlloc]:
