@@ -1,4 +1,4 @@
-"""What the solver is at, on a terminal; nothing in a file or a pipe."""
+"""Progress on a terminal: what the solver is at; nothing in a file or a pipe."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

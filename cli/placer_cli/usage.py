@@ -1,4 +1,4 @@
-"""What is wrong with the usage, in our words: the option, its value, what is allowed."""
+"""Errors of usage in our words: the option, its value, what is allowed."""
 
 import re
 from collections.abc import Mapping

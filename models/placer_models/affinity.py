@@ -1,4 +1,4 @@
-"""What pods ask of the pods beside them (C18), as Kubernetes' pod affinity does."""
+"""Affinity: what pods ask of the pods beside them (C18), as Kubernetes' pod affinity does."""
 
 from dataclasses import dataclass
 from enum import StrEnum

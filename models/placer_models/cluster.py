@@ -1,4 +1,4 @@
-"""What is given: machines, the nodes made of them, what runs there, what waits."""
+"""A cluster and its work: machines, the nodes made of them, what runs there, what waits."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

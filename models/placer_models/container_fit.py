@@ -1,4 +1,4 @@
-"""What a container means on a kind of node where each is aligned for itself (C12)."""
+"""Containers that are aligned each for itself, as they fit on a kind of node (C12)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What a placement should be good at: the tiers, most important first (DESIGN 5)."""
+"""The tiers: what a placement should be good at, most important first."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What devices side by side mean on a kind of node (D9)."""
+"""Devices side by side, as a solver sees them on a kind of node (D9)."""
 
 from dataclasses import dataclass
 

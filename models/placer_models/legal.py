@@ -1,4 +1,4 @@
-"""Whether a pod may ask for what it asks for, wherever it might go (C3, C13, D4).
+"""Legal pods: whether a pod may ask for what it asks for, wherever it might go (C3, C13, D4).
 
 Files, `solve` and the Scheduler all ask here: what no pod may ask for is bad input, and not a
 pod that fits nowhere.

@@ -1,4 +1,4 @@
-"""Which shares of devices a pod may ask for: what there can be, and what nodes offer (B1, D4)."""
+"""Legal shares of devices: what there can be, and what nodes offer (B1, D4)."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 

@@ -1,4 +1,4 @@
-"""What a container may use at most. Limits say nothing about where it can go."""
+"""Limits: what a container may use at most. They say nothing about where it can go."""
 
 from dataclasses import dataclass
 

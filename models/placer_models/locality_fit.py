@@ -1,4 +1,4 @@
-"""What locality by default is measured against, for a shape on a kind of node."""
+"""The measure of locality by default, for a shape on a kind of node."""
 
 from typing import NamedTuple
 

@@ -1,4 +1,4 @@
-"""What one node is to do: the node, the pods that it has, and the place of each."""
+"""The placement of one node: the node, the pods that it has, and the place of each."""
 
 from dataclasses import dataclass
 

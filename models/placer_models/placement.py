@@ -1,4 +1,4 @@
-"""What is answered: who runs where, how good that is, and why the rest does not."""
+"""A placement and its answer: who runs where, how good that is, why the rest does not."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""What wants a place: containers, pods, gangs and gang groups."""
+"""Pods, their containers, gangs and gang groups: what wants a place."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator

@@ -1,4 +1,4 @@
-"""What a solver sees: one batch, all in integers, counts instead of ids.
+"""The Problem: one batch as a solver sees it, all in integers, counts instead of ids.
 
 `placer.state` builds a Problem from an instance, `placer.realise` turns counts back into ids.
 """

@@ -1,4 +1,4 @@
-"""What gangs ask of the network, and pods of each other, in integers: parts of a Problem."""
+"""Gangs' demands on the network and pods' on each other, in integers: parts of a Problem."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""How finely a Problem tells the cores of a node apart."""
+"""The granularity of cores: how finely a Problem tells the cores of a node apart."""
 
 from enum import IntEnum
 

@@ -1,4 +1,4 @@
-"""Which variable of its environment tells a container's runtime which GPUs to show (D13).
+"""Variables that tell a container's runtime which GPUs to show (D13).
 
 NVIDIA's and AMD's container runtimes each read one. Both take ``none`` for no GPU at all; what
 they do where the variable is not set is up to the image, and many images say ``all``.

@@ -1,4 +1,4 @@
-"""Which of the tiers that only some instances have an instance has."""
+"""Optional tiers: those that only instances with such wishes have."""
 
 from collections.abc import Iterable, Iterator
 

@@ -1,4 +1,4 @@
-"""Who keeps apart from whom: the pods under one exclusive policy, core by core (C9)."""
+"""Exclusive pods: who keeps apart from whom under a policy, core by core (C9)."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""What one rule finds wrong, before its name is put to it."""
+"""A finding: what one rule finds wrong, before its name is put to it."""
 
 from collections.abc import Callable, Iterator
 from typing import NamedTuple

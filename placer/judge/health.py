@@ -1,4 +1,4 @@
-"""Which running pods hold devices that are broken (D6).
+"""Running pods that hold broken devices (D6).
 
 No rule: running pods are never blamed. But whoever looks at a cluster wants to know.
 """

@@ -1,4 +1,4 @@
-"""What a placement is worth, tier by tier: the only source of truth about it."""
+"""The measure of a placement, tier by tier: the only source of truth about it."""
 
 from collections.abc import Callable, Mapping, Sequence
 

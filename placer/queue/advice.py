@@ -1,4 +1,4 @@
-"""How many threads of work a job should be split into (Q11).
+"""Advice on parallelism: how many threads of work a job should be split into (Q11).
 
 A thread of work that takes longer than the target, two minutes by default, keeps others
 from their turn for that long. The count by work alone, ceil(work / target), makes the

@@ -1,4 +1,4 @@
-"""How fair a sequence of dispatches was, measured apart from the queue that made it (Q8, Q9).
+"""Fairness of a sequence of dispatches, measured apart from the queue that made it (Q8, Q9).
 
 The meter keeps its own values and virtual times: the dispatched lengths over the weights,
 true lengths and not estimates, with starts from idleness at the virtual time. Its figure

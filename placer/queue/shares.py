@@ -1,4 +1,4 @@
-"""What each flow gets in the long run: weighted max-min fair shares over the tree.
+"""Fair shares: what each flow gets in the long run, weighted max-min over the tree.
 
 What a flow cannot use goes to its siblings first, by their weights, then to the flows of
 other groups. Shares are exact fractions.

@@ -1,4 +1,4 @@
-"""What the fair queue speaks of: units of work, tickets, and what it answers.
+"""The words of the fair queue: units of work, tickets, and what it answers.
 
 Times and lengths are whole microseconds, service is thread-microseconds (one thread of
 capacity held for one microsecond), weights are thousandths. All of them are integers.

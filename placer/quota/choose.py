@@ -1,4 +1,4 @@
-"""Which node (B12, B13) and which device (B14) of those that fit: the choices of seed 003."""
+"""Node choice (B12, B13) and device choice (B14) among those that fit, as seed 003 has them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Which nodes have enough devices with enough free quota (B10, B11), for a whole fleet at once.
+"""Filter of nodes: enough devices with enough free quota (B10, B11), for a fleet at once.
 
 A class of two dimensions needs ``count`` DEVICES with ``amount`` free each; what a node
 has left on all of them together does not count. Three forms of the same free quotas give

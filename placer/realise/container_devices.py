@@ -1,4 +1,4 @@
-"""Which of a pod's devices each of its containers has: sets with the best links (D7)."""
+"""The devices of each container among its pod's: sets with the best links (D7)."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Which of a pod's CPUs each of its containers runs on."""
+"""The CPUs of each container among its pod's."""
 
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""How much of its CPU request each bound pod counts on each of its NUMA nodes (C12)."""
+"""The CPU request of each bound pod, counted on each of its NUMA nodes (C12)."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Which virtual function comes with each share of a device (D9)."""
+"""Virtual functions that come with shares of devices (D9)."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence

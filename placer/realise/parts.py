@@ -1,4 +1,4 @@
-"""Which of what a pod holds each container has, where each is aligned for itself (C12)."""
+"""Parts of containers that are aligned each for itself, of what their pod holds (C12)."""
 
 from collections.abc import Mapping, Sequence
 

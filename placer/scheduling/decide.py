@@ -1,4 +1,4 @@
-"""From a batch to a decision, and from places to books that hold them."""
+"""Decisions: from a batch to a decision, and from places to books that hold them."""
 
 from collections.abc import Iterable
 from dataclasses import replace

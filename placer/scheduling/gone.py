@@ -1,4 +1,4 @@
-"""Which resources of a node are too few for pods that were meant to come there (B16)."""
+"""Resources that are gone: too few for pods that were meant to come to a node (B16)."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence

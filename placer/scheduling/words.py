@@ -1,4 +1,4 @@
-"""What goes into the Scheduler, and what comes out of it."""
+"""The words of the Scheduler: what goes in, and what comes out."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""What a part of a cluster has to know of pods beyond it, for the sake of affinity.
+"""Pods beyond a part of a cluster, as affinity makes that part know them.
 
 Only one thing reaches beyond a node: a pod that its own affinity means may be the first of
 its kind, while no other pod of the cluster is meant.

@@ -1,4 +1,4 @@
-"""How much better the first tiers could be, for batches too large for the whole model."""
+"""Bounds of the first tiers, for batches too large for the whole model."""
 
 from collections.abc import Iterator, Sequence
 

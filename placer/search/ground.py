@@ -1,4 +1,4 @@
-"""What a solve begins on: the nodes as they are, counted."""
+"""The ground of a solve: the nodes as they are, counted."""
 
 from dataclasses import dataclass, field
 

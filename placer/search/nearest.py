@@ -1,4 +1,4 @@
-"""Of sets of devices that are equal in every tier, nearer ones (D7).
+"""Nearer sets of devices among those that are equal in every tier (D7).
 
 How near the devices of a pod are to each other decides no tier. So a finished placement is
 looked at once more: a pod with several devices of a type takes others of its node instead,

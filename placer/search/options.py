@@ -1,4 +1,4 @@
-"""What a caller may choose about a solve."""
+"""Options of a solve: what a caller may choose."""
 
 import os
 from dataclasses import dataclass, field

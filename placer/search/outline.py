@@ -1,4 +1,4 @@
-"""Who could move for what waits, in outline: parts of a cluster that are worth solving.
+"""Moves in outline: parts of a cluster that are worth solving because pods could move there.
 
 The relaxed model says how many pods of each kind leave which nodes and where they could
 go. That is a proposal: each part of it, nodes that exchange pods, is then solved exactly.

@@ -1,4 +1,4 @@
-"""From an instance to its answer."""
+"""The solver: from an instance to its answer."""
 
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""In what order running pods move, so that each finds its place free."""
+"""The order of moves, in which each running pod finds its place free."""
 
 from collections import deque
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""Which group an operator belongs to by name, and which operators run as one task."""
+"""Chains: operators that run as one task, and the group that each belongs to by name."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""What no job graph may say, whatever its semantics makes of it."""
+"""Checks of a job graph that hold whatever its semantics makes of it."""
 
 import re
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""From a job graph to chains, regions, groups, fractions and slot requests."""
+"""The compiler: from a job graph to chains, regions, groups, fractions and slot requests."""
 
 from collections.abc import Sequence
 

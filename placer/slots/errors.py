@@ -1,4 +1,4 @@
-"""What is wrong with a job graph: where, and in which words."""
+"""Errors of a job graph: what is wrong, where, and in which words."""
 
 from typing import NamedTuple
 

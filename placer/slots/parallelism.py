@@ -1,4 +1,4 @@
-"""How parallel a job may run on the slots that are free (F17, F18)."""
+"""Parallelism of a job on the slots that are free (F17, F18)."""
 
 from collections.abc import Mapping
 

@@ -1,4 +1,4 @@
-"""What a job graph may not mix, though each part of it is in order."""
+"""Mixtures that a job graph may not have, though each part of it is in order."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""Which subtasks share which slot of a group: co-located, else beside a producer."""
+"""Subtasks in the slots of a group: co-located, else beside a producer."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple

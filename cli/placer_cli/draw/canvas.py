@@ -1,4 +1,4 @@
-"""What is drawn on: its width, and the marks that it can show."""
+"""The canvas: its width, and the marks that it can show."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""What the judge found: breaches, or what the placement is worth."""
+"""The judge's verdict: breaches, or what the placement is worth."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""Who runs where, as a table; when many run, equal ones share a row."""
+"""The places of pods as a table; when many run, equal ones share a row."""
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from itertools import groupby

@@ -1,4 +1,4 @@
-"""Who is on which node: running pods, and those that a placement adds."""
+"""Residents of a node: running pods, and those that a placement adds."""
 
 from collections import defaultdict
 from collections.abc import Container, Iterable, Mapping

@@ -1,4 +1,4 @@
-"""What a placement is worth: its tiers, most important first."""
+"""The tiers of a placement as a table, most important first."""
 
 from collections.abc import Iterable, Sequence
 

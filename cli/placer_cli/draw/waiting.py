@@ -1,4 +1,4 @@
-"""What waits for a place: gangs and lone pods, equal ones folded."""
+"""Waiting gangs and lone pods, equal ones folded."""
 
 from collections.abc import Container
 from itertools import groupby

@@ -1,4 +1,4 @@
-"""What the advice looks like on a page: counts, and how the lengths are distributed."""
+"""Advice as a page: counts, and how the lengths are distributed."""
 
 import math
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Who holds the threads of capacity over time, stacked, in the terminal."""
+"""Curves of capacity over time: who holds its threads, stacked, in the terminal."""
 
 from collections.abc import Mapping, Sequence
 

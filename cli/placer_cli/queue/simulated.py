@@ -1,4 +1,4 @@
-"""What a simulation looks like on a page: pictures, the jobs, and why."""
+"""A simulation as a page: pictures, the jobs, and why."""
 
 from collections.abc import Iterator
 from fractions import Fraction

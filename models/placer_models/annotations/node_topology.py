@@ -1,4 +1,4 @@
-"""What Koordinator's node agent says of a node in its NodeResourceTopology (C15)."""
+"""NodeResourceTopology: what Koordinator's node agent says of a node (C15)."""
 
 import json
 from collections.abc import Iterable, Sequence

@@ -1,4 +1,4 @@
-"""What is merged, by whose rules, and what comes of it."""
+"""Hints and their policies: what is merged, by whose rules, and what comes of it."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What files say of affinity between pods, read and written."""
+"""Affinity between pods in files, read and written."""
 
 from placer_models.affinity import AffinityLevel, AffinityTerm
 from placer_models.instance.faults import Place

@@ -1,4 +1,4 @@
-"""What a placement's file claims about itself, held against what is measured."""
+"""Claims of a placement's file about itself, held against what is measured."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

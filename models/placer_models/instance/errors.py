@@ -1,4 +1,4 @@
-"""What a person is told when input is refused: one message, on one line."""
+"""Errors of input: what a person is told, in one message on one line."""
 
 from collections.abc import Collection, Iterable
 from difflib import get_close_matches

@@ -1,4 +1,4 @@
-"""What a placement file says is held of a device: ``devices[].resources``."""
+"""Held amounts of a device in a placement file: ``devices[].resources``."""
 
 from collections.abc import Mapping
 

@@ -1,4 +1,4 @@
-"""What running pods hold of the devices of a node, while they are read."""
+"""Holders of the devices of a node among running pods, while they are read."""
 
 from dataclasses import dataclass, field
 

@@ -1,4 +1,4 @@
-"""What pods and containers hold, as the document of ``kind: Placement`` says it."""
+"""Parts of pods and containers in the document of ``kind: Placement``."""
 
 from collections.abc import Iterable, Mapping
 from typing import Annotated

@@ -1,4 +1,4 @@
-"""What a running pod's place follows from, where the file leaves it open."""
+"""Defaults of a running pod's place, where the file leaves it open."""
 
 from collections.abc import Iterable, Mapping
 

@@ -1,4 +1,4 @@
-"""Of how many devices a pod has what it asks of one, as files say it (D9)."""
+"""Device count strategies in files: of how many devices a pod has what it asks of one (D9)."""
 
 from collections.abc import Collection, Mapping, Sequence
 

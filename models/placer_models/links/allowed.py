@@ -1,4 +1,4 @@
-"""Which sets of a board a pod may have: partitions of a table, sets within one place (D10)."""
+"""Allowed sets of a board: partitions of a table, sets within one place (D10)."""
 
 from collections.abc import Iterator, Sequence
 from functools import lru_cache

@@ -1,4 +1,4 @@
-"""How much the free devices of a node are still good for (tier ``usable``)."""
+"""The worth of the free devices of a node for pods to come (tier ``usable``)."""
 
 from collections.abc import Iterator
 from functools import lru_cache

@@ -1,4 +1,4 @@
-"""What a kind of link is worth when nobody says it: nominal GB/s, per direction."""
+"""Nominal rates of links, per direction, in GB/s: for links of which nobody says one."""
 
 import re
 from collections.abc import Iterable, Mapping

@@ -1,4 +1,4 @@
-"""What every document begins with: its version, its kind, and what it is about."""
+"""The header of every document: its version, its kind, and what it is about."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""How long the threads of work of a job take: given, or drawn with a seed."""
+"""Lengths of a job's threads of work: given, or drawn with a seed."""
 
 import random
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""When a simulation can end at the earliest, and must end at the latest."""
+"""Bounds of a simulation: when it can end at the earliest, and must end at the latest."""
 
 from fractions import Fraction
 from itertools import pairwise

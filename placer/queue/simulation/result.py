@@ -1,4 +1,4 @@
-"""What a simulation found: every run, every job's times, and how fair it was."""
+"""The result of a simulation: every run, every job's times, and how fair it was."""
 
 from dataclasses import dataclass
 from fractions import Fraction

@@ -1,4 +1,4 @@
-"""What is simulated: threads of capacity, flows, and the threads of work of each job."""
+"""A scenario: threads of capacity, flows, and the threads of work of each job."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

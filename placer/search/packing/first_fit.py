@@ -1,4 +1,4 @@
-"""What a filling lacks goes into the first bins with room."""
+"""First fit: what a filling lacks goes into the first bins with room."""
 
 from placer.search.packing.bins import Filling, Packing
 

@@ -1,4 +1,4 @@
-"""What can be placed or left out: pods that come and go together, and what they count."""
+"""Lots: pods that are placed or left out together, and what they count."""
 
 from dataclasses import dataclass
 

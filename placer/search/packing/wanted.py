@@ -1,4 +1,4 @@
-"""Whom to leave out, so that the others have room by the sums over all nodes.
+"""Whom to leave out: a choice by which the others have room by the sums over all nodes.
 
 Who is large depends on what is short. So the lots are ordered by many mixtures of the
 resources; of each order the first so many are left out, and the order that leaves most

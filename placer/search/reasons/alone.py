@@ -1,4 +1,4 @@
-"""Whether a pod alone fits a node, and how much of a gang fits a cluster: exactly (G7).
+"""One pod alone on one node, and how much of a gang a cluster could hold: exactly (G7).
 
 The greedy path mostly finds a place where there is one; where it finds none, the exact model
 says whether there is any.

@@ -1,4 +1,4 @@
-"""Which demands cannot be had by plain counting, each by itself."""
+"""Demands that cannot be had by plain counting, each by itself."""
 
 from collections.abc import Callable
 

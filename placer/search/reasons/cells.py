@@ -1,4 +1,4 @@
-"""Whether amounts meet on the NUMA nodes that an alignment allows, by counting (C12)."""
+"""Amounts on the NUMA nodes that an alignment allows, by counting (C12)."""
 
 from collections.abc import Sequence
 from itertools import combinations

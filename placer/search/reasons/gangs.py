@@ -1,4 +1,4 @@
-"""Whether gangs and gang groups could run at all, and with how many members (G1, G7)."""
+"""Reasons of gangs and gang groups: whether they could run, with how many members (G1, G7)."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace

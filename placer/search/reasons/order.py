@@ -1,4 +1,4 @@
-"""What the rules ask for a pod on a node, in the one order in which they are named."""
+"""The order of reasons: what the rules ask for a pod on a node, as it is always named."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

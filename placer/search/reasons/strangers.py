@@ -1,4 +1,4 @@
-"""What a pod asks for by a name that no node knows: perhaps a slip of the pen (G7).
+"""Unknown names that a pod asks for, and the known one that it may have meant (G7).
 
 Such a name may be meant, for nodes that are to come, so that the file is read; but whoever
 asks why the pod has no place wants to see the name, and the nearest that there is.

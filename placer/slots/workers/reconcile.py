@@ -1,4 +1,4 @@
-"""Which idle workers may go, and how many new ones the reserve wants."""
+"""Reconciling workers: which idle ones may go, and how many new ones the reserve wants."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

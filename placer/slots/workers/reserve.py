@@ -1,4 +1,4 @@
-"""What is kept beyond what jobs ask for: redundancy, and least totals."""
+"""The reserve beyond what jobs ask for: redundancy, and least totals."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
