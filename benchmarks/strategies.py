@@ -16,7 +16,7 @@ from random import Random
 from placer.judge.measure import measure
 from placer.realise.realiser import Unrealisable, realise
 from placer.search.options import Engine, SolveOptions
-from placer.search.packing.plain import place_on, room_of, taken_by
+from placer.search.plain import place_on, room_of, taken_by
 from placer.search.solver import solve
 from placer.state.batch import accounts_of, build_problem
 from placer_models.cluster import Instance, Node, RunningPod

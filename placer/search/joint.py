@@ -19,13 +19,13 @@ from placer.search.budget import Budget
 from placer.search.coarse import links_matter, refine, without_links
 from placer.search.default_locality import without_locality
 from placer.search.exact import search_exactly
+from placer.search.exchanges.placed import place_most
 from placer.search.ground import Ground
 from placer.search.judged import Judged, check_claim, judged, realised
 from placer.search.neighbourhoods import Neighbourhoods
+from placer.search.opened import open_fewest
 from placer.search.outline import outline
-from placer.search.packing.opened import open_fewest
-from placer.search.packing.placed import place_most
-from placer.search.packing.plain import is_plain, place_on
+from placer.search.plain import is_plain, place_on
 from placer.search.tiers import Progress
 from placer.state.recount import recount
 from placer_models.cluster import Instance

@@ -14,11 +14,11 @@ from placer.judge.measure import measure
 from placer.realise.realiser import Unrealisable, realise
 from placer.search import joint
 from placer.search.budget import Budget
+from placer.search.exchanges.lots import lots_of
+from placer.search.exchanges.placed import place_most
+from placer.search.exchanges.swaps import Crowd, settle
+from placer.search.exchanges.wanted import offers_of
 from placer.search.options import SolveOptions
-from placer.search.packing.lots import lots_of
-from placer.search.packing.placed import place_most
-from placer.search.packing.swaps import Crowd, settle
-from placer.search.packing.wanted import offers_of
 from placer.search.solver import solve
 from placer.state.batch import accounts_of, build_problem
 from placer_models.cluster import Instance

@@ -5,14 +5,13 @@ from itertools import product
 from hypothesis import given
 from hypothesis import strategies as st
 
-from placer.search.packing.bins import Bin, Packing
-from placer.search.packing.fewest import fewest_new_bins, pack_into
-from placer.search.packing.first_fit import completed
-from placer.search.packing.knapsack import dearest
-from placer.search.packing.patterns import full_patterns
-from placer.search.packing.prices import Prices, Pricing
-from placer.search.packing.simplex import maximise
-from placer.search.packing.work import Work
+from placer.packing.bins import Bin, Packing
+from placer.packing.dive import completed
+from placer.packing.fewest import fewest_new_bins, pack_into
+from placer.packing.knapsack import dearest, full_patterns
+from placer.packing.prices import Prices, Pricing
+from placer.packing.simplex import maximise
+from placer.packing.step_limit import StepLimit
 
 SIZES = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), min_size=3, max_size=3)
 ROOM = st.tuples(st.integers(0, 12), st.integers(0, 12))
@@ -44,7 +43,7 @@ def test_the_dearest_choice_is_that_of_trying_all(
     """
     bin = Bin(room, tuple(sizes))
 
-    found = dearest(bin, counts, prices, Work(10**6))
+    found = dearest(bin, counts, prices, StepLimit(10**6))
 
     def worth(chosen: tuple[int, ...]) -> int:
         return sum(a * b for a, b in zip(chosen, prices, strict=True))
@@ -63,7 +62,7 @@ def test_full_patterns_are_the_choices_to_which_nothing_can_be_added(
     bin = Bin(room, tuple(sizes))
     all_choices = choices(bin, counts)
 
-    found = full_patterns(bin, counts, Work(10**6))
+    found = full_patterns(bin, counts, StepLimit(10**6))
 
     larger = {
         a
@@ -84,7 +83,8 @@ def test_prices_bound_what_any_bin_holds(
     fresh = Bin((9, 9), tuple(sizes))
     bins = tuple(Bin(room, tuple(sizes)) for room in rooms)
 
-    prices, _ = Pricing(Packing(bins, fresh, counts), Work(10**6)).best(counts, range(len(bins)))
+    pricing = Pricing(Packing(bins, fresh, counts), StepLimit(10**6))
+    prices, _ = pricing.best(counts, range(len(bins)))
 
     assert max(map(prices.worth, choices(fresh, counts))) <= prices.fresh
     for bin, most in zip(bins, prices.bins, strict=True):
@@ -101,11 +101,11 @@ def test_pieces_that_fit_by_volume_may_need_another_bin() -> None:
     """
     packing = Packing((), Bin((132,), ((44,), (33,), (12,))), (2, 3, 6))
 
-    packed = fewest_new_bins(packing, completed(packing, []), Work(10**6))
+    packed = fewest_new_bins(packing, completed(packing, []), StepLimit(10**6))
 
     assert (len(packed.filling), packed.bound) == (3, 3)
-    assert pack_into(packing, 2, Work(10**6), FREE) is None
-    assert pack_into(packing, 3, Work(10**6), FREE) is not None
+    assert pack_into(packing, 2, StepLimit(10**6), FREE) is None
+    assert pack_into(packing, 3, StepLimit(10**6), FREE) is not None
 
 
 @given(SIZES, st.lists(ROOM, min_size=3, max_size=3), COUNTS)
@@ -118,7 +118,7 @@ def test_all_that_fits_is_found_without_prices(
     bins = tuple(Bin(room, tuple(sizes)) for room in rooms)
     packing = Packing(bins, bins[0], counts)
 
-    found = pack_into(packing, 3, Work(10**6), FREE)
+    found = pack_into(packing, 3, StepLimit(10**6), FREE)
 
     first, second, third = (set(choices(bin, counts)) for bin in bins)
     rests = (
@@ -138,7 +138,7 @@ def test_more_bins_than_needed_stay_empty() -> None:
     """
     packing = Packing((), Bin((9,), ((3,),)), (2,))
 
-    assert pack_into(packing, 4, Work(100)) == [[2], [0], [0], [0]]
+    assert pack_into(packing, 4, StepLimit(100)) == [[2], [0], [0], [0]]
 
 
 def test_the_simplex_method_finds_the_corner() -> None:

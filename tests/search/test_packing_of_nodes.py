@@ -4,8 +4,8 @@ from dataclasses import replace
 
 from judge.hand import node, pod, world
 from placer.search.budget import Budget
+from placer.search.opened import open_fewest
 from placer.search.options import SolveOptions
-from placer.search.packing.opened import open_fewest
 from placer.search.solver import solve
 from placer.state.batch import build_problem
 from placer_models.cluster import Instance

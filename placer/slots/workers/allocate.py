@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
+from placer.packing.bins import Counts
 from placer.search.options import SolveOptions
-from placer.search.packing.bins import Counts
 from placer.search.solver import solve
 from placer.slots.resources import Amounts, Profile, add
 from placer.slots.workers.as_instance import SlotProblem, enough_offers, slot_problem

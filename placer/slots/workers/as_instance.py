@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import count, islice
 
-from placer.search.packing.bins import Bin, Packing, Vector
+from placer.packing.bins import Bin, Packing, Vector
 from placer.slots.resources import Profile
 from placer.slots.workers.words import JobNeeds
 from placer_models.cluster import Instance, Machine, Node

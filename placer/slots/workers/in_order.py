@@ -4,7 +4,7 @@ import heapq
 from collections.abc import Iterable
 from fractions import Fraction
 
-from placer.search.packing.bins import Filling, Vector
+from placer.packing.bins import Filling, Vector
 from placer.slots.workers.packing import WorkerPacking
 from placer.slots.workers.words import Matching
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from placer.search.packing.bins import Bin, Counts, Packing, Vector
+from placer.packing.bins import Bin, Counts, Packing, Vector
 from placer.slots.resources import Amounts, Profile
 from placer.slots.workers.words import Workers
 

@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from placer.search.packing.bins import Counts, Filling, Packing
-from placer.search.packing.dive import dive
-from placer.search.packing.patterns import full_patterns
-from placer.search.packing.prices import Prices, Pricing
-from placer.search.packing.work import Work, WorkLimitError
+from placer.packing.bins import Counts, Filling, Packing
+from placer.packing.dive import dive
+from placer.packing.knapsack import full_patterns
+from placer.packing.prices import Prices, Pricing
+from placer.packing.step_limit import StepLimit, StepLimitError
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,13 +24,13 @@ class Packed:
     bound: int
 
 
-def fewest_new_bins(packing: Packing, start: Filling, work: Work) -> Packed:
-    """Return a filling with the fewest new bins that the work allows, and a bound.
+def fewest_new_bins(packing: Packing, start: Filling, limit: StepLimit) -> Packed:
+    """Return a filling with the fewest new bins that the limit allows, and a bound.
 
     Args:
         packing: The problem; every type goes into a fresh bin or the start holds it.
         start: A filling of all things: the answer is never worse.
-        work: Steps that may be spent; equal work gives equal answers.
+        limit: Steps that may be spent; equal limits give equal answers.
 
     """
     if not any(packing.counts):
@@ -38,24 +38,24 @@ def fewest_new_bins(packing: Packing, start: Filling, work: Work) -> Packed:
     there, fresh = len(packing.bins), packing.fresh
     best, bound = start, _volume_bound(packing)
     try:
-        pricing = Pricing(packing, work)
+        pricing = Pricing(packing, limit)
         prices, _ = pricing.best(packing.counts, range(there))
         bound = max(bound, prices.bound(packing.counts))
         things = [thing for thing, count in enumerate(packing.counts) if count]
         if bound < len(best) - there and all(fresh.fits(fresh.room, thing) for thing in things):
             best = min(best, dive(packing, pricing), key=len)
         while bound < len(best) - there:
-            found = pack_into(packing, there + bound, work, prices)
+            found = pack_into(packing, there + bound, limit, prices)
             if found is not None:
                 return Packed(found, bound)
             bound += 1
-    except WorkLimitError:
+    except StepLimitError:
         pass
     return Packed(best, bound)
 
 
 def pack_into(
-    packing: Packing, bins: int, work: Work, prices: Prices | None = None
+    packing: Packing, bins: int, limit: StepLimit, prices: Prices | None = None
 ) -> Filling | None:
     """Return a filling with so many bins in all, or None if there is none.
 
@@ -63,14 +63,14 @@ def pack_into(
     holds a thing of the first type that is left, for some new bin must.
 
     Raises:
-        WorkLimitError: The work is done before that is known.
+        StepLimitError: The steps are spent before that is known.
 
     """
     if not any(packing.counts):
         return _padded([], bins, len(packing.counts))
     there = len(packing.bins)
     if prices is None:
-        prices, _ = Pricing(packing, work).best(packing.counts, range(there))
+        prices, _ = Pricing(packing, limit).best(packing.counts, range(there))
     worth = [*prices.bins, *[prices.fresh] * (bins - there)]
     ahead = [sum(worth[i:]) for i in range(bins + 1)]
     dead: set[tuple[int, Counts]] = set()
@@ -78,7 +78,7 @@ def pack_into(
     def ways(number: int, counts: Counts) -> Iterator[Counts]:
         if number == bins or prices.worth(counts) > ahead[number] or (number, counts) in dead:
             return iter(())
-        patterns = full_patterns(packing.bin(number), counts, work)
+        patterns = full_patterns(packing.bin(number), counts, limit)
         if number >= there:
             first = next(thing for thing, count in enumerate(counts) if count)
             patterns = [pattern for pattern in patterns if pattern[first]]

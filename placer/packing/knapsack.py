@@ -1,22 +1,22 @@
-"""The dearest things that one bin holds, exactly."""
+"""One bin, exactly: the dearest things that it holds, and every way to fill it."""
 
 from collections.abc import Sequence
 
-from placer.search.packing.bins import Bin, Counts, Vector
-from placer.search.packing.work import Work
+from placer.packing.bins import Bin, Counts, Vector
+from placer.packing.step_limit import StepLimit
 
 _Rate = tuple[int, int] | None
 """Price and size: what one unit of a dimension can be worth; None where size is 0."""
 
 
-def dearest(bin: Bin, counts: Sequence[int], prices: Sequence[int], work: Work) -> Counts:
+def dearest(bin: Bin, counts: Sequence[int], prices: Sequence[int], limit: StepLimit) -> Counts:
     """Return the choice out of the counts that is worth most among those that fit.
 
     Branch and bound. What is still to come is worth no more than all of it, nor than any
     dimension's room filled at the best rate that is still to come.
 
     Raises:
-        WorkLimitError: The work is done before that is known.
+        StepLimitError: The steps are spent before that is known.
 
     """
     order = sorted(
@@ -30,7 +30,7 @@ def dearest(bin: Bin, counts: Sequence[int], prices: Sequence[int], work: Work) 
 
     def choose(at: int, room: Vector, worth: int) -> None:
         nonlocal best, best_worth
-        work.spend()
+        limit.spend()
         if worth > best_worth:
             best, best_worth = chosen.copy(), worth
         if at == len(order) or worth + _hope(hopes[at], room) <= best_worth:
@@ -46,6 +46,32 @@ def dearest(bin: Bin, counts: Sequence[int], prices: Sequence[int], work: Work) 
     for thing, times in zip(order, best, strict=False):
         found[thing] = times
     return tuple(found)
+
+
+def full_patterns(bin: Bin, counts: Sequence[int], limit: StepLimit) -> list[Counts]:
+    """Return every choice out of the counts that fills the bin: nothing more goes in.
+
+    Raises:
+        StepLimitError: There are too many.
+
+    """
+    found: list[Counts] = []
+    chosen: list[int] = []
+    last = len(counts)
+
+    def choose(thing: int, room: Vector) -> None:
+        limit.spend()
+        if thing == last:
+            if not any(chosen[t] < counts[t] and bin.fits(room, t) for t in range(last)):
+                found.append(tuple(chosen))
+            return
+        for times in range(most(bin, room, thing, counts[thing]), -1, -1):
+            chosen.append(times)
+            choose(thing + 1, bin.without(room, thing, times))
+            chosen.pop()
+
+    choose(0, bin.room)
+    return found
 
 
 def most(bin: Bin, room: Vector, thing: int, count: int) -> int:

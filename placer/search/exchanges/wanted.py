@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from placer.search.packing.lots import Lot
-from placer.search.packing.swaps import Amounts
+from placer.search.exchanges.lots import Lot
+from placer.search.exchanges.swaps import Amounts
 
 MIXTURES = 100
 MOST_NUMBERS = 1_000_000

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from placer.search.packing.plain import never_on, room_of, taken_by
-from placer.search.packing.swaps import Amounts
+from placer.search.exchanges.swaps import Amounts
+from placer.search.plain import never_on, room_of, taken_by
 from placer_models.problem import Choices, Problem
 
 EXACT = 2**53
@@ -15,7 +15,7 @@ EXACT = 2**53
 
 
 @dataclass(frozen=True, slots=True)
-class Rooms:
+class NodeColumns:
     """What is left for some pods, whom others may have left less.
 
     Attributes:
@@ -38,7 +38,7 @@ class Rooms:
         return open_to
 
 
-def rooms_of(problem: Problem, start: Choices, pods: Collection[int]) -> Rooms | None:
+def columns_of(problem: Problem, start: Choices, pods: Collection[int]) -> NodeColumns | None:
     """Return the room that all others leave to the pods.
 
     None: the numbers are too large, or the pods ask for nothing that could be short.
@@ -73,7 +73,7 @@ def rooms_of(problem: Problem, start: Choices, pods: Collection[int]) -> Rooms |
     barred[asked] = np.array(list(rows), dtype=np.bool_).T
     sizes = np.zeros((len(problem.shapes), len(used)))
     sizes[asked] = [[taken[thing][d] for d in used] for thing in asked]
-    return Rooms(
+    return NodeColumns(
         room=np.array([[max(0, row[d]) for d in used] for row in room], dtype=np.float64),
         sizes=sizes,
         kinds=np.array(kinds, dtype=np.intp),

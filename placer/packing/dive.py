@@ -1,8 +1,7 @@
 """A good filling from the linear program: what it uses whole is kept, then it is asked again."""
 
-from placer.search.packing.bins import Filling, Packing
-from placer.search.packing.first_fit import completed
-from placer.search.packing.prices import Pricing, Use
+from placer.packing.bins import Filling, Packing
+from placer.packing.prices import Pricing, Use
 
 _NEARLY = 1e-6
 
@@ -14,7 +13,7 @@ def dive(packing: Packing, pricing: Pricing) -> Filling:
     it leaves at the end goes in first fit.
 
     Raises:
-        WorkLimitError: The work is done before.
+        StepLimitError: The steps are spent before.
 
     """
     waiting = list(range(len(packing.bins)))
@@ -35,6 +34,32 @@ def dive(packing: Packing, pricing: Pricing) -> Filling:
         if left == before:
             break
     return completed(packing, filling)
+
+
+def completed(packing: Packing, filling: Filling) -> Filling:
+    """Return the filling with all things of the packing; each of them fits a fresh bin."""
+    rooms = []
+    for number, things in enumerate(filling):
+        bin = packing.bin(number)
+        room = bin.room
+        for thing, count in enumerate(things):
+            room = bin.without(room, thing, count)
+        rooms.append(room)
+    filling = [list(things) for things in filling]
+    for thing, wanted in enumerate(packing.counts):
+        left = wanted - sum(things[thing] for things in filling)
+        number = 0
+        while left:
+            if number == len(filling):
+                rooms.append(packing.fresh.room)
+                filling.append([0] * len(packing.counts))
+            bin = packing.bin(number)
+            while left and bin.fits(rooms[number], thing):
+                rooms[number] = bin.without(rooms[number], thing)
+                filling[number][thing] += 1
+                left -= 1
+            number += 1
+    return filling
 
 
 def _to_keep(uses: list[Use]) -> list[Use]:

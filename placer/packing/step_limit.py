@@ -6,11 +6,11 @@ _LOOKS_AT_THE_CLOCK = 1_000
 """Steps between two questions whether the time is over."""
 
 
-class WorkLimitError(Exception):
-    """The work that was allowed is done."""
+class StepLimitError(Exception):
+    """The steps that were allowed are spent."""
 
 
-class Work:
+class StepLimit:
     """Steps that may still be spent.
 
     Args:
@@ -28,13 +28,13 @@ class Work:
         """Use steps.
 
         Raises:
-            WorkLimitError: There are not so many left, or the time is over.
+            StepLimitError: There are not so many left, or the time is over.
 
         """
         self._left -= steps
         if self._left <= self._next_look:
             self._next_look = self._left - _LOOKS_AT_THE_CLOCK
             if self._left < 0 or self._stop():
-                raise WorkLimitError
+                raise StepLimitError
         if self._left < 0:
-            raise WorkLimitError
+            raise StepLimitError

@@ -9,14 +9,14 @@ only make more nodes needed, so the bound holds for any batch of which all is pl
 from collections import Counter, defaultdict
 from dataclasses import dataclass
 
+from placer.packing.bins import Bin, Filling, Packing
+from placer.packing.fewest import fewest_new_bins
+from placer.packing.step_limit import StepLimit
 from placer.search.budget import Budget
-from placer.search.packing.bins import Bin, Filling, Packing
-from placer.search.packing.fewest import fewest_new_bins
-from placer.search.packing.plain import is_plain, never_on, place_on, room_of, taken_by
-from placer.search.packing.work import Work
+from placer.search.plain import is_plain, never_on, place_on, room_of, taken_by
 from placer_models.problem import Choices, NodeState, Problem
 
-WORK_LIMIT = 500_000
+STEP_LIMIT = 500_000
 """Steps that the search for fewer nodes may take; a few seconds."""
 
 
@@ -35,7 +35,7 @@ class Opened:
 
 
 def open_fewest(problem: Problem, start: Choices, budget: Budget) -> Opened | None:
-    """Return places that open as few nodes as the work allows; None: it cannot be said so.
+    """Return places that open as few nodes as so many steps allow; None: it cannot be said so.
 
     Args:
         problem: The batch; its offered nodes are all alike, and pods are plain sums.
@@ -62,8 +62,8 @@ def open_fewest(problem: Problem, start: Choices, budget: Budget) -> Opened | No
     filling = [[0] * len(things) for _ in order]
     for pod, choice in start.items():
         filling[number_of[choice.node]][things.index(problem.pods[pod])] += 1
-    work = Work(WORK_LIMIT, lambda: budget.over)
-    packed = fewest_new_bins(packing, filling, work)
+    limit = StepLimit(STEP_LIMIT, lambda: budget.over)
+    packed = fewest_new_bins(packing, filling, limit)
     order += [index for index in offered if index not in used]
     if len(packed.filling) > len(order):
         return None

@@ -8,10 +8,10 @@ the bound holds exactly.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from placer.search.packing.bins import Bin, Counts, Packing
-from placer.search.packing.knapsack import dearest
-from placer.search.packing.simplex import Optimum, maximise
-from placer.search.packing.work import Work
+from placer.packing.bins import Bin, Counts, Packing
+from placer.packing.knapsack import dearest
+from placer.packing.simplex import Optimum, maximise
+from placer.packing.step_limit import StepLimit
 
 _SCALE = 10**9
 
@@ -58,9 +58,9 @@ class Use:
 class Pricing:
     """The linear program of a packing; it remembers the patterns that it has seen."""
 
-    def __init__(self, packing: Packing, work: Work) -> None:
+    def __init__(self, packing: Packing, limit: StepLimit) -> None:
         self._packing = packing
-        self._work = work
+        self._limit = limit
         self._known: dict[tuple[int | None, Counts], None] = {}
 
     def best(self, counts: Counts, bins: Sequence[int]) -> tuple[Prices, list[Use]]:
@@ -71,7 +71,7 @@ class Pricing:
             bins: The bins that are there and still empty, by number.
 
         Raises:
-            WorkLimitError: The work is done before.
+            StepLimitError: The steps are spent before.
 
         """
         while True:
@@ -81,7 +81,7 @@ class Pricing:
                 int(max(0.0, value) * _SCALE) for value in optimum.values[: len(counts)]
             )
             fullest: dict[int | None, Counts] = {
-                bin: dearest(self._bin(bin), counts, of_thing, self._work) for bin in (None, *bins)
+                bin: dearest(self._bin(bin), counts, of_thing, self._limit) for bin in (None, *bins)
             }
             new = dict.fromkeys(fullest.items())
             if new.keys() <= self._known.keys():

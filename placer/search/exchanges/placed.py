@@ -12,11 +12,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from placer.search.budget import Budget
-from placer.search.packing.lots import Lot, lots_of
-from placer.search.packing.plain import place_on
-from placer.search.packing.rooms import Rooms, rooms_of
-from placer.search.packing.swaps import Amounts, Crowd, settle
-from placer.search.packing.wanted import Offer, offers_of
+from placer.search.exchanges.columns import NodeColumns, columns_of
+from placer.search.exchanges.lots import Lot, lots_of
+from placer.search.exchanges.swaps import Amounts, Crowd, settle
+from placer.search.exchanges.wanted import Offer, offers_of
+from placer.search.plain import place_on
 from placer_models.problem import Choices, Problem
 
 SWEEPS_A_POD = 16
@@ -65,10 +65,11 @@ def place_most(
 
     """
     lots = lots_of(problem, start)
-    rooms = rooms_of(problem, start, {pod for lot in lots for pod in lot.pods}) if lots else None
-    if rooms is None:
+    pods = {pod for lot in lots for pod in lot.pods}
+    columns = columns_of(problem, start, pods) if lots else None
+    if columns is None:
         return None
-    search = _Search(problem, rooms, lots, budget, np.random.default_rng(seed))
+    search = _Search(problem, columns, lots, budget, np.random.default_rng(seed))
     at_start = {pod: start[pod].node for lot in lots for pod in lot.pods if pod in start}
     held: Held = {}
     better = False
@@ -98,12 +99,12 @@ class _Search:
     def __init__(
         self,
         problem: Problem,
-        rooms: Rooms,
+        columns: NodeColumns,
         lots: Sequence[Lot],
         budget: Budget,
         rng: np.random.Generator,
     ) -> None:
-        self.rooms = rooms
+        self.columns = columns
         self.lots = lots
         self.budget = budget
         self.rng = rng
@@ -113,7 +114,7 @@ class _Search:
         self.most_sweeps = FEW_SWEEPS if len(pods) < FEW_PODS else math.inf
         self.lot_of = {pod: i for i, lot in enumerate(lots) for pod in lot.pods}
         asked = {self.thing_of[pod] for pod in pods}
-        self.takes = {thing: bool(rooms.takes(thing).any()) for thing in asked}
+        self.takes = {thing: bool(columns.takes(thing).any()) for thing in asked}
 
     def fill(
         self, level: int, mine: Sequence[int], held: Held, reached: int | None, most: int | None
@@ -139,7 +140,7 @@ class _Search:
         before = [i for i, lot in enumerate(lots) if lot.level < level and lot.pods[0] in held]
         if not able:
             return best
-        room = self.rooms.room.sum(axis=0) - self._sizes_of(before).sum(axis=0)
+        room = self.columns.room.sum(axis=0) - self._sizes_of(before).sum(axis=0)
         sizes = self._sizes_of(able)
 
         def useful() -> list[Offer]:
@@ -178,7 +179,7 @@ class _Search:
 
     def _sizes_of(self, chosen: Sequence[int]) -> Amounts:
         """Return what each of the lots takes."""
-        sizes = self.rooms.sizes
+        sizes = self.columns.sizes
         rows = [
             sizes[[self.thing_of[pod] for pod in self.lots[i].pods]].sum(axis=0) for i in chosen
         ]
@@ -226,22 +227,22 @@ class _Search:
         ]
         numbers: dict[tuple[int, int], int] = {}
         likes += [(lot.level, lot.points) for lot in out]
-        rooms, gap = self.rooms, len(every)
+        columns, gap = self.columns, len(every)
         things = [self.thing_of[pod] for pod in every]
-        extra = len(bins) - len(rooms.room)
-        resources = rooms.room.shape[1]
+        extra = len(bins) - len(columns.room)
+        resources = columns.room.shape[1]
         crowd = Crowd(
-            sizes=np.vstack([rooms.sizes[things], np.zeros((1, resources))]),
-            room=np.vstack([rooms.room, np.full((extra, resources), np.inf)]),
+            sizes=np.vstack([columns.sizes[things], np.zeros((1, resources))]),
+            room=np.vstack([columns.room, np.full((extra, resources), np.inf)]),
             likes=np.array([*(numbers.setdefault(like, len(numbers)) for like in likes), -1]),
-            kinds=np.append(rooms.kinds, np.full(extra, rooms.barred.shape[1])),
-            barred=np.pad(rooms.barred[things], ((0, 1), (0, 1))),
+            kinds=np.append(columns.kinds, np.full(extra, columns.barred.shape[1])),
+            barred=np.pad(columns.barred[things], ((0, 1), (0, 1))),
             slots=np.array([[*held, *[gap] * (width - len(held))] for held in bins]),
         )
         settled = settle(crowd, sweeps, self.rng, self._stop)
         found = {
             every[number]: node
-            for node, row in enumerate(crowd.slots[: len(rooms.room)].tolist())
+            for node, row in enumerate(crowd.slots[: len(columns.room)].tolist())
             for number in row
             if number != gap
         }
@@ -252,8 +253,8 @@ class _Search:
 
         None: that would take lots of other levels.
         """
-        rooms, held = self.rooms, dict(held)
-        scale = np.maximum(rooms.room, 1.0)
+        columns, held = self.columns, dict(held)
+        scale = np.maximum(columns.room, 1.0)
         resources = 1.0 + scale.shape[1]
         may_go = {i for i, lot in enumerate(self.lots) if lot.alone and lot.level == level}
         on: defaultdict[int, list[int]] = defaultdict(list)
@@ -261,10 +262,10 @@ class _Search:
             on[node].append(pod)
         for node, pods in on.items():
             things = [self.thing_of[pod] for pod in pods]
-            barred = rooms.barred[things, rooms.kinds[node]]
-            excess = rooms.sizes[things].sum(axis=0) - rooms.room[node]
+            barred = columns.barred[things, columns.kinds[node]]
+            excess = columns.sizes[things].sum(axis=0) - columns.room[node]
             while barred.any() or (excess > 0).any():
-                sizes = rooms.sizes[[self.thing_of[pod] for pod in pods]] / scale[node]
+                sizes = columns.sizes[[self.thing_of[pod] for pod in pods]] / scale[node]
                 costs = np.maximum(excess / scale[node] - sizes, 0.0).sum(axis=1)
                 costs += NEARLY_NOTHING * sizes.sum(axis=1)
                 costs[barred] -= resources
@@ -272,7 +273,7 @@ class _Search:
                 gone = int(costs.argmin())
                 if np.isinf(costs[gone]):
                     return None
-                excess -= rooms.sizes[self.thing_of[pods[gone]]]
+                excess -= columns.sizes[self.thing_of[pods[gone]]]
                 barred = np.delete(barred, gone)
                 del held[pods.pop(gone)]
         return held
@@ -286,25 +287,25 @@ class _Search:
 
         Nodes may get too full. None: the time is over.
         """
-        rooms = self.rooms
+        columns = self.columns
         things = [self.thing_of[pod] for pod in pods]
-        bins: list[list[int]] = [[] for _ in rooms.room]
-        loads = np.zeros_like(rooms.room)
-        scale = np.maximum(rooms.room, 1.0)
+        bins: list[list[int]] = [[] for _ in columns.room]
+        loads = np.zeros_like(columns.room)
+        scale = np.maximum(columns.room, 1.0)
         new = []
         for position, pod in enumerate(pods):
             if pod in near:
                 bins[near[pod]].append(position)
-                loads[near[pod]] += rooms.sizes[things[position]]
+                loads[near[pod]] += columns.sizes[things[position]]
             else:
                 new.append(position)
         mean = scale.mean(axis=0)
-        for position in sorted(new, key=lambda p: -float((rooms.sizes[things[p]] / mean).sum())):
+        for position in sorted(new, key=lambda p: -float((columns.sizes[things[p]] / mean).sum())):
             if self.budget.over:
                 return None
-            size = rooms.sizes[things[position]]
+            size = columns.sizes[things[position]]
             full = np.where(size > 0, (loads + size) / scale, 0.0).max(axis=1)
-            full[rooms.barred[things[position], rooms.kinds]] = np.inf
+            full[columns.barred[things[position], columns.kinds]] = np.inf
             node = int(full.argmin())
             bins[node].append(position)
             loads[node] += size
@@ -312,10 +313,10 @@ class _Search:
 
     def _topped_up(self, held: Held, chosen: Sequence[int]) -> Held:
         """Return the places, and more for those of the lots that simply have room."""
-        rooms, held = self.rooms, dict(held)
-        left = rooms.room.copy()
+        columns, held = self.columns, dict(held)
+        left = columns.room.copy()
         for pod, node in held.items():
-            left[node] -= rooms.sizes[self.thing_of[pod]]
+            left[node] -= columns.sizes[self.thing_of[pod]]
         for i in chosen:
             lot = self.lots[i]
             if lot.needs is not None and self.lots[lot.needs].pods[0] not in held:
@@ -323,15 +324,15 @@ class _Search:
             places: Held = {}
             for pod in lot.pods:
                 thing = self.thing_of[pod]
-                fits = (left >= rooms.sizes[thing]).all(axis=1)
-                nodes = np.flatnonzero(fits & ~rooms.barred[thing, rooms.kinds])
+                fits = (left >= columns.sizes[thing]).all(axis=1)
+                nodes = np.flatnonzero(fits & ~columns.barred[thing, columns.kinds])
                 if not len(nodes):
                     break
                 places[pod] = int(nodes[0])
-                left[nodes[0]] -= rooms.sizes[thing]
+                left[nodes[0]] -= columns.sizes[thing]
             else:
                 held |= places
                 continue
             for pod, node in places.items():
-                left[node] += rooms.sizes[self.thing_of[pod]]
+                left[node] += columns.sizes[self.thing_of[pod]]
         return held

@@ -1,0 +1,1 @@
+"""Bin packing over vectors of whole numbers: fewest bins, patterns, prices; no pods, no nodes."""

@@ -1,1 +1,0 @@
-"""Bins of amounts, things of a few types, and the fewest new bins for them."""
