@@ -6,8 +6,8 @@ from dataclasses import replace
 from threading import Lock
 from time import monotonic
 
-from placer.scheduling.books import Books, books_of, followers
 from placer.scheduling.checks import check_batch, check_nodes, check_running
+from placer.scheduling.cluster_state import ClusterState, cluster_state_of, followers
 from placer.scheduling.decide import LEAST_TIME_S, decide, taking
 from placer.scheduling.deployment import confirmed, laid_anew
 from placer.scheduling.errors import NodeExistsError, NodeInUseError, UnknownPodError
@@ -53,7 +53,7 @@ class Scheduler:
         """
         self._lock = Lock()
         self._memories: deque[Memory] = deque(maxlen=MOST_MEMORIES)
-        self._books = _opened(tuple(nodes), tuple(running), 0)
+        self._state = _opened(tuple(nodes), tuple(running), 0)
 
     @classmethod
     def restore(cls, snapshot: Snapshot) -> "Scheduler":
@@ -63,24 +63,24 @@ class Scheduler:
         """
         scheduler = cls()
         instance = snapshot.instance
-        scheduler._books = _opened(instance.nodes, tuple(instance.running), snapshot.version)
+        scheduler._state = _opened(instance.nodes, tuple(instance.running), snapshot.version)
         return scheduler
 
     @property
     def version(self) -> int:
         """Counts the calls that changed something."""
-        return self._books.version
+        return self._state.version
 
     def snapshot(self) -> Snapshot:
         """Return the whole state as it is now."""
-        books = self._books
+        state = self._state
         return Snapshot(
             Instance(
-                nodes=books.nodes,
+                nodes=state.nodes,
                 gangs=(),
-                running=tuple(runner for book in books.books for runner in book.pods),
+                running=tuple(runner for record in state.records for runner in record.pods),
             ),
-            books.version,
+            state.version,
         )
 
     def placement_of(self, pod: Key) -> PodPlacement:
@@ -90,10 +90,10 @@ class Scheduler:
             UnknownPodError: The pod does not run.
 
         """
-        books = self._books
-        if pod not in books.node_of:
+        state = self._state
+        if pod not in state.node_of:
             raise UnknownPodError((pod,))
-        pods = books.of(books.node_of[pod]).pods
+        pods = state.of(state.node_of[pod]).pods
         return next(runner.placement for runner in pods if runner.pod.key == pod)
 
     def running_on(self, node: str) -> tuple[RunningPod, ...]:
@@ -103,7 +103,7 @@ class Scheduler:
             UnknownNodeError: There is no such node.
 
         """
-        return self._books.of(node).pods
+        return self._state.of(node).pods
 
     def account_of(self, node: str) -> Account:
         """Count what is left on a node.
@@ -112,11 +112,11 @@ class Scheduler:
             UnknownNodeError: There is no such node.
 
         """
-        return self._books.of(node).account
+        return self._state.of(node).account
 
     def misfits(self) -> tuple[Misfit, ...]:
         """Return all running pods that could not come to where they are, if they came now."""
-        return tuple(misfit for book in self._books.books for misfit in misfits_of(book))
+        return tuple(misfit for record in self._state.records for misfit in misfits_of(record))
 
     def place(
         self,
@@ -145,15 +145,15 @@ class Scheduler:
             raise ValueError(f"deadline_s is {deadline_s}; give the call more than 0 seconds")
         options = replace(options or SolveOptions(), time_limit_s=deadline_s)
         if dry_run:
-            return self._decide(self._books, batch, options)
+            return self._decide(self._state, batch, options)
         called_s = monotonic()
         with self._lock:
             left_s = max(LEAST_TIME_S, deadline_s - (monotonic() - called_s))
-            books = self._books
-            decision = self._decide(books, batch, replace(options, time_limit_s=left_s))
-            after = taking(books, batch, decision.placement.pods)
-            taken = replace(decision, change=_change(books, after))
-            self._books = after
+            state = self._state
+            decision = self._decide(state, batch, replace(options, time_limit_s=left_s))
+            after = taking(state, batch, decision.placement.pods)
+            taken = replace(decision, change=_change(state, after))
+            self._state = after
         return taken
 
     def confirm(
@@ -182,12 +182,12 @@ class Scheduler:
         called_s = monotonic()
         with self._lock:
             left_s = max(LEAST_TIME_S, deadline_s - (monotonic() - called_s))
-            books = self._books
-            after = confirmed(books, decision, replace(options, time_limit_s=left_s))
+            state = self._state
+            after = confirmed(state, decision, replace(options, time_limit_s=left_s))
             if isinstance(after, Refusal):
                 return after
-            change = replace(_change(books, after), laid_anew=laid_anew(after, decision))
-            self._books = after
+            change = replace(_change(state, after), laid_anew=laid_anew(after, decision))
+            self._state = after
         return change
 
     def release(self, pods: Iterable[Key]) -> Change:
@@ -199,10 +199,10 @@ class Scheduler:
         """
         keys = tuple(dict.fromkeys(pods))
         with self._lock:
-            unknown = tuple(key for key in keys if key not in self._books.node_of)
+            unknown = tuple(key for key in keys if key not in self._state.node_of)
             if unknown:
                 raise UnknownPodError(unknown)
-            return self._become(self._books.without_pods(keys))
+            return self._become(self._state.without_pods(keys))
 
     def add_node(self, node: Node) -> Change:
         """Add a node on which nothing runs yet.
@@ -212,9 +212,9 @@ class Scheduler:
 
         """
         with self._lock:
-            if node.name in self._books:
+            if node.name in self._state:
                 raise NodeExistsError(node.name)
-            return self._become(self._books.with_node(node))
+            return self._become(self._state.with_node(node))
 
     def update_node(self, node: Node) -> Change:
         """Put new facts in place of a node's old ones: machine, labels, health, cordon.
@@ -238,10 +238,10 @@ class Scheduler:
 
         """
         with self._lock:
-            pods = self._books.of(name).pods
+            pods = self._state.of(name).pods
             if pods:
                 raise NodeInUseError(name, tuple(runner.pod.key for runner in pods))
-            return self._become(self._books.without_node(name))
+            return self._become(self._state.without_node(name))
 
     def cordon(self, name: str) -> Change:
         """Let nothing new run on a node; what runs there stays.
@@ -261,10 +261,10 @@ class Scheduler:
         """
         return self._cordoned(name, cordoned=False)
 
-    def _decide(self, books: Books, batch: Batch, options: SolveOptions) -> Decision:
-        check_batch(batch, books.node_of, books.nodes)
+    def _decide(self, state: ClusterState, batch: Batch, options: SolveOptions) -> Decision:
+        check_batch(batch, state.node_of, state.nodes)
         memory = self._memory()
-        decision = decide(books, batch, options, memory)
+        decision = decide(state, batch, options, memory)
         self._memories.append(memory)
         return decision
 
@@ -280,25 +280,25 @@ class Scheduler:
 
     def _cordoned(self, name: str, *, cordoned: bool) -> Change:
         with self._lock:
-            node = replace(self._books.of(name).node, cordoned=cordoned)
+            node = replace(self._state.of(name).node, cordoned=cordoned)
             return self._become(self._updated(node))
 
-    def _updated(self, node: Node) -> Books:
-        old = self._books.of(node.name).node
-        return self._books if node == old else self._books.with_node(node)
+    def _updated(self, node: Node) -> ClusterState:
+        old = self._state.of(node.name).node
+        return self._state if node == old else self._state.with_node(node)
 
-    def _become(self, after: Books, misfits: tuple[Misfit, ...] = ()) -> Change:
+    def _become(self, after: ClusterState, misfits: tuple[Misfit, ...] = ()) -> Change:
         """Change the state, as the last thing a call does."""
-        change = _change(self._books, after, misfits)
-        self._books = after
+        change = _change(self._state, after, misfits)
+        self._state = after
         return change
 
 
-def _opened(nodes: tuple[Node, ...], running: tuple[RunningPod, ...], version: int) -> Books:
+def _opened(nodes: tuple[Node, ...], running: tuple[RunningPod, ...], version: int) -> ClusterState:
     check_nodes(nodes)
     check_running(running, {node.name for node in nodes})
-    return books_of(nodes, running, version)
+    return cluster_state_of(nodes, running, version)
 
 
-def _change(before: Books, after: Books, misfits: tuple[Misfit, ...] = ()) -> Change:
+def _change(before: ClusterState, after: ClusterState, misfits: tuple[Misfit, ...] = ()) -> Change:
     return Change(after.version, followers(before, after), misfits)

@@ -1,1 +1,1 @@
-"""The parts of the Scheduler: its words, its books, its checks."""
+"""The parts of the Scheduler: its words, the state of its cluster, its checks."""

@@ -1,11 +1,11 @@
-"""Decisions: from a batch to a decision, and from places to books that hold them."""
+"""Decisions: from a batch to a decision, and from places to a state that holds them."""
 
 from collections.abc import Iterable
 from dataclasses import replace
 from time import monotonic
 
 from placer.judge.breaches import breaches
-from placer.scheduling.books import Books
+from placer.scheduling.cluster_state import ClusterState
 from placer.scheduling.words import Batch, Decision
 from placer.search.cp import SolverError
 from placer.search.ground import Memory
@@ -19,7 +19,7 @@ LEAST_TIME_S = 0.001
 """What a solve is given where waiting and counting took all of its time."""
 
 
-def decide(books: Books, batch: Batch, options: SolveOptions, memory: Memory) -> Decision:
+def decide(state: ClusterState, batch: Batch, options: SolveOptions, memory: Memory) -> Decision:
     """Solve a batch that is well (`check_batch`), and let the judge look at the answer.
 
     Raises:
@@ -27,17 +27,17 @@ def decide(books: Books, batch: Batch, options: SolveOptions, memory: Memory) ->
 
     """
     began_s = monotonic()
-    instance, ground = books.asking(batch), books.ground(memory)
+    instance, ground = state.asking(batch), state.ground(memory)
     left_s = max(LEAST_TIME_S, options.time_limit_s - (monotonic() - began_s))
     answer = solve(instance, replace(options, time_limit_s=left_s), ground=ground)
-    decision = Decision(batch, answer, books.version)
+    decision = Decision(batch, answer, state.version)
     found = breaches(instance, decision.placement, ground.standing)
     if found:
         raise SolverError("; ".join(f"{b.rule}: {b.message}" for b in found[:3]))
     return decision
 
 
-def taking(books: Books, batch: Batch, places: Iterable[PodPlacement]) -> Books:
-    """Return the books with pods of a batch in their places."""
+def taking(state: ClusterState, batch: Batch, places: Iterable[PodPlacement]) -> ClusterState:
+    """Return the state with pods of a batch in their places."""
     pods = {pod.key: pod for pod in pods_of(batch.gangs)}
-    return books.with_pods(RunningPod(pods[place.key], place) for place in places)
+    return state.with_pods(RunningPod(pods[place.key], place) for place in places)

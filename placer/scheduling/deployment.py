@@ -6,7 +6,7 @@ from time import monotonic
 
 from placer.judge.breaches import Breach, breaches
 from placer.judge.measure import better, measure
-from placer.scheduling.books import Books
+from placer.scheduling.cluster_state import ClusterState
 from placer.scheduling.decide import LEAST_TIME_S, taking
 from placer.scheduling.gone import gone_from
 from placer.scheduling.words import Decision, Gone, Refusal
@@ -57,43 +57,49 @@ OF_A_POD = (
 """Tiers that say how good a place is for its pod, whoever else is on the node."""
 
 
-def confirmed(books: Books, decision: Decision, options: SolveOptions) -> Books | Refusal:
-    """Return the books with the pods of a decision, or why they cannot be taken.
+def confirmed(
+    state: ClusterState, decision: Decision, options: SolveOptions
+) -> ClusterState | Refusal:
+    """Return the state with the pods of a decision, or why they cannot be taken.
 
     Args:
-        books: As they are now.
-        decision: Made on these books, or on earlier ones.
+        state: The cluster as it is now.
+        decision: Made on this state, or on an earlier one.
         options: How to lay pods anew where the decision's very places are gone.
 
     """
     began_s = monotonic()
     places = decision.placement.pods
-    lost = sorted({place.node for place in places if place.node not in books})
-    running = tuple(place.key for place in places if place.key in books.node_of)
+    lost = sorted({place.node for place in places if place.node not in state})
+    running = tuple(place.key for place in places if place.key in state.node_of)
     if lost or running:
         return Refusal(tuple(Gone(name, "node", 1, 0) for name in lost), running)
     keys = {pod.key for pod in pods_of(decision.batch.gangs)}
     if len(keys & {place.key for place in places}) < len(places):  # nothing that was decided
-        return Refusal(breaches=breaches(_touched(books, decision), decision.placement))
-    after = taking(books, decision.batch, places)
-    if not _found(books, after, decision):
+        return Refusal(breaches=breaches(_touched(state, decision), decision.placement))
+    after = taking(state, decision.batch, places)
+    if not _found(state, after, decision):
         return after
-    settled, refusal = _node_by_node(books, after, decision, options, began_s)
+    settled, refusal = _node_by_node(state, after, decision, options, began_s)
     if refusal != Refusal():
         return refusal
-    after = taking(books, decision.batch, settled)
-    found = _found(books, after, decision)
+    after = taking(state, decision.batch, settled)
+    found = _found(state, after, decision)
     return Refusal(breaches=found) if found else after
 
 
-def laid_anew(after: Books, decision: Decision) -> tuple[PodPlacement, ...]:
+def laid_anew(after: ClusterState, decision: Decision) -> tuple[PodPlacement, ...]:
     """Return the places of a decision's pods that are not those that it says."""
     said = {place.key: place for place in decision.placement.pods}
     return tuple(place for place in _places(after, decision) if place != said[place.key])
 
 
 def _node_by_node(
-    books: Books, after: Books, decision: Decision, options: SolveOptions, began_s: float
+    state: ClusterState,
+    after: ClusterState,
+    decision: Decision,
+    options: SolveOptions,
+    began_s: float,
 ) -> tuple[list[PodPlacement], Refusal]:
     """Lay the pods anew on the nodes that do not take them as decided; say what is gone.
 
@@ -106,12 +112,12 @@ def _node_by_node(
     decided = _places(after, decision)
     for name in sorted({place.node for place in decided}):
         here = Placement(tuple(place for place in decided if place.node == name))
-        asked = _alone(books, decision, name)
+        asked = _alone(state, decision, name)
         if not breaches(asked, here):
             settled += here.pods
             continue
         broken.append((asked, here))
-        gone += gone_from(books.of(name).node, books.of(name).account, [*pods_of(asked.gangs)])
+        gone += gone_from(state.of(name).node, state.of(name).account, [*pods_of(asked.gangs)])
     if gone:
         return settled, Refusal(tuple(gone))
     unplaced: list[Unplaced] = []
@@ -131,7 +137,7 @@ def _node_by_node(
     return settled, Refusal(tuple(gone), (), tuple(unplaced), tuple(undecided))
 
 
-def _alone(books: Books, decision: Decision, name: str) -> Instance:
+def _alone(state: ClusterState, decision: Decision, name: str) -> Instance:
     """Return one node and the pods that a decision gives it, each gang's as one."""
     node_of = {place.key: place.node for place in decision.placement.pods}
     gangs = []
@@ -139,18 +145,18 @@ def _alone(books: Books, decision: Decision, name: str) -> Instance:
         here = tuple(pod for pod in gang.pods if node_of.get(pod.key) == name)
         if here:
             gangs.append(replace(gang, pods=here, minimum=len(here), levels=()))
-    book = books.of(name)
-    ghosts = tuple(_elsewhere(books, decision, name, gangs))
-    others = (replace(book.node, name=f"{name}/elsewhere", cordoned=True),) if ghosts else ()
-    return Instance((book.node, *others), tuple(gangs), running=(*book.counted, *ghosts))
+    record = state.of(name)
+    ghosts = tuple(_elsewhere(state, decision, name, gangs))
+    others = (replace(record.node, name=f"{name}/elsewhere", cordoned=True),) if ghosts else ()
+    return Instance((record.node, *others), tuple(gangs), running=(*record.counted, *ghosts))
 
 
 def _elsewhere(
-    books: Books, decision: Decision, name: str, gangs: Sequence[Gang]
+    state: ClusterState, decision: Decision, name: str, gangs: Sequence[Gang]
 ) -> Iterator[RunningPod]:
     """Yield pods that stand for others elsewhere, of whose kind some here might be the first."""
     pods = {pod.key: pod for pod in pods_of(decision.batch.gangs)}
-    position = books.nodes.position[name]
+    position = state.nodes.position[name]
     for pod in pods_of(tuple(gangs)):
         for term in lonely_terms(pod.spec):
             sides = [
@@ -158,7 +164,7 @@ def _elsewhere(
                 for place in decision.placement.pods
                 if place.node != name
             ]
-            for at, account in enumerate(books.accounts):
+            for at, account in enumerate(state.accounts):
                 sides += account.sides if at != position else ()
             if any(
                 namespace == pod.namespace and term.means(spec.labels, owns_cpus=spec.qos.owns_cpus)
@@ -224,8 +230,8 @@ def _gone_beside(asked: Instance, answer: PartlyPlaced | Infeasible) -> Iterator
     yield from dict.fromkeys(gone for some in found for gone in some)
 
 
-def _places(after: Books, decision: Decision) -> tuple[PodPlacement, ...]:
-    """Return the places of a decision's pods in books that hold them, in its order."""
+def _places(after: ClusterState, decision: Decision) -> tuple[PodPlacement, ...]:
+    """Return the places of a decision's pods in a state that holds them, in its order."""
     found = {
         runner.pod.key: runner.placement
         for name in {place.node for place in decision.placement.pods}
@@ -234,23 +240,23 @@ def _places(after: Books, decision: Decision) -> tuple[PodPlacement, ...]:
     return tuple(found[place.key] for place in decision.placement.pods)
 
 
-def _found(books: Books, after: Books, decision: Decision) -> tuple[Breach, ...]:
-    """Return what the judge finds of all that a decision places, as the books hold it."""
-    return breaches(_touched(books, decision), Placement(_places(after, decision)))
+def _found(state: ClusterState, after: ClusterState, decision: Decision) -> tuple[Breach, ...]:
+    """Return what the judge finds of all that a decision places, as the state holds it."""
+    return breaches(_touched(state, decision), Placement(_places(after, decision)))
 
 
-def _touched(books: Books, decision: Decision) -> Instance:
+def _touched(state: ClusterState, decision: Decision) -> Instance:
     """Return the batch and the nodes that a decision gives to it.
 
     All nodes where a pod may be the first of its kind: others of it may be anywhere.
     """
     if any(True for pod in pods_of(decision.batch.gangs) for _ in lonely_terms(pod.spec)):
-        return books.asking(decision.batch)
+        return state.asking(decision.batch)
     names = sorted({place.node for place in decision.placement.pods})
-    touched = [books.of(name) for name in names]
+    touched = [state.of(name) for name in names]
     return Instance(
-        nodes=tuple(book.node for book in touched),
+        nodes=tuple(record.node for record in touched),
         gangs=decision.batch.gangs,
         groups=decision.batch.groups,
-        running=tuple(runner for book in touched for runner in book.counted),
+        running=tuple(runner for record in touched for runner in record.counted),
     )

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from placer.judge.breaches import breaches
-from placer.scheduling.books import Book
+from placer.scheduling.cluster_state import NodeRecord
 from placer.scheduling.words import Misfit, lone_gang
 from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.placement import Placement
@@ -16,20 +16,20 @@ _OF_PARTS = frozenset({"alignment", "bound-pool"})
 """The rules that look at what each container holds, where containers are aligned."""
 
 
-def misfits_of(book: Book) -> tuple[Misfit, ...]:
+def misfits_of(record: NodeRecord) -> tuple[Misfit, ...]:
     """Return what the judge would find if each pod came now to where it is.
 
     A cordon sends nobody away, so it is no reason.
     """
-    node = replace(book.node, cordoned=False)
-    places = [replace(runner.placement, gang=None) for runner in book.pods]
-    gangs = [lone_gang(runner.pod) for runner in book.pods]
+    node = replace(record.node, cordoned=False)
+    places = [replace(runner.placement, gang=None) for runner in record.pods]
+    gangs = [lone_gang(runner.pod) for runner in record.pods]
     together = Instance((node,), tuple(gangs))
     if not any(_of_the_node(b.rule) for b in breaches(together, Placement(tuple(places)))):
         return ()
     found = []
-    for runner, gang, place in zip(book.pods, gangs, places, strict=True):
-        others = tuple(other for other in book.pods if other is not runner)
+    for runner, gang, place in zip(record.pods, gangs, places, strict=True):
+        others = tuple(other for other in record.pods if other is not runner)
         found += [
             Misfit(runner.pod.key, node.name, breach.rule, breach.message)
             for breach in breaches(Instance((node,), (gang,), running=others), Placement((place,)))

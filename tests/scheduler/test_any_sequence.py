@@ -43,8 +43,8 @@ STEPS = (
     "placer.search.judged.breaches",
     "placer.scheduling.decide.breaches",
     "placer.scheduling.deployment.breaches",
-    "placer.scheduling.books.account_of",
-    "placer.scheduling.books.in_their_pools",
+    "placer.scheduling.cluster_state.account_of",
+    "placer.scheduling.cluster_state.in_their_pools",
 )
 
 

@@ -58,7 +58,7 @@ def realise_nothing(*_: object, **__: object) -> Unrealisable:
 
 STEPS: dict[str, tuple[str, Callable[..., Any], type[Exception]]] = {
     "the solver": ("placer.scheduling.decide.solve", fail, UnforeseenError),
-    "the ground": ("placer.scheduling.books.known_ground", fail, UnforeseenError),
+    "the ground": ("placer.scheduling.cluster_state.known_ground", fail, UnforeseenError),
     "the problem": ("placer.search.solver.build_problem", fail, UnforeseenError),
     "the greedy path": ("placer.search.solver.place_greedily", fail, UnforeseenError),
     "realising": ("placer.search.judged.realise", fail, UnforeseenError),
@@ -70,9 +70,9 @@ STEPS: dict[str, tuple[str, Callable[..., Any], type[Exception]]] = {
     "the reasons": ("placer.search.solver.why_unplaced", fail, UnforeseenError),
     "the judge of the decision": ("placer.scheduling.decide.breaches", fail, UnforeseenError),
     "a breach in the decision": ("placer.scheduling.decide.breaches", find_a_breach, SolverError),
-    "opening books": ("placer.scheduling.books.book_of", fail, UnforeseenError),
-    "counting a node": ("placer.scheduling.books.account_of", fail, UnforeseenError),
-    "filling pools": ("placer.scheduling.books.in_their_pools", fail, UnforeseenError),
+    "opening a record": ("placer.scheduling.cluster_state.node_record_of", fail, UnforeseenError),
+    "counting a node": ("placer.scheduling.cluster_state.account_of", fail, UnforeseenError),
+    "filling pools": ("placer.scheduling.cluster_state.in_their_pools", fail, UnforeseenError),
     "listing followers": ("placer.scheduler.followers", fail, UnforeseenError),
 }
 

@@ -13,7 +13,7 @@ from placer.greedy.place import place_greedily
 from placer.judge.breaches import breaches
 from placer.judge.measure import measure
 from placer.scheduler import Scheduler
-from placer.scheduling.books import Books, books_of
+from placer.scheduling.cluster_state import ClusterState, cluster_state_of
 from placer.scheduling.words import Batch, Change
 from placer.search.ground import Ground, Memory
 from placer.search.solver import solve
@@ -52,46 +52,46 @@ def drawn_batch(rng: Random, nodes: tuple[Node, ...], prefix: str) -> Batch:
     return Batch(drawn.gangs, drawn.groups)
 
 
-def changed(rng: Random, books: Books, placed: list[RunningPod], step: int) -> Books:
+def changed(rng: Random, state: ClusterState, placed: list[RunningPod], step: int) -> ClusterState:
     """Let pods come or go, or a node become another one, come or go."""
-    books = books.with_pods(placed) if rng.random() < 0.7 else books
-    keys = sorted(books.node_of)
+    state = state.with_pods(placed) if rng.random() < 0.7 else state
+    keys = sorted(state.node_of)
     if keys and rng.random() < 0.4:
-        books = books.without_pods(rng.sample(keys, rng.randint(1, len(keys))))
-    name = rng.choice(books.nodes).name
-    node = books.of(name).node
+        state = state.without_pods(rng.sample(keys, rng.randint(1, len(keys))))
+    name = rng.choice(state.nodes).name
+    node = state.of(name).node
     match rng.randrange(6):
         case 0:
-            books = books.with_node(replace(node, cordoned=not node.cordoned))
+            state = state.with_node(replace(node, cordoned=not node.cordoned))
         case 1:
             sick = frozenset((d.type, d.minor) for d in node.machine.devices if rng.random() < 0.3)
-            books = books.with_node(replace(node, unhealthy=sick))
+            state = state.with_node(replace(node, unhealthy=sick))
         case 2:
             # Before the others, so that kinds get other numbers.
-            books = books.with_node(
+            state = state.with_node(
                 replace(mixed_instance(rng.randrange(10**6)).nodes[0], name=f"a{step}")
             )
-        case 3 if not books.of(name).pods and len(books.nodes) > 1:
-            books = books.without_node(name)
-    return books
+        case 3 if not state.of(name).pods and len(state.nodes) > 1:
+            state = state.without_node(name)
+    return state
 
 
 def states(seed: int) -> Iterator[tuple[Instance, Ground, Random]]:
     """Yield problems of one cluster, one after the other, on what the earlier ones left."""
     rng = Random(seed)
     world = (sharing_instance, mixed_instance, tiny_instance)[seed % 3](seed)
-    books, memory = books_of(world.nodes, world.running, 0), Memory()
+    state, memory = cluster_state_of(world.nodes, world.running, 0), Memory()
     wanted = Batch(world.gangs, world.groups)
     for step in range(STEPS):
-        instance = books.asking(wanted)
-        yield instance, books.ground(memory), rng
+        instance = state.asking(wanted)
+        yield instance, state.ground(memory), rng
         answer = solve(instance, QUICK)
         placement = getattr(answer, "placement", Placement())
         pods = {one.key: one for one in pods_of(wanted.gangs)}
         placed = [RunningPod(pods[place.key], place) for place in placement.pods]
-        books = changed(rng, books, placed, step)
+        state = changed(rng, state, placed, step)
         # The same words again, under other names, and words that are new.
-        wanted = drawn_batch(Random(seed + step // 2), books.nodes, f"b{step}")
+        wanted = drawn_batch(Random(seed + step // 2), state.nodes, f"b{step}")
 
 
 def check(seed: int) -> None:

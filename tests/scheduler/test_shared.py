@@ -2,7 +2,7 @@
 
 from random import Random
 
-from placer.scheduling.shared import Shared
+from placer.scheduling.persistent_map import PersistentMap
 
 
 def test_it_is_as_good_as_a_copy() -> None:
@@ -11,7 +11,7 @@ def test_it_is_as_good_as_a_copy() -> None:
     """
     rng = Random(3)
     start = {("default", f"pod-{i}"): i for i in range(500)}
-    versions = [(Shared.of(start.items()), start)]
+    versions = [(PersistentMap.of(start.items()), start)]
     for step in range(100):
         known, expected = rng.choice(versions)
         gone = rng.sample(sorted(expected), rng.randrange(5))

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from placer.realise.pools import in_their_pools
 from placer.scheduling.errors import UnknownNodeError
-from placer.scheduling.shared import Shared
+from placer.scheduling.persistent_map import PersistentMap
 from placer.scheduling.words import Batch, Key
 from placer.search.ground import Ground, Memory, known_ground
 from placer.state.account import Account, account_of, alike_when_idle
@@ -23,8 +23,8 @@ from placer_models.placement import PodPlacement
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Book:
-    """One node and what runs there; ``book_of`` makes it, and it never changes.
+class NodeRecord:
+    """One node and what runs there; ``node_record_of`` makes it, and it never changes.
 
     Attributes:
         pods: Ascending by key; LS and BE pods run in the pools that the others leave.
@@ -40,12 +40,12 @@ class Book:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Books:
+class ClusterState:
     """All nodes of a cluster, ascending by name.
 
     Attributes:
         nodes: One object as long as no node comes, goes or becomes another one.
-        books: Of each node.
+        records: One of each node.
         running: What each of them has counted.
         accounts: What is left on each node.
         node_of: Key of a running pod -> name of its node.
@@ -54,18 +54,18 @@ class Books:
     """
 
     nodes: Nodes
-    books: tuple[Book, ...]
+    records: tuple[NodeRecord, ...]
     running: tuple[tuple[RunningPod, ...], ...]
     accounts: tuple[Account, ...]
-    node_of: Shared[Key, str]
+    node_of: PersistentMap[Key, str]
     version: int
 
     def __contains__(self, name: str) -> bool:
         """Return whether there is a node of the name."""
         return name in self.nodes.position
 
-    def of(self, name: str) -> Book:
-        """Return the book of a node.
+    def of(self, name: str) -> NodeRecord:
+        """Return the record of a node.
 
         Raises:
             UnknownNodeError: There is no such node.
@@ -74,7 +74,7 @@ class Books:
         position = self.nodes.position
         if name not in position:
             raise UnknownNodeError(name, position)
-        return self.books[position[name]]
+        return self.records[position[name]]
 
     def asking(self, batch: Batch) -> Instance:
         """Return the problem of a batch."""
@@ -94,60 +94,61 @@ class Books:
         """
         return known_ground(self.nodes, self.running, self.accounts, memory)
 
-    def with_node(self, node: Node) -> "Books":
-        """Return the books with the node in place of the one of its name, or besides."""
+    def with_node(self, node: Node) -> "ClusterState":
+        """Return the state with the node in place of the one of its name, or besides."""
         if node.name in self:
             before = self.of(node.name)
             pods = (_as_bound(runner, before.node, node) for runner in before.pods)
-            return self._with((book_of(node, pods),))
-        more = (*self.books, book_of(node, ()))
+            return self._with((node_record_of(node, pods),))
+        more = (*self.records, node_record_of(node, ()))
         return _bound(sorted(more, key=_name_of), self.node_of, self.version + 1)
 
-    def without_node(self, name: str) -> "Books":
-        """Return the books without a node on which nothing runs."""
-        left = (book for book in self.books if book.node.name != name)
+    def without_node(self, name: str) -> "ClusterState":
+        """Return the state without a node on which nothing runs."""
+        left = (record for record in self.records if record.node.name != name)
         return _bound(left, self.node_of, self.version + 1)
 
-    def with_pods(self, pods: Iterable[RunningPod]) -> "Books":
-        """Return the books with more pods, each on the node of its place."""
+    def with_pods(self, pods: Iterable[RunningPod]) -> "ClusterState":
+        """Return the state with more pods, each on the node of its place."""
         new: dict[str, list[RunningPod]] = {}
         for runner in pods:
             new.setdefault(runner.placement.node, []).append(runner)
         return self._with(
-            book_of(self.of(name).node, (*self.of(name).pods, *more)) for name, more in new.items()
+            node_record_of(self.of(name).node, (*self.of(name).pods, *more))
+            for name, more in new.items()
         )
 
-    def without_pods(self, keys: Iterable[Key]) -> "Books":
-        """Return the books without some of the pods that run."""
+    def without_pods(self, keys: Iterable[Key]) -> "ClusterState":
+        """Return the state without some of the pods that run."""
         gone = set(keys)
         touched = {self.node_of[key] for key in gone}
         return self._with(
-            book_of(
+            node_record_of(
                 self.of(name).node,
                 (runner for runner in self.of(name).pods if runner.pod.key not in gone),
             )
             for name in touched
         )
 
-    def _with(self, new: Iterable[Book]) -> "Books":
-        """Return the books with new ones of nodes that are there."""
-        books, running, accounts = list(self.books), list(self.running), list(self.accounts)
+    def _with(self, new: Iterable[NodeRecord]) -> "ClusterState":
+        """Return the state with new records of nodes that are there."""
+        records, running, accounts = list(self.records), list(self.running), list(self.accounts)
         gone: set[Key] = set()
         came: dict[Key, str] = {}
         touched = []
-        for book in new:
-            position = self.nodes.position[book.node.name]
-            gone |= {runner.pod.key for runner in books[position].pods}
-            came |= {runner.pod.key: book.node.name for runner in book.pods}
-            books[position], running[position] = book, book.counted
-            accounts[position] = book.account
+        for record in new:
+            position = self.nodes.position[record.node.name]
+            gone |= {runner.pod.key for runner in records[position].pods}
+            came |= {runner.pod.key: record.node.name for runner in record.pods}
+            records[position], running[position] = record, record.counted
+            accounts[position] = record.account
             touched.append(position)
         if not touched:
             return self
-        same = all(books[position].node is self.nodes[position] for position in touched)
-        return Books(
-            self.nodes if same else Nodes(book.node for book in books),
-            tuple(books),
+        same = all(records[position].node is self.nodes[position] for position in touched)
+        return ClusterState(
+            self.nodes if same else Nodes(record.node for record in records),
+            tuple(records),
             tuple(running),
             tuple(accounts),
             self.node_of.changed(
@@ -157,8 +158,10 @@ class Books:
         )
 
 
-def books_of(nodes: Iterable[Node], running: Iterable[RunningPod], version: int) -> Books:
-    """Open the books of nodes with names of their own, and of pods on them.
+def cluster_state_of(
+    nodes: Iterable[Node], running: Iterable[RunningPod], version: int
+) -> ClusterState:
+    """Return the state of nodes with names of their own, and of pods on them.
 
     Idle nodes that differ in names alone share their account.
     """
@@ -166,38 +169,40 @@ def books_of(nodes: Iterable[Node], running: Iterable[RunningPod], version: int)
     for runner in running:
         on_node[runner.placement.node].append(runner)
     idle: dict[Hashable, Account] = {}
-    books = []
+    records = []
     for node in sorted(nodes, key=lambda node: node.name):
         here = on_node.get(node.name, ())
         alike = alike_when_idle(node)
         known = not here and alike in idle
-        book = Book(node, (), (), idle[alike]) if known else book_of(node, here)
+        record = NodeRecord(node, (), (), idle[alike]) if known else node_record_of(node, here)
         if not here:
-            idle[alike] = book.account
-        books.append(book)
-    node_of = Shared.of((r.pod.key, name) for name, here in on_node.items() for r in here)
-    return _bound(books, node_of, version)
+            idle[alike] = record.account
+        records.append(record)
+    node_of = PersistentMap.of((r.pod.key, name) for name, here in on_node.items() for r in here)
+    return _bound(records, node_of, version)
 
 
-def _bound(books: Iterable[Book], node_of: Shared[Key, str], version: int) -> Books:
-    """Return books that are in order as those of a cluster."""
-    books = tuple(books)
-    return Books(
-        Nodes(book.node for book in books),
-        books,
-        tuple(book.counted for book in books),
-        tuple(book.account for book in books),
+def _bound(
+    records: Iterable[NodeRecord], node_of: PersistentMap[Key, str], version: int
+) -> ClusterState:
+    """Return records that are in order as the state of a cluster."""
+    records = tuple(records)
+    return ClusterState(
+        Nodes(record.node for record in records),
+        records,
+        tuple(record.counted for record in records),
+        tuple(record.account for record in records),
         node_of,
         version,
     )
 
 
-def _name_of(book: Book) -> str:
-    return book.node.name
+def _name_of(record: NodeRecord) -> str:
+    return record.node.name
 
 
-def book_of(node: Node, pods: Iterable[RunningPod]) -> Book:
-    """Open the book of a node: every LS and BE pod moves to the pool as it is now (C7)."""
+def node_record_of(node: Node, pods: Iterable[RunningPod]) -> NodeRecord:
+    """Return the record of a node: every LS and BE pod moves to the pool as it is now (C7)."""
     found = tuple(sorted(pods, key=lambda runner: runner.pod.key))
     counted = _counted(node, found)
     account = account_of(node, counted)
@@ -205,19 +210,19 @@ def book_of(node: Node, pods: Iterable[RunningPod]) -> Book:
     if settled != found:
         counted = _counted(node, settled)
         account = account_of(node, counted)
-    return Book(node, settled, counted, account)
+    return NodeRecord(node, settled, counted, account)
 
 
-def followers(before: Books, after: Books) -> tuple[PodPlacement, ...]:
+def followers(before: ClusterState, after: ClusterState) -> tuple[PodPlacement, ...]:
     """Return the new places of pods that run in both and whose CPUs differ."""
-    if len(before.books) != len(after.books):
+    if len(before.records) != len(after.records):
         return ()  # a node has come or gone, on which nothing runs
     moved = []
-    for position in differing(before.books, after.books):
-        places = {runner.pod.key: runner.placement for runner in before.books[position].pods}
+    for position in differing(before.records, after.records):
+        places = {runner.pod.key: runner.placement for runner in before.records[position].pods}
         moved += [
             runner.placement
-            for runner in after.books[position].pods
+            for runner in after.records[position].pods
             if runner.pod.key in places and places[runner.pod.key] != runner.placement
         ]
     return tuple(moved)

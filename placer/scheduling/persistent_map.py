@@ -11,7 +11,7 @@ K = TypeVar("K")
 V = TypeVar("V")
 
 
-class Shared(Mapping[K, V]):
+class PersistentMap(Mapping[K, V]):
     """What keys stand for; in no order."""
 
     def __init__(self, parts: tuple[dict[K, V], ...]) -> None:
@@ -19,7 +19,7 @@ class Shared(Mapping[K, V]):
         self._parts = parts
 
     @classmethod
-    def of(cls, entries: Iterable[tuple[K, V]]) -> "Shared[K, V]":
+    def of(cls, entries: Iterable[tuple[K, V]]) -> "PersistentMap[K, V]":
         """Return a mapping of some entries."""
         parts: tuple[dict[K, V], ...] = tuple({} for _ in range(PARTS))
         for key, value in entries:
@@ -38,7 +38,7 @@ class Shared(Mapping[K, V]):
         """Return how many keys there are."""
         return sum(map(len, self._parts))
 
-    def changed(self, gone: Iterable[K], new: Mapping[K, V]) -> "Shared[K, V]":
+    def changed(self, gone: Iterable[K], new: Mapping[K, V]) -> "PersistentMap[K, V]":
         """Return the mapping without some of its keys, and with others."""
         parts = list(self._parts)
         fresh: set[int] = set()
@@ -54,4 +54,4 @@ class Shared(Mapping[K, V]):
             del part_of(key)[key]
         for key, value in new.items():
             part_of(key)[key] = value
-        return Shared(tuple(parts))
+        return PersistentMap(tuple(parts))
