@@ -1,6 +1,5 @@
 """What the command asks of the terminal, and what it does without one."""
 
-import json
 import os
 import re
 import subprocess
@@ -117,11 +116,3 @@ def _run_example(command: str, folder: Path) -> None:
         ["bash", "-c", f"{program} {example}"], cwd=folder, capture_output=True, check=False
     )
     assert done.returncode == 0, done.stderr.decode()
-
-
-def test_the_schema_is_json(capsys: pytest.CaptureFixture[str]) -> None:
-    """
-    Editors get a JSON Schema.
-    """
-    assert main(["schema"]) == 0
-    assert "properties" in json.loads(capsys.readouterr().out)

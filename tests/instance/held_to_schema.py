@@ -69,5 +69,5 @@ def _fields(
         part = schema.get("properties", {}).get(str(key), others)
         if part is False:
             yield f"{at}.{key}: is no field"
-        else:
+        elif part is not True:
             yield from _problems(field, part, defs, f"{at}.{key}")

@@ -1,12 +1,51 @@
-"""``placer schema``: the instance file's JSON Schema, for editors."""
+"""``placer schema``: the JSON Schemas of documents, for editors."""
 
 import json
+from enum import StrEnum
+from typing import Annotated
 
 import typer
 
 
-def schema() -> None:
-    """Print the JSON Schema of an instance file, for editors."""
-    from placer_models.instance.schema import json_schema
+class DocumentKind(StrEnum):
+    """Kinds of documents that have a schema; the value stands in their ``kind``."""
 
-    typer.echo(json.dumps(json_schema(), indent=2))
+    INSTANCE = "Instance"
+    MACHINE = "Machine"
+    PLACEMENT = "Placement"
+    NODE_PLACEMENT = "NodePlacement"
+    JOB_GRAPH = "JobGraph"
+    WORKERS = "Workers"
+
+
+def schema(
+    kind: Annotated[DocumentKind, typer.Argument(help="The kind of documents.")] = (
+        DocumentKind.INSTANCE
+    ),
+) -> None:
+    """Print the JSON Schema of the documents of a kind, for editors."""
+    typer.echo(json.dumps(schema_of(kind), indent=2))
+
+
+def schema_of(kind: DocumentKind) -> dict[str, object]:
+    """Return the JSON Schema of the documents of a kind."""
+    from placer.slots.schema import JobGraphFile
+    from placer.slots.workers.schema import WorkersFile
+    from placer_models.instance.machine_schema import MachineFile
+    from placer_models.instance.node_file import NodePlacementFile
+    from placer_models.instance.placement_file import PlacementFile
+    from placer_models.instance.schema import InstanceFile, json_schema
+
+    match kind:
+        case DocumentKind.INSTANCE:
+            return json_schema(InstanceFile)
+        case DocumentKind.MACHINE:
+            return json_schema(MachineFile)
+        case DocumentKind.PLACEMENT:
+            return json_schema(PlacementFile, nulls=True)
+        case DocumentKind.NODE_PLACEMENT:
+            return json_schema(NodePlacementFile)
+        case DocumentKind.JOB_GRAPH:
+            return json_schema(JobGraphFile)
+        case DocumentKind.WORKERS:
+            return json_schema(WorkersFile)

@@ -300,38 +300,46 @@ class InstanceFile(Part):
     )
 
 
-def json_schema() -> dict[str, object]:
-    """Return the JSON Schema of an instance file, for editors."""
-    schema = InstanceFile.model_json_schema(by_alias=True)
-    _as_read(schema)
+def json_schema(file: type[Part] = InstanceFile, *, nulls: bool = False) -> dict[str, object]:
+    """Return the JSON Schema of the documents of a kind, for editors.
+
+    Args:
+        file: The model of the whole document.
+        nulls: Whether the reader takes a field without a value for one left out.
+
+    """
+    schema = file.model_json_schema(by_alias=True)
+    _as_read(schema, null=nulls, nulls=nulls)
+    kind = file.__name__.removesuffix("File")
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         **schema,
-        "title": "Placer instance, placer/v1",
+        "title": f"Placer {kind}, {API_VERSION}",
     }
 
 
-def _as_read(schema: dict[str, Any], *, item: bool = False) -> None:
+def _as_read(schema: dict[str, Any], *, null: bool, nulls: bool) -> None:
     """Make pydantic's schema take what the reader takes, and refuse what it refuses.
 
     The reader takes a plain scalar for text, such as ``name: 7``, and wants a value for
-    every field: only an item of a list may be null. None in our models is a field left out.
+    every field, unless `nulls`: only an item of a list may be null. None in our models is a
+    field left out.
     """
     if schema.get("type") == "string" and not {"enum", "const"} & schema.keys():
         schema["type"] = ["string", "number", "boolean"]
     if schema.get("default", "") is None:
         del schema["default"]
-    if "anyOf" in schema and not item:
+    if "anyOf" in schema and not null:
         schema["anyOf"] = [branch for branch in schema["anyOf"] if branch != {"type": "null"}]
         if len(schema["anyOf"]) == 1:
             schema.update(schema.pop("anyOf")[0])
-            _as_read(schema)
+            _as_read(schema, null=nulls, nulls=nulls)
     for parts in ("$defs", "properties"):
         for part in schema.get(parts, {}).values():
-            _as_read(part)
+            _as_read(part, null=nulls, nulls=nulls)
     for part in schema.get("anyOf", ()):
-        _as_read(part)
+        _as_read(part, null=nulls, nulls=nulls)
     if isinstance(schema.get("additionalProperties"), dict):
-        _as_read(schema["additionalProperties"])
+        _as_read(schema["additionalProperties"], null=nulls, nulls=nulls)
     if "items" in schema:
-        _as_read(schema["items"], item=True)
+        _as_read(schema["items"], null=True, nulls=nulls)

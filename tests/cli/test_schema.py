@@ -1,0 +1,108 @@
+"""``placer schema``: editors get a schema for each kind of documents."""
+
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from instance.held_to_schema import problems
+from placer_cli.app import main
+from placer_cli.commands.schema import DocumentKind, schema_of
+from placer_models.instance.build import READ_BY
+from placer_models.instance.documents import documents_of
+from placer_models.instance.errors import InputError
+from placer_models.instance.node_file import node_placement_of
+
+INSTANCES = Path(__file__).parents[2] / "instances"
+KINDS = {kind.value for kind in DocumentKind}
+NO_SCHEMA = {"QueueSimulation", "QueueHistory"}
+"""Files of queues are read field by field, and have no schema."""
+
+
+def documents() -> list[dict[str, Any]]:
+    """Every document of the examples that are not in the folder itself, and of the first."""
+    paths = [INSTANCES / "hello.yaml", *sorted(INSTANCES.glob("*/**/*.yaml"))]
+    return [tree for path in paths for tree in yaml.safe_load_all(path.read_text()) if tree]
+
+
+@cache
+def schema(kind: str) -> dict[str, Any]:
+    """The schema, as it is printed."""
+    return schema_of(DocumentKind(kind))
+
+
+def refused(tree: object, kind: str) -> list[str]:
+    """What an editor underlines."""
+    return problems(tree, schema(kind), schema(kind)["$defs"])
+
+
+def test_every_kind_that_is_read_has_a_schema() -> None:
+    found = {tree["kind"] for tree in documents() if tree["kind"] != "Instance"}
+
+    assert found - NO_SCHEMA <= KINDS
+    assert set(READ_BY) - NO_SCHEMA <= KINDS
+
+
+def test_every_example_keeps_the_schema_of_its_kind() -> None:
+    trees = [tree for tree in documents() if tree["kind"] in KINDS]
+
+    assert {tree["kind"] for tree in trees} >= {"Instance", "NodePlacement", "JobGraph", "Workers"}
+    for tree in trees:
+        assert refused(tree, tree["kind"]) == []
+
+
+@pytest.mark.check
+def test_what_commands_write_keeps_the_schema(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """
+    The placement of solve, the node's document of apply, the machine of discover.
+    """
+    hello = str(INSTANCES / "hello.yaml")
+    placement, node = tmp_path / "placement.json", tmp_path / "node.json"
+    solve = ["solve", hello, "--engine", "greedy", "--output", str(placement)]
+    assert main([*solve, "--workers", "1"]) == 0
+    name = json.loads(placement.read_text())["pods"][0]["node"]
+    assert main(["apply", hello, str(placement), "--node", name, "--document", str(node)]) == 0
+    capsys.readouterr()
+    dump = str(INSTANCES / "dumps/gpu-host.xml")
+    assert main(["discover", "--root", dump, "--format", "json"]) == 0
+    machine = json.loads(capsys.readouterr().out)
+
+    assert refused(json.loads(placement.read_text()), "Placement") == []
+    assert refused(json.loads(node.read_text()), "NodePlacement") == []
+    assert refused(machine, "Machine") == []
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("generation", 0),
+        ("generation", "1"),
+        ("nodes", []),
+        ("node", {"name": "n"}),
+        ("pods", [{"name": "a", "placement": {"cpu": "0"}}]),
+        ("pods", [{"name": "a"}]),
+        ("pods", None),
+    ],
+)
+def test_what_the_schema_of_a_node_refuses_the_reader_refuses(field: str, value: object) -> None:
+    tree = yaml.safe_load((INSTANCES / "nodes/small.yaml").read_text()) | {field: value}
+
+    assert refused(tree, "NodePlacement") != []
+    with pytest.raises(InputError):
+        node_placement_of(documents_of(json.dumps(tree), Path("a.json"))[0])
+
+
+def test_kinds_are_told_when_one_is_not_known(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["schema", "NodePlacement"]) == 0
+    assert json.loads(capsys.readouterr().out)["title"] == "Placer NodePlacement, placer/v1"
+
+    assert main(["schema", "Nodes"]) == 2
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    assert "'Nodes'" in said
+    assert "NodePlacement" in said
