@@ -44,7 +44,7 @@ def test_a_machine_is_written_and_read_back(run: Run, tmp_path: Path) -> None:
     As a file of its own: validate and show take it, and nothing is lost (D15).
     """
     file = tmp_path / "machine.yaml"
-    picture = run("--root", EXAMPLE, "--output", str(file))
+    picture = run(EXAMPLE, "--output", str(file))
     machine = load_any(file)
 
     assert "GPU links" in picture
@@ -63,7 +63,7 @@ def test_an_instance_is_solved(
     """
     node, pods = tmp_path / "node.yaml", tmp_path / "pods.yaml"
     pods.write_text(PODS)
-    run("--root", EXAMPLE, "--as", "instance", "--output", str(node))
+    run(EXAMPLE, "--as", "instance", "--output", str(node))
     (found,) = load_instance([node]).nodes
 
     assert (found.name, format_cpu_list(found.reserved_cpus)) == ("gpu-host", "0,8")
@@ -80,9 +80,7 @@ def test_an_inventory_says_what_the_kernel_says(run: Run) -> None:
     """
     Counts before anything is made to fit, what is allowed beside what is there (C1, D15).
     """
-    tree: dict[str, Any] = json.loads(
-        run("--root", EXAMPLE, "--as", "inventory", "--format", "json")
-    )
+    tree: dict[str, Any] = json.loads(run(EXAMPLE, "--as", "inventory", "--format", "json"))
 
     assert tree["counts"] == {
         "packages": 2,
@@ -116,13 +114,16 @@ def test_texts_of_nvidia_smi_add_gpus(run: Run, tmp_path: Path) -> None:
         "GPU 00000000:18:00.0\n    Product Name : NVIDIA X\n    FB Memory Usage\n"
         "        Total : 1024 MiB\n"
     )
-    printed = run("--root", str(root), "--nvidia-smi", str(text), "--format", "json", "--name", "m")
+    printed = run(str(text), str(root), "--format", "json", "--name", "m")
     tree = json.loads(printed)
 
     assert tree["name"] == "m"
     gpu, port = tree["devices"]
     assert (gpu["model"], gpu["memory"], gpu["numaNodes"]) == ("X", "1Gi", [1])
     assert port["ids"] == ["mlx5_0"]
+    assert tree["sources"] == ["placer discover dump"]
+    old = ["--root", str(root), "--nvidia-smi", str(text), "--format", "json", "--name", "m"]
+    assert run(*old) == printed
 
 
 def test_this_machine_is_drawn(run: Run) -> None:
@@ -138,15 +139,20 @@ def test_this_machine_is_drawn(run: Run) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--root", "nowhere"], "nowhere: does not exist"),
-        (["--root", "."], "shows no machine: there is no sys/devices/system/cpu in it"),
-        (["--root", "cut.xml"], "cut.xml:1: no element found; expected an XML file of hwloc"),
-        (["--root", "out.tar"], "has a member '../x', outside of itself"),
-        (["--root", "link"], "sys/devices/system/cpu/online: is a link to '/etc/hostname'"),
-        (["--root", "mask"], "thread_siblings: got 'zz'; expected a mask of 32-bit words"),
+        (["nowhere"], "nowhere: does not exist"),
+        (["."], "shows no machine: there is no sys/devices/system/cpu in it"),
+        (["cut.xml"], "cut.xml:1: no element found; expected an XML file of hwloc"),
+        (["out.tar"], "has a member '../x', outside of itself"),
+        (["link"], "sys/devices/system/cpu/online: is a link to '/etc/hostname'"),
+        (["mask"], "thread_siblings: got 'zz'; expected a mask of 32-bit words"),
         (["--nvidia-smi", "cut.xml"], "cut.xml: expected what nvidia-smi -q"),
+        (["link", "mask"], "mask: is none of what nvidia-smi prints, and a dump is given already"),
+        (["--root", "link", "mask"], "is none of what nvidia-smi prints, and a dump is given"),
+        (["q.txt"], "q.txt: tells of GPUs alone; give the dump of their machine beside it, or /"),
+        (["host.yaml", "q.txt"], "host.yaml: has its devices in its zones"),
+        (["words.txt"], "words.txt: is no tar archive"),
         (["--name", "a b"], "--name 'a b' is no name"),
-        (["--root", "cut.xml", "--output", "cut.xml"], "would write over the input cut.xml"),
+        (["cut.xml", "--output", "cut.xml"], "would write over the input cut.xml"),
     ],
 )
 def test_bad_input_is_one_line(
@@ -157,11 +163,14 @@ def test_bad_input_is_one_line(
     """
     monkeypatch.chdir(tmp_path)
     (tmp_path / "cut.xml").write_text("<topology>")
+    (tmp_path / "q.txt").write_text("GPU 0: NVIDIA X (UUID: GPU-1)\n")
+    (tmp_path / "host.yaml").write_text("kind: NodeResourceTopology\n")
+    (tmp_path / "words.txt").write_text("GPU 0 is warm\n")
     tar_of(tmp_path / "out.tar", [*smt_machine().items(), ("../x", "")])
     cpu = "sys/devices/system/cpu"
     write_tree(tmp_path / "link", {f"{cpu}/cpu0/x": "", f"{cpu}/online": "->/etc/hostname"})
     write_tree(tmp_path / "mask", {f"{cpu}/cpu0/topology/thread_siblings": "zz"})
-    if arguments == ["--root", "."]:
+    if arguments == ["."]:
         (tmp_path / "empty").mkdir()
         monkeypatch.chdir(tmp_path / "empty")
     complaint = run(*arguments, code=Exit.BAD_INPUT)

@@ -69,7 +69,7 @@ def test_what_commands_write_keeps_the_schema(
     assert main(["apply", hello, str(placement), "--node", name, "--document", str(node)]) == 0
     capsys.readouterr()
     dump = str(INSTANCES / "dumps/gpu-host.xml")
-    assert main(["discover", "--root", dump, "--format", "json"]) == 0
+    assert main(["discover", dump, "--format", "json"]) == 0
     machine = json.loads(capsys.readouterr().out)
 
     assert refused(json.loads(placement.read_text()), "Placement") == []

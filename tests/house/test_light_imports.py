@@ -39,7 +39,7 @@ def _modules(code: str, *arguments: str) -> set[str]:
         ("solve", "--help"),
         ("schema",),
         ("machines",),
-        ("discover", "--root", "instances/dumps/gpu-host.xml"),
+        ("discover", "instances/dumps/gpu-host.xml"),
         ("show", "dgx-a100"),
         ("validate", "instances/demo.yaml"),
         ("apply", "instances/nodes/small.yaml", "--dry-run"),

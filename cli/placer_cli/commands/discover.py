@@ -12,20 +12,18 @@ from placer_models.instance.errors import one_line
 
 
 def discover(
-    root: Annotated[
-        Path,
-        typer.Option(
-            metavar="PATH",
-            help="The root of a Linux system; a copy of /sys and /proc in a folder or tar archive; "
-            "an XML file of hwloc; or a NodeResourceTopology in YAML or JSON.",
-        ),
-    ] = Path("/"),
-    nvidia_smi: Annotated[
+    files: Annotated[
         list[Path] | None,
-        typer.Option(
-            metavar="FILE",
-            help="What nvidia-smi -q or -L, or nvidia-smi topo -m printed there. May be repeated.",
+        typer.Argument(
+            metavar="DUMP [TEXT...]",
+            help="The root of a Linux system; a copy of /sys and /proc in a folder or tar archive; "
+            "an XML file of hwloc; or a NodeResourceTopology in YAML or JSON. Beside it what "
+            "nvidia-smi -q or -L, or nvidia-smi topo -m printed there. [default: this machine]",
         ),
+    ] = None,
+    root: Annotated[Path | None, typer.Option(hidden=True, help="The dump.")] = None,
+    nvidia_smi: Annotated[
+        list[Path] | None, typer.Option(hidden=True, help="A text of nvidia-smi.")
     ] = None,
     name: Annotated[
         str, typer.Option(metavar="NAME", help="Name of the machine. [default: its host's]")
@@ -50,7 +48,7 @@ def discover(
 
     Exit codes: 0 done; 2 bad input.
     """
-    from placer.node.discover import take_inventory, to_machine
+    from placer.node.discover import HOST, take_inventory, to_machine, told_apart
     from placer.node.discover.machine import as_name
     from placer.node.discover.report import to_document
 
@@ -59,8 +57,10 @@ def discover(
             f"--name '{name}' is no name; expected letters, digits, '-', '_' and '.', beginning "
             "and ending with a letter or digit"
         )
-    refuse_inputs("--output", output, [root, *(nvidia_smi or [])])
-    found = to_machine(take_inventory(root, nvidia_smi or ()), name)
+    given = [*(files or []), *([] if root is None else [root])]
+    refuse_inputs("--output", output, [*given, *(nvidia_smi or [])])
+    dump, texts = told_apart(given or [HOST])
+    found = to_machine(take_inventory(dump, [*texts, *(nvidia_smi or [])]), name)
     tree = to_document(found, kind)
     if output is not None:
         with replacing(output) as file:

@@ -12,10 +12,11 @@ from placer.node.discover.kubelet import with_kubelet
 from placer.node.discover.machine import Discovered as Discovered
 from placer.node.discover.machine import to_machine as to_machine
 from placer.node.discover.node_resource_topology import DOCUMENTS, read_node_resource_topology
-from placer.node.discover.nvidia_smi import read_smi_file, smi_devices
+from placer.node.discover.nvidia_smi import is_smi_text, read_smi_file, smi_devices
 from placer.node.discover.pci import PciPlace
 from placer.node.discover.roots import open_files
 from placer.node.discover.sysfs import read_sysfs
+from placer_models.instance.errors import InputError
 
 HOST = Path("/")
 
@@ -34,6 +35,9 @@ def take_inventory(root: Path = HOST, nvidia_smi: Sequence[Path] = ()) -> Invent
     """
     texts = [read_smi_file(path) for path in nvidia_smi]
     if root.is_file() and root.suffix in DOCUMENTS:
+        if texts:
+            message = "has its devices in its zones; give no text of nvidia-smi beside it"
+            raise InputError(str(root), None, "", message)
         return read_node_resource_topology(root)
     if not (root.is_file() and _is_xml(root)):
         files = open_files(root)
@@ -46,6 +50,29 @@ def take_inventory(root: Path = HOST, nvidia_smi: Sequence[Path] = ()) -> Invent
         told = smi_devices(texts, lambda bus_id: places.get(bus_id) or PciPlace(bus_id))
         found = merged(told, FoundDevices(), found)
     return replace(inventory, found=found)
+
+
+def told_apart(files: Sequence[Path]) -> tuple[Path, list[Path]]:
+    """Return the dump among the files, and the texts of nvidia-smi; no dump is this machine.
+
+    Raises:
+        InputError: There are two dumps, or texts alone: whose GPUs they tell of is not said.
+
+    """
+    texts = [file for file in files if is_smi_text(file)]
+    dumps = [file for file in files if file not in texts]
+    if len(dumps) > 1:
+        message = (
+            f"is none of what nvidia-smi prints, and a dump is given already ({dumps[0]}); "
+            "expected one machine, and what nvidia-smi -q, -L or topo -m printed there"
+        )
+        raise InputError(str(dumps[1]), None, "", message)
+    if texts and not dumps:
+        message = (
+            "tells of GPUs alone; give the dump of their machine beside it, or / if it is this one"
+        )
+        raise InputError(str(texts[0]), None, "", message)
+    return (dumps or [HOST])[0], texts
 
 
 def _is_xml(file: Path) -> bool:

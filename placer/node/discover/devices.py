@@ -73,7 +73,7 @@ def _nvidia(files: MachineFiles, texts: Sequence[SmiText]) -> FoundDevices:
         return found
     advice = (
         f"memory, links and health of NVIDIA's GPUs are unknown ({reason}); give what "
-        "nvidia-smi -q and nvidia-smi topo -m print there with --nvidia-smi"
+        "nvidia-smi -q and nvidia-smi topo -m print there beside it"
     )
     if files.is_host:
         advice += ", or install the extra placer[nvidia]"

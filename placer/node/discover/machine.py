@@ -97,7 +97,7 @@ def to_machine(inventory: Inventory, name: str = "") -> Discovered:
         package = None if near is None else package_of[near]
         devices.append(replace(device, numa_node=near, package=package))
     dump = PurePath(inventory.source).name
-    root = f" --root {dump}" if dump else ""
+    root = f" {dump}" if dump else ""
     stem = re.sub(r"(\.tar)?\.[a-z0-9]{2,4}$", "", dump)
     name = name or as_name(inventory.host) or as_name(stem) or "discovered"
     machine = Machine(

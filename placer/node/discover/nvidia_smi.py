@@ -23,6 +23,10 @@ _SECTION = re.compile(r"GPU ([0-9a-fA-F]{4,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-
 _LISTED = re.compile(r"GPU ([0-9]{1,4}): (.+) \(UUID: (\S+)\)")
 _MATRIX = re.compile(r"^[ \t]*(?:\S*\[4m)?GPU0\b.*\bGPU1\b|^[ \t]+GPU0\b", re.MULTILINE)
 _MEMORY = re.compile(r"([0-9]{1,9}) MiB")
+_OF_SMI = re.compile(
+    rf"^(?:=+NVSMI LOG=+|{_SECTION.pattern}|{_LISTED.pattern})\s*$|{_MATRIX.pattern}", re.MULTILINE
+)
+_HEAD_BYTES = 1 << 16
 _NOTHING = ("", "N/A", "[N/A]", "None", "No")
 
 
@@ -38,6 +42,15 @@ class SmiText:
     source: str
     gpus: tuple[NvidiaGpu, ...] = ()
     matrix: Machine | None = None
+
+
+def is_smi_text(path: Path) -> bool:
+    """Return whether a file begins as the output of one of the commands does."""
+    if not path.is_file():
+        return False
+    with path.open("rb") as stream:
+        head = stream.read(_HEAD_BYTES).decode(errors="replace")
+    return "\0" not in head and _OF_SMI.search(head) is not None
 
 
 def read_smi_file(path: Path) -> SmiText:
