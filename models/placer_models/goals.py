@@ -168,7 +168,7 @@ def tiers_for(priorities: Iterable[int], asked: Collection[Tier]) -> tuple[Tier,
 
     Args:
         priorities: Each distinct one has a sub-tier of tier 1.
-        asked: Which of the tiers that only some instances have (`placer_models.wishes`).
+        asked: Which of the tiers that only some instances have (`placer_models.optional_tiers`).
 
     """
     return (

@@ -16,7 +16,7 @@ from placer.greedy.residual import Inside, Residual
 from placer.greedy.states import States
 from placer.greedy.table import Table
 from placer.greedy.taking import after
-from placer_models.pieces import differing
+from placer_models.incremental import changed_indices
 from placer_models.problem import Choice, Choices, Fit, Problem, Shape
 
 Fits = tuple[Fit | None, ...]
@@ -68,7 +68,7 @@ class Fleet:
 
         """
         self.undo(0)
-        for node in differing(self._nodes, problem.nodes):
+        for node in changed_indices(self._nodes, problem.nodes):
             self._set(node, self._known.of(problem.nodes[node]))
         self._nodes = problem.nodes
         largest = self._most()

@@ -48,8 +48,8 @@ from placer_models.goals import (
     placed_tier,
     tiers_for,
 )
+from placer_models.optional_tiers import optional_tiers
 from placer_models.placement import Placement
-from placer_models.wishes import asked_tiers
 
 Vector = tuple[tuple[Tier, int], ...]
 """A value for each tier, most important first."""
@@ -95,7 +95,7 @@ def measure(instance: Instance, placement: Placement, standing: Standing | None 
     scene = scene_of(asked, placement, standing if asked is instance else None)
     instance = asked
     points = {placed_tier(p): points for p, points in _placed_points(scene).items()}
-    tiers = tiers_for((gang.priority for gang in instance.gangs), asked_tiers(instance))
+    tiers = tiers_for((gang.priority for gang in instance.gangs), optional_tiers(instance))
     return tuple((t, points[t] if t in points else MEASURES[t](scene)) for t in tiers)
 
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from placer_models.cluster import Instance, Machine, Node, RunningPod
 from placer_models.cpuset import CpuSet
 from placer_models.device import GPU, Device
+from placer_models.incremental import changed_indices
 from placer_models.links import Board, board_of
 from placer_models.moves import stays
-from placer_models.pieces import differing
 from placer_models.placement import Placement, PodPlacement
 from placer_models.pod import Gang, Pod, Resources
 from placer_models.policy import CoreKind, QosClass
@@ -247,7 +247,7 @@ class Sites:
         """
         if self._last is not None and self._last[0] is nodes:
             _, before, standing = self._last
-            others = (self._site(nodes[i], running[i]) for i in differing(before, running))
+            others = (self._site(nodes[i], running[i]) for i in changed_indices(before, running))
             standing = standing.with_sites(others)
         else:
             standing = Standing(map(self._site, nodes, running))

@@ -18,7 +18,7 @@ from placer.search.ground import Ground, Memory, known_ground
 from placer.state.account import Account, account_of, alike_when_idle
 from placer_models.bound import binds, bound_to
 from placer_models.cluster import Instance, Node, Nodes, RunningPod
-from placer_models.pieces import Joined, differing
+from placer_models.incremental import Concatenation, changed_indices
 from placer_models.placement import PodPlacement
 
 
@@ -82,7 +82,7 @@ class ClusterState:
             nodes=self.nodes,
             gangs=batch.gangs,
             groups=batch.groups,
-            running=Joined(self.running),
+            running=Concatenation(self.running),
         )
 
     def ground(self, memory: Memory) -> Ground:
@@ -218,7 +218,7 @@ def followers(before: ClusterState, after: ClusterState) -> tuple[PodPlacement, 
     if len(before.records) != len(after.records):
         return ()  # a node has come or gone, on which nothing runs
     moved = []
-    for position in differing(before.records, after.records):
+    for position in changed_indices(before.records, after.records):
         places = {runner.pod.key: runner.placement for runner in before.records[position].pods}
         moved += [
             runner.placement

@@ -81,15 +81,15 @@ def search_exactly(
         return Found(None, tuple(start_values), tuple(limits))
     hint(batch.model, hint_of(problem, batch.decisions, start))
     tiers = problem.tiers[:wanted]
-    standing = optimise_tiers(
+    incumbent = optimise_tiers(
         batch, tiers, limits, start_values, levels, budget, progress, settled, kept
     )
     return Found(
         choices=None
-        if standing.solution is None
-        else choices_of(problem, batch, standing.solution),
-        values=tuple(standing.values),
-        bounds=tuple(standing.bounds),
+        if incumbent.solution is None
+        else choices_of(problem, batch, incumbent.solution),
+        values=tuple(incumbent.values),
+        bounds=tuple(incumbent.bounds),
     )
 
 

@@ -24,8 +24,8 @@ from placer.search.ground import Ground
 from placer.search.judged import Judged, check_claim, judged, realised
 from placer.search.neighbourhoods import Neighbourhoods
 from placer.search.opened import open_fewest
-from placer.search.outline import outline
 from placer.search.plain import is_plain, place_on
+from placer.search.relaxed_moves import relaxed_moves
 from placer.search.tiers import Progress
 from placer.state.recount import recount
 from placer_models.cluster import Instance
@@ -307,7 +307,7 @@ class JointSearch:
         helps = True
         while helps and not part.over:
             proposing = part.part(part.slice(2))
-            parts = outline(self.instance, search.placement, proposing)
+            parts = relaxed_moves(self.instance, search.placement, proposing)
             part.spend(proposing)
             helps = search.follow(parts, self.tell)
         self.budget.spend(part)

@@ -110,8 +110,8 @@ class Neighbourhoods:
 
     def _open(self) -> list[Tier]:
         """Return the tiers that could still be better."""
-        standing = zip(self.tiers, self.values, self.limits, strict=True)
-        return [tier for tier, value, limit in standing if value != limit]
+        current = zip(self.tiers, self.values, self.limits, strict=True)
+        return [tier for tier, value, limit in current if value != limit]
 
     def _pick(self) -> tuple[set[str], list[Gang]]:
         """Choose the nodes to clear and the waiting gangs to try on them."""

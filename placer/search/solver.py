@@ -6,15 +6,15 @@ from dataclasses import replace
 from placer.greedy.place import place_greedily
 from placer.judge.breaches import laid_out
 from placer.search.budget import Budget
+from placer.search.device_proximity import with_nearer_devices
 from placer.search.exact import limits_of
 from placer.search.ground import Ground, ground_of
 from placer.search.joint import Bounds, JointSearch
 from placer.search.judged import Judged, judged, realised
-from placer.search.nearest import with_nearer_devices
+from placer.search.move_order import in_move_order
 from placer.search.options import Engine, SolveOptions
 from placer.search.reasons.unplaced import why_unplaced
 from placer.search.tiers import Progress, silent
-from placer.search.turns import in_turn
 from placer.state.account import Account
 from placer.state.batch import build_problem
 from placer_models.cluster import Instance
@@ -95,7 +95,7 @@ def solve(
     best = with_nearer_devices(asked, ground, problem, search.best)
     answer = _answer(instance, asked, before, problem, best, search.bounds, budget)
     if isinstance(answer, Placed | PartlyPlaced) and asked.homes:
-        return replace(answer, placement=in_turn(instance, answer.placement))
+        return replace(answer, placement=in_move_order(instance, answer.placement))
     return answer
 
 

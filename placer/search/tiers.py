@@ -17,7 +17,7 @@ def silent(_: str) -> None:
 
 
 @dataclass(slots=True)
-class Standing:
+class Incumbent:
     """The best that is known while the tiers are worked through.
 
     Attributes:
@@ -43,7 +43,7 @@ def optimise_tiers(
     progress: Progress,
     settled: int = 0,
     kept: int = 0,
-) -> Standing:
+) -> Incumbent:
     """Optimise tier by tier.
 
     Args:
@@ -63,27 +63,27 @@ def optimise_tiers(
         Values that are lexicographically no worse than the start, with bounds.
 
     """
-    standing = Standing(list(start), None, [])
+    incumbent = Incumbent(list(start), None, [])
     for index, (tier, expression, limit) in enumerate(zip(tiers, batch.tiers, limits, strict=True)):
-        if index < settled or (limit is not None and standing.values[index] == limit):
-            standing.bounds.append(limit)
+        if index < settled or (limit is not None and incumbent.values[index] == limit):
+            incumbent.bounds.append(limit)
         elif isinstance(expression, int):
-            standing.bounds.append(expression)
+            incumbent.bounds.append(expression)
         elif budget.over:
-            standing.bounds.append(limit)
+            incumbent.bounds.append(limit)
         else:
             progress(f"tier {index + 1} of {len(tiers)}: {tier.name}")
             share = (
                 budget.first_tier_slice()
                 if index < first_tiers
-                else budget.slice(_open(standing.values, limits, index) + kept)
+                else budget.slice(_open(incumbent.values, limits, index) + kept)
             )
-            standing.bounds.append(_one_tier(batch, tiers, index, limit, standing, budget, share))
-        value = standing.values[index]
+            incumbent.bounds.append(_one_tier(batch, tiers, index, limit, incumbent, budget, share))
+        value = incumbent.values[index]
         batch.model.add(
             expression >= value if tier.sense is Sense.MAXIMISE else expression <= value
         )
-    return standing
+    return incumbent
 
 
 def _open(values: Sequence[int], limits: Sequence[int | None], first: int) -> int:
@@ -97,11 +97,11 @@ def _one_tier(
     tiers: Sequence[Tier],
     index: int,
     limit: int | None,
-    standing: Standing,
+    incumbent: Incumbent,
     budget: Budget,
     share: float,
 ) -> int | None:
-    """Optimise one tier; the standing takes what is better. Returns the tier's bound."""
+    """Optimise one tier; the incumbent takes what is better. Returns the tier's bound."""
     tier = tiers[index]
     if limit is not None and tier.sense is Sense.MINIMISE:
         # What is known to be beyond reach need not be looked for (again).
@@ -111,15 +111,15 @@ def _one_tier(
         raise SolverError(f"the model has no solution at tier {tier.name}; one is known")
     if solved.solution is not None:
         values = [solved.solution.value(expression) for expression in batch.tiers]
-        if _better(tiers, values, standing.values):
-            standing.values = values
-            standing.solution = solved.solution
-        if standing.solution is not None:
-            hint(batch.model, enumerate(standing.solution.variables))
+        if _better(tiers, values, incumbent.values):
+            incumbent.values = values
+            incumbent.solution = solved.solution
+        if incumbent.solution is not None:
+            hint(batch.model, enumerate(incumbent.solution.variables))
     bound = solved.bound
     if limit is not None and (bound is None or tier.better(bound, limit)):
         bound = limit
-    value = standing.values[index]
+    value = incumbent.values[index]
     if bound is not None and tier.better(value, bound):
         raise SolverError(f"tier {tier.name}: {value} was reached, but {bound} is its bound")
     return bound

@@ -29,6 +29,7 @@ from placer.state.recount import recount
 from placer.state.sums import Sums
 from placer_models.cluster import Instance, Node, Nodes, RunningPod
 from placer_models.node_strategy import NodeStrategy
+from placer_models.optional_tiers import optional_tiers
 from placer_models.placement import Placement, PodPlacement
 from placer_models.pod import PodSpec, pods_of
 from placer_models.policy import (
@@ -43,7 +44,6 @@ from placer_models.policy import (
 from placer_models.problem import Choice, Fit, Problem, Shape
 from placer_models.tasks import NO_AFFINITIES, Beside, GangTask
 from placer_models.telling import Telling
-from placer_models.wishes import asked_tiers
 
 
 def accounts_of(instance: Instance) -> tuple[Account, ...]:
@@ -103,7 +103,7 @@ def build_problem(
         levels=frozenset(level for ask in asks for level in ask.levels),
     )
     kinds, kind_of = kept.kinds_of(instance.nodes, looked_at)
-    asked = asked_tiers(instance)
+    asked = optional_tiers(instance)
     unit = _memory_unit(specs, left, _by_parts(instance, specs), instance.homes)
     sizes = tuple(sorted({h.page_bytes for spec in specs for h in spec.requests.hugepages}))
     units = extended_units(specs, left)

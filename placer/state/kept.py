@@ -5,7 +5,7 @@ account is kept until either is another object, and what follows from a spec and
 node as long as there is room. A Problem never depends on what was kept.
 
 Where the tuple of nodes is the one of the last time, only accounts are looked through, and
-those that stay cost next to nothing (`placer_models.pieces`).
+those that stay cost next to nothing (`placer_models.incremental`).
 """
 
 from collections.abc import Callable, Hashable
@@ -17,7 +17,7 @@ from placer.state.account import Account
 from placer.state.node_states import LookedAt, Terms, facts_of, kind_of, node_state
 from placer.state.sums import Sums, joined, sums_of
 from placer_models.cluster import Machine, Node
-from placer_models.pieces import Fold, differing
+from placer_models.incremental import ChunkedReduce, changed_indices
 from placer_models.problem import NodeState
 
 MOST_LOOKS = 8
@@ -70,7 +70,7 @@ class Kept:
 
     def __init__(self) -> None:
         """Begin with nothing."""
-        self._sums = Fold(sums_of, joined)
+        self._sums = ChunkedReduce(sums_of, joined)
         self._looks: dict[LookedAt, _Look] = {}
         self._said: dict[Terms, _Said] = {}
         self._machines: dict[int, tuple[Machine, Machine]] = {}
@@ -136,7 +136,7 @@ class Kept:
         """
         said = _recent(self._said, terms, _Said)
         same = said.nodes is nodes and said.numbers is kind_numbers
-        at = differing(said.accounts, accounts) if same else range(len(nodes))
+        at = changed_indices(said.accounts, accounts) if same else range(len(nodes))
         states = list(said.states) if same else []
         alike: dict[tuple[int, int], NodeState] = {}
         for position in at:

@@ -15,6 +15,7 @@ from placer.judge.breaches import breaches
 from placer.judge.measure import measure
 from placer_models.cluster import Instance
 from placer_models.goals import tiers_for
+from placer_models.optional_tiers import optional_tiers
 from placer_models.placement import (
     ContainerPlacement,
     DeviceGrant,
@@ -23,7 +24,6 @@ from placer_models.placement import (
 )
 from placer_models.pod import Pod
 from placer_models.policy import DeviceScope, QosClass
-from placer_models.wishes import asked_tiers
 from worlds import tiny_instance, tiny_instances
 
 SHARED = replace(put("a", ALL_CPUS), devices=(DeviceGrant("gpu", 1, share=HALF),))
@@ -67,7 +67,7 @@ def test_any_placement_is_judged(asked: tuple[Instance, Placement]) -> None:
         assert breach.message
     tiers = tuple(tier for tier, _ in measure(instance, placement))
     priorities = (gang.priority for gang in instance.gangs)
-    assert tiers == tiers_for(priorities, asked_tiers(instance))
+    assert tiers == tiers_for(priorities, optional_tiers(instance))
 
 
 @given(nonsense())

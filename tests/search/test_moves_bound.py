@@ -17,7 +17,7 @@ from placer.search.bound import bound_first_tiers, bounded_tiers
 from placer.search.budget import Budget
 from placer.search.exact import limits_of
 from placer.search.options import Engine, SolveOptions
-from placer.search.outline import outline
+from placer.search.relaxed_moves import relaxed_moves
 from placer.search.solver import solve
 from placer.state.batch import build_problem
 from placer_models.cluster import Instance, Node, RunningPod
@@ -155,7 +155,7 @@ def test_parts_exchange_pods() -> None:
         replace(world(*large, nodes=nodes), running=tuple(runners), move_budget=3), Placement()
     )
 
-    parts = outline(asked, start, budget())
+    parts = relaxed_moves(asked, start, budget())
 
     assert sorted(gang.name for _, gangs in parts for gang in gangs) == ["large-0", "large-1"]
     assert all(len(names) >= 2 for names, _ in parts)
@@ -171,7 +171,7 @@ def test_members_of_a_gang_are_one_part() -> None:
     gangs = [replace(instance.gangs[0], name="both", pods=_pair(), minimum=2, lone=False)]
     asked, start = laid_out(replace(instance, gangs=tuple(gangs), move_budget=4), Placement())
 
-    ((names, (gang,)),) = outline(asked, start, budget())
+    ((names, (gang,)),) = relaxed_moves(asked, start, budget())
 
     assert gang.name == "both"
     assert len(names) >= 3

@@ -15,8 +15,8 @@ from placer.search.budget import Budget
 from placer.search.reasons.alone import OutOfTimeError, budget_for
 from placer.search.reasons.gangs import Short, gang_short, group_short, level_blocker
 from placer.search.reasons.stages import Ask, Stage, When, stages_of
-from placer.search.reasons.strangers import KnownNames
 from placer.search.reasons.text import counts
+from placer.search.reasons.unknown_names import KnownNames
 from placer.state.account import Account
 from placer.state.network import required_levels
 from placer_models.cluster import Instance, Node
@@ -147,7 +147,7 @@ class _Reasons:
             yield f"{WORDS[first.when]}: {first.text}"
         if verdict.short and verdict.short.when is When.EMPTY:
             self._names = self._names or KnownNames(self._instance.nodes)
-            yield from self._names.strangers(pod.spec)
+            yield from self._names.unknown_names(pod.spec)
         else:
             yield from self._moves
         if not gang.lone:

@@ -2,7 +2,7 @@
 
 from random import Random
 
-from placer_models.pieces import PIECE, Fold, Joined, differing
+from placer_models.incremental import PIECE, ChunkedReduce, Concatenation, changed_indices
 
 
 class Entry:
@@ -18,13 +18,13 @@ def test_where_tuples_differ() -> None:
         for index in others:
             new[index] = Entry()
 
-        assert differing(old, tuple(new)) == others
-        assert differing(old, old) == []
+        assert changed_indices(old, tuple(new)) == others
+        assert changed_indices(old, old) == []
 
 
 def test_a_fold_is_as_good_as_new() -> None:
     rng = Random(2)
-    known = Fold(sum, sum)
+    known = ChunkedReduce(sum, sum)
     entries: list[int] = []
     for _ in range(200):
         where = rng.randrange(len(entries) + 1)
@@ -42,7 +42,7 @@ def test_a_fold_works_out_only_what_is_another() -> None:
         asked.append(piece)
         return max(piece)
 
-    known = Fold(most, max)
+    known = ChunkedReduce(most, max)
     entries = tuple(range(3 * PIECE))
     assert known.of(entries) == 3 * PIECE - 1
     asked.clear()
@@ -52,7 +52,7 @@ def test_a_fold_works_out_only_what_is_another() -> None:
 
 
 def test_joined_tuples_are_as_good_as_one() -> None:
-    entries = Joined(((1, 2), (), (3,), (4, 5)))
+    entries = Concatenation(((1, 2), (), (3,), (4, 5)))
 
     assert entries == (1, 2, 3, 4, 5)
     assert entries == (1, 2, 3, 4, 5)
@@ -63,4 +63,4 @@ def test_joined_tuples_are_as_good_as_one() -> None:
     assert (entries[0], entries[-1], entries[1:3]) == (1, 5, (2, 3))
     assert 4 in entries
     assert hash(entries) == hash((1, 2, 3, 4, 5))
-    assert not Joined(())
+    assert not Concatenation(())

@@ -6,9 +6,9 @@ import pytest
 
 from dressing import dressed
 from placer.judge.measure import measure
+from placer.search.device_proximity import with_nearer_devices
 from placer.search.ground import ground_of
 from placer.search.judged import judged
-from placer.search.nearest import with_nearer_devices
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer.state.batch import build_problem

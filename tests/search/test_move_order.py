@@ -8,7 +8,7 @@ import pytest
 
 from judge.hand import node, placed, pod, put, world
 from placer.judge.breaches import breaches
-from placer.search.turns import in_turn
+from placer.search.move_order import in_move_order
 from placer_models.affinity import AffinityTerm
 from placer_models.cluster import Instance, RunningPod
 from placer_models.moves import movers
@@ -29,7 +29,7 @@ def three(names: Sequence[str]) -> Instance:
 
 
 def turns(instance: Instance, placement: Placement) -> list[str]:
-    return [to.name for _, to in movers(instance, in_turn(instance, placement))]
+    return [to.name for _, to in movers(instance, in_move_order(instance, placement))]
 
 
 @pytest.mark.parametrize("names", ["abc", "acb", "bac", "bca", "cab", "cba"])
@@ -49,8 +49,8 @@ def test_who_goes_to_a_free_place_goes_first(names: str) -> None:
     )
 
     assert turns(instance, moved) == [last, second, first]
-    assert in_turn(instance, moved).pods[0] == moved.pods[0]
-    assert breaches(instance, in_turn(instance, moved)) == ()
+    assert in_move_order(instance, moved).pods[0] == moved.pods[0]
+    assert breaches(instance, in_move_order(instance, moved)) == ()
 
 
 def test_a_circle_comes_last() -> None:

@@ -23,7 +23,7 @@ Part = tuple[set[str], list[Gang]]
 """Names of nodes, and gangs that wait and could have a place there."""
 
 
-def outline(instance: Instance, placement: Placement, budget: Budget) -> list[Part]:
+def relaxed_moves(instance: Instance, placement: Placement, budget: Budget) -> list[Part]:
     """Return parts in which running pods make room for gangs that wait.
 
     Args:

@@ -30,7 +30,7 @@ class KnownNames:
         self._devices = [device for node in kinds.values() for device in node.devices]
         self._types = {device.type for device in self._devices}
 
-    def strangers(self, spec: PodSpec) -> Iterator[str]:
+    def unknown_names(self, spec: PodSpec) -> Iterator[str]:
         """Yield a reason for each thing that the pod names and no node has."""
         for key, value in spec.node_selector:
             values = self._labels.get(key)

@@ -16,7 +16,7 @@ T = TypeVar("T")
 V = TypeVar("V")
 
 
-def differing(old: tuple[T, ...], new: tuple[T, ...]) -> list[int]:
+def changed_indices(old: tuple[T, ...], new: tuple[T, ...]) -> list[int]:
     """Return where two tuples of one length hold different objects, ascending.
 
     Objects that are equal may count as one.
@@ -30,7 +30,7 @@ def differing(old: tuple[T, ...], new: tuple[T, ...]) -> list[int]:
     return found
 
 
-class Fold(Generic[T, V]):
+class ChunkedReduce(Generic[T, V]):
     """What follows from all entries of a tuple; of pieces that stay, nothing anew."""
 
     def __init__(
@@ -60,7 +60,7 @@ class Fold(Generic[T, V]):
         return self._joined(value for _, value in pieces.values())
 
 
-class Joined(Sequence[T]):
+class Concatenation(Sequence[T]):
     """Tuples, one after the other; equal to any sequence of the same entries."""
 
     def __init__(self, parts: tuple[tuple[T, ...], ...]) -> None:

@@ -15,7 +15,7 @@ MET_LATER = frozenset({"affinity"})
 """Rules that whoever comes later may help to keep."""
 
 
-def in_turn(instance: Instance, placement: Placement) -> Placement:
+def in_move_order(instance: Instance, placement: Placement) -> Placement:
     """Return the placement with the pods that move last, in such an order.
 
     A pod leaves its place before it takes the new one. Pods that wait for each other's places,

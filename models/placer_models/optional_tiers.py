@@ -28,7 +28,7 @@ from placer_models.policy import ExclusivePolicy, Locality, Strength
 _LOCALITY_TIERS = {Locality.PACKAGE: PACKAGES, Locality.LLC: CACHES}
 
 
-def asked_tiers(instance: Instance) -> tuple[Tier, ...]:
+def optional_tiers(instance: Instance) -> tuple[Tier, ...]:
     """Return the tiers beyond `goals.ALWAYS` that something in the instance asks for.
 
     The tiers of its strategy are among them.
