@@ -17,7 +17,8 @@ from placer.search.options import SolveOptions
 from placer.state.batch import accounts_of, build_problem
 from placer.state.recount import recount
 from placer_models.cluster import Instance
-from placer_models.cpsat.batch import RULES, Rule, build_batch_model
+from placer_models.cpsat.batch import RULES, build_batch_model
+from placer_models.cpsat.family import Rule
 from placer_models.goals import DEFAULT_LOCALITY
 from placer_models.placement import Placement
 from placer_models.problem import Problem

@@ -10,10 +10,10 @@ from placer.search.cp import Solution, hint
 from placer.search.start import hint_of
 from placer.search.tiers import Progress, optimise_tiers
 from placer_models.container_fit import pools_of
+from placer_models.cpsat.assignment import Assignment, Variables
 from placer_models.cpsat.batch import BatchModel, build_batch_model
 from placer_models.cpsat.expression import Expression
 from placer_models.cpsat.pool_seats import cells_kept
-from placer_models.cpsat.variables import Decisions, Seat
 from placer_models.goals import Sense
 from placer_models.problem import Choice, Choices, CoreTake, NodeState, Problem
 from placer_models.shares import ShareTake
@@ -95,41 +95,43 @@ def search_exactly(
 
 def choices_of(problem: Problem, batch: BatchModel, solution: Solution) -> Choices:
     """Read the place of every pod out of a solution."""
-    x: Decisions = batch.decisions
+    x: Variables = batch.decisions
     choices: Choices = {}
     for index, unit in enumerate(x.units):
         waiting = list(unit.pods)
-        for seat in x.of_unit[index]:
-            count = solution.value(seat.count)
+        for assignment in x.of_unit[index]:
+            count = solution.value(assignment.count)
             pods, waiting = waiting[:count], waiting[count:]
-            choices.update(zip(pods, _deal(problem, seat, count, solution), strict=True))
+            choices.update(zip(pods, _deal(problem, assignment, count, solution), strict=True))
     for pod, home in problem.homes:
         if home is not None and pod in x.stays and solution.value(x.stays[pod]):
             choices[pod] = home
     return choices
 
 
-def _shares(seat: Seat, count: int, value: Callable[[IntVar], int]) -> list[tuple[ShareTake, ...]]:
-    """Deal the shares of a seat out: pods that are counted together have one each."""
-    takes = [taken.take for taken in seat.takes for _ in range(value(taken.count))]
+def _shares(
+    assignment: Assignment, count: int, value: Callable[[IntVar], int]
+) -> list[tuple[ShareTake, ...]]:
+    """Deal the shares of an assignment out: pods that are counted together have one each."""
+    takes = [taken.take for taken in assignment.takes for _ in range(value(taken.count))]
     if count == 1:
         return [tuple(sorted(takes))]
     return [(take,) for take in takes] or [()] * count
 
 
-def _deal(problem: Problem, seat: Seat, count: int, solution: Solution) -> list[Choice]:
-    """Deal what a seat takes out to its pods, each pod its own part."""
+def _deal(problem: Problem, assignment: Assignment, count: int, solution: Solution) -> list[Choice]:
+    """Deal what an assignment takes out to its pods, each pod its own part."""
     value = solution.value
-    node = problem.nodes[seat.node]
-    whole = [value(part.whole) for part in seat.cores]
-    threads = [value(part.threads) for part in seat.cores]
-    touched = [value(part.touched) for part in seat.cores]
-    devices = [[value(taken) for taken in bank] for bank in seat.devices]
-    shares = _shares(seat, count, value)
+    node = problem.nodes[assignment.node]
+    whole = [value(part.whole) for part in assignment.cores]
+    threads = [value(part.threads) for part in assignment.cores]
+    touched = [value(part.touched) for part in assignment.cores]
+    devices = [[value(taken) for taken in bank] for bank in assignment.devices]
+    shares = _shares(assignment, count, value)
     dealt = []
     for left in range(count, 0, -1):
         cores = [CoreTake()] * len(whole)
-        want = seat.shape.owned_cpus
+        want = assignment.shape.owned_cpus
         # Whole cores first: each pod takes its share of them, rounded up.
         quota = -(-sum(whole) // left)
         for i, c in enumerate(node.cores[: len(whole)]):
@@ -146,56 +148,60 @@ def _deal(problem: Problem, seat: Seat, count: int, solution: Solution) -> list[
             cores[i] = CoreTake(cores[i].whole, take, spread)
         dealt.append(
             Choice(
-                node=seat.node,
+                node=assignment.node,
                 cores=tuple(cores) if whole else (CoreTake(),) * len(node.cores),
                 # Pods that are counted together have one cell to take memory from.
-                memory=tuple(map(value, seat.memory)) if seat.memory and count == 1 else None,
+                memory=tuple(map(value, assignment.memory))
+                if assignment.memory and count == 1
+                else None,
                 devices=tuple(
-                    _take(bank, seat.shape.whole_of(kind.type))
+                    _take(bank, assignment.shape.whole_of(kind.type))
                     for bank, kind in zip(devices, node.banks, strict=True)
                 ),
                 pages=tuple(
                     tuple(map(value, pages)) if pages else (0,) * len(node.cells)
-                    for pages in seat.pages
+                    for pages in assignment.pages
                 )
-                if any(seat.pages) and count == 1
+                if any(assignment.pages) and count == 1
                 else (),
                 shares=shares[count - left],
                 containers=tuple(
                     tuple(tuple(map(value, row)) for row in container.taken)
-                    for container in seat.containers
+                    for container in assignment.containers
                 )
                 if count == 1
                 else (),
-                pool=_pool(node, seat, value),
+                pool=_pool(node, assignment, value),
             )
         )
     return dealt
 
 
 def _pool(
-    node: NodeState, seat: Seat, value: Callable[[Expression], int]
+    node: NodeState, assignment: Assignment, value: Callable[[Expression], int]
 ) -> tuple[tuple[tuple[int, ...], int], ...]:
     """Return what a pod wants of its pool: what it does not need of the cells, it leaves."""
-    milli = seat.shape.pool_milli
-    if seat.pool is None and not (seat.fit.binds(seat.shape) and seat.used):
+    milli = assignment.shape.pool_milli
+    if assignment.pool is None and not (assignment.fit.binds(assignment.shape) and assignment.used):
         return ()
-    if seat.pool is None and seat.used[0] is seat.count:
+    if assignment.pool is None and assignment.used[0] is assignment.count:
         return (((0,), milli),)
     # On one cell alone a pod that asks for devices only is bound if one of them is there.
-    counted = list(map(value, seat.pool.milli)) if seat.pool else []
-    if seat.pool and seat.shape.burst_cpus:
-        kept = cells_kept(counted, list(map(value, seat.pool.cpus)), seat.shape.burst_cpus)
+    counted = list(map(value, assignment.pool.milli)) if assignment.pool else []
+    if assignment.pool and assignment.shape.burst_cpus:
+        kept = cells_kept(
+            counted, list(map(value, assignment.pool.cpus)), assignment.shape.burst_cpus
+        )
         return ((kept, milli),)
-    if seat.containers:
-        parts = [[list(map(value, row)) for row in c.taken] for c in seat.containers]
-        return pools_of([c.fit for c in seat.containers], parts)
+    if assignment.containers:
+        parts = [[list(map(value, row)) for row in c.taken] for c in assignment.containers]
+        return pools_of([c.fit for c in assignment.containers], parts)
     cells = {cell for cell, count in enumerate(counted) if count}
-    for row in (seat.memory, *seat.pages):
+    for row in (assignment.memory, *assignment.pages):
         cells.update(cell for cell, amount in enumerate(row) if value(amount))
     for index, bank in enumerate(node.banks):
         for twin, cell in enumerate(bank.cells):
-            if cell is not None and value(seat.touched(index, twin)):
+            if cell is not None and value(assignment.touched(index, twin)):
                 cells.add(cell)
     return ((tuple(sorted(cells)), milli),) if cells else ()
 

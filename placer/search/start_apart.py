@@ -5,12 +5,12 @@ from collections.abc import Iterator, Sequence
 
 from ortools.sat.python.cp_model import IntVar
 
+from placer_models.cpsat.assignment import Assignment
 from placer_models.cpsat.guests import Guest
-from placer_models.cpsat.variables import Seat
 from placer_models.problem import Choice, NodeState, Problem
 
-Stay = tuple[Seat, Guest, Choice | None]
-"""A seat, what the model counts of its pod, and the pod's place if it is there."""
+Stay = tuple[Assignment, Guest, Choice | None]
+"""An assignment, what the model counts of its pod, and the pod's place if it is there."""
 
 
 def hint_of_guests(problem: Problem, stays: Sequence[Stay]) -> Iterator[tuple[int, int]]:

@@ -12,12 +12,7 @@ from needed_rules import is_needed
 from placer_models.cluster import Instance, Machine, Node, RunningPod
 from placer_models.cpsat.affinity import pods_come_together, pods_keep_apart
 from placer_models.cpsat.applied import a_pod_has_the_devices_of_its_strategies
-from placer_models.cpsat.batch import RULES, Rule
-from placer_models.cpsat.beside import (
-    a_pod_is_where_it_owns_cpus,
-    pods_come_together_inside_a_node,
-    pods_keep_apart_inside_a_node,
-)
+from placer_models.cpsat.batch import RULES
 from placer_models.cpsat.bound import (
     a_bound_pod_has_a_cpu_on_each_of_its_cells,
     a_burst_pod_has_a_pool_for_its_limit,
@@ -38,11 +33,17 @@ from placer_models.cpsat.exclusivity import (
     who_shares_a_numa_node_falls_back,
 )
 from placer_models.cpsat.extended import extended_resources_fit
+from placer_models.cpsat.family import Rule
 from placer_models.cpsat.functions import virtual_functions_fit_their_device
 from placer_models.cpsat.hugepages import (
     a_pod_has_the_hugepages_it_asks_for,
     a_pod_uses_the_cells_of_its_hugepages,
     hugepages_fit,
+)
+from placer_models.cpsat.in_node_affinity import (
+    a_pod_is_where_it_owns_cpus,
+    pods_come_together_inside_a_node,
+    pods_keep_apart_inside_a_node,
 )
 from placer_models.cpsat.joint import (
     a_pod_uses_the_groups_it_takes_from,

@@ -7,11 +7,7 @@ from ortools.sat.python.cp_model import CpModel
 
 from placer_models.cpsat.affinity import pods_come_together, pods_keep_apart
 from placer_models.cpsat.applied import a_pod_has_the_devices_of_its_strategies
-from placer_models.cpsat.beside import (
-    a_pod_is_where_it_owns_cpus,
-    pods_come_together_inside_a_node,
-    pods_keep_apart_inside_a_node,
-)
+from placer_models.cpsat.assignment import Variables
 from placer_models.cpsat.bound import (
     a_bound_pod_has_a_cpu_on_each_of_its_cells,
     a_burst_pod_has_a_pool_for_its_limit,
@@ -50,6 +46,7 @@ from placer_models.cpsat.exclusivity import (
 )
 from placer_models.cpsat.expression import Expression
 from placer_models.cpsat.extended import extended_resources_fit
+from placer_models.cpsat.family import Rule
 from placer_models.cpsat.functions import virtual_functions_fit_their_device
 from placer_models.cpsat.gangs import (
     a_gang_reaches_its_minimum_or_stays_out,
@@ -63,6 +60,11 @@ from placer_models.cpsat.hugepages import (
     a_pod_has_the_hugepages_it_asks_for,
     a_pod_uses_the_cells_of_its_hugepages,
     hugepages_fit,
+)
+from placer_models.cpsat.in_node_affinity import (
+    a_pod_is_where_it_owns_cpus,
+    pods_come_together_inside_a_node,
+    pods_keep_apart_inside_a_node,
 )
 from placer_models.cpsat.joint import (
     a_pod_uses_the_groups_it_takes_from,
@@ -112,10 +114,8 @@ from placer_models.cpsat.shares import (
     shares_fit_their_device,
     shares_of_a_pod_are_on_different_devices,
 )
-from placer_models.cpsat.variables import Decisions, decide
+from placer_models.cpsat.variables import decide
 from placer_models.problem import Problem
-
-Rule = Callable[[CpModel, Problem, Decisions], None]
 
 RULES: tuple[Rule, ...] = (
     a_pod_has_one_place_at_most,
@@ -210,7 +210,7 @@ class BatchModel:
     """
 
     model: CpModel
-    decisions: Decisions
+    decisions: Variables
     tiers: tuple[Expression, ...]
 
 

@@ -4,84 +4,94 @@ from collections.abc import Iterator
 
 from ortools.sat.python.cp_model import CpModel, LinearExpr
 
+from placer_models.cpsat.assignment import Assignment, Variables
 from placer_models.cpsat.expression import Expression
 from placer_models.cpsat.pool_seats import PoolSeat
-from placer_models.cpsat.variables import Decisions, Seat
 from placer_models.policy import BINDING, QosClass
 from placer_models.problem import NodeState, Problem
 
 POOLS = (QosClass.LS, QosClass.BE)
 
 
-def a_burst_pod_has_a_pool_for_its_limit(model: CpModel, problem: Problem, x: Decisions) -> None:
+def a_burst_pod_has_a_pool_for_its_limit(model: CpModel, problem: Problem, x: Variables) -> None:
     """What new owners leave of the pools of its cells holds the pod's limit."""
-    for node, seats in zip(problem.nodes, x.on_node, strict=True):
-        for seat, pool in _bound(seats, QosClass.LS):
-            if not seat.shape.burst_cpus:
+    for node, assignments in zip(problem.nodes, x.on_node, strict=True):
+        for assignment, pool in _bound(assignments, QosClass.LS):
+            if not assignment.shape.burst_cpus:
                 continue
-            model.add(LinearExpr.sum(list(pool.cpus)) >= seat.shape.burst_cpus * seat.count)
+            model.add(
+                LinearExpr.sum(list(pool.cpus)) >= assignment.shape.burst_cpus * assignment.count
+            )
             for cell, (used, cpus) in enumerate(zip(pool.used, pool.cpus, strict=True)):
                 if node.cells[cell].shared.cpus:
-                    owned = _owned(node, seats, cell, QosClass.LS)
+                    owned = _owned(node, assignments, cell, QosClass.LS)
                     model.add(cpus <= node.cells[cell].shared.cpus - owned)
-                    model.add(cpus <= seat.shape.burst_cpus * used)
+                    model.add(cpus <= assignment.shape.burst_cpus * used)
                     model.add(used <= cpus)
-                    model.add(used <= seat.count)
+                    model.add(used <= assignment.count)
 
 
 def a_bound_pod_has_a_cpu_on_each_of_its_cells(
-    model: CpModel, problem: Problem, x: Decisions
+    model: CpModel, problem: Problem, x: Variables
 ) -> None:
     """New owners leave every cell that a new pod is bound to a CPU of the pod's pool."""
-    for node, seats in zip(problem.nodes, x.on_node, strict=True):
+    for node, assignments in zip(problem.nodes, x.on_node, strict=True):
         for qos in POOLS:
-            for seat, pool in _bound(seats, qos):
+            for assignment, pool in _bound(assignments, qos):
                 for cell, used in enumerate(pool.used):
-                    for container in seat.containers:
+                    for container in assignment.containers:
                         if container.fit.alignment in BINDING:
                             model.add(container.used[cell] <= used)
                     if not isinstance(used, int):
-                        left = node.cells[cell].pool(qos).cpus - _owned(node, seats, cell, qos)
+                        left = node.cells[cell].pool(qos).cpus - _owned(
+                            node, assignments, cell, qos
+                        )
                         model.add(used <= left)
 
 
-def owners_leave_bound_pods_their_cpus(model: CpModel, problem: Problem, x: Decisions) -> None:
+def owners_leave_bound_pods_their_cpus(model: CpModel, problem: Problem, x: Variables) -> None:
     """New owners take what running bound pods do not need: a CPU on each cell, or a limit."""
-    for node, seats in zip(problem.nodes, x.on_node, strict=True):
+    for node, assignments in zip(problem.nodes, x.on_node, strict=True):
         for bound in node.bound:
-            owned = [_owned(node, seats, cell, bound.qos) for cell in bound.cells]
+            owned = [_owned(node, assignments, cell, bound.qos) for cell in bound.cells]
             pools = [node.cells[cell].pool(bound.qos).cpus for cell in bound.cells]
             model.add(LinearExpr.sum(owned) <= sum(pools) - bound.cpus)
             for here, pool in zip(owned, pools, strict=True):
                 model.add(here <= pool - 1)
 
 
-def requests_of_bound_pods_fit_their_cells(model: CpModel, problem: Problem, x: Decisions) -> None:
+def requests_of_bound_pods_fit_their_cells(model: CpModel, problem: Problem, x: Variables) -> None:
     """Each request is shared out over the pod's cells, which have the CPUs for them all.
 
     Where running pods do not fit by themselves, nobody new may take CPUs.
     """
-    for node, seats in zip(problem.nodes, x.on_node, strict=True):
+    for node, assignments in zip(problem.nodes, x.on_node, strict=True):
         for qos in POOLS:
-            _fit_in_their_pool(model, node, seats, qos)
+            _fit_in_their_pool(model, node, assignments, qos)
 
 
 def _fit_in_their_pool(
-    model: CpModel, node: NodeState, seats: tuple[Seat, ...], qos: QosClass
+    model: CpModel, node: NodeState, assignments: tuple[Assignment, ...], qos: QosClass
 ) -> None:
-    new = [(seat, pool) for seat, pool in _bound(seats, qos) if seat.shape.pool_milli]
+    new = [
+        (assignment, pool)
+        for assignment, pool in _bound(assignments, qos)
+        if assignment.shape.pool_milli
+    ]
     running = [bound for bound in node.bound if bound.qos is qos]
     if not new and not running:
         return
     taken = model.new_bool_var(f"taken[{node.name},{qos}]")
-    takers = [seat for seat, _ in new]
-    takers += [seat for seat in seats if seat.cores and _shrinks(seat, qos)]
-    for seat in takers:
-        model.add(seat.count <= seat.most * taken)
+    takers = [assignment for assignment, _ in new]
+    takers += [
+        assignment for assignment in assignments if assignment.cores and _shrinks(assignment, qos)
+    ]
+    for assignment in takers:
+        model.add(assignment.count <= assignment.most * taken)
     in_cell: list[list[Expression]] = [[] for _ in node.cells]
-    for seat, pool in new:
-        milli = seat.shape.pool_milli
-        model.add(LinearExpr.sum(list(pool.milli)) == milli * seat.count)
+    for assignment, pool in new:
+        milli = assignment.shape.pool_milli
+        model.add(LinearExpr.sum(list(pool.milli)) == milli * assignment.count)
         for cell, (used, part) in enumerate(zip(pool.used, pool.milli, strict=True)):
             model.add(part <= milli * used)
             in_cell[cell].append(part)
@@ -93,29 +103,33 @@ def _fit_in_their_pool(
             in_cell[cell].append(part)
     for cell, amounts in enumerate(in_cell):
         if amounts and node.cells[cell].numa_node is not None:
-            owned = 1000 * _owned(node, seats, cell, qos)
+            owned = 1000 * _owned(node, assignments, cell, qos)
             model.add(LinearExpr.sum(amounts) + owned <= node.cells[cell].pool(qos).milli)
 
 
-def _bound(seats: tuple[Seat, ...], qos: QosClass) -> Iterator[tuple[Seat, PoolSeat]]:
-    """Yield the seats of pods that are bound to a part of the pool."""
-    for seat in seats:
-        if seat.pool is not None and seat.shape.pool is qos:
-            yield seat, seat.pool
+def _bound(
+    assignments: tuple[Assignment, ...], qos: QosClass
+) -> Iterator[tuple[Assignment, PoolSeat]]:
+    """Yield the assignments of pods that are bound to a part of the pool."""
+    for assignment in assignments:
+        if assignment.pool is not None and assignment.shape.pool is qos:
+            yield assignment, assignment.pool
 
 
-def _shrinks(seat: Seat, qos: QosClass) -> bool:
-    return qos is QosClass.LS or seat.shape.exclusive
+def _shrinks(assignment: Assignment, qos: QosClass) -> bool:
+    return qos is QosClass.LS or assignment.shape.exclusive
 
 
-def _owned(node: NodeState, seats: tuple[Seat, ...], cell: int, qos: QosClass) -> Expression:
+def _owned(
+    node: NodeState, assignments: tuple[Assignment, ...], cell: int, qos: QosClass
+) -> Expression:
     """Return the CPUs of a cell that new pods own and the pool loses."""
     return LinearExpr.sum(
         [
             part.whole * c.threads + part.threads
-            for seat in seats
-            if seat.cores and _shrinks(seat, qos)
-            for part, c in zip(seat.cores, node.cores, strict=True)
+            for assignment in assignments
+            if assignment.cores and _shrinks(assignment, qos)
+            for part, c in zip(assignment.cores, node.cores, strict=True)
             if c.cell == cell
         ]
     )

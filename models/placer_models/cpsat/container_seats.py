@@ -12,7 +12,7 @@ from placer_models.problem import Fit, NodeState, Shape
 
 @dataclass(frozen=True, slots=True)
 class ContainerSeat:
-    """One container of the pod of a seat.
+    """One container of the pod of an assignment.
 
     Attributes:
         used: One literal a cell of the node: the container uses it.
@@ -28,7 +28,7 @@ class ContainerSeat:
 def container_seats(
     model: CpModel, node: NodeState, shape: Shape, fit: Fit, name: str
 ) -> tuple[ContainerSeat, ...]:
-    """Create the variables of the containers of a seat, none where the pod is aligned whole."""
+    """Create the variables of the containers; none where the pod is aligned as a whole."""
     return tuple(
         ContainerSeat(
             fit=container,

@@ -7,9 +7,9 @@ from math import gcd
 
 from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
+from placer_models.cpsat.assignment import Assignment, Variables
 from placer_models.cpsat.expression import Expression
 from placer_models.cpsat.share_seats import Opened, SeatTake, opened_in
-from placer_models.cpsat.variables import Decisions, Seat
 from placer_models.device_share import MILLION, Amounts, less, room, used_millionths
 from placer_models.policy import DeviceChoice
 from placer_models.problem import NodeState, Problem
@@ -19,18 +19,18 @@ Device = tuple[int, int, int]
 """Bank, twin class and slot."""
 
 
-def device_choice(model: CpModel, problem: Problem, x: Decisions) -> Expression:
+def device_choice(model: CpModel, problem: Problem, x: Variables) -> Expression:
     """Sum how far the devices of shares are off what their pods would choose, coming last."""
     terms: list[IntVar] = []
-    for node, seats, opened in zip(problem.nodes, x.on_node, x.opened, strict=True):
-        devices = _Devices(model, node, seats, opened)
-        for seat in seats:
-            for taken in seat.takes:
-                if seat.shape.shares[taken.take.need].choice is not None:
+    for node, assignments, opened in zip(problem.nodes, x.on_node, x.opened, strict=True):
+        devices = _Devices(model, node, assignments, opened)
+        for assignment in assignments:
+            for taken in assignment.takes:
+                if assignment.shape.shares[taken.take.need].choice is not None:
                     off = model.new_int_var(
-                        0, MILLION, f"off[{seat.unit},{node.name},{taken.take}]"
+                        0, MILLION, f"off[{assignment.unit},{node.name},{taken.take}]"
                     )
-                    devices.compare(seat, taken, off)
+                    devices.compare(assignment, taken, off)
                     terms.append(off)
     return LinearExpr.sum(terms)
 
@@ -49,28 +49,28 @@ class _Devices:
 
     model: CpModel
     node: NodeState
-    seats: Sequence[Seat]
+    assignments: Sequence[Assignment]
     opened: Opened
-    takes: defaultdict[Device, list[tuple[Seat, SeatTake]]] = field(init=False)
+    takes: defaultdict[Device, list[tuple[Assignment, SeatTake]]] = field(init=False)
     used: dict[tuple[Device, tuple[bool, ...]], IntVar] = field(default_factory=dict)
     known: dict[tuple[Device, Amounts], IntVar] = field(default_factory=dict)
     spare: dict[tuple[int, int], IntVar] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.takes = defaultdict(list)
-        for seat in self.seats:
-            for taken in seat.takes:
-                self.takes[taken.take[:3]].append((seat, taken))
+        for assignment in self.assignments:
+            for taken in assignment.takes:
+                self.takes[taken.take[:3]].append((assignment, taken))
 
-    def compare(self, seat: Seat, taken: SeatTake, off: IntVar) -> None:
+    def compare(self, assignment: Assignment, taken: SeatTake, off: IntVar) -> None:
         """Have ``off`` say how far the device is off that of the choice, if the share is on it."""
-        need = seat.shape.shares[taken.take.need]
+        need = assignment.shape.shares[taken.take.need]
         least = need.choice is DeviceChoice.LEAST_USED
         here = taken.take[:3]
         totals = self.node.banks[here[0]].slots[here[1]][here[2]].totals
         own = used_millionths(taken.amounts, room(totals), taken.amounts)
         used_here = self._used(here, taken.amounts) - own
-        mine = [other for other in seat.takes if other is not taken]
+        mine = [other for other in assignment.takes if other is not taken]
         for other, slot in self._slots(here[0]):
             amounts = slot.takes(need.share, need.function)
             if other == here or amounts is None:
@@ -85,7 +85,7 @@ class _Devices:
             used = self._used(other, amounts)
             beyond = used_here - used if least else used - used_here
             self.model.add(off >= beyond).only_enforce_if(conditions)
-        for twin in self._free_classes(seat, taken) if least else ():
+        for twin in self._free_classes(assignment, taken) if least else ():
             free = self._spare(here[0], twin)
             self.model.add(off >= used_here).only_enforce_if([taken.count, free])
 
@@ -94,9 +94,9 @@ class _Devices:
             for at, slot in enumerate(slots):
                 yield (bank, twin, at), slot
 
-    def _free_classes(self, seat: Seat, taken: SeatTake) -> Iterator[int]:
+    def _free_classes(self, assignment: Assignment, taken: SeatTake) -> Iterator[int]:
         """Yield the twin classes of which a free device could give the share."""
-        need, position = seat.shape.shares[taken.take.need], taken.take.bank
+        need, position = assignment.shape.shares[taken.take.need], taken.take.bank
         bank = self.node.banks[position]
         for twin, slots in enumerate(bank.slots):
             if any(
@@ -148,9 +148,13 @@ class _Devices:
         if (bank, twin) not in self.spare:
             kind = self.node.banks[bank]
             spare = self.model.new_bool_var(f"spare[{self.node.name},{bank},{twin}]")
-            takers = [seat for seat in self.seats if seat.shape.whole_of(kind.type)]
+            takers = [
+                assignment
+                for assignment in self.assignments
+                if assignment.shape.whole_of(kind.type)
+            ]
             gone = [
-                *(seat.devices[bank][twin] for seat in takers),
+                *(assignment.devices[bank][twin] for assignment in takers),
                 *opened_in(self.opened, bank, twin),
             ]
             self.model.add(LinearExpr.sum(gone) >= kind.free[twin]).only_enforce_if(~spare)

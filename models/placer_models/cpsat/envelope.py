@@ -1,9 +1,9 @@
-"""Straight lines above the values that an amount can have: a table says it too late."""
+"""Straight lines above or below the values that an amount can have."""
 
 from collections.abc import Mapping
 from itertools import pairwise
 
-from ortools.sat.python.cp_model import CpModel
+from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
 from placer_models.cpsat.expression import Expression
 
@@ -12,6 +12,8 @@ def below_envelope(
     model: CpModel, points: Expression, left: Expression, best: Mapping[int, int]
 ) -> None:
     """Say that so much left is worth so much at most, in lines that a bound can use.
+
+    A table says it too late.
 
     Args:
         model: Gets the lines.
@@ -34,3 +36,19 @@ def below_envelope(
 def _turns_up(a: tuple[int, int], b: tuple[int, int], c: tuple[int, int]) -> bool:
     """Return whether b lies on or below the line from a to c."""
     return (b[1] - a[1]) * (c[0] - a[0]) <= (c[1] - a[1]) * (b[0] - a[0])
+
+
+def pairs_of(model: CpModel, size: LinearExpr, most: int, name: str) -> IntVar:
+    """Return the ordered pairs of a crowd, or more: straight lines from below are exact.
+
+    Args:
+        model: Gets the variable.
+        size: How many there are.
+        most: What that can be at most.
+        name: Of the crowd.
+
+    """
+    pairs = model.new_int_var(0, max(0, most * (most - 1)), f"pairs[{name}]")
+    for count in range(1, most):
+        model.add(pairs >= 2 * count * size - count * (count + 1))
+    return pairs

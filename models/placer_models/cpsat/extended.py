@@ -2,15 +2,17 @@
 
 from ortools.sat.python.cp_model import CpModel, LinearExpr
 
-from placer_models.cpsat.variables import Decisions
+from placer_models.cpsat.assignment import Variables
 from placer_models.problem import Problem
 
 
-def extended_resources_fit(model: CpModel, problem: Problem, x: Decisions) -> None:
+def extended_resources_fit(model: CpModel, problem: Problem, x: Variables) -> None:
     """Pods take at most what is left of each extended resource of the node."""
-    for node, seats in zip(problem.nodes, x.on_node, strict=True):
+    for node, assignments in zip(problem.nodes, x.on_node, strict=True):
         for index, left in enumerate(node.extended):
-            takers = [seat for seat in seats if seat.shape.extended[index]]
+            takers = [assignment for assignment in assignments if assignment.shape.extended[index]]
             if takers:
-                taken = [seat.shape.extended[index] * seat.count for seat in takers]
+                taken = [
+                    assignment.shape.extended[index] * assignment.count for assignment in takers
+                ]
                 model.add(LinearExpr.sum(taken) <= left)

@@ -4,27 +4,27 @@ from collections import defaultdict
 
 from ortools.sat.python.cp_model import CpModel, LinearExpr
 
+from placer_models.cpsat.assignment import Variables
 from placer_models.cpsat.expression import Expression
 from placer_models.cpsat.share_seats import SeatTake
-from placer_models.cpsat.variables import Decisions
 from placer_models.device import FunctionSelector, Labels, selects
 from placer_models.problem import Problem
 from placer_models.shares import Slot
 
 
-def virtual_functions_fit_their_device(model: CpModel, problem: Problem, x: Decisions) -> None:
+def virtual_functions_fit_their_device(model: CpModel, problem: Problem, x: Variables) -> None:
     """Every share that comes with a virtual function has one of its own, such as it wants.
 
     Equal labels are counted, and so are equal wishes. A flow from wishes to labels of the
     sizes that the counts allow is a matching of shares to virtual functions.
     """
-    for node, seats in zip(problem.nodes, x.on_node, strict=True):
+    for node, assignments in zip(problem.nodes, x.on_node, strict=True):
         wanted: defaultdict[tuple[int, int, int], list[tuple[FunctionSelector, SeatTake]]]
         wanted = defaultdict(list)
-        for seat in seats:
-            for take in seat.takes:
+        for assignment in assignments:
+            for take in assignment.takes:
                 bank, twin, at, need = take.take
-                function = seat.shape.shares[need].function
+                function = assignment.shape.shares[need].function
                 if function is not None:
                     wanted[bank, twin, at].append((function, take))
         for (bank, twin, at), takes in wanted.items():

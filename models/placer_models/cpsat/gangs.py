@@ -5,19 +5,19 @@ from itertools import pairwise
 
 from ortools.sat.python.cp_model import CpModel, LinearExpr
 
+from placer_models.cpsat.assignment import Assignment, Variables
 from placer_models.cpsat.expression import Expression
-from placer_models.cpsat.variables import Decisions, Seat
 from placer_models.problem import Problem
 
 
-def a_pod_has_one_place_at_most(model: CpModel, problem: Problem, x: Decisions) -> None:
+def a_pod_has_one_place_at_most(model: CpModel, problem: Problem, x: Variables) -> None:
     """No more pods of a unit are placed than it has."""
     for index, unit in enumerate(x.units):
         if len(x.of_unit[index]) > 1:
             model.add(x.placed(index) <= len(unit.pods))
 
 
-def a_gang_reaches_its_minimum_or_stays_out(model: CpModel, problem: Problem, x: Decisions) -> None:
+def a_gang_reaches_its_minimum_or_stays_out(model: CpModel, problem: Problem, x: Variables) -> None:
     """The placed members of a gang are none, or at least its minimum."""
     for index, gang in enumerate(problem.gangs):
         reached = x.reached[index]
@@ -28,7 +28,7 @@ def a_gang_reaches_its_minimum_or_stays_out(model: CpModel, problem: Problem, x:
         model.add(members <= len(gang.pods) * reached)
 
 
-def a_group_of_gangs_runs_whole_or_not(model: CpModel, problem: Problem, x: Decisions) -> None:
+def a_group_of_gangs_runs_whole_or_not(model: CpModel, problem: Problem, x: Variables) -> None:
     """The gangs of a group all reach their minimum, or none does."""
     groups: defaultdict[int, list[Expression]] = defaultdict(list)
     for gang, reached in zip(problem.gangs, x.reached, strict=True):
@@ -39,25 +39,25 @@ def a_group_of_gangs_runs_whole_or_not(model: CpModel, problem: Problem, x: Deci
             model.add(first == other)
 
 
-def a_gathered_gang_is_on_one_node(model: CpModel, problem: Problem, x: Decisions) -> None:
+def a_gathered_gang_is_on_one_node(model: CpModel, problem: Problem, x: Variables) -> None:
     """All placed members of a gathered gang are on one node."""
     for index, gang in enumerate(problem.gangs):
         if not gang.gathered or len(gang.pods) == 1:
             continue
-        by_node: defaultdict[int, list[Seat]] = defaultdict(list)
+        by_node: defaultdict[int, list[Assignment]] = defaultdict(list)
         for unit in x.units_of_gang(index):
-            for seat in x.of_unit[unit]:
-                by_node[seat.node].append(seat)
+            for assignment in x.of_unit[unit]:
+                by_node[assignment.node].append(assignment)
         here = []
-        for node, seats in by_node.items():
+        for node, assignments in by_node.items():
             literal = model.new_bool_var(f"here[{index},{problem.nodes[node].name}]")
             here.append(literal)
-            for seat in seats:
-                model.add(seat.count <= seat.most * literal)
+            for assignment in assignments:
+                model.add(assignment.count <= assignment.most * literal)
         model.add_at_most_one(here)
 
 
-def equal_units_come_in_order(model: CpModel, problem: Problem, x: Decisions) -> None:
+def equal_units_come_in_order(model: CpModel, problem: Problem, x: Variables) -> None:
     """Of interchangeable units an earlier one is on an earlier node, unplaced ones last.
 
     Cuts off nothing but renamings of other placements.
@@ -69,8 +69,8 @@ def equal_units_come_in_order(model: CpModel, problem: Problem, x: Decisions) ->
     for members in families.values():
         ranks = [
             LinearExpr.weighted_sum(
-                [seat.count for seat in x.of_unit[index]],
-                [seat.node - beyond for seat in x.of_unit[index]],
+                [assignment.count for assignment in x.of_unit[index]],
+                [assignment.node - beyond for assignment in x.of_unit[index]],
             )
             for index in members
         ]

@@ -7,6 +7,7 @@ from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
 from placer_models.banks import DeviceBank
 from placer_models.cpsat.affinity import affinity
+from placer_models.cpsat.assignment import Assignment, Variables
 from placer_models.cpsat.device_choice import device_choice
 from placer_models.cpsat.envelope import below_envelope
 from placer_models.cpsat.exclusivity import shared_cores, shared_numa_nodes
@@ -32,7 +33,6 @@ from placer_models.cpsat.node_strategy import (
 from placer_models.cpsat.opened import nodes_opened
 from placer_models.cpsat.share_seats import opened_in, shared_by
 from placer_models.cpsat.strategy import against_strategy
-from placer_models.cpsat.variables import Decisions, Seat
 from placer_models.device import GPU
 from placer_models.goals import (
     AFFINITY,
@@ -74,7 +74,7 @@ from placer_models.tasks import GangTask
 
 
 def tier_expressions(
-    model: CpModel, problem: Problem, x: Decisions, tiers: int | None = None
+    model: CpModel, problem: Problem, x: Variables, tiers: int | None = None
 ) -> list[Expression]:
     """Return one expression a tier, in the order of `goals.tiers_for`.
 
@@ -88,7 +88,7 @@ def tier_expressions(
     return list(islice(_tier_by_tier(model, problem, x), tiers))
 
 
-def _tier_by_tier(model: CpModel, problem: Problem, x: Decisions) -> Iterator[Expression]:
+def _tier_by_tier(model: CpModel, problem: Problem, x: Variables) -> Iterator[Expression]:
     levels = len(problem.priorities)
     for level in range(levels):
         yield placed(problem, x, level)
@@ -96,7 +96,7 @@ def _tier_by_tier(model: CpModel, problem: Problem, x: Decisions) -> Iterator[Ex
         yield EXPRESSIONS[tier](model, problem, x)
 
 
-def placed(problem: Problem, x: Decisions, level: int) -> Expression:
+def placed(problem: Problem, x: Variables, level: int) -> Expression:
     """Count the points of the gangs of a priority level that run."""
     above = MEMBER_ABOVE_POINTS
     lead = MEMBER_OF_MINIMUM_POINTS - above
@@ -111,103 +111,114 @@ def placed(problem: Problem, x: Decisions, level: int) -> Expression:
     return LinearExpr.sum(terms)
 
 
-def alignment(model: CpModel, problem: Problem, x: Decisions) -> Expression:
+def alignment(model: CpModel, problem: Problem, x: Variables) -> Expression:
     """Count cells beyond the fewest of pods under BestEffort."""
     return LinearExpr.sum(
         [
-            LinearExpr.sum(list(seat.used)) - seat.fit.fewest_cells * seat.count
-            for seat in x.seats
-            if seat.used and seat.fit.alignment is AlignmentPolicy.BEST_EFFORT
+            LinearExpr.sum(list(assignment.used)) - assignment.fit.fewest_cells * assignment.count
+            for assignment in x.assignments
+            if assignment.used and assignment.fit.alignment is AlignmentPolicy.BEST_EFFORT
         ]
         + [
-            LinearExpr.sum(list(container.used)) - container.fit.fewest_cells * seat.count
-            for seat in x.seats
-            for container in seat.containers
+            LinearExpr.sum(list(container.used)) - container.fit.fewest_cells * assignment.count
+            for assignment in x.assignments
+            for container in assignment.containers
             if container.fit.alignment is AlignmentPolicy.BEST_EFFORT
         ]
     )
 
 
-def bind(model: CpModel, problem: Problem, x: Decisions) -> Expression:
+def bind(model: CpModel, problem: Problem, x: Variables) -> Expression:
     """Count CPUs on cores taken against a preferred bind policy."""
     terms: list[Expression] = []
-    for seat in x.seats:
-        if not seat.cores or (seat.fit.bind_required and not seat.fit.spread_wished):
+    for assignment in x.assignments:
+        if not assignment.cores or (
+            assignment.fit.bind_required and not assignment.fit.spread_wished
+        ):
             continue
-        if seat.fit.spread_wished:
-            whole = LinearExpr.sum([part.whole for part in seat.cores])
-            against = seat.shape.owned_cpus * seat.count - whole
-        elif seat.fit.bind is BindPolicy.SPREAD_BY_PCPUS:
-            touched = LinearExpr.sum([part.touched for part in seat.cores])
-            against = seat.shape.owned_cpus * seat.count - touched
+        if assignment.fit.spread_wished:
+            whole = LinearExpr.sum([part.whole for part in assignment.cores])
+            against = assignment.shape.owned_cpus * assignment.count - whole
+        elif assignment.fit.bind is BindPolicy.SPREAD_BY_PCPUS:
+            touched = LinearExpr.sum([part.touched for part in assignment.cores])
+            against = assignment.shape.owned_cpus * assignment.count - touched
         else:
             against = LinearExpr.sum(
                 [
                     part.threads
-                    for part, c in zip(seat.cores, problem.nodes[seat.node].cores, strict=True)
-                    if seat.fit.bind_asked or not c.efficient
+                    for part, c in zip(
+                        assignment.cores, problem.nodes[assignment.node].cores, strict=True
+                    )
+                    if assignment.fit.bind_asked or not c.efficient
                 ]
             )
-        terms.append(against - seat.fit.bind_remainder * seat.count)
+        terms.append(against - assignment.fit.bind_remainder * assignment.count)
     return LinearExpr.sum(terms)
 
 
-def partitions(model: CpModel, problem: Problem, x: Decisions) -> Expression:
+def partitions(model: CpModel, problem: Problem, x: Variables) -> Expression:
     """Count pods whose GPUs should be a partition and are not."""
     terms: list[Expression] = []
-    for seat in x.seats:
-        bank = problem.nodes[seat.node].bank(GPU)
+    for assignment in x.assignments:
+        bank = problem.nodes[assignment.node].bank(GPU)
         if bank is None or bank.board.partitions is None or bank.board.honored:
             continue
-        terms += [literal for s, literal in seat.picks if not is_partition(bank.board, s.counts)]
+        terms += [
+            literal for s, literal in assignment.picks if not is_partition(bank.board, s.counts)
+        ]
     return LinearExpr.sum(terms)
 
 
-def pod_pair_minimum(model: CpModel, problem: Problem, x: Decisions) -> Expression:
+def pod_pair_minimum(model: CpModel, problem: Problem, x: Variables) -> Expression:
     """Sum how far each pod's slowest GPU pair falls short (tier 4a)."""
     return LinearExpr.sum(
         [
-            (seat.shape.best_pair_minimum - speed) * count
-            for seat in x.seats
-            for speed, _, count in _gpu_sets(seat)
+            (assignment.shape.best_pair_minimum - speed) * count
+            for assignment in x.assignments
+            for speed, _, count in _gpu_sets(assignment)
         ]
     )
 
 
-def pod_pair_sum(model: CpModel, problem: Problem, x: Decisions) -> Expression:
+def pod_pair_sum(model: CpModel, problem: Problem, x: Variables) -> Expression:
     """Sum how far each pod's GPU pairs together fall short (tier 4b)."""
     return LinearExpr.sum(
         [
-            (seat.fit.best_pair_sum - total) * count
-            for seat in x.seats
-            for _, total, count in _gpu_sets(seat)
+            (assignment.fit.best_pair_sum - total) * count
+            for assignment in x.assignments
+            for _, total, count in _gpu_sets(assignment)
         ]
     )
 
 
-def _gpu_sets(seat: Seat) -> Iterator[tuple[int, int, IntVar]]:
-    """Yield pair minimum, pair sum and count of the GPU sets that a seat may have."""
-    for selection, literal in seat.picks:
+def _gpu_sets(assignment: Assignment) -> Iterator[tuple[int, int, IntVar]]:
+    """Yield pair minimum, pair sum and count of the GPU sets that an assignment may have."""
+    for selection, literal in assignment.picks:
         yield selection.pair_minimum, selection.pair_sum, literal
-    if seat.gpu_set is not None:
-        yield seat.gpu_set.pair_minimum, seat.gpu_set.pair_sum, seat.count
+    if assignment.gpu_set is not None:
+        yield assignment.gpu_set.pair_minimum, assignment.gpu_set.pair_sum, assignment.count
 
 
-def gang_pair_sum(model: CpModel, problem: Problem, x: Decisions) -> Expression:
+def gang_pair_sum(model: CpModel, problem: Problem, x: Variables) -> Expression:
     """Sum how far the GPU pairs of each gathered gang together fall short (tier 4c)."""
     terms: list[Expression] = []
     for index, gang in enumerate(problem.gangs):
         if gang.gathered:
             units = set(x.units_of_gang(index))
-            for node, seats in enumerate(x.on_node):
-                mine = [s for s in seats if s.unit in units and s.shape.count_of(GPU)]
+            for node, assignments in enumerate(x.on_node):
+                mine = [s for s in assignments if s.unit in units and s.shape.count_of(GPU)]
                 if mine:
                     terms.append(_gang_shortfall(model, problem, gang, node, mine, index))
     return LinearExpr.sum(terms)
 
 
 def _gang_shortfall(
-    model: CpModel, problem: Problem, gang: GangTask, node: int, seats: list[Seat], index: int
+    model: CpModel,
+    problem: Problem,
+    gang: GangTask,
+    node: int,
+    assignments: list[Assignment],
+    index: int,
 ) -> Expression:
     state = problem.nodes[node]
     at = next(i for i, bank in enumerate(state.banks) if bank.type == GPU)
@@ -215,9 +226,12 @@ def _gang_shortfall(
     most = sum(problem.shape_of(pod).count_of(GPU) for pod in gang.pods)
     name = f"gang_shortfall[{index},{state.name}]"
     taken = [
-        LinearExpr.sum([seat.devices[at][twin] for seat in seats]) for twin in range(len(bank.free))
+        LinearExpr.sum([assignment.devices[at][twin] for assignment in assignments])
+        for twin in range(len(bank.free))
     ]
-    shared = shared_by(model, (take for seat in seats for take in seat.takes), at, name)
+    shared = shared_by(
+        model, (take for assignment in assignments for take in assignment.takes), at, name
+    )
     for twin, literals in shared.items():
         taken[twin] += LinearExpr.sum(literals)
     # A device that members share counts once.
@@ -229,14 +243,16 @@ def _gang_shortfall(
     return _looked_up(model, rows, room, taken, name)
 
 
-def usable(model: CpModel, problem: Problem, x: Decisions) -> Expression:
+def usable(model: CpModel, problem: Problem, x: Variables) -> Expression:
     """Count what is left for later pods: GPU sets, MIG instances, whole cores and rooms."""
     terms: list[Expression] = []
     nodes = zip(problem.nodes, x.on_node, x.broken, x.opened, strict=True)
-    for node, seats, broken, opened in nodes:
+    for node, assignments, broken, opened in nodes:
         for index, bank in enumerate(node.banks):
             if bank.type == GPU:
-                takers = [seat for seat in seats if seat.shape.count_of(GPU)]
+                takers = [
+                    assignment for assignment in assignments if assignment.shape.count_of(GPU)
+                ]
                 most = sum(bank.free) if takers else 0
                 rows = {
                     counts: GPU_POINTS * usable_points(bank.board, _left(bank, counts))
@@ -245,7 +261,7 @@ def usable(model: CpModel, problem: Problem, x: Decisions) -> Expression:
                 taken = [
                     LinearExpr.sum(
                         [
-                            *(seat.devices[index][twin] for seat in takers),
+                            *(assignment.devices[index][twin] for assignment in takers),
                             *opened_in(opened, index, twin),
                         ]
                     )
@@ -259,11 +275,13 @@ def usable(model: CpModel, problem: Problem, x: Decisions) -> Expression:
                     _most_by_left(rows, bank),
                 )
                 terms.append(points)
-        terms += usable_instances(model, node, seats)
-        terms.append(usable_rooms(model, node, seats))
+        terms += usable_instances(model, node, assignments)
+        terms.append(usable_rooms(model, node, assignments))
         for index, c in enumerate(node.cores):
             if c.whole:
-                whole = [seat.cores[index].whole for seat in seats if seat.cores]
+                whole = [
+                    assignment.cores[index].whole for assignment in assignments if assignment.cores
+                ]
                 left = c.cores - LinearExpr.sum(whole) - broken[index]
                 terms.append(WHOLE_CORE_POINTS * left)
     return LinearExpr.sum(terms)
@@ -309,7 +327,7 @@ def _most_by_left(rows: dict[tuple[int, ...], int], bank: DeviceBank) -> dict[in
     return best
 
 
-EXPRESSIONS: Mapping[Tier, Callable[[CpModel, Problem, Decisions], Expression]] = {
+EXPRESSIONS: Mapping[Tier, Callable[[CpModel, Problem, Variables], Expression]] = {
     AFFINITY: affinity,
     GATHERING: gathering,
     SHARED_CORES: shared_cores,

@@ -13,7 +13,7 @@ from placer_models.telling import Telling
 
 @dataclass(frozen=True, slots=True)
 class Guest:
-    """Where the pod of a seat could meet pods that it keeps apart from.
+    """Where the pod of an assignment could meet pods that it keeps apart from.
 
     Attributes:
         cores: For each core class, on how many of its cores the pod has single threads
@@ -41,7 +41,7 @@ def guest_of(
     threads: Sequence[Expression],
     name: str,
 ) -> Guest | None:
-    """Create the variables of a seat; None where its pod keeps apart from nobody."""
+    """Create the variables of an assignment; None where its pod keeps apart from nobody."""
     if shape.apart is ExclusivePolicy.NONE:
         return None
     by_cell = shape.apart is ExclusivePolicy.NUMA_NODE_LEVEL

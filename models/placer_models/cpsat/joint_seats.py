@@ -12,7 +12,7 @@ from placer_models.problem import Fit, NodeState, Shape
 
 @dataclass(frozen=True, slots=True)
 class JointGroup:
-    """One PCIe switch or NUMA node, as the pod of a seat uses it.
+    """One PCIe switch or NUMA node, as the pod of an assignment uses it.
 
     Attributes:
         index: As in ``JointFit``.
@@ -32,7 +32,7 @@ class JointGroup:
 
 @dataclass(frozen=True, slots=True)
 class JointSeat:
-    """Devices that the pod of a seat wants side by side.
+    """Devices that the pod of an assignment wants side by side.
 
     Attributes:
         nowhere: Devices in no group that is known.
@@ -53,11 +53,11 @@ def joint_seat(
     devices: tuple[tuple[Expression, ...], ...],
     name: str,
 ) -> JointSeat | None:
-    """Return the literals of a seat; None where its pod wants nothing side by side.
+    """Return the literals of an assignment; None where its pod wants nothing side by side.
 
     Args:
         model: Gets the variables.
-        node: The node of the seat.
+        node: The node of the assignment.
         shape: What its pod asks for.
         fit: What the pod's shape means there.
         devices: For each bank of the node, what the pod takes of each twin class, whole or in part.

@@ -5,9 +5,9 @@ from collections.abc import Iterator, Sequence
 
 from ortools.sat.python.cp_model import CpModel, LinearExpr
 
+from placer_models.cpsat.assignment import Assignment, Variables
 from placer_models.cpsat.envelope import below_envelope
 from placer_models.cpsat.expression import Expression
-from placer_models.cpsat.variables import Decisions, Seat
 from placer_models.mig import MEDIA, SLICES, Cut
 from placer_models.problem import NodeState, Problem
 
@@ -15,18 +15,18 @@ Taken = dict[tuple[int, int], list[Expression]]
 """(GPU, slice) -> the instances that take it, each 0 or 1."""
 
 
-def instances_of_a_gpu_do_not_overlap(model: CpModel, problem: Problem, x: Decisions) -> None:
+def instances_of_a_gpu_do_not_overlap(model: CpModel, problem: Problem, x: Variables) -> None:
     """Each slice of a GPU in MIG mode belongs to one instance at most."""
-    for node, seats in zip(problem.nodes, x.on_node, strict=True):
-        for instances in _taken(node, seats).values():
+    for node, assignments in zip(problem.nodes, x.on_node, strict=True):
+        for instances in _taken(node, assignments).values():
             model.add(LinearExpr.sum(instances) <= 1)
 
 
 def usable_instances(
-    model: CpModel, node: NodeState, seats: Sequence[Seat]
+    model: CpModel, node: NodeState, assignments: Sequence[Assignment]
 ) -> Iterator[Expression]:
     """Yield the points of every instance that the node could still make."""
-    taken = _taken(node, seats)
+    taken = _taken(node, assignments)
     of_gpu: defaultdict[int, list[tuple[Cut, Expression]]] = defaultdict(list)
     for bank in node.banks:
         for twin, (cut, free) in enumerate(zip(bank.cuts, bank.free, strict=False)):
@@ -67,12 +67,18 @@ def _most(cuts: Sequence[Cut]) -> dict[int, int]:
     return best
 
 
-def _taken(node: NodeState, seats: Sequence[Seat]) -> Taken:
+def _taken(node: NodeState, assignments: Sequence[Assignment]) -> Taken:
     taken: defaultdict[tuple[int, int], list[Expression]] = defaultdict(list)
     for index, bank in enumerate(node.banks):
-        takers = [seat for seat in seats if bank.cuts and seat.shape.count_of(bank.type)]
+        takers = [
+            assignment
+            for assignment in assignments
+            if bank.cuts and assignment.shape.count_of(bank.type)
+        ]
         for twin, cut in enumerate(bank.cuts):
             if bank.free[twin]:
                 for part in cut.covers:
-                    taken[cut.gpu, part] += [seat.devices[index][twin] for seat in takers]
+                    taken[cut.gpu, part] += [
+                        assignment.devices[index][twin] for assignment in takers
+                    ]
     return {key: instances for key, instances in taken.items() if instances}

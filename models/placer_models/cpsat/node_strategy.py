@@ -6,9 +6,9 @@ from math import prod
 
 from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
+from placer_models.cpsat.assignment import Assignment, Variables
 from placer_models.cpsat.expression import Expression
 from placer_models.cpsat.opened import sums_of
-from placer_models.cpsat.variables import Decisions, Seat
 from placer_models.node_strategy import (
     Ask,
     NodeLoad,
@@ -23,13 +23,16 @@ MOST_TANGENTS = 16
 """Lines below a square; larger squares are told to the solver as products besides."""
 
 
-def usable_rooms(model: CpModel, node: NodeState, seats: Sequence[Seat]) -> Expression:
+def usable_rooms(model: CpModel, node: NodeState, assignments: Sequence[Assignment]) -> Expression:
     """Count the points of the rooms that pods leave of a node."""
     memory = sum(cell.memory for cell in node.cells)
     now = room_points(node.rooms, node.pool_milli, memory)
     wants = [
-        (1000 * seat.shape.owned_cpus + seat.shape.shared_milli, seat.shape.memory)
-        for seat in seats
+        (
+            1000 * assignment.shape.owned_cpus + assignment.shape.shared_milli,
+            assignment.shape.memory,
+        )
+        for assignment in assignments
     ]
     if not now or not any(map(any, wants)):
         return now
@@ -42,52 +45,61 @@ def usable_rooms(model: CpModel, node: NodeState, seats: Sequence[Seat]) -> Expr
             (after[side] - before[side]) * literal
             for (before, after), literal in zip(pairwise(steps), free, strict=True)
         ]
-        taken = [want[side] * seat.count for want, seat in zip(wants, seats, strict=True)]
+        taken = [
+            want[side] * assignment.count
+            for want, assignment in zip(wants, assignments, strict=True)
+        ]
         model.add(LinearExpr.sum(kept) + LinearExpr.sum(taken) <= left)
     return LinearExpr.weighted_sum(free, [b - a for a, b in pairwise(POINTS[: len(steps)])])
 
 
-def nodes_in_use(model: CpModel, problem: Problem, x: Decisions) -> Expression:
+def nodes_in_use(model: CpModel, problem: Problem, x: Variables) -> Expression:
     """Count the nodes with any pod."""
     terms: list[Expression] = []
-    for node, load, seats in _loads(problem, x):
+    for node, load, assignments in _loads(problem, x):
         if load.running:
             terms.append(1)
-        elif seats:
+        elif assignments:
             used = model.new_bool_var(f"in_use[{node.name}]")
-            for seat in seats:
-                model.add(seat.count <= seat.most * used)
+            for assignment in assignments:
+                model.add(assignment.count <= assignment.most * used)
             # For the bound's sake: else half a node's pods would be thought to need half a node.
-            for has, wants in sums_of(node, seats):
+            for has, wants in sums_of(node, assignments):
                 if any(wants):
-                    asked = [want * seat.count for want, seat in zip(wants, seats, strict=True)]
+                    asked = [
+                        want * assignment.count
+                        for want, assignment in zip(wants, assignments, strict=True)
+                    ]
                     model.add(LinearExpr.sum(asked) <= has * used)
             terms.append(used)
     return LinearExpr.sum(terms)
 
 
-def own_scores(model: CpModel, problem: Problem, x: Decisions) -> Expression:
+def own_scores(model: CpModel, problem: Problem, x: Variables) -> Expression:
     """Sum what the new pods would score, each alone."""
     return LinearExpr.sum(
-        [own_score(load, _ask(seat)) * seat.count for load, seat in _seats(problem, x)]
+        [
+            own_score(load, _ask(assignment)) * assignment.count
+            for load, assignment in _seats(problem, x)
+        ]
     )
 
 
-def pairs_of_pods(model: CpModel, problem: Problem, x: Decisions) -> Expression:
+def pairs_of_pods(model: CpModel, problem: Problem, x: Variables) -> Expression:
     """Count the pairs of pods on one node of which one is new, or both are."""
     terms: list[Expression] = []
-    for node, load, seats in _loads(problem, x):
-        count = LinearExpr.sum([seat.count for seat in seats])
-        most = min(len(problem.pods), sum(seat.most for seat in seats))
+    for node, load, assignments in _loads(problem, x):
+        count = LinearExpr.sum([assignment.count for assignment in assignments])
+        most = min(len(problem.pods), sum(assignment.most for assignment in assignments))
         terms += [load.running * count, _pairs_of(model, count, most, f"pairs[{node.name}]")]
     return LinearExpr.sum(terms)
 
 
-def mean_scores(model: CpModel, problem: Problem, x: Decisions) -> Expression:
+def mean_scores(model: CpModel, problem: Problem, x: Variables) -> Expression:
     """Sum the mean shares of the new pods, all of them being there."""
     terms = [own_scores(model, problem, x)]
-    for node, load, seats in _loads(problem, x):
-        groups = _groups(model, problem, node, seats)
+    for node, load, assignments in _loads(problem, x):
+        groups = _groups(model, problem, node, assignments)
         for i, (ask, count, most) in enumerate(groups):
             each = 2 * added_score(load, ask, ask)
             if each and most > 1:
@@ -101,11 +113,11 @@ def mean_scores(model: CpModel, problem: Problem, x: Decisions) -> Expression:
     return LinearExpr.sum(terms)
 
 
-def variances(model: CpModel, problem: Problem, x: Decisions) -> Expression:
+def variances(model: CpModel, problem: Problem, x: Variables) -> Expression:
     """Sum the variance of the shares of the new pods: looked up by who is on a node."""
     terms: list[Expression] = []
-    for node, load, seats in _loads(problem, x):
-        groups = _groups(model, problem, node, seats)
+    for node, load, assignments in _loads(problem, x):
+        groups = _groups(model, problem, node, assignments)
         rows = {
             counts: variance_scores(_with(load, [ask for ask, _, _ in groups], counts))
             for counts in product(*(range(most + 1) for _, _, most in groups))
@@ -148,20 +160,24 @@ def _asks(problem: Problem) -> Iterator[dict[Ask, int]]:
 
 
 def _loads(
-    problem: Problem, x: Decisions
-) -> Iterator[tuple[NodeState, NodeLoad, tuple[Seat, ...]]]:
-    for node, seats in zip(problem.nodes, x.on_node, strict=True):
+    problem: Problem, x: Variables
+) -> Iterator[tuple[NodeState, NodeLoad, tuple[Assignment, ...]]]:
+    for node, assignments in zip(problem.nodes, x.on_node, strict=True):
         assert node.load is not None
-        yield node, node.load, seats
+        yield node, node.load, assignments
 
 
-def _seats(problem: Problem, x: Decisions) -> Iterator[tuple[NodeLoad, Seat]]:
-    return ((load, seat) for _, load, seats in _loads(problem, x) for seat in seats)
+def _seats(problem: Problem, x: Variables) -> Iterator[tuple[NodeLoad, Assignment]]:
+    return (
+        (load, assignment)
+        for _, load, assignments in _loads(problem, x)
+        for assignment in assignments
+    )
 
 
-def _ask(seat: Seat) -> Ask:
-    assert seat.fit.ask is not None
-    return seat.fit.ask
+def _ask(assignment: Assignment) -> Ask:
+    assert assignment.fit.ask is not None
+    return assignment.fit.ask
 
 
 Group = tuple[Ask, IntVar, int]
@@ -169,18 +185,18 @@ Group = tuple[Ask, IntVar, int]
 
 
 def _groups(
-    model: CpModel, problem: Problem, node: NodeState, seats: Sequence[Seat]
+    model: CpModel, problem: Problem, node: NodeState, assignments: Sequence[Assignment]
 ) -> list[Group]:
-    alike: dict[Ask, list[Seat]] = {}
-    for seat in seats:
-        alike.setdefault(_ask(seat), []).append(seat)
+    alike: dict[Ask, list[Assignment]] = {}
+    for assignment in assignments:
+        alike.setdefault(_ask(assignment), []).append(assignment)
     groups = []
     for i, (ask, members) in enumerate(alike.items()):
-        most = min(len(problem.pods), sum(seat.most for seat in members))
+        most = min(len(problem.pods), sum(assignment.most for assignment in members))
         count = members[0].count
         if len(members) > 1:
             count = model.new_int_var(0, most, f"alike[{node.name},{i}]")
-            model.add(count == LinearExpr.sum([seat.count for seat in members]))
+            model.add(count == LinearExpr.sum([assignment.count for assignment in members]))
         groups.append((ask, count, most))
     return groups
 

@@ -6,34 +6,37 @@ from itertools import pairwise
 
 from ortools.sat.python.cp_model import CpModel, LinearExpr
 
+from placer_models.cpsat.assignment import Assignment, Variables
 from placer_models.cpsat.expression import Expression
-from placer_models.cpsat.variables import Decisions, Seat
 from placer_models.problem import NodeState, Problem
 
 
-def a_node_is_opened_before_it_is_used(model: CpModel, problem: Problem, x: Decisions) -> None:
+def a_node_is_opened_before_it_is_used(model: CpModel, problem: Problem, x: Variables) -> None:
     """Pods come to an offered node only if it is opened."""
     for node, literal in x.node_opened.items():
-        for seat in x.on_node[node]:
-            model.add(seat.count <= seat.most * literal)
+        for assignment in x.on_node[node]:
+            model.add(assignment.count <= assignment.most * literal)
 
 
-def an_opened_node_holds_what_it_has(model: CpModel, problem: Problem, x: Decisions) -> None:
+def an_opened_node_holds_what_it_has(model: CpModel, problem: Problem, x: Variables) -> None:
     """The sums of an offered node are those of an opened one; said for the bound's sake.
 
     Without this half a node's pods would be thought to need half a node.
     """
     for node, literal in x.node_opened.items():
-        seats = x.on_node[node]
-        for has, wants in sums_of(problem.nodes[node], seats):
+        assignments = x.on_node[node]
+        for has, wants in sums_of(problem.nodes[node], assignments):
             if any(wants):
-                asked = [want * seat.count for want, seat in zip(wants, seats, strict=True)]
+                asked = [
+                    want * assignment.count
+                    for want, assignment in zip(wants, assignments, strict=True)
+                ]
                 model.add(LinearExpr.sum(asked) <= has * literal)
 
 
-def sums_of(node: NodeState, seats: Sequence[Seat]) -> list[tuple[int, list[int]]]:
-    """Return (what the node has, what a pod of each seat wants) for what is a plain sum."""
-    shapes = [seat.shape for seat in seats]
+def sums_of(node: NodeState, assignments: Sequence[Assignment]) -> list[tuple[int, list[int]]]:
+    """Return (what the node has, what a pod of each assignment wants) for what is a plain sum."""
+    shapes = [assignment.shape for assignment in assignments]
     memory = sum(cell.memory for cell in node.cells)
     return [
         (node.pool_milli, [shape.shared_milli + 1000 * shape.owned_cpus for shape in shapes]),
@@ -43,13 +46,15 @@ def sums_of(node: NodeState, seats: Sequence[Seat]) -> list[tuple[int, list[int]
     ]
 
 
-def equal_offers_are_used_in_order(model: CpModel, problem: Problem, x: Decisions) -> None:
+def equal_offers_are_used_in_order(model: CpModel, problem: Problem, x: Variables) -> None:
     """Of equal offered nodes an earlier one has as many pods as a later one, or more.
 
     Cuts off nothing but renamings of nodes, as `equal_units_come_in_order` does of pods.
     """
     for members in equal_offers(problem):
-        loads = [LinearExpr.sum([seat.count for seat in x.on_node[node]]) for node in members]
+        loads = [
+            LinearExpr.sum([assignment.count for assignment in x.on_node[node]]) for node in members
+        ]
         for earlier, later in pairwise(loads):
             model.add(earlier >= later)
         literals = [x.node_opened[node] for node in members if node in x.node_opened]
@@ -66,6 +71,6 @@ def equal_offers(problem: Problem) -> list[list[int]]:
     return list(classes.values())
 
 
-def nodes_opened(model: CpModel, problem: Problem, x: Decisions) -> Expression:
+def nodes_opened(model: CpModel, problem: Problem, x: Variables) -> Expression:
     """Count the offered nodes that are opened."""
     return LinearExpr.sum(list(x.node_opened.values()))

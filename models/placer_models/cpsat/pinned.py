@@ -16,7 +16,7 @@ def pinned(
     used: Sequence[Expression],
     name: str,
 ) -> tuple[Expression, ...]:
-    """Return what the pod of a seat takes from each cell; empty: from anywhere.
+    """Return what the pod of an assignment takes from each cell; empty: from anywhere.
 
     It is said where a policy asks which cells the pod, or a container of it, uses.
 

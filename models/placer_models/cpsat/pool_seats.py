@@ -43,7 +43,7 @@ def pool_seat(
         shape: What it asks for.
         fit: What that means there.
         used: The literals of a policy that aligns the pod as a whole.
-        name: Of the seat.
+        name: Of the assignment.
 
     """
     pools = _pools(node, shape)

@@ -4,26 +4,26 @@ from collections import defaultdict
 
 from ortools.sat.python.cp_model import CpModel, LinearExpr
 
+from placer_models.cpsat.assignment import Variables
 from placer_models.cpsat.expression import Expression
-from placer_models.cpsat.variables import Decisions
 from placer_models.device import GPU
 from placer_models.links import place_keys
 from placer_models.problem import Problem
 
 
 def a_pod_has_its_devices_within_their_scope(
-    model: CpModel, problem: Problem, x: Decisions
+    model: CpModel, problem: Problem, x: Variables
 ) -> None:
     """All devices of a type are on one switch, NUMA node or package, and it is known."""
-    for seat in x.seats:
-        node = problem.nodes[seat.node]
-        for kind, scope in seat.shape.scopes:
+    for assignment in x.assignments:
+        node = problem.nodes[assignment.node]
+        for kind, scope in assignment.shape.scopes:
             if kind == GPU:
                 continue
             for index, bank in enumerate(node.banks):
                 if bank.type != kind:
                     continue
-                taken = [seat.touched(index, twin) for twin in range(len(bank.free))]
+                taken = [assignment.touched(index, twin) for twin in range(len(bank.free))]
                 inside: defaultdict[int | str | None, list[Expression]] = defaultdict(list)
                 for key, count in zip(place_keys(bank.board, scope), taken, strict=True):
                     inside[key].append(count)
@@ -31,7 +31,9 @@ def a_pod_has_its_devices_within_their_scope(
                 for key, counts in inside.items():
                     here: Expression = 0
                     if key is not None:
-                        here = model.new_bool_var(f"within[{seat.unit},{node.name},{kind},{key}]")
+                        here = model.new_bool_var(
+                            f"within[{assignment.unit},{node.name},{kind},{key}]"
+                        )
                         within.append(here)
-                    model.add(LinearExpr.sum(counts) <= seat.shape.count_of(kind) * here)
+                    model.add(LinearExpr.sum(counts) <= assignment.shape.count_of(kind) * here)
                 model.add(LinearExpr.sum(within) <= 1)

@@ -15,7 +15,7 @@ from placer_models.shares import ShareTake
 
 @dataclass(frozen=True, slots=True)
 class SeatTake:
-    """Shares of one device that the pods of a seat have, for one of their needs.
+    """Shares of one device that the pods of an assignment have, for one of their needs.
 
     Attributes:
         take: Of which device, for which need.

@@ -9,7 +9,7 @@ from ortools.sat.python.cp_model import CpModel, IntVar
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """The groups of a node that the one pod of a seat touches.
+    """The groups of a node that the one pod of an assignment touches.
 
     Attributes:
         keys: The package, cache or cell that each group stands for.
@@ -32,7 +32,7 @@ def span_of(
     name: str,
     also: Iterable[int | None] = (),
 ) -> Span | None:
-    """Return the span of a seat with its variables; None where nothing is wished for.
+    """Return the span of an assignment with its variables; None where nothing is wished for.
 
     Args:
         model: Gets the variables.

@@ -5,22 +5,26 @@ from typing import assert_never
 
 from ortools.sat.python.cp_model import CpModel, LinearExpr
 
+from placer_models.cpsat.assignment import Assignment, Variables
 from placer_models.cpsat.expression import Expression
 from placer_models.cpsat.span import Span
-from placer_models.cpsat.variables import Decisions, Seat
 from placer_models.numa_strategy import CellStrategy, least_pairs, pairs
 from placer_models.policy import NumaStrategy
 from placer_models.problem import NodeState, Problem
 
-Sharer = tuple[Seat, Span]
+Sharer = tuple[Assignment, Span]
 """A pod that owns CPUs on a node with a strategy, and the cells it touches."""
 
 
-def against_strategy(model: CpModel, problem: Problem, x: Decisions) -> Expression:
+def against_strategy(model: CpModel, problem: Problem, x: Variables) -> Expression:
     """Count what departs from the strategies of nodes."""
     terms: list[Expression] = []
-    for node, seats in zip(problem.nodes, x.on_node, strict=True):
-        sharers = [(seat, seat.cells) for seat in seats if seat.cells is not None]
+    for node, assignments in zip(problem.nodes, x.on_node, strict=True):
+        sharers = [
+            (assignment, assignment.cells)
+            for assignment in assignments
+            if assignment.cells is not None
+        ]
         if node.strategy is not None and sharers:
             terms.append(_on_node(model, node, node.strategy, sharers))
     return LinearExpr.sum(terms)
@@ -30,7 +34,10 @@ def _on_node(
     model: CpModel, node: NodeState, chosen: CellStrategy, sharers: Sequence[Sharer]
 ) -> Expression:
     beyond = LinearExpr.sum(
-        [LinearExpr.sum(list(span.touched)) - span.fewest * seat.count for seat, span in sharers]
+        [
+            LinearExpr.sum(list(span.touched)) - span.fewest * assignment.count
+            for assignment, span in sharers
+        ]
     )
     match chosen.strategy:
         case NumaStrategy.MOST_ALLOCATED:
@@ -48,8 +55,8 @@ def _free_beside(node: NodeState, chosen: CellStrategy, sharers: Sequence[Sharer
     """Count for each CPU how many more were free in its cell than in the fullest one."""
     return LinearExpr.sum(
         [
-            (chosen.free[c.cell] - chosen.least_free) * _cpus(node, seat, [i])
-            for seat, _ in sharers
+            (chosen.free[c.cell] - chosen.least_free) * _cpus(node, assignment, [i])
+            for assignment, _ in sharers
             for i, c in enumerate(node.cores)
         ]
     )
@@ -69,14 +76,19 @@ def _crowded(
             continue
         busy = chosen.most_free - free
         taken = model.new_int_var(0, free, f"strategy_cpus[{node.name},{cell}]")
-        model.add(taken == LinearExpr.sum([_cpus(node, seat, classes) for seat, _ in sharers]))
+        model.add(
+            taken == LinearExpr.sum([_cpus(node, assignment, classes) for assignment, _ in sharers])
+        )
         most = pairs(busy + free) - pairs(busy)
         found = model.new_int_var(0, most, f"strategy_pairs[{node.name},{cell}]")
         for count in range(free):
             below = pairs(busy + count) - pairs(busy)
             model.add(found >= below + (busy + count) * (taken - count))
         terms.append(found)
-    own = [least_pairs(seat.shape.owned_cpus, span.fewest) * seat.count for seat, span in sharers]
+    own = [
+        least_pairs(assignment.shape.owned_cpus, span.fewest) * assignment.count
+        for assignment, span in sharers
+    ]
     return LinearExpr.sum(terms) - LinearExpr.sum(own)
 
 
@@ -84,13 +96,13 @@ def _unevenness(
     model: CpModel, node: NodeState, chosen: CellStrategy, sharer: Sharer
 ) -> Expression:
     """Return by how many CPUs too much the pod's cells differ."""
-    seat, span = sharer
-    want = seat.shape.owned_cpus
-    name = f"[{seat.unit},{node.name}]"
+    assignment, span = sharer
+    want = assignment.shape.owned_cpus
+    name = f"[{assignment.unit},{node.name}]"
     high = model.new_int_var(0, want, f"strategy_high{name}")
     low = model.new_int_var(0, want, f"strategy_low{name}")
     for classes, touched in zip(span.groups, span.touched, strict=True):
-        cpus = _cpus(node, seat, classes)
+        cpus = _cpus(node, assignment, classes)
         model.add(high >= cpus)
         model.add(low <= cpus + want * (1 - touched))
     uneven = model.new_int_var(0, want, f"strategy_uneven{name}")
@@ -98,7 +110,10 @@ def _unevenness(
     return uneven
 
 
-def _cpus(node: NodeState, seat: Seat, classes: Sequence[int]) -> Expression:
+def _cpus(node: NodeState, assignment: Assignment, classes: Sequence[int]) -> Expression:
     return LinearExpr.sum(
-        [seat.cores[i].whole * node.cores[i].threads + seat.cores[i].threads for i in classes]
+        [
+            assignment.cores[i].whole * node.cores[i].threads + assignment.cores[i].threads
+            for i in classes
+        ]
     )

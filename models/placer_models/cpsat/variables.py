@@ -1,28 +1,21 @@
 """The decisions, as CP-SAT sees them: who sits where, in counts."""
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable
 
 from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
 from placer_models.banks import DeviceBank
-from placer_models.cpsat.beside_seats import BesideSeat, beside_seat
-from placer_models.cpsat.container_seats import ContainerSeat, container_seats
+from placer_models.cpsat.assignment import Assignment, CoreSeat, Variables
+from placer_models.cpsat.container_seats import container_seats
 from placer_models.cpsat.expression import Expression
-from placer_models.cpsat.guests import Guest, guest_of, paired_cores
-from placer_models.cpsat.joint_seats import JointSeat, joint_seat
+from placer_models.cpsat.families import FAMILIES
+from placer_models.cpsat.guests import guest_of, paired_cores
+from placer_models.cpsat.joint_seats import joint_seat
 from placer_models.cpsat.pinned import pinned
-from placer_models.cpsat.pool_seats import PoolSeat, pool_seat
+from placer_models.cpsat.pool_seats import pool_seat
 from placer_models.cpsat.sets import gpu_sets, lacks_gpu_sets, sets_differ
-from placer_models.cpsat.share_seats import (
-    Opened,
-    SeatTake,
-    opened_of,
-    share_room,
-    takes_of,
-    with_shares,
-)
-from placer_models.cpsat.span import Span, span_of
+from placer_models.cpsat.share_seats import opened_of, share_room, takes_of, with_shares
+from placer_models.cpsat.span import span_of
 from placer_models.cpsat.units import Unit, units_of
 from placer_models.device import GPU
 from placer_models.links import Selection
@@ -30,153 +23,41 @@ from placer_models.policy import BindPolicy
 from placer_models.problem import CoreClass, Fit, NodeState, Problem, Shape
 
 
-@dataclass(frozen=True, slots=True)
-class CoreSeat:
-    """What the pods of a seat take of one core class.
-
-    Attributes:
-        whole: Whole cores.
-        threads: Single threads besides.
-        touched: Cores over which the threads are spread; only where a pod asks for it.
-
-    """
-
-    whole: Expression
-    threads: Expression
-    touched: Expression
-
-
-@dataclass(frozen=True, slots=True)
-class Seat:
-    """The pods of one unit on one node.
-
-    Attributes:
-        count: How many there are.
-        most: Upper bound of count.
-        cores: One a core class of the node; empty where the shape owns no CPU.
-        used: One literal a cell of the node: the pod uses it; empty where nothing
-            asks. A seat with these has one pod at most.
-        memory: Units from each cell; empty: it may come from anywhere.
-        pages: For each page size, hugepages from each cell; empty as memory is.
-        devices: For each bank, whole devices of each twin class.
-        takes: Shares of devices.
-        picks: The GPU sets that the pod can have, each with its literal; empty where
-            it can have any and all are equally good. A seat with these has one pod at most.
-        gpu_set: The worth of any GPU set where there are no picks.
-        containers: Its containers, where each is aligned for itself. A seat with these
-            has one pod at most.
-        joint: Devices that are wanted side by side. A seat with these has one pod at most.
-        packages: Which packages the pod touches, where it would like few; None where it
-            has no such wish. A seat with this has one pod at most.
-        caches: The same for last-level caches.
-        cells: The same for cells, where the node has a NUMA strategy.
-        close: The same for packages that anything of the pod is in, by default locality.
-        guest: Whom the pod meets; None where it keeps apart from nobody.
-        pool: Its part of its pool, where the pod is bound to some of several cells. A seat
-            with this has one pod at most.
-        beside: Where the pod owns CPUs; None where that is nothing to others. A seat with
-            this has one pod at most.
-
-    """
-
-    unit: int
-    node: int
-    shape: Shape
-    fit: Fit
-    count: IntVar
-    most: int
-    cores: tuple[CoreSeat, ...]
-    used: tuple[Expression, ...]
-    memory: tuple[Expression, ...]
-    pages: tuple[tuple[Expression, ...], ...]
-    devices: tuple[tuple[Expression, ...], ...]
-    takes: tuple[SeatTake, ...]
-    picks: tuple[tuple[Selection, IntVar], ...]
-    gpu_set: Selection | None
-    containers: tuple[ContainerSeat, ...]
-    joint: JointSeat | None
-    packages: Span | None = None
-    caches: Span | None = None
-    cells: Span | None = None
-    close: Span | None = None
-    guest: Guest | None = None
-    pool: PoolSeat | None = None
-    beside: BesideSeat | None = None
-
-    def touched(self, bank: int, twin: int) -> Expression:
-        """Return the devices of a twin class that the pods have, whole or in part."""
-        return with_shares(self.devices[bank][twin], self.takes, bank, twin)
-
-
-@dataclass(frozen=True, slots=True)
-class Decisions:
-    """Who runs where.
-
-    Attributes:
-        seats: Every (unit, node) pair that could come to be.
-        broken: For each node, cores of each class that are taken thread by thread.
-        opened: For each node, which of its free devices are shared.
-        paired: For each node, cores of each class that two pods share one thread each,
-            though both would rather not; 0 where that is not counted by class.
-        reached: For each gang, whether it runs; None for a lone pod.
-        node_opened: Offered node that pods could come to -> whether it is opened.
-        stays: Running pod that may move -> whether it stays; none for one that cannot stay.
-
-    """
-
-    units: tuple[Unit, ...]
-    seats: tuple[Seat, ...]
-    of_unit: tuple[tuple[Seat, ...], ...]
-    on_node: tuple[tuple[Seat, ...], ...]
-    broken: tuple[tuple[Expression, ...], ...]
-    opened: tuple[Opened, ...]
-    paired: tuple[tuple[Expression, ...], ...]
-    reached: tuple[IntVar | None, ...]
-    node_opened: Mapping[int, IntVar]
-    stays: Mapping[int, IntVar]
-
-    def placed(self, unit: int) -> Expression:
-        """Return how many pods of the unit have a place."""
-        return LinearExpr.sum([seat.count for seat in self.of_unit[unit]])
-
-    def units_of_gang(self, gang: int) -> Iterator[int]:
-        """Yield the indices of the gang's units."""
-        return (index for index, unit in enumerate(self.units) if unit.gang == gang)
-
-
-def decide(model: CpModel, problem: Problem, stop: Callable[[], bool]) -> Decisions | None:
+def decide(model: CpModel, problem: Problem, stop: Callable[[], bool]) -> Variables | None:
     """Create the variables; pairs that can never come to be get none.
 
-    Asks at every seat whether to stop, and then returns None.
+    Asks at every assignment whether to stop, and then returns None.
     """
     units = units_of(problem)
-    seats: list[Seat] = []
+    assignments: list[Assignment] = []
     for index, unit in enumerate(units):
         for node in range(len(problem.nodes)):
             if room_for(problem, unit.shape, node, len(unit.pods)) > 0:
                 if stop():
                     return None
-                seats.append(_seat(model, problem, index, unit, node))
-    of_unit: list[list[Seat]] = [[] for _ in units]
-    on_node: list[list[Seat]] = [[] for _ in problem.nodes]
-    for seat in seats:
-        of_unit[seat.unit].append(seat)
-        on_node[seat.node].append(seat)
-    return Decisions(
+                assignments.append(_assign(model, problem, index, unit, node))
+    of_unit: list[list[Assignment]] = [[] for _ in units]
+    on_node: list[list[Assignment]] = [[] for _ in problem.nodes]
+    for assignment in assignments:
+        of_unit[assignment.unit].append(assignment)
+        on_node[assignment.node].append(assignment)
+    return Variables(
         units=units,
-        seats=tuple(seats),
+        assignments=tuple(assignments),
         of_unit=tuple(map(tuple, of_unit)),
         on_node=tuple(map(tuple, on_node)),
         broken=tuple(
-            _broken(model, index, node, any(seat.cores for seat in on_node[index]))
+            _broken(model, index, node, any(assignment.cores for assignment in on_node[index]))
             for index, node in enumerate(problem.nodes)
         ),
         opened=tuple(
-            opened_of(model, node, (take for seat in on_node[index] for take in seat.takes))
+            opened_of(
+                model, node, (take for assignment in on_node[index] for take in assignment.takes)
+            )
             for index, node in enumerate(problem.nodes)
         ),
         paired=tuple(
-            paired_cores(model, problem, node, [seat.guest for seat in on_node[index]])
+            paired_cores(model, problem, node, [assignment.guest for assignment in on_node[index]])
             for index, node in enumerate(problem.nodes)
         ),
         reached=_reached(model, problem, units),
@@ -185,17 +66,17 @@ def decide(model: CpModel, problem: Problem, stop: Callable[[], bool]) -> Decisi
             for index, node in enumerate(problem.nodes)
             if node.offered and on_node[index]
         },
-        stays=_stays(model, problem, units, seats),
+        stays=_stays(model, problem, units, assignments),
     )
 
 
 def _stays(
-    model: CpModel, problem: Problem, units: tuple[Unit, ...], seats: list[Seat]
+    model: CpModel, problem: Problem, units: tuple[Unit, ...], assignments: list[Assignment]
 ) -> dict[int, IntVar]:
     if not problem.homes:
         return {}
     at_home = {(pod, home.node) for pod, home in problem.homes if home is not None}
-    pods = [(units[seat.unit].pods[0], seat.node) for seat in seats]
+    pods = [(units[assignment.unit].pods[0], assignment.node) for assignment in assignments]
     return {
         pod: model.new_bool_var(f"stays[{pod}]") for pod, node in pods if (pod, node) in at_home
     }
@@ -243,7 +124,9 @@ def _takeable(fit: Fit, c: CoreClass) -> int:
     return 1
 
 
-def _seat(model: CpModel, problem: Problem, index: int, unit: Unit, node_index: int) -> Seat:
+def _assign(
+    model: CpModel, problem: Problem, index: int, unit: Unit, node_index: int
+) -> Assignment:
     node, shape = problem.nodes[node_index], problem.shapes[unit.shape]
     fit = problem.fits[unit.shape][node.kind]
     assert fit is not None
@@ -267,13 +150,14 @@ def _seat(model: CpModel, problem: Problem, index: int, unit: Unit, node_index: 
     cores = tuple(
         _cores(model, c, shape, fit, most, f"{name[:-1]},{i}]") for i, c in enumerate(classes)
     )
-    return Seat(
+    found = Assignment(
         unit=index,
         node=node_index,
         shape=shape,
         fit=fit,
         count=count,
         most=most,
+        name=name[1:-1],
         cores=cores,
         used=used,
         memory=pinned(
@@ -303,8 +187,13 @@ def _seat(model: CpModel, problem: Problem, index: int, unit: Unit, node_index: 
         guest=guest_of(model, problem, node, shape, [part.threads for part in cores], name),
         containers=container_seats(model, node, shape, fit, name),
         pool=pool_seat(model, node, shape, fit, used, name),
-        beside=beside_seat(model, node, shape, name),
     )
+    for family in FAMILIES:
+        if family.decide is not None:
+            part = family.decide(model, problem, found)
+            if part is not None:
+                found.parts[type(part)] = part
+    return found
 
 
 def _cores(model: CpModel, c: CoreClass, shape: Shape, fit: Fit, most: int, name: str) -> CoreSeat:
@@ -354,7 +243,7 @@ def _devices(
     picks: tuple[tuple[Selection, IntVar], ...],
     name: str,
 ) -> tuple[Expression, ...]:
-    """Return the whole devices of each twin class that the pods of a seat take."""
+    """Return the whole devices of each twin class that the pods of an assignment take."""
     size = shape.whole_of(bank.type)
     if size == 0:
         return (0,) * len(bank.free)

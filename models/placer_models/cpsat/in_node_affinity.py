@@ -1,4 +1,4 @@
-"""Rules about pods that want to be together or apart inside a node (C18).
+"""Pods that want to be together or apart inside a node (C18).
 
 A place is a core or a NUMA node. Where cores matter each core that two new pods could
 share is a class of its own; on the others every new pod is alone with those that run there.
@@ -12,23 +12,62 @@ from itertools import chain, combinations
 from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
 from placer_models.affinity import AffinityLevel
-from placer_models.cpsat.beside_seats import BesideSeat
-from placer_models.cpsat.crowding import pairs_of
+from placer_models.cpsat.assignment import Assignment, Variables
+from placer_models.cpsat.envelope import pairs_of
 from placer_models.cpsat.expression import Expression
-from placer_models.cpsat.variables import Decisions, Seat
+from placer_models.cpsat.family import Family, Hint, KnownPlaces, hints
 from placer_models.problem import Problem
-from placer_models.tasks import BesideTerm
+from placer_models.tasks import Beside, BesideTerm
 
 LEVELS = (AffinityLevel.NUMA, AffinityLevel.CORE)
 """The levels inside a node."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Guest:
-    """A seat that could be at a place, with the literal that it is."""
+class Presence:
+    """Where the pod of an assignment owns CPUs, as far as that is looked at.
 
-    seat: Seat
-    own: BesideSeat
+    Attributes:
+        cores: One a core class: whether the pod has CPUs of it. Empty where cores do not
+            matter.
+        cells: The same for cells.
+
+    """
+
+    beside: Beside
+    cores: tuple[IntVar, ...]
+    cells: tuple[IntVar, ...]
+
+    def at(self, level: AffinityLevel) -> tuple[IntVar, ...]:
+        """Return the literals of a level."""
+        return self.cores if level is AffinityLevel.CORE else self.cells
+
+
+def presence(model: CpModel, problem: Problem, assignment: Assignment) -> Presence | None:
+    """Create the variables of an assignment; None where its pod is nothing to others."""
+    beside = assignment.shape.beside
+    if beside is None or not assignment.shape.owned_cpus:
+        return None
+    node = problem.nodes[assignment.node]
+
+    def literals(level: AffinityLevel, count: int) -> tuple[IntVar, ...]:
+        if level not in beside.levels:
+            return ()
+        return tuple(model.new_bool_var(f"{level}[{assignment.name},{i}]") for i in range(count))
+
+    return Presence(
+        beside,
+        cores=literals(AffinityLevel.CORE, len(node.cores)),
+        cells=literals(AffinityLevel.NUMA, len(node.cells)),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Guest:
+    """An assignment that could be at a place, with the literal that it is."""
+
+    assignment: Assignment
+    own: Presence
     here: IntVar
 
 
@@ -68,13 +107,13 @@ class _Place:
                     yield guest, position, term
 
 
-def a_pod_is_where_it_owns_cpus(model: CpModel, problem: Problem, x: Decisions) -> None:
+def a_pod_is_where_it_owns_cpus(model: CpModel, problem: Problem, x: Variables) -> None:
     """A pod that is something to others is at a place if, and only if, it has CPUs there."""
-    for seat, own in _seats(x):
-        classes = problem.nodes[seat.node].cores
+    for assignment, own in _present(x):
+        classes = problem.nodes[assignment.node].cores
         taken = [
             part.whole * c.threads + part.threads
-            for part, c in zip(seat.cores, classes, strict=True)
+            for part, c in zip(assignment.cores, classes, strict=True)
         ]
         in_cell: defaultdict[int, list[Expression]] = defaultdict(list)
         for c, amount in zip(classes, taken, strict=True):
@@ -85,10 +124,10 @@ def a_pod_is_where_it_owns_cpus(model: CpModel, problem: Problem, x: Decisions) 
             *zip(own.cells, cpus, strict=True),
         ):
             model.add(amount >= here)
-            model.add(amount <= seat.shape.owned_cpus * here)
+            model.add(amount <= assignment.shape.owned_cpus * here)
 
 
-def pods_keep_apart_inside_a_node(model: CpModel, problem: Problem, x: Decisions) -> None:
+def pods_keep_apart_inside_a_node(model: CpModel, problem: Problem, x: Variables) -> None:
     """No pod is at a place with another one that a required anti-affinity keeps it off."""
     for place in _places(problem, x):
         of_side: defaultdict[int, list[IntVar]] = defaultdict(list)
@@ -108,7 +147,7 @@ def pods_keep_apart_inside_a_node(model: CpModel, problem: Problem, x: Decisions
                         model.add_at_most_one(here, there)
 
 
-def pods_come_together_inside_a_node(model: CpModel, problem: Problem, x: Decisions) -> None:
+def pods_come_together_inside_a_node(model: CpModel, problem: Problem, x: Variables) -> None:
     """Where a pod owns CPUs another has some that its affinity means; or it is the first."""
     alone: dict[tuple[int, int], IntVar] = {}
     for place in _places(problem, x):
@@ -125,13 +164,13 @@ def pods_come_together_inside_a_node(model: CpModel, problem: Problem, x: Decisi
             model.add(guest.here <= LinearExpr.sum(company))
 
 
-def lost_inside_a_node(model: CpModel, problem: Problem, x: Decisions) -> Expression:
+def lost_inside_a_node(model: CpModel, problem: Problem, x: Variables) -> Expression:
     """Count what preferred terms about cores and NUMA nodes lose."""
     lost: dict[tuple[int, int, int], IntVar] = {}
     for place in _places(problem, x):
         for guest, position, term in place.asked(apart=False, required=False):
             if not place.runs(term):
-                key = guest.seat.unit, guest.seat.node, position
+                key = guest.assignment.unit, guest.assignment.node, position
                 if key not in lost:
                     lost[key] = model.new_bool_var(f"lost[{','.join(map(str, key))}]")
                 company = LinearExpr.sum(place.others(guest, term))
@@ -139,7 +178,7 @@ def lost_inside_a_node(model: CpModel, problem: Problem, x: Decisions) -> Expres
     return LinearExpr.sum([*lost.values(), *_pairs_too_near(model, problem, x)])
 
 
-def _pairs_too_near(model: CpModel, problem: Problem, x: Decisions) -> Iterator[Expression]:
+def _pairs_too_near(model: CpModel, problem: Problem, x: Variables) -> Iterator[Expression]:
     """Yield wishes to be apart, times a literal that the two pods share a place.
 
     Wherever two pods meet, and at however many places, they are near each other once.
@@ -199,7 +238,7 @@ def _crowd_is_near(
         for i, home in zip(crowd, at_home, strict=True):
             homes[i].append(home)
     for i, mine in homes.items():
-        model.add(LinearExpr.sum(mine) >= places[0].guests[i].seat.count)
+        model.add(LinearExpr.sum(mine) >= places[0].guests[i].assignment.count)
     model.add(2 * LinearExpr.sum(list(near)) >= LinearExpr.sum(pairs))
 
 
@@ -222,20 +261,26 @@ def _near_running(
             yield weight * near
 
 
-def _seats(x: Decisions) -> Iterator[tuple[Seat, BesideSeat]]:
-    return ((seat, seat.beside) for seat in x.seats if seat.beside is not None)
+def _present(x: Variables) -> Iterator[tuple[Assignment, Presence]]:
+    for assignment in x.assignments:
+        own = assignment.part(Presence)
+        if own is not None:
+            yield assignment, own
 
 
-def _places(problem: Problem, x: Decisions) -> Iterator[_Place]:
+def _places(problem: Problem, x: Variables) -> Iterator[_Place]:
     return chain.from_iterable(_levels(problem, x))
 
 
-def _levels(problem: Problem, x: Decisions) -> Iterator[list[_Place]]:
+def _levels(problem: Problem, x: Variables) -> Iterator[list[_Place]]:
     """Yield the places of each level of each node where a pod that cares could be."""
-    for node, seats in zip(problem.nodes, x.on_node, strict=True):
-        owners = [(seat, seat.beside) for seat in seats if seat.beside is not None]
+    for node, assignments in zip(problem.nodes, x.on_node, strict=True):
         for level in LEVELS:
-            present = [(seat, own) for seat, own in owners if own.at(level)]
+            present = [
+                (assignment, own)
+                for assignment in assignments
+                if (own := assignment.part(Presence)) is not None and own.at(level)
+            ]
             about = (
                 [(c.sides, c.free > 1) for c in node.cores]
                 if level is AffinityLevel.CORE
@@ -243,18 +288,35 @@ def _levels(problem: Problem, x: Decisions) -> Iterator[list[_Place]]:
             )
             places = []
             for at, (sides, shared) in enumerate(about if present else ()):
-                guests = tuple(_Guest(seat, own, own.at(level)[at]) for seat, own in present)
+                guests = tuple(
+                    _Guest(assignment, own, own.at(level)[at]) for assignment, own in present
+                )
                 places.append(_Place(level, frozenset(sides), shared, guests))
             if places:
                 yield places
 
 
 def _alone(
-    model: CpModel, problem: Problem, x: Decisions, key: tuple[int, int], term: BesideTerm
+    model: CpModel, problem: Problem, x: Variables, key: tuple[int, int], term: BesideTerm
 ) -> IntVar:
     """Return a literal that is true only where at most one pod of the cluster is meant."""
-    meant = [s.count for s in x.seats if x.units[s.unit].shape in term.matches]
+    meant = [s.count for s in x.assignments if x.units[s.unit].shape in term.matches]
     alone = model.new_bool_var(f"alone_inside[{key[0]},{key[1]}]")
     most = sum(shape in term.matches for shape in problem.pods)
     model.add(LinearExpr.sum(meant) <= 1 + most * (1 - alone))
     return alone
+
+
+def presence_hint(problem: Problem, x: Variables, known: KnownPlaces) -> Iterator[Hint]:
+    """Yield on which cores and cells the pods are."""
+    for assignment, choices in known.at:
+        own = assignment.part(Presence)
+        if own is None:
+            continue
+        cores = {i for c in choices for i, take in enumerate(c.cores) if take.whole or take.threads}
+        cells = {problem.nodes[assignment.node].cores[i].cell for i in cores}
+        for literals, places in ((own.cores, cores), (own.cells, cells)):
+            yield from hints(literals, [int(i in places) for i in range(len(literals))])
+
+
+FAMILY = Family(name="in_node_affinity", decide=presence, hint=presence_hint)
