@@ -20,7 +20,8 @@ class Host:
         present: CPUs that it has, online or not; None: not known.
         running: The cgroups that have processes.
         systemd: Whether systemd runs it: then the cgroups of units are systemd's.
-        static_policy: Whether the kubelet gives CPUs out itself.
+        static_policy: Whether the kubelet gives CPUs out itself, or nobody can tell.
+        kubelet_fault: What is wrong with the file in which the kubelet says so.
         disputed: Cgroups that somebody wrote again each time that we did.
 
     """
@@ -30,10 +31,13 @@ class Host:
     running: Running = field(default_factory=lambda: Running(()))
     systemd: bool = False
     static_policy: bool = False
+    kubelet_fault: str = ""
     disputed: frozenset[str] = frozenset()
 
     def rival(self, cgroup: str) -> str | None:
         """Return who else writes a cgroup, in words; None: nobody that we know of."""
+        if self.kubelet_fault:
+            return f"the kubelet may give CPUs out on this node: its {self.kubelet_fault}"
         if self.static_policy:
             return "the kubelet's static CPU policy gives CPUs out on this node"
         if cgroup in self.disputed:
@@ -47,24 +51,29 @@ class Host:
 def read_host(version: int, root: Path = Path("/")) -> Host:
     """Return what is true of this machine, or of the one whose files are below the root."""
     present = root / "sys/devices/system/cpu/present"
+    static, fault = _kubelet_is_static(root / CPU_MANAGER_STATE)
     return Host(
         socket.gethostname(),
         parse_cpu_list(present.read_text().strip()) if present.exists() else None,
         Running(cgroups_of_processes(root / "proc", version)),
         (root / "run/systemd/system").is_dir(),
-        _kubelet_is_static(root / CPU_MANAGER_STATE),
+        static,
+        fault,
     )
 
 
-def _kubelet_is_static(state: Path) -> bool:
-    """Return whether the kubelet's checkpoint says so; one that cannot be read counts as yes."""
+def _kubelet_is_static(state: Path) -> tuple[bool, str]:
+    """Return whether the kubelet's checkpoint says so, and what is wrong with it (C16).
+
+    One that cannot be read, or is corrupt, counts as yes: then nothing is written.
+    """
     try:
-        text = state.read_text(encoding="utf-8")
+        return cpu_manager_state_of(state.read_text(encoding="utf-8")).policy == _STATIC, ""
     except FileNotFoundError:
-        return False
-    except (OSError, UnicodeDecodeError):
-        return True
-    try:
-        return bool(cpu_manager_state_of(text)["policyName"] == _STATIC)
-    except ValueError:
-        return True
+        return False, ""
+    except OSError as error:
+        return True, f"{CPU_MANAGER_STATE} cannot be read: {error.strerror or error}"
+    except UnicodeDecodeError:
+        return True, f"{CPU_MANAGER_STATE} is not UTF-8"
+    except ValueError as error:
+        return True, f"{CPU_MANAGER_STATE} {error}"

@@ -1,4 +1,4 @@
-"""NodeResourceTopology in and out, and the kubelet's own file (C15, C5)."""
+"""NodeResourceTopology in and out, and the kubelet's own file (C15, C16, C5)."""
 
 import json
 from pathlib import Path
@@ -176,19 +176,11 @@ def test_a_machine_is_written_and_read_back(tmp_path: Path) -> None:
     }
 
 
-@pytest.mark.parametrize(
-    "state",
-    [
-        {"policyName": "static", "entries": {"u": {"app": "1-2"}}, "checksum": 1},
-        {"policyName": "static", "entries": {"c": "1-2"}, "checksum": 1},
-        {"data": '{"policyName":"static","entries":{"u":{"a":"1","b":"2"}}}', "dataChecksum": 2},
-    ],
-    ids=["by pod", "by container", "newer"],
-)
-def test_the_kubelets_own_file_says_what_pods_own(state: dict[str, object]) -> None:
+def test_the_kubelets_own_file_says_what_pods_own() -> None:
     """
-    In the three forms that kubelets have written.
+    The CPUs of its pods are reserved on a node of this machine (C16).
     """
+    state = {"policyName": "static", "entries": {"u": {"a": "1", "b": "2"}}}
     files = files_of(
         {CPU_MANAGER_STATE: json.dumps(state)}, *map(a_cpu, range(4)), a_node(0, "0-3")
     )
@@ -199,13 +191,23 @@ def test_the_kubelets_own_file_says_what_pods_own(state: dict[str, object]) -> N
     assert format_cpu_list(to_machine(inventory).node().reserved_cpus) == "1-2"
 
 
-@pytest.mark.parametrize("text", ["{", "[]", "{}", '{"policyName":"static","entries":{"u":"x"}}'])
-def test_another_file_in_its_place_is_named(text: str) -> None:
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("{", "is no state of a kubelet's CPU manager; expected JSON with policyName"),
+        ('{"policyName":"static","entries":{"u":"x"}}', "and lists of CPUs in entries"),
+        (
+            '{"policyName":"static","defaultCpuSet":"0-27","checksum":7}',
+            "is corrupt: its checksum is 7, and that of what it says 273146150",
+        ),
+    ],
+)
+def test_another_file_in_its_place_is_named(text: str, words: str) -> None:
     """
-    Who owns CPUs is nothing to guess.
+    Who owns CPUs is nothing to guess (C16).
     """
     files = files_of({CPU_MANAGER_STATE: text}, a_cpu(0))
-    with pytest.raises(InputError, match="is no state of a kubelet's CPU manager; expected JSON"):
+    with pytest.raises(InputError, match=words):
         with_kubelet(files, read_sysfs(files))
 
 

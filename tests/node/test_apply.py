@@ -304,18 +304,23 @@ def test_a_cgroup_of_systemd_is_only_observed(
         assert "Placer only observes it" in plan.observed[0]
 
 
+@pytest.mark.parametrize(
+    ("fault", "words"),
+    [("", "the kubelet's static CPU policy"), ("cpu_manager_state is corrupt", "is corrupt")],
+)
 def test_beside_the_kubelets_static_policy_all_is_only_observed(
-    cgroups: Cgroups, state: NodeState
+    cgroups: Cgroups, state: NodeState, fault: str, words: str
 ) -> None:
     """
-    Who else gives CPUs out on the node is not fought with.
+    Who else gives CPUs out is not fought with, nor who may do so for all we can read (C16).
     """
-    host = Host("n0", parse_cpu_list("0-7"), static_policy=True)
+    host = Host("n0", parse_cpu_list("0-7"), static_policy=True, kubelet_fault=fault)
 
     plan = apply(a_document(a_pod("a", LSE, "0-3")), cgroups, host, state).plan
 
     assert plan.operations == ()
-    assert "the kubelet's static CPU policy" in plan.observed[0]
+    assert words in plan.observed[0]
+    assert not cgroups.exists("placer")
 
 
 def test_a_missing_controller_above_is_named(state: NodeState) -> None:

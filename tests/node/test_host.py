@@ -1,6 +1,5 @@
 """What is found on a machine: its cgroup mounts, its containers, who else writes."""
 
-import json
 from pathlib import Path
 
 import pytest
@@ -143,36 +142,38 @@ def test_a_container_of_podman_is_found_by_its_id() -> None:
     assert found == (path,)
 
 
-STATIC = {"policyName": "static", "defaultCpuSet": "0-3", "checksum": 1}
+NONE = '{"policyName":"none","defaultCpuSet":"","checksum":1353318690}'
+STATIC = '{"policyName":"static","defaultCpuSet":"0-27","checksum":273146150}'
 
 
 @pytest.mark.parametrize(
-    ("state", "static"),
+    ("state", "rival"),
     [
-        (None, False),
-        (json.dumps(STATIC), True),
-        (json.dumps(STATIC | {"policyName": "none"}), False),
-        (json.dumps({"checksum": 0, "data": json.dumps(STATIC), "dataChecksum": 2}), True),
-        (json.dumps({"data": json.dumps(STATIC | {"policyName": "none"})}), False),
-        ("{cut sho", True),
-        ("[]", True),
-        ("[" * 100_000, True),
+        (None, None),
+        (NONE, None),
+        (STATIC, "the kubelet's static CPU policy gives CPUs out on this node"),
+        (NONE.replace("0}", "1}"), "its var/lib/kubelet/cpu_manager_state is corrupt: its checks"),
+        (STATIC.replace("static", "none"), "the kubelet may give CPUs out on this node: its var"),
+        ("{cut sho", "cpu_manager_state is no state of a kubelet's CPU manager; expected JSON"),
+        ("[" * 100_000, "cpu_manager_state is no state of a kubelet's CPU manager; expected JSON"),
+        ("\xff", "cpu_manager_state is not UTF-8"),
     ],
 )
-def test_the_kubelets_policy_is_read(tmp_path: Path, state: str | None, static: bool) -> None:
+def test_the_kubelets_policy_is_read(tmp_path: Path, state: str | None, rival: str | None) -> None:
     """
-    A checkpoint that cannot be read counts as static: then nothing is written.
+    A checkpoint that cannot be read, or is corrupt, counts as static: nothing is written (C16).
     """
     root = proc(tmp_path, p1="0::/\n")
     if state is not None:
         folder = root / "var/lib/kubelet"
         folder.mkdir(parents=True)
-        (folder / "cpu_manager_state").write_text(state)
+        (folder / "cpu_manager_state").write_text(state, encoding="latin-1")
 
     host = read_host(2, root)
 
-    assert host.static_policy is static
-    assert (host.rival("kubepods/pod1/c1") is not None) is static
+    assert host.static_policy is (rival is not None)
+    told = host.rival("kubepods/pod1/c1")
+    assert told == rival if rival is None else rival in (told or "")
 
 
 def test_units_of_systemd_are_told_from_what_is_inside_them(tmp_path: Path) -> None:
