@@ -1,7 +1,8 @@
 """The best placement of a tiny instance, found by trying everything.
 
 Nothing is shared with the solver but the words. Whether a placement is allowed and what
-it is worth is asked of the judge alone. Three shortcuts, each plainly exact:
+it is worth is asked of the judge alone; which running pods may move is said in words of its
+own. Three shortcuts, each plainly exact:
 
 * Which pods are placed decides the first tiers, so those choices are tried best first.
 * Given who is on which node, no rule and no tier couples two nodes, and tiers are sums:
@@ -20,7 +21,8 @@ from itertools import pairwise, product, takewhile
 
 from insides import BETWEEN_NODES, Insides, broken
 from leaves import Stay, TooManyLeavesError
-from placer.judge.breaches import breaches, laid_out
+from moving_question import with_moving_pods
+from placer.judge.breaches import breaches
 from placer.judge.measure import Vector, better, measure
 from placer_models.cluster import Instance
 from placer_models.placement import Placement
@@ -60,7 +62,7 @@ def best_placement(instance: Instance, most_leaves: int = MOST_LEAVES) -> Best:
         TooManyLeavesError: There are more than ``most_leaves`` leaves, or assignments.
 
     """
-    instance, _ = laid_out(instance, Placement())
+    instance = with_moving_pods(instance)
     insides = Insides(instance, most_leaves)
     best: tuple[Vector, Placement] | None = None
     for stays, placed in _assignments(instance):

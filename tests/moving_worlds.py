@@ -5,6 +5,7 @@ from dataclasses import replace
 from random import Random
 
 from judge.hand import node, pod, put, world
+from mixed_worlds import mixed
 from placer_models.cluster import Instance, Node, RunningGang, RunningPod
 from placer_models.device import GPU
 from placer_models.network import LevelRule
@@ -40,6 +41,11 @@ def tied_instance(seed: int) -> Instance:
     base = moving_instance(seed)
     nodes = tuple(in_domains(rng, node) for node in base.nodes)
     return tied(rng, replace(base, nodes=nodes, name=f"tied-{seed}"))
+
+
+def mixed_moving_instance(seed: int) -> Instance:
+    """Draw a world with moves, and dress it with the words of some families."""
+    return mixed(Random(f"mixed-moving-{seed}"), moving_instance(seed))
 
 
 def crowded(budget: int) -> Instance:

@@ -5,7 +5,7 @@ from functools import partial
 
 import pytest
 
-from placer.judge.breaches import breaches, laid_out
+from placer.judge.breaches import blamed, breaches
 from placer.judge.measure import measure
 from placer.realise.realiser import Unrealisable, realise
 from placer.search import exact
@@ -20,6 +20,7 @@ from placer_models.cluster import Instance
 from placer_models.cpsat.batch import RULES, build_batch_model
 from placer_models.cpsat.family import Rule
 from placer_models.goals import DEFAULT_LOCALITY
+from placer_models.moves import complete_with_current, with_movable_pods
 from placer_models.placement import Placement
 from placer_models.problem import Problem
 
@@ -45,24 +46,25 @@ def claimed(instance: Instance) -> list[tuple[tuple[int, ...], bool]]:
 
     Then the same in the model without default locality, where that is another one.
     """
-    instance, settled = laid_out(instance, Placement())
+    instance = with_movable_pods(instance, blamed)
+    at_home = complete_with_current(instance, Placement())
     accounts = accounts_of(instance)
     problem = build_problem(instance, accounts)
     plain = without_locality(problem)
     return [
-        _claimed_in(asked, instance, settled)
+        _claimed_in(asked, instance, at_home)
         for asked in ((problem,) if plain is problem else (problem, plain))
     ]
 
 
 def _claimed_in(
-    problem: Problem, instance: Instance, settled: Placement
+    problem: Problem, instance: Instance, at_home: Placement
 ) -> tuple[tuple[int, ...], bool]:
     accounts = accounts_of(instance)
-    worth = measure(instance, settled)
+    worth = measure(instance, at_home)
     plain = without_locality(problem) is problem
     start = [0 if plain and tier in DEFAULT_LOCALITY else value for tier, value in worth]
-    choices = recount(instance, accounts, problem, settled)
+    choices = recount(instance, accounts, problem, at_home)
     budget = Budget(SolveOptions(workers=1, time_limit_s=60))
     found = search_exactly(problem, choices, start, budget, str, limits_of(problem))
     placement = realise(instance, accounts, problem, found.choices or choices)

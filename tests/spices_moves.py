@@ -60,8 +60,8 @@ def scattered(rng: Random, instance: Instance, specs: Sequence[PodSpec]) -> Inst
     Each comes to a cluster of which another part looks taken.
     """
     running = list(instance.running)
-    for i, spec in enumerate(specs):
-        gang = _alone(f"early-{i}", spec)
+    for spec in specs:
+        gang = _alone(f"early-{len(running)}", spec)
         nodes = tuple(_half_taken(rng, node) for node in instance.nodes)
         asked = Instance(nodes, (gang,), running=tuple(running))
         answer = solve(asked, SolveOptions(engine=Engine.GREEDY, workers=1, seed=1))

@@ -3,23 +3,128 @@
 An instance with a budget of moves asks for a place of the pods that wait and of the
 running pods that may move, all at once: each of the latter has a home, and is placed in any
 case. So there is one kind of question, and every rule and every tier knows what to do.
+Solver and judge ask it alike; the tests' brute force puts it in its own words
+(docs/rules/moves.md).
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Set
+from collections.abc import Callable, Iterator, Mapping, Set
 from dataclasses import replace
 
-from placer_models.bound import bound_to
+from placer_models.bound import bound_to, within
 from placer_models.cluster import Instance, Node, RunningGang, RunningPod
-from placer_models.placement import Placement, PodPlacement
-from placer_models.pod import Gang
-from placer_models.policy import AlignmentScope
+from placer_models.cpuset import CpuSet
+from placer_models.placement import Placement, PodPlacement, title_of
+from placer_models.pod import Gang, PodSpec
+from placer_models.policy import AlignmentScope, QosClass
 
 Key = tuple[str, str]
 """Namespace and name."""
 
+Blamed = Callable[[Instance, Placement], Set[str]]
+"""A judge: the names of the pods, nodes and gangs at which a placement breaks a rule."""
 
-def could_move(running: RunningPod, node: Node) -> bool:
+
+def with_movable_pods(instance: Instance, blamed: Blamed) -> Instance:
+    """Return the question in which the running pods that may move want a place, too.
+
+    As it is where there is nothing to move for, or nobody to move, or where it has been
+    done already. Who could not be placed anew where it is stays there, and so do those
+    whose gang then has to.
+    """
+    if not instance.move_budget or not instance.gangs or instance.homes:
+        return instance
+    nodes = {node.name: node for node in instance.nodes}
+    movable = {
+        running.pod.key
+        for running in instance.running
+        if running.placement.node in nodes and may_move(running, nodes[running.placement.node])
+    }
+    while movable := _with_their_gangs(instance, movable):
+        asked = _with_homes(instance, movable)
+        faults = _faults_at_home(asked, blamed)
+        if not faults:
+            return asked
+        movable -= _misplaced(instance, asked, faults, blamed) or movable
+    return instance
+
+
+def _faults_at_home(asked: Instance, blamed: Blamed) -> Set[str]:
+    return blamed(asked, complete_with_current(asked, Placement()))
+
+
+def _misplaced(instance: Instance, asked: Instance, faults: Set[str], blamed: Blamed) -> set[Key]:
+    """Return the pods that are at fault where all that are asked for are at home.
+
+    What is wrong with a node is the fault of those at whom it is broken when they alone
+    come there anew.
+    """
+    found: set[Key] = set()
+    homes = {home.key: home for home in asked.homes}
+    for gang in asked.gangs:
+        for pod in gang.pods:
+            if pod.key not in homes:
+                continue
+            node = homes[pod.key].node
+            named = {pod.title, title_of(*gang.key)} & faults
+            if named or (
+                node in faults and _faults_at_home(_with_homes(instance, {pod.key}), blamed)
+            ):
+                found.add(pod.key)
+    return found
+
+
+def complete_with_current(instance: Instance, placement: Placement) -> Placement:
+    """Return the placement with every pod that has a home and is not placed left there.
+
+    Pods of pools run in what the whole placement leaves of them.
+    """
+    placed = {place.key for place in placement.pods}
+    staying = tuple(home for home in instance.homes if home.key not in placed)
+    if not staying:
+        return placement
+    pods = {pod.key: pod for gang in instance.gangs for pod in gang.pods}
+    nodes = {node.name: node for node in instance.nodes}
+    owned: defaultdict[tuple[str, QosClass], set[int]] = defaultdict(set)
+    new = ((pods.get(place.key), place) for place in (*placement.pods, *staying))
+    for pod, place in (*new, *((runner.pod, runner.placement) for runner in instance.running)):
+        if pod is not None and pod.spec.qos.owns_cpus:
+            owned[place.node, pod.spec.qos] |= place.cpuset
+    return Placement(
+        (
+            *placement.pods,
+            *(_left_there(home, pods[home.key].spec, nodes[home.node], owned) for home in staying),
+        )
+    )
+
+
+def _left_there(
+    home: PodPlacement,
+    spec: PodSpec,
+    node: Node,
+    owned: Mapping[tuple[str, QosClass], Set[int]],
+) -> PodPlacement:
+    """Return the home of a pod that stays, with the pool as it has become.
+
+    Args:
+        home: Where it is.
+        spec: What it asks for.
+        node: Where that is.
+        owned: (name of a node, LSE or LSR) -> the CPUs that pods of that class own there.
+
+    """
+    if spec.qos.owns_cpus:
+        return home
+    owners = (QosClass.LSE, QosClass.LSR) if spec.qos is QosClass.LS else (QosClass.LSE,)
+    topology = node.machine.topology
+    pool: CpuSet = topology.online.difference(*(owned.get((node.name, q), ()) for q in owners))
+    bound = bound_to(home, spec, node)
+    pool = within(pool, bound, topology) if bound else pool
+    containers = tuple(replace(part, cpuset=pool) for part in home.containers)
+    return replace(home, cpuset=pool, containers=containers)
+
+
+def may_move(running: RunningPod, node: Node) -> bool:
     """Return whether a running pod may be looked at for another place at all.
 
     Who is where it is by a part of a pool, by virtual functions, by a strategy for devices or
@@ -37,21 +142,21 @@ def could_move(running: RunningPod, node: Node) -> bool:
     return running.movable and not bound and not first
 
 
-def with_their_gangs(instance: Instance, movable: Set[Key]) -> set[Key]:
+def _with_their_gangs(instance: Instance, movable: Set[Key]) -> set[Key]:
     """Return those of the running pods whose gangs can be asked about as well.
 
     Of a gang of which nothing is known nobody moves, and of one that asks where its members
     are, nobody if one has to stay.
     """
     ok = {r.pod.key for r in instance.running if r.placement.gang is None}
-    for gang, members in members_of(instance):
+    for gang, members in _members_of(instance):
         keys = {one.pod.key for one in members}
         if keys <= movable or not (gang.gather or gang.levels):
             ok |= keys
     return ok & movable
 
 
-def members_of(instance: Instance) -> Iterator[tuple[RunningGang, list[RunningPod]]]:
+def _members_of(instance: Instance) -> Iterator[tuple[RunningGang, list[RunningPod]]]:
     """Yield the gangs that run, each with the running pods that are in it."""
     named: defaultdict[tuple[str, str | None], list[RunningPod]] = defaultdict(list)
     for running in instance.running:
@@ -60,7 +165,7 @@ def members_of(instance: Instance) -> Iterator[tuple[RunningGang, list[RunningPo
         yield gang, named[gang.key]
 
 
-def with_homes(instance: Instance, movable: Set[Key]) -> Instance:
+def _with_homes(instance: Instance, movable: Set[Key]) -> Instance:
     """Return the question in which those running pods want a place, and have a home.
 
     They stand after all that waits, in their gangs or each in one of its own, which are
@@ -83,7 +188,7 @@ def with_homes(instance: Instance, movable: Set[Key]) -> Instance:
         Gang(f"running/{pod.name}", pod.namespace, (pod,), 1, priority=least, weight=0, lone=True)
         for pod in (running.pod for running in leaving if running.placement.gang is None)
     ]
-    for gang, members in members_of(instance):
+    for gang, members in _members_of(instance):
         if pods := tuple(one.pod for one in members if one.pod.key in movable):
             gangs.append(
                 Gang(

@@ -8,6 +8,11 @@ from placer_models.goals import Tier
 from placer_models.visible_devices import Env
 
 
+def title_of(namespace: str, name: str) -> str:
+    """Return the name of a pod or a gang for people: ``default`` is left out."""
+    return name if namespace == "default" else f"{namespace}/{name}"
+
+
 @dataclass(frozen=True, slots=True)
 class DeviceGrant:
     """A device that a pod holds, or the part of it that it holds.

@@ -24,7 +24,7 @@ from placer.judge.joint import joint
 from placer.judge.levels import domain, multiples, spread
 from placer.judge.memory import memory
 from placer.judge.mig import mig
-from placer.judge.moving import at_home, moves, unsettled
+from placer.judge.moving import moves
 from placer.judge.node_cpus import arm_cpu_policy, node_cpu_bind
 from placer.judge.partitions import device_scope, partition
 from placer.judge.pods import cordon, known, node_selector
@@ -33,6 +33,7 @@ from placer.judge.scene import Standing, scene_of
 from placer.judge.shares import device_share
 from placer.judge.strategies import device_strategy
 from placer_models.cluster import Instance
+from placer_models.moves import complete_with_current, with_movable_pods
 from placer_models.placement import Placement
 
 RULES: Mapping[str, Rule] = {
@@ -117,23 +118,24 @@ def breaches(
 
     """
     if standing is None:
-        return _broken(*laid_out(instance, placement))
+        return _broken(*_with_moves(instance, placement))
     known = _verdicts.get(standing)
     if known is None or known[0] is not instance or known[1] is not placement:
-        asked, laid = laid_out(instance, placement)
-        found = _broken(asked, laid, standing if asked is instance else None)
+        asked, complete = _with_moves(instance, placement)
+        found = _broken(asked, complete, standing if asked is instance else None)
         known = _verdicts[standing] = instance, placement, found
     return known[2]
 
 
-def laid_out(instance: Instance, placement: Placement) -> tuple[Instance, Placement]:
-    """Return the question in which running pods that may move are asked for, and its answer.
+def blamed(instance: Instance, placement: Placement) -> set[str]:
+    """Return the pods, nodes and gangs at which a placement of all who are asked breaks a rule."""
+    return {breach.subject for breach in _broken(instance, placement)}
 
-    Both as they are where no running pod may move, or where that has been done already
-    (`placer_models.moves`).
-    """
-    asked = unsettled(instance, lambda *trial: [breach.subject for breach in _broken(*trial)])
-    return (instance, placement) if asked is instance else (asked, at_home(asked, placement))
+
+def _with_moves(instance: Instance, placement: Placement) -> tuple[Instance, Placement]:
+    """Return what is judged: the running pods that may move are placed, too."""
+    asked = with_movable_pods(instance, blamed)
+    return asked, placement if asked is instance else complete_with_current(asked, placement)
 
 
 def _broken(

@@ -15,8 +15,3 @@ class Finding(NamedTuple):
 
 Rule = Callable[[Scene], Iterator[Finding]]
 """A rule yields what breaks it; a placement that keeps it yields nothing."""
-
-
-def title_of(namespace: str, name: str) -> str:
-    """Return the name for people: ``default`` is left out."""
-    return name if namespace == "default" else f"{namespace}/{name}"

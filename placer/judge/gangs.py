@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator
 
-from placer.judge.finding import Finding, title_of
+from placer.judge.finding import Finding
 from placer.judge.levels import gather_at_level
 from placer.judge.scene import Scene
+from placer_models.placement import title_of
 from placer_models.policy import GatherLevel
 
 

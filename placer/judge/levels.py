@@ -3,9 +3,10 @@
 from collections import defaultdict
 from collections.abc import Iterator
 
-from placer.judge.finding import Finding, title_of
+from placer.judge.finding import Finding
 from placer.judge.scene import Scene
 from placer_models.network import Grouping, LevelRule
+from placer_models.placement import title_of
 from placer_models.pod import Gang
 
 

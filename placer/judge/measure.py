@@ -6,7 +6,7 @@ from placer.judge.affinity import wishes_not_met
 from placer.judge.align_tier import cells_beyond_fewest
 from placer.judge.apart import shared_cores, shared_numa_nodes
 from placer.judge.bind_tier import cpus_against_policy
-from placer.judge.breaches import laid_out
+from placer.judge.breaches import blamed
 from placer.judge.default_locality import all_packages_beyond_fewest, numa_nodes_beyond_fewest
 from placer.judge.device_choice import use_off_the_choice
 from placer.judge.gathering_tier import gathering_short
@@ -48,6 +48,7 @@ from placer_models.goals import (
     placed_tier,
     tiers_for,
 )
+from placer_models.moves import complete_with_current, with_movable_pods
 from placer_models.optional_tiers import optional_tiers
 from placer_models.placement import Placement
 
@@ -91,7 +92,9 @@ def measure(instance: Instance, placement: Placement, standing: Standing | None 
         standing: As `scene.sites_of` returns it, where it is known.
 
     """
-    asked, placement = laid_out(instance, placement)
+    asked = with_movable_pods(instance, blamed)
+    if asked is not instance:
+        placement = complete_with_current(asked, placement)
     scene = scene_of(asked, placement, standing if asked is instance else None)
     instance = asked
     points = {placed_tier(p): points for p, points in _placed_points(scene).items()}

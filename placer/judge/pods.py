@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator
 
-from placer.judge.finding import Finding, title_of
+from placer.judge.finding import Finding
 from placer.judge.scene import Scene
+from placer_models.placement import title_of
 
 
 def known(scene: Scene) -> Iterator[Finding]:

@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Container, Iterable
 
-from placer.judge.finding import title_of
 from placer.scheduling.errors import (
     AlreadyRunningError,
     BadPodError,
@@ -14,6 +13,7 @@ from placer.scheduling.words import Batch, Key, titles
 from placer_models.cluster import Node, RunningPod
 from placer_models.legal import IllegalPodError, check_pods
 from placer_models.network import Grouping
+from placer_models.placement import title_of
 from placer_models.pod import Gang, pods_of
 
 

@@ -13,6 +13,7 @@ from placer_models.placement import (
     Placement,
     PodPlacement,
     Unplaced,
+    title_of,
 )
 from placer_models.pod import Gang, GangGroup, Pod
 from placer_models.quantity import format_bytes
@@ -207,6 +208,6 @@ def lone_gang(pod: Pod, *, priority: int = 0, weight: int = 1) -> Gang:
 
 def titles(keys: tuple[Key, ...]) -> str:
     """Return pods for a message: the first few, and how many more there are."""
-    shown = [name if namespace == "default" else f"{namespace}/{name}" for namespace, name in keys]
+    shown = [title_of(*key) for key in keys]
     more = f" and {len(shown) - 5} more" if len(shown) > 5 else ""
     return ", ".join(shown[:5]) + more

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from placer.greedy.place import place_greedily
-from placer.judge.breaches import laid_out
+from placer.judge.breaches import blamed
 from placer.search.budget import Budget
 from placer.search.device_proximity import with_nearer_devices
 from placer.search.exact import limits_of
@@ -20,7 +20,7 @@ from placer.state.batch import build_problem
 from placer_models.cluster import Instance
 from placer_models.goals import UNBOUNDED
 from placer_models.legal import check_pods
-from placer_models.moves import without_stayers
+from placer_models.moves import complete_with_current, with_movable_pods, without_stayers
 from placer_models.placement import Answer, GaveUp, Infeasible, PartlyPlaced, Placed, TierValue
 from placer_models.pod import pods_of
 from placer_models.problem import Problem
@@ -73,13 +73,13 @@ def solve(
     # The search ends with what has just been done once: realising, judging, and reasons.
     budget.keep(ENDING * (budget.elapsed_s - placed_s))
     before = accounts
-    asked, start = laid_out(instance, best.placement)
+    asked = with_movable_pods(instance, blamed)
     if asked is not instance:
         # Greedy moves nobody. From here on running pods that may move are asked for, too, and
         # there may be tiers that only they ask for.
         ground = ground_of(asked)
         problem = build_problem(asked, ground.accounts)
-        best = judged(asked, ground, start)
+        best = judged(asked, ground, complete_with_current(asked, best.placement))
     budget.greedy_s = budget.elapsed_s
     search = JointSearch(
         instance=asked,

@@ -1,16 +1,15 @@
 """Running pods that may move: as few as can be, for as much as can be placed."""
 
 from dataclasses import replace
-from random import Random
 
 import pytest
 
 from exact_checks import check_worlds
 from judge.hand import node, pod, put, world
-from mixed_worlds import mixed
 from moving_worlds import (
     crowded,
     memory_in_the_way,
+    mixed_moving_instance,
     moving_instance,
     pinned_crowd,
     tied_crowd,
@@ -26,11 +25,6 @@ from placer_models.placement import Infeasible, PartlyPlaced, Placed
 from placer_models.policy import Strength
 
 BATCHES = 10
-
-
-def mixed_moving_instance(seed: int) -> Instance:
-    """Draw a world with moves, and dress it with the words of some families."""
-    return mixed(Random(f"mixed-moving-{seed}"), moving_instance(seed))
 
 
 @pytest.mark.parametrize("batch", range(BATCHES))

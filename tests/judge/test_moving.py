@@ -2,17 +2,22 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import product
 
 import pytest
 
 from judge.hand import ALL_CPUS, gang, node, placed, pod, put, world
-from placer.judge.breaches import breaches, laid_out
+from moving_question import with_moving_pods
+from moving_worlds import mixed_moving_instance, tied_instance
+from placer.judge.breaches import blamed, breaches
 from placer.judge.measure import measure
 from placer_models.affinity import AffinityTerm
 from placer_models.cluster import Instance, RunningGang, RunningPod
 from placer_models.goals import MOVES
+from placer_models.moves import with_movable_pods
 from placer_models.network import Grouping, LevelRule
 from placer_models.placement import Placement, PodPlacement
+from placer_models.pod import Container, Pod, PodSpec, Resources
 from placer_models.policy import (
     AlignmentPolicy,
     AlignmentScope,
@@ -20,6 +25,8 @@ from placer_models.policy import (
     QosClass,
     Strength,
 )
+
+MAKERS = (tied_instance, mixed_moving_instance)
 
 HOME = put("r", "0-1", memory={0: 2}, gpus=[0])
 
@@ -37,7 +44,7 @@ def one_running(
 
 
 def homes(instance: Instance) -> list[str]:
-    asked, _ = laid_out(instance, Placement())
+    asked = with_movable_pods(instance, blamed)
     return [home.name for home in asked.homes]
 
 
@@ -124,7 +131,7 @@ def test_in_the_question_itself_a_running_pod_may_not_be_dropped() -> None:
     """
     Once they wait, too, a placement has to say where they are.
     """
-    asked, _ = laid_out(one_running(), Placement())
+    asked = with_movable_pods(one_running(), blamed)
 
     (breach,) = breaches(asked, Placement())
 
@@ -197,6 +204,14 @@ def by_container(instance: Instance) -> Instance:
     return replace(instance, nodes=tuple(nodes))
 
 
+def bursting(instance: Instance) -> Instance:
+    (runner,) = instance.running
+    app = Container("app", Resources(2000), cpu_limit_milli=2000)
+    burst = PodSpec((app,), qos=QosClass.LS, constrained_burst=True)
+    place = replace(put("r", "0-3"), cpu_milli=((0, 2000),))
+    return replace(instance, running=(RunningPod(replace(runner.pod, spec=burst), place),))
+
+
 def cordoned(instance: Instance) -> Instance:
     return replace(instance, nodes=tuple(replace(n, cordoned=True) for n in instance.nodes))
 
@@ -206,7 +221,9 @@ def misaligned(instance: Instance) -> Instance:
     return one_running(split, alignment=AlignmentPolicy.SINGLE_NUMA_NODE)
 
 
-@pytest.mark.parametrize("change", [pinned, in_a_gang, by_container, cordoned, misaligned])
+@pytest.mark.parametrize(
+    "change", [pinned, in_a_gang, by_container, bursting, cordoned, misaligned]
+)
 def test_some_running_pods_stay_whatever_the_budget(
     change: Callable[[Instance], Instance],
 ) -> None:
@@ -223,7 +240,7 @@ def test_without_a_budget_nothing_is_asked_of_running_pods() -> None:
     """
     instance = one_running(budget=0)
 
-    assert laid_out(instance, Placement()) == (instance, Placement())
+    assert with_movable_pods(instance, blamed) is instance
     assert MOVES not in dict(measure(instance, Placement()))
 
 
@@ -238,3 +255,34 @@ def test_of_pods_that_disturb_each_other_only_the_others_may_move() -> None:
     instance = replace(instance, running=(*instance.running, *greedy))
 
     assert homes(instance) == ["r"]
+
+
+def test_who_has_no_part_in_what_is_too_much_may_move() -> None:
+    """
+    Of two that hold more licences than there are neither could come there anew; the third could.
+    """
+    asked = (Container("app", Resources(1000, extended=(("licences", 1),))),)
+    holders = [
+        RunningPod(Pod(name, "default", PodSpec(asked)), put(name, cpu))
+        for name, cpu in (("x", "4"), ("y", "6"))
+    ]
+    instance = one_running()
+    nodes = (replace(instance.nodes[0], extended=(("licences", 1),)), *instance.nodes[1:])
+    instance = replace(instance, nodes=nodes, running=(*instance.running, *holders))
+
+    assert homes(instance) == ["r"]
+
+
+@pytest.mark.parametrize("batch", range(10))
+def test_who_may_move_is_as_the_page_says(batch: int) -> None:
+    """
+    On 200 worlds, by the words and by the tests' own reading of docs/rules/moves.md.
+    """
+    staying = 0
+    for seed, make in product(range(10 * batch, 10 * batch + 10), MAKERS):
+        instance = make(seed)
+        movable = {home.key for home in with_movable_pods(instance, blamed).homes}
+
+        assert movable == {home.key for home in with_moving_pods(instance).homes}, instance.name
+        staying += len(movable) < len(instance.running)
+    assert staying

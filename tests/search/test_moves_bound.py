@@ -11,17 +11,18 @@ from exact_checks import worlds
 from judge.hand import node, pod, put, world
 from mixed_worlds import mixed
 from moving_worlds import moving_instance
-from placer.judge.breaches import breaches, laid_out
+from placer.judge.breaches import blamed, breaches
 from placer.search import joint
 from placer.search.bound import bound_first_tiers, bounded_tiers
 from placer.search.budget import Budget
 from placer.search.exact import limits_of
 from placer.search.options import Engine, SolveOptions
-from placer.search.relaxed_moves import relaxed_moves
+from placer.search.relaxed_moves import Part, relaxed_moves
 from placer.search.solver import solve
 from placer.state.batch import build_problem
 from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.goals import MOVES, OPENED
+from placer_models.moves import complete_with_current, with_movable_pods
 from placer_models.placement import GaveUp, Infeasible, PartlyPlaced, Placed, Placement
 from placer_models.pod import Pod
 
@@ -32,9 +33,14 @@ def budget() -> Budget:
 
 def bounds(instance: Instance, values: list[int]) -> list[int | None]:
     """Return the bounds of what is placed, of new nodes and of moves."""
-    asked, _ = laid_out(instance, Placement())
+    asked = with_movable_pods(instance, blamed)
     problem = build_problem(asked)
     return bound_first_tiers(problem, values, limits_of(problem), budget())
+
+
+def parts_of(instance: Instance) -> list[Part]:
+    asked = with_movable_pods(instance, blamed)
+    return relaxed_moves(asked, complete_with_current(asked, Placement()), budget())
 
 
 def dressed(seed: int) -> Instance:
@@ -77,7 +83,7 @@ def test_no_world_with_moves_beats_its_relaxed_bound(
     """
     moves = 0
     for instance, best in worlds(make, 0, 1, number):
-        asked, _ = laid_out(instance, Placement())
+        asked = with_movable_pods(instance, blamed)
         tiers = best.vector[: bounded_tiers(build_problem(asked))]
 
         found = bounds(instance, [value for _, value in tiers])
@@ -138,7 +144,7 @@ def test_a_new_node_that_all_leave_is_not_opened() -> None:
     instance = replace(
         world(pod("a", 2), nodes=nodes), running=(running("r", "0-1", "new"),), move_budget=1
     )
-    asked, _ = laid_out(instance, Placement())
+    asked = with_movable_pods(instance, blamed)
 
     assert build_problem(asked).tiers[1:3] == (OPENED, MOVES)
     assert bounds(instance, [2, 1, 1])[1] == 0
@@ -151,11 +157,9 @@ def test_parts_exchange_pods() -> None:
     nodes = [node(f"n{i}") for i in range(4)]
     runners = [running(f"r{i}", "0-1", f"n{i}") for i in range(4)]
     large = [pod(f"large-{i}", 9) for i in range(2)]
-    asked, start = laid_out(
-        replace(world(*large, nodes=nodes), running=tuple(runners), move_budget=3), Placement()
-    )
+    instance = replace(world(*large, nodes=nodes), running=tuple(runners), move_budget=3)
 
-    parts = relaxed_moves(asked, start, budget())
+    parts = parts_of(instance)
 
     assert sorted(gang.name for _, gangs in parts for gang in gangs) == ["large-0", "large-1"]
     assert all(len(names) >= 2 for names, _ in parts)
@@ -169,9 +173,8 @@ def test_members_of_a_gang_are_one_part() -> None:
     """
     instance = row(5)
     gangs = [replace(instance.gangs[0], name="both", pods=_pair(), minimum=2, lone=False)]
-    asked, start = laid_out(replace(instance, gangs=tuple(gangs), move_budget=4), Placement())
 
-    ((names, (gang,)),) = relaxed_moves(asked, start, budget())
+    ((names, (gang,)),) = parts_of(replace(instance, gangs=tuple(gangs), move_budget=4))
 
     assert gang.name == "both"
     assert len(names) >= 3

@@ -1,0 +1,144 @@
+"""Which running pods may move, as docs/rules/moves.md says it: the tests' own words.
+
+Whether a pod could be where it is as a new one is asked of the judge's single rules; all
+else is said here once more, so that a mistake in `placer_models.moves` is seen.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+
+from insides import broken
+from placer.judge.breaches import RULES
+from placer_models.bound import bound_to
+from placer_models.cluster import Instance, Node, RunningPod
+from placer_models.placement import Placement, PodPlacement
+from placer_models.pod import Gang
+from placer_models.policy import AlignmentScope, QosClass
+from pools import pools
+
+Group = tuple[RunningPod, ...]
+"""Running pods that may move all, or none."""
+
+
+def with_moving_pods(instance: Instance) -> Instance:
+    """Return the instance in which those that may move wait beside the others, with homes."""
+    if not instance.move_budget or not instance.gangs:
+        return instance
+    return _asked(
+        instance,
+        [
+            pod
+            for group in _groups(instance)
+            if all(_says_it_may(pod, _node(instance, pod)) for pod in group)
+            and _could_be_new_there(instance, group)
+            for pod in group
+        ],
+    )
+
+
+def _groups(instance: Instance) -> Iterator[Group]:
+    """Yield pods without a gang one by one, and members of a gang as it lets them go.
+
+    A gang that asks for nothing lets each go; one that asks where they are, all or none.
+    Of a gang that is not known nobody moves.
+    """
+    for running in instance.running:
+        if running.placement.gang is None:
+            yield (running,)
+    for gang in instance.running_gangs:
+        members = tuple(
+            running
+            for running in instance.running
+            if (running.pod.namespace, running.placement.gang) == gang.key
+        )
+        if gang.gather or gang.levels:
+            yield members
+        else:
+            yield from ((member,) for member in members)
+
+
+def _says_it_may(running: RunningPod, node: Node) -> bool:
+    """Return whether nothing that the pod says of itself keeps it where it is."""
+    spec = running.pod.spec
+    means_itself = any(
+        term.means(spec.labels, owns_cpus=spec.qos in (QosClass.LSE, QosClass.LSR))
+        for term in spec.affinity
+        if term.required and not term.apart
+    )
+    return not (
+        not running.movable
+        or spec.constrained_burst
+        or spec.functions
+        or spec.strategies
+        or AlignmentScope.CONTAINER in (node.scope, spec.scope)
+        or means_itself
+    )
+
+
+def _could_be_new_there(instance: Instance, group: Group) -> bool:
+    """Return whether the pods break no rule where they are, if they come there as new ones."""
+    asked = _asked(replace(instance, gangs=(), groups=()), group)
+    places = []
+    for running in group:
+        node = _node(instance, running)
+        here = [(r.pod, r.placement) for r in instance.running if r.placement.node == node.name]
+        place = _home(running, node)
+        if (pool := pools(node, here).get(running.pod.spec.qos)) is not None:
+            numa_nodes = {numa for numa, _ in place.cpu_milli or ()}
+            cpu = node.machine.topology.cpu
+            mine = frozenset(c for c in pool if not numa_nodes or cpu[c].numa_node in numa_nodes)
+            parts = tuple(replace(part, cpuset=mine) for part in place.containers)
+            place = replace(place, cpuset=mine, containers=parts)
+        places.append(place)
+    return not broken(asked, Placement(tuple(places)), tuple(RULES))
+
+
+def _asked(instance: Instance, moving: Iterable[RunningPod]) -> Instance:
+    """Return the instance in which those pods wait, worth nothing, with their homes."""
+    moving = list(moving)
+    gone = {running.pod.key for running in moving}
+    least = min((gang.priority for gang in instance.gangs), default=0)
+    gangs = [
+        Gang(f"at-home/{r.pod.name}", r.pod.namespace, (r.pod,), 1, least, weight=0, lone=True)
+        for r in moving
+        if r.placement.gang is None
+    ]
+    for gang in instance.running_gangs:
+        members = _members(gang.key, moving)
+        if members:
+            gangs.append(
+                Gang(
+                    gang.name,
+                    gang.namespace,
+                    tuple(member.pod for member in members),
+                    minimum=len(members),
+                    priority=least,
+                    weight=0,
+                    gather=gang.gather,
+                    levels=gang.levels,
+                )
+            )
+    return replace(
+        instance,
+        gangs=(*instance.gangs, *gangs),
+        running=tuple(r for r in instance.running if r.pod.key not in gone),
+        homes=tuple(_home(running, _node(instance, running)) for running in moving),
+    )
+
+
+def _members(gang: tuple[str, str], of: Sequence[RunningPod]) -> list[RunningPod]:
+    return [r for r in of if (r.pod.namespace, r.placement.gang) == gang]
+
+
+def _home(running: RunningPod, node: Node) -> PodPlacement:
+    """Return where a pod is, and to which NUMA nodes it is bound there."""
+    place, spec = running.placement, running.pod.spec
+    if spec.qos.owns_cpus or place.cpu_milli is not None:
+        return place
+    first, *others = [*sorted(bound_to(place, spec, node)), None]
+    counted = () if first is None else ((first, spec.requests.cpu_milli),)
+    return replace(place, cpu_milli=(*counted, *((n, 0) for n in others if n is not None)))
+
+
+def _node(instance: Instance, running: RunningPod) -> Node:
+    return next(node for node in instance.nodes if node.name == running.placement.node)
