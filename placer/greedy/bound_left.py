@@ -21,9 +21,11 @@ def bound_with(bound: tuple[Bound, ...], shape: Shape, inside: Inside) -> tuple[
 
 
 def pools_without(
-    residual: Residual, pools: tuple[CellPool, ...], inside: Inside
+    residual: Residual, pools: tuple[CellPool, ...], shape: Shape, inside: Inside
 ) -> tuple[CellPool, ...]:
     """Return the parts of a pool once the CPUs of a place are owned."""
+    if not shape.owned_cpus:
+        return pools
     owned: Counter[int] = Counter()
     for facts, take in zip(residual.layout.classes, inside.cores, strict=True):
         owned[facts.cell] += take.whole * facts.threads + take.threads

@@ -192,27 +192,35 @@ class Columns:
     def row_of(self, residual: Residual) -> Row:
         """Return what is left on a node in numbers."""
         layout = residual.layout
-        cells = np.zeros((len(layout.real), _CELL_COLUMNS + len(self.types)), dtype=np.int64)
+        no_devices = [0] * len(self.types)
+        cells = [
+            [real, 0, 0, memory, shared, best_effort, *no_devices]
+            for real, memory, shared, best_effort in zip(
+                layout.real,
+                residual.memory,
+                milli_left(residual, QosClass.LS),
+                milli_left(residual, QosClass.BE),
+                strict=True,
+            )
+        ]
         ownable = whole = broken = 0
         for facts, left in zip(layout.classes, residual.cores, strict=True):
             threads, cores = free_threads(facts, left), whole_cores(facts, left)
             ownable += threads
             whole += cores * facts.threads
             broken += left.cores - cores
-            cells[facts.cell, CellColumn.OWNABLE_CPUS] += threads
-            cells[facts.cell, CellColumn.CPUS_OF_WHOLE_CORES] += cores * facts.threads
-        cells[:, CellColumn.REAL] = layout.real
-        cells[:, CellColumn.MEMORY] = residual.memory
-        cells[:, CellColumn.SHARED_MILLI] = milli_left(residual, QosClass.LS)
-        cells[:, CellColumn.BEST_EFFORT_MILLI] = milli_left(residual, QosClass.BE)
-        devices = [0] * len(self.types)
+            cell = cells[facts.cell]
+            cell[CellColumn.OWNABLE_CPUS] += threads
+            cell[CellColumn.CPUS_OF_WHOLE_CORES] += cores * facts.threads
+        devices = list(no_devices)
         sets = [0] * len(USABLE_SET_SIZES)
         shared = _shared_gpus(residual)
         for bank, free in zip(layout.banks, residual.devices, strict=True):
             at = self.types.index(bank.type)
             devices[at] += sum(free)
-            for count, cell in zip(free, bank.cells, strict=True):
-                cells[slice(None) if cell is None else cell, _CELL_COLUMNS + at] += count
+            for count, home in zip(free, bank.cells, strict=True):
+                for cell in cells if home is None else [cells[home]]:
+                    cell[_CELL_COLUMNS + at] += count
             if bank.type == GPU:
                 for i, size in enumerate(USABLE_SET_SIZES):
                     sets[i] += disjoint_sets(bank.board, size, free)
@@ -237,7 +245,8 @@ class Columns:
             *residual.extended,
             *_left_of(residual, self.parts),
         )
-        return Row(numbers, cells, layout.number)
+        in_cells = np.array(cells, dtype=np.int64).reshape(len(cells), -1)
+        return Row(numbers, in_cells, layout.number)
 
     def least(self, shape: Shape, *, only_whole_cores: bool) -> Numbers:
         """Return what a node has to have left, at least, to host a pod of the shape.

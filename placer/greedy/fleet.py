@@ -46,7 +46,7 @@ class Fleet:
         self._columns = Columns.of(problem)
         self._known = States(self._columns)
         self._nodes = problem.nodes
-        states = [self._known.of(node) for node in problem.nodes]
+        states = self._known.of_all(problem.nodes)
         self._states: Indices = np.array(states, dtype=np.intp)
         self._table = Table.of(self._columns, [self._known.row(state) for state in states])
         self._largest = self._most()
@@ -58,6 +58,8 @@ class Fleet:
         self._changed: list[int] = []
         self._journal: list[tuple[int, int]] = []
         self._choices: Choices = {}
+        # What places that were found or taken leave: of a pod and a state, which and what.
+        self._left_by: dict[tuple[int, int], tuple[Choice, int]] = {}
         self._take_up(problem)
 
     def turn_to(self, problem: Problem) -> None:
@@ -92,6 +94,7 @@ class Fleet:
 
     def _take_up(self, problem: Problem) -> None:
         self.problem = problem
+        self._left_by.clear()
         self.company = Company(problem) if problem.affinity.barred else None
         self._domains = [np.array(level, dtype=np.intp) for level in problem.domains]
         self._slot_of = [
@@ -161,10 +164,13 @@ class Fleet:
             node = next((best for best in bests if best is not None), None)
         if node is None:
             return None
-        bid = self.bid(shape, self.state(node))
+        state = self.state(node)
+        bid = self.bid(shape, state)
         choice = bid and bid.inside.on(node)
         if choice and self.company and first and not self.company.covers(choice, *first):
             return None
+        if bid and choice:
+            self._left_by[pod, state] = choice, bid.state
         return choice
 
     def bid(self, shape: int, state: int) -> Bid | None:
@@ -184,11 +190,16 @@ class Fleet:
             left = replace(left, load=before.load.with_pod(fit.ask))
         return self.number(left)
 
+    def next_state(self, shape: int, state: int, bid: Bid) -> int:
+        """Return what a bid taken leaves of a state to pods that come there with its pod."""
+        return self.leaves(shape, state, bid.inside) if bid.inside.near else bid.state
+
     def hosts(self, shapes: Iterable[int]) -> list[int]:
         """Return the nodes that could, by their sums, host a pod of any of the shapes."""
         mask = np.zeros(len(self._states), dtype=np.bool_)
         for shape in shapes:
-            mask |= self._outlook([shape]).hosts(self._table, self._known.layouts)
+            outlook = self._outlook([shape])
+            mask |= outlook.hosts(self._table, outlook.terms(self._table, self._known.layouts))
         return [int(node) for node in np.flatnonzero(mask)]
 
     def promises(self, shapes: Sequence[int]) -> tuple[list[int], list[tuple[int, ...]]]:
@@ -203,14 +214,27 @@ class Fleet:
 
         """
         outlook, layouts = self._outlook(shapes), self._known.layouts
-        nodes = np.flatnonzero(outlook.hosts(self._table, layouts))
-        costs = outlook.costs(self._table.at(nodes), layouts, self._largest)
+        nodes = np.flatnonzero(outlook.hosts(self._table, outlook.terms(self._table, layouts)))
+        found = self._table.at(nodes)
+        costs = outlook.costs(found, outlook.terms(found, layouts), self._largest)
         order = np.lexsort(costs[::-1])
         return nodes[order].tolist(), [tuple(each) for each in costs.T[order].tolist()]
 
     def take(self, pod: int, choice: Choice) -> None:
         """Give the pod a place that is free."""
         node = choice.node
+        before = self.state(node)
+        known, left = self._left_by.get((pod, before), (None, before))
+        if known is not choice:
+            left = self._after(self.problem.pods[pod], before, choice)
+            self._left_by[pod, before] = choice, left
+        self._journal.append((pod, before))
+        self._choices[pod] = choice
+        if self.company is not None:
+            self.company.add(self.problem.pods[pod], node, 1)
+        self._set(node, left)
+
+    def _after(self, shape: int, state: int, choice: Choice) -> int:
         inside = Inside(
             choice.cores,
             choice.memory,
@@ -220,11 +244,7 @@ class Fleet:
             choice.containers,
             choice.pool,
         )
-        self._journal.append((pod, self.state(node)))
-        self._choices[pod] = choice
-        if self.company is not None:
-            self.company.add(self.problem.pods[pod], node, 1)
-        self._set(node, self.leaves(self.problem.pods[pod], self.state(node), inside))
+        return self.leaves(shape, state, inside)
 
     def domains(self, level: int) -> NDArray[np.intp]:
         """Return the domain of every node at a level of the network."""
@@ -264,7 +284,7 @@ class Fleet:
         offer = choose_beside_bound(residual, self.problem.shapes[shape], fit, begun)
         if offer is None:
             return None
-        left = self.leaves(shape, state, offer.inside)
+        left = self.leaves(shape, state, offer.inside._replace(near=()))
         return Bid(offer.price, self.spare(left), offer.inside, left)
 
     def _outlook(self, shapes: Sequence[int]) -> Outlook:
@@ -294,8 +314,9 @@ class Fleet:
     def _promise(self, shape: int, ranking: Ranking, nodes: Indices, table: Table) -> None:
         """Let the ranking know what nodes promise; the table is theirs."""
         outlook, layouts = self._outlook([shape]), self._known.layouts
-        fits = outlook.hosts(table, layouts)
-        ranking.expect(nodes, fits, outlook.costs(table, layouts, self._largest))
+        terms = outlook.terms(table, layouts)
+        fits = outlook.hosts(table, terms)
+        ranking.expect(nodes, fits, outlook.costs(table, terms, self._largest))
 
     def _best(self, shape: int, ranking: Ranking, allowed: NDArray[np.bool_] | None) -> int | None:
         """Return the cheapest node; looks into nodes as long as one promises more."""

@@ -120,8 +120,8 @@ def _one_by_one(fleet: Fleet, state: int, view: int, pods: Sequence[int]) -> Gat
             continue
         members.append((pod, bid.inside))
         prices.append(bid.price)
-        state = fleet.leaves(shape, state, bid.inside)
-        view = bid.state
+        seen, view = view, fleet.next_state(shape, view, bid)
+        state = view if seen == state else fleet.leaves(shape, state, bid.inside)
     *priced, lost = map(sum, zip(*prices, strict=True))
     short = _pair_sum_short(fleet, first, members)
     if fleet.residual(first).load is None:

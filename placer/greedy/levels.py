@@ -170,7 +170,7 @@ class _Filling:
                 if bid is None:
                     hopeless.add(shape)
                 else:
-                    room, left = room + 1, bid.state
+                    room, left = room + 1, self.fleet.next_state(shape, left, bid)
             self.rooms[state] = room
         return self.rooms[state]
 

@@ -49,12 +49,12 @@ class Outlook:
         best_effort = sum(count for shape, count in pods if shape.best_effort)
         least[Column.POOL_CPUS] -= max(0, in_pool - 1)
         least[Column.BEST_EFFORT_CPUS] -= max(0, best_effort - 1)
-        self._least = [(int(column), int(least[column])) for column in np.flatnonzero(least)]
-        self._taken = [
-            (column, int(most[column]))
-            for column in _foreseen(columns, [shape for shape, _ in pods])
-        ]
-        self._on_one = [pair for shape, _ in pods for pair in columns.least_on_one(shape)]
+        on_one = [pair for shape, _ in pods for pair in columns.least_on_one(shape)]
+        asked = np.flatnonzero(least)
+        self._asked = [*asked.tolist(), *(column for column, _ in on_one)]
+        self._least = _upright([*least[asked].tolist(), *(amount for _, amount in on_one)])
+        self._foreseen = _foreseen(columns, [shape for shape, _ in pods])
+        self._taken = _upright(most[self._foreseen].tolist())
         self._gpus = sum(shape.count_of(GPU) * count for shape, count in pods)
         self._gpu_column = columns.column_of(GPU) if self._gpus else -1
         self._sets = columns.sets
@@ -64,42 +64,52 @@ class Outlook:
         self._milli = sum((1000 * s.owned_cpus + s.shared_milli) * count for s, count in pods)
         self._memory = sum(shape.memory * count for shape, count in pods)
 
-    def hosts(self, table: Table, layouts: Sequence[Layout]) -> Mask:
-        """Return which of the nodes could, by their sums, host the pods."""
-        found: Mask = np.ones(len(table), dtype=np.bool_)
-        for column, least in self._least:
-            found &= table.numbers[column] >= least
-        for column, least in self._on_one:
-            found &= table.numbers[column] >= least
-        for prospect, _ in self._prospects:
-            terms = prospect.terms(table, layouts)
-            found &= terms["possible"] > 0
-            prospect.keep_limits(table, terms, found)
+    def terms(self, table: Table, layouts: Sequence[Layout]) -> list[Terms]:
+        """Return what each of the shapes means on the nodes of the table.
+
+        Args:
+            table: What the nodes have left.
+            layouts: By number.
+
+        """
+        return [prospect.terms(table, layouts) for prospect, _ in self._prospects]
+
+    def hosts(self, table: Table, terms: Sequence[Terms]) -> Mask:
+        """Return which of the nodes could, by their sums, host the pods.
+
+        Args:
+            table: What the nodes have left.
+            terms: As `terms` returns them for the table.
+
+        """
+        enough = table.numbers[self._asked] >= self._least
+        found: Mask = np.logical_and.reduce(enough, axis=0)
+        for (prospect, _), means in zip(self._prospects, terms, strict=True):
+            found &= means["possible"] > 0
+            prospect.keep_limits(table, means, found)
         return found
 
-    def costs(self, table: Table, layouts: Sequence[Layout], largest: Numbers) -> Numbers:
+    def costs(self, table: Table, terms: Sequence[Terms], largest: Numbers) -> Numbers:
         """Return costs[position in a price, or after it what is spare; node].
 
         Places on a node, if there are any, cost together as much or more, compared as tuples.
 
         Args:
             table: What the nodes have left.
-            layouts: By number.
+            terms: As `terms` returns them for the table.
             largest: What of each column there is on the fleet's largest node.
 
         """
         costs: Numbers = np.zeros((len(Price._fields) + 1, len(table)), dtype=np.int64)
         costs[_AT["opened"]] = table.numbers[Column.OFFERED]
         owners = []
-        for prospect, count in self._prospects:
-            terms = prospect.terms(table, layouts)
-            costs[_AT["pair_minimum"]] += count * terms["pair_minimum"]
-            costs[_AT["alignment"]] += count * prospect.cells_beyond(table, terms["beyond_one"])
-            costs[_AT["numa_nodes"]] += count * prospect.cells_beyond(
-                table, terms["close_beyond_one"]
-            )
+        for (prospect, count), means in zip(self._prospects, terms, strict=True):
+            if prospect.linked:
+                costs[_AT["pair_minimum"]] += count * means["pair_minimum"]
+            for name, term in prospect.wishes_for_few_cells:
+                costs[_AT[name]] += count * prospect.cells_beyond(table, means[term])
             if prospect.shape.owned_cpus:
-                owners.append((prospect.shape.owned_cpus, terms, count))
+                owners.append((prospect.shape.owned_cpus, means, count))
         lost = self._by_strategy(table)
         if owners:
             costs[_AT["bind"]], cores = _by_cores(table, owners)
@@ -107,10 +117,10 @@ class Outlook:
         if self._gpus and self._by_what_is_left:
             lost += GPU_POINTS * self._sets_lost(table)
         costs[_AT["strategy"]] = lost
-        for column, taken in self._taken:
-            if (most := int(largest[column])) > 0:
-                left = np.maximum(table.numbers[column] - taken, 0)
-                costs[-1] += 1000 * left // most
+        left = np.maximum(table.numbers[self._foreseen] - self._taken, 0)
+        most = largest[self._foreseen, np.newaxis]
+        # Where no node has any of it, none has any left.
+        costs[-1] = np.add.reduce(1000 * left // np.maximum(most, 1), axis=0)
         return costs
 
     def _by_strategy(self, table: Table) -> Numbers:
@@ -153,6 +163,11 @@ class Outlook:
             return np.full(len(table), wanted)
         there: Numbers = np.where(fit, np.minimum(table.numbers[Column.SHARED_GPUS], wanted), 0)
         return there
+
+
+def _upright(amounts: Sequence[int]) -> Numbers:
+    """Return the amounts as a column, which stands beside each node of a table."""
+    return np.array(amounts, dtype=np.int64)[:, np.newaxis]
 
 
 def _by_cores(table: Table, owners: Sequence[tuple[int, Terms, int]]) -> tuple[Numbers, Numbers]:

@@ -61,6 +61,8 @@ class Prospect:
     Attributes:
         shape: What pods ask for.
         only_whole_cores: Wherever pods of the shape run they own whole cores alone.
+        linked: Its GPUs may be closer to each other on some nodes than on others.
+        wishes_for_few_cells: (Part of a price, its term) of what looks at cells anywhere.
 
     """
 
@@ -70,6 +72,13 @@ class Prospect:
         self.only_whole_cores = all(
             fit.bind_required and fit.bind is BindPolicy.FULL_PCPUS for fit in self._fits if fit
         )
+        self.linked = self.shape.count_of(GPU) > 1 and not self.shape.shares
+        fits = [fit for fit in self._fits if fit]
+        self.wishes_for_few_cells = []
+        if any(fit.alignment is AlignmentPolicy.BEST_EFFORT for fit in fits):
+            self.wishes_for_few_cells.append(("alignment", "beyond_one"))
+        if any(fit.locality is not None for fit in fits):
+            self.wishes_for_few_cells.append(("numa_nodes", "close_beyond_one"))
         least = columns.least_in_cells(self.shape, only_whole_cores=self.only_whole_cores)
         self._least = [(int(column), int(least[column])) for column in np.flatnonzero(least)]
         pools = (CellColumn.SHARED_MILLI, CellColumn.BEST_EFFORT_MILLI)

@@ -17,7 +17,8 @@ class Bid(NamedTuple):
         price: What it costs in the tiers.
         spare: What would be left on the node; the least is the fullest node.
         inside: The place.
-        state: The state in which it leaves the node.
+        state: The state in which it leaves the node, as a choice says it: without what should
+            come from near.
 
     """
 

@@ -157,8 +157,6 @@ def after_shares(
 ) -> tuple[tuple[Slots, ...], list[list[int]]]:
     """Return the slots once the shares are taken, and the devices opened of each class."""
     opened = [[0] * len(free) for free in residual.devices]
-    if not takes:
-        return residual.slots, opened
     slots = [[list(members) for members in of_bank] for of_bank in residual.slots]
     for bank, twin, at, need in takes:
         left = slots[bank][twin][at]

@@ -1,8 +1,14 @@
 """The states that nodes were met in: each different residual is a small number."""
 
+from collections.abc import Iterable
+from dataclasses import fields
+from operator import attrgetter
+
 from placer.greedy.columns import Columns, Row
 from placer.greedy.residual import Layout, Layouts, Residual, residual_of
 from placer_models.problem import NodeState
+
+_ALL_BUT_THE_NAME = attrgetter(*(f.name for f in fields(NodeState) if f.name != "name"))
 
 
 class States:
@@ -33,6 +39,17 @@ class States:
     def of(self, node: NodeState) -> int:
         """Return the state of a node where nothing new is placed."""
         return self.number(residual_of(node, self._layouts.of(node)))
+
+    def of_all(self, nodes: Iterable[NodeState]) -> list[int]:
+        """Return the state of each node; nodes that share all they have are looked at once."""
+        known: dict[tuple[int, ...], int] = {}
+        states = []
+        for node in nodes:
+            parts = tuple(map(id, _ALL_BUT_THE_NAME(node)))
+            if parts not in known:
+                known[parts] = self.of(node)
+            states.append(known[parts])
+        return states
 
     def number(self, residual: Residual) -> int:
         """Return the state of the residual."""

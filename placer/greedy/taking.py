@@ -6,7 +6,7 @@ from placer.greedy.beside import arriving, cells_joined, joined
 from placer.greedy.bound_left import bound_with, pools_without
 from placer.greedy.held import cells_kept, kept
 from placer.greedy.mig import after_devices
-from placer.greedy.residual import NO_CORES, Inside, Residual, after_cores
+from placer.greedy.residual import NO_CORES, ClassLeft, Guest, Inside, Residual, after_cores
 from placer.greedy.slots import after_shares
 from placer_models.problem import Shape
 
@@ -27,28 +27,19 @@ def after(residual: Residual, shape: Shape, inside: Inside) -> Residual:
             tuple(have - take for have, take in zip(free, taken, strict=True))
             for free, taken in zip(pages, inside.pages, strict=True)
         )
-    slots, opened = after_shares(residual, shape, inside.shares)
+    devices, slots = residual.devices, residual.slots
+    if any(map(any, inside.devices)):
+        devices = after_devices(residual.layout.banks, devices, inside.devices)
+    if inside.shares:
+        slots, opened = after_shares(residual, shape, inside.shares)
+        devices = tuple(tuple(map(sub, *each)) for each in zip(devices, opened, strict=True))
     guest = arriving(residual, shape)
     return Residual(
         layout=residual.layout,
-        cores=tuple(
-            left
-            if take is NO_CORES
-            else joined(facts, kept(after_cores(facts, left, take), shape, take), shape, guest)
-            for facts, left, take in zip(
-                residual.layout.classes, residual.cores, inside.cores, strict=True
-            )
-        ),
+        cores=_cores_left(residual, shape, inside, guest) if shape.owned_cpus else residual.cores,
         memory=memory,
         memory_total=residual.memory_total - shape.memory,
-        devices=tuple(
-            tuple(have - new for have, new in zip(free, fresh, strict=True))
-            for free, fresh in zip(
-                after_devices(residual.layout.banks, residual.devices, inside.devices),
-                opened,
-                strict=True,
-            )
-        ),
+        devices=devices,
         pool_milli=residual.pool_milli - owned_milli - shape.shared_milli,
         best_effort_milli=residual.best_effort_milli
         - 1000 * exclusive_cpus
@@ -62,14 +53,27 @@ def after(residual: Residual, shape: Shape, inside: Inside) -> Residual:
         slots=slots,
         extended=tuple(map(sub, residual.extended, shape.extended)),
         cells_held=cells_kept(residual, shape, inside),
-        shared=pools_without(residual, residual.shared, inside),
-        best_effort=pools_without(residual, residual.best_effort, inside)
+        shared=pools_without(residual, residual.shared, shape, inside),
+        best_effort=pools_without(residual, residual.best_effort, shape, inside)
         if shape.exclusive
         else residual.best_effort,
         bound=bound_with(residual.bound, shape, inside),
         cell_guests=cells_joined(residual, shape, inside, guest),
         near=_added(residual.near, inside.near),
         load=residual.load,
+    )
+
+
+def _cores_left(
+    residual: Residual, shape: Shape, inside: Inside, guest: Guest | None
+) -> tuple[ClassLeft, ...]:
+    return tuple(
+        left
+        if take is NO_CORES
+        else joined(facts, kept(after_cores(facts, left, take), shape, take), shape, guest)
+        for facts, left, take in zip(
+            residual.layout.classes, residual.cores, inside.cores, strict=True
+        )
     )
 
 

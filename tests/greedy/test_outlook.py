@@ -55,9 +55,10 @@ class Looked:
         known = [layouts[number] for number in sorted(layouts)]
         wanted = Counter((problem.shapes[shape], problem.fits[shape]) for shape in shapes)
         outlook = Outlook(self._columns, wanted.items())
-        if not outlook.hosts(table, known)[0]:
+        terms = outlook.terms(table, known)
+        if not outlook.hosts(table, terms)[0]:
             return None
-        return tuple(outlook.costs(table, known, self._largest)[:, 0].tolist())
+        return tuple(outlook.costs(table, terms, self._largest)[:, 0].tolist())
 
     def _residuals(self) -> Iterator[Residual]:
         for node in range(len(self._fleet.problem.nodes)):
