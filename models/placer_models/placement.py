@@ -1,4 +1,4 @@
-"""A placement and its answer: who runs where, how good that is, why the rest does not."""
+"""A placement and its answer: who runs where, how good that is, why the rest does not (G3)."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""Applies a document to a node: all of it, or none; and picks up after a crash.
+"""Applies a document to a node: all of it, or none; and picks up after a crash (C19).
 
 Nothing is written before the journal is safe on the disk. Each write is checked against what
 the kernel made of it. When one fails, all before it are taken back in reverse, through the same

@@ -1,4 +1,4 @@
-"""The fair queue: least served first at every level of a tree of flows.
+"""The fair queue: least served first at every level of a tree of flows (Q5).
 
     queue = FairQueue()
     queue.add_group("medium", weight_milli=4000)

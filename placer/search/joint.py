@@ -1,4 +1,4 @@
-"""The joint search: from a judged placement to a better one, with bounds.
+"""The joint search: from a judged placement to a better one, with bounds (G2, G3).
 
 Three ways, by size. A small batch is one model for all tiers. In a larger one the tiers
 before the links are one model without links, and the later tiers are improved part by

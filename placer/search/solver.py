@@ -1,4 +1,4 @@
-"""The solver: from an instance to its answer."""
+"""The solver: from an instance to its answer (G2)."""
 
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""The compiler: from a job graph to chains, regions, groups, fractions and slot requests."""
+"""The compiler: a job graph becomes chains, regions, groups, fractions and slot requests (F23)."""
 
 from collections.abc import Sequence
 
@@ -114,7 +114,7 @@ def _chains(
 
 
 def _groups(job: JobGraph, chains: Sequence[Chain], region_of: Sequence[int]) -> tuple[Group, ...]:
-    """Return the groups: one for each name, and for ``default`` one or one a region."""
+    """Return the groups: one for each name, and for ``default`` one or one a region (F14, F15)."""
     given = {group.name: group.resources for group in job.groups}
     members: dict[tuple[str, int | None], list[int]] = {}
     for i, chain in enumerate(chains):

@@ -184,7 +184,7 @@ class Network:
 
 @dataclass(frozen=True, slots=True)
 class JobGraph:
-    """A dataflow job.
+    """A dataflow job; one that says nothing of resources and groups behaves as ever (F22).
 
     Attributes:
         one_default_group: Whether all components share the default group

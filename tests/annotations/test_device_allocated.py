@@ -1,4 +1,4 @@
-"""device-allocated: which devices a pod was given, and how much of each."""
+"""device-allocated: which devices a pod was given, and how much of each (D11)."""
 
 import json
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""resource-spec: what a user asks of the CPUs of a pod."""
+"""resource-spec: what a user asks of the CPUs of a pod (C14)."""
 
 import pytest
 

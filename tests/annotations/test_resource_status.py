@@ -1,4 +1,4 @@
-"""resource-status: which CPUs and NUMA nodes a pod was given."""
+"""resource-status: which CPUs and NUMA nodes a pod was given (C14)."""
 
 import json
 import string

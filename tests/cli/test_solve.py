@@ -50,7 +50,7 @@ def test_the_document_has_the_promised_shape(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """
-    Programs find status, tiers, pods, moves, unplaced and timing.
+    Programs find status, tiers, pods, moves, unplaced and timing (G3).
     """
     main(["solve", written(tmp_path, TOO_LARGE), *FAST, "--format", "json"])
 
@@ -251,7 +251,7 @@ def test_no_placement_is_an_answer_too(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """
-    Time that ran out and a proof that nothing fits end differently; both say why.
+    Time that ran out and a proof that nothing fits end differently; both say why (G3).
     """
     monkeypatch.setattr("placer.search.solver.solve", lambda *_: answer)
 

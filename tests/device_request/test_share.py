@@ -1,4 +1,4 @@
-"""Parts of devices: what they are in bytes, and when one device can give them."""
+"""Parts of devices: what they are in bytes, and when one device can give them (D3)."""
 
 from fractions import Fraction
 from math import ceil, floor

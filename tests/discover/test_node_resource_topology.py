@@ -138,7 +138,7 @@ def test_alignment_is_said_in_two_ways(
     scope: AlignmentScope | None,
 ) -> None:
     """
-    In one word, or as attributes of the kubelet's topology manager.
+    In one word, or as attributes of the kubelet's topology manager (C12, C17).
     """
     inventory = read(tmp_path, an_object(**changes))
 

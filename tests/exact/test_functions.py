@@ -1,4 +1,4 @@
-"""Virtual functions: exact on tiny worlds, each with one holder."""
+"""Virtual functions: exact on tiny worlds, each with one holder (D9)."""
 
 from dataclasses import replace
 

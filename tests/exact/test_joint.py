@@ -1,4 +1,4 @@
-"""Devices side by side: exact on tiny worlds, and never refused where a choice exists."""
+"""Devices side by side: exact on tiny worlds, and never refused where a choice exists (D9)."""
 
 from collections.abc import Sequence
 from dataclasses import replace

@@ -101,7 +101,7 @@ def test_as_many_moves_as_make_room_and_no_more() -> None:
 
 def test_without_a_budget_nobody_moves() -> None:
     """
-    The same pod then has no place, and that is proven.
+    The same pod then has no place, and that is proven (G5).
     """
     assert isinstance(exactly(crowded(0)), Infeasible)
 

@@ -1,4 +1,4 @@
-"""Devices by a strategy: exact on tiny worlds, as many as the node or the choice of GPUs says."""
+"""Devices by a strategy: exact on tiny worlds, as many as the node or the GPUs say (D9)."""
 
 from dataclasses import replace
 

@@ -115,7 +115,7 @@ def test_two_groups_that_wait_for_each_other_do_not_deadlock() -> None:
 
 def test_the_higher_priority_wins_whatever_the_lower_offers() -> None:
     """
-    One important pod is worth more than eight others.
+    One important pod is worth more than eight others (G5).
     """
     few = gang("vip", gpus(8), priority=1)
     many = [gang(f"g{i}", gpus(1), weight=100) for i in range(8)]
@@ -253,7 +253,7 @@ def test_a_gathered_gang_is_as_hard_to_place_as_one_pod_of_its_size() -> None:
 
 def test_a_gathered_gang_shares_the_best_gpus_of_the_node() -> None:
     """
-    GPUs 1, 2 and 3 are linked with each other, and so is each member's own pair or one.
+    GPUs 1, 2 and 3 are linked with each other, and so is each member's own pair or one (D8).
     """
     rows = [[0, 1, 1, 1], [1, 0, 9, 9], [1, 9, 0, 9], [1, 9, 9, 0]]
     node = machine(Numa(gpus=4), links=links_of(rows))

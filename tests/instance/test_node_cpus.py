@@ -46,7 +46,7 @@ def test_a_node_says_its_bind_policy(
 ) -> None:
     """
     In each of its spellings; the kubelet's option holds whatever the node says, for the
-    kubelet rejects all else.
+    kubelet rejects all else (C10, C17).
     """
     (node,) = read(nodes(fields)).nodes
 
@@ -184,7 +184,7 @@ def test_the_kubelets_options_are_wishes_of_the_node(
     fields: str, wishes: tuple[Locality, ...], read: Callable[..., Instance]
 ) -> None:
     """
-    Where the node says nothing itself.
+    Where the node says nothing itself (C17).
     """
     kubelet = f", kubelet: {{cpuManagerPolicyOptions: {fields}}}"
 
@@ -229,7 +229,7 @@ def test_a_node_says_its_numa_strategy(
     fields: str, strategy: NumaStrategy | None, read: Callable[..., Instance]
 ) -> None:
     """
-    The kubelet's option holds where the node says nothing; it is written as it is read.
+    The kubelet's option holds where the node says nothing; it is written as it is read (C11, C17).
     """
     instance = read(nodes(fields))
 

@@ -258,7 +258,7 @@ def test_link_tiers_measure_against_empty_nodes() -> None:
 
 def test_the_gang_tier_takes_all_gpus_of_a_gang_that_gathers() -> None:
     """
-    Two members with a GPU each are one pair; without gathering there is no such pair.
+    Two members with a GPU each are one pair; without gathering there is no such pair (D8).
     """
     members = pod("a", gpus=1, qos=LS), pod("b", gpus=1, qos=LS)
     apart = (

@@ -1,4 +1,4 @@
-"""The agent takes documents, sees drift, repairs it, and says what it cannot repair."""
+"""The agent takes documents, sees drift, repairs it, and says what it cannot repair (C19)."""
 
 import json
 import os

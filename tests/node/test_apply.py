@@ -66,7 +66,7 @@ def test_each_class_gets_its_cpus(cgroups: Cgroups, state: NodeState) -> None:
 
 def test_memory_comes_from_where_it_is_placed(cgroups: Cgroups, state: NodeState) -> None:
     """
-    A pod with CPUs of its own has its memory where the placement says, a pool pod anywhere.
+    A pod with CPUs of its own has its memory where the placement says, a pool pod anywhere (C19).
     """
     document = a_document(a_pod("a", LSE, "0-1", memory={1: GIB}), a_pod("c", memory={0: GIB}))
 

@@ -1,4 +1,4 @@
-"""NUMA allocate strategies: counted by hand, on the edge and just beyond."""
+"""NUMA allocate strategies: counted by hand, on the edge and just beyond (C11, C18)."""
 
 from dataclasses import replace
 

@@ -86,6 +86,7 @@ def test_place_fails_at_a_step(
 ) -> None:
     """
     The exception comes through, nothing has changed, and the same call works afterwards.
+    So it is where the judge finds a breach: no answer leaves the library with one (G6).
     """
     scheduler = busy()
     before = scheduler.snapshot()

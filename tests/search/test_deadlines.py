@@ -1,4 +1,4 @@
-"""Deadlines: the greedy answer is given however late it is, and a halt is a deadline."""
+"""Deadlines: the greedy answer is given however late it is, and a halt is a deadline (G2)."""
 
 from dataclasses import replace
 

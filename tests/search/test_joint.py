@@ -1,4 +1,4 @@
-"""The joint search at every size it knows, shrunk to tiny worlds."""
+"""The joint search at every size it knows, shrunk to tiny worlds (G2, G3)."""
 
 import pytest
 

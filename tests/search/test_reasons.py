@@ -1,4 +1,4 @@
-"""No refusal says what is not so: each reason against hand-made cases and trying everything."""
+"""No refusal says what is not so: reasons against hand-made cases and trying everything (G7)."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Slots on workers: never more new workers than a peer starts, and provably the fewest."""
+"""Slots on workers: never more new workers than a peer starts, and provably the fewest (F27)."""
 
 from collections import Counter
 from collections.abc import Iterable

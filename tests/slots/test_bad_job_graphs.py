@@ -107,12 +107,12 @@ FILES = {
         "6: operators[0].managed.offHeap: 'a' has resources too, which settle its fraction; "
         "delete one of them",
     ),
-    "known beside unknown": (
+    "known beside unknown (F3)": (
         "operators:\n  - {name: a, resources: {cpu: 1, heap: 1Mi}}\n  - {name: b}\n",
         "5: operators[1]: 'b' states no resources, but 'a' does; "
         "state them for all operators or none",
     ),
-    "known beside unknown in a chain": (
+    "known beside unknown in a chain (F3)": (
         "operators:\n  - {name: a}\n  - {name: b, resources: {cpu: 1, heap: 1Mi}}\n"
         "edges:\n  - {from: a, to: b, partition: forward}\n",
         "4: operators[0]: 'a' states no resources, but 'b' does; "

@@ -77,7 +77,7 @@ def test_what_breaks_a_chain(middle: Operator, expected: list[list[str]]) -> Non
 )
 def test_which_edges_chain(edge: Edge, expected: list[list[str]]) -> None:
     """
-    A forward edge that does not block, and no other.
+    A forward edge that does not block, and no other (F1).
     """
     assert chains(compile_job(JobGraph((A, B), (edge,)))) == expected
 
@@ -300,7 +300,7 @@ def test_network_memory_follows_from_channels(
     partition: Partition, exchange: Exchange, up: int, down: int
 ) -> None:
     """
-    From 7 subtasks to 3: channels of one reader, subpartitions of one writer.
+    From 7 subtasks to 3: channels of one reader, subpartitions of one writer (F2).
     """
     found = network_bytes([Link(0, 1, partition, exchange)], [7, 3], Network(buffer_bytes=1))
 
@@ -309,7 +309,7 @@ def test_network_memory_follows_from_channels(
 
 def test_own_fractions_pass_through_and_leave_the_rest() -> None:
     """
-    0.4 stays 0.4; weights 2 and 1 share the 0.6 that are left (F25).
+    0.4 stays 0.4; weights 2 and 1 share the 0.6 that are left (F25, F8).
     """
     job = compile_job(
         line(

@@ -1,4 +1,4 @@
-"""A worker is cut into default slots as Apache Flink cuts it."""
+"""A worker is cut into default slots as Apache Flink cuts it (F20)."""
 
 from decimal import Decimal
 

@@ -58,7 +58,7 @@ def test_json_says_the_same_as_yaml(path: Path, tmp_path: Path) -> None:
 
 def test_a_file_says_all_that_a_job_graph_can_be(tmp_path: Path) -> None:
     """
-    Every field of the file arrives in its place.
+    Every field of the file arrives in its place (F1, F2).
     """
     path = tmp_path / "job.yaml"
     path.write_text(

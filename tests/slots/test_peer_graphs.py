@@ -49,7 +49,7 @@ def test_flip_53_compiles_as_the_peer_does(row: Row, kind: str, tmp_path: Path) 
     The same chains, groups, resources and fractions, whichever kind the memory is of.
 
     Where the peer merges known with unknown resources, the job is refused; laid out all
-    the same, it is what the peer makes of it.
+    the same, it is what the peer makes of it (F6, F7, F8).
     """
     document, expected = of_kind(row["job"], kind), row["expected"]
     if "error" in expected:

@@ -1,9 +1,10 @@
-"""What holds for every job: fractions, groups, gangs and slots (F9 to F19, F21)."""
+"""What holds for every job: fractions, groups, gangs and slots (F6 to F19, F21, F23)."""
 
 from dataclasses import replace
 from decimal import Decimal
+from fractions import Fraction
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from placer.slots.compiled import CompiledJob, KindFractions
@@ -52,6 +53,43 @@ def test_fractions_of_a_group_come_to_one(graph: JobGraph) -> None:
             assert total >= (1 - len(users) * LAST_PLACE if users else 0)
             assert all((kinds(job, i)[kind] > 0) == (i in users) for i in found if len(users) == 1)
             assert not any(kinds(job, i)[kind] for i in found if i not in users)
+
+
+@given(job_graphs())
+def test_a_fraction_is_the_part_of_its_group(graph: JobGraph) -> None:
+    """
+    Of what the group's operators need (F6), or of their weights (F8): alike ones have 1/n
+    each (F7). Cut after 16 places; 0 of nothing is 0.
+    """
+    job = compile_job(graph)
+
+    for group in range(len(job.groups)):
+        found = members(job, group)
+        for kind in (0, 1):
+            parts = {i: uses(graph.operators[i])[kind] for i in found}
+            whole = sum(parts.values())
+            for i, part in parts.items():
+                exact = Fraction(part, whole) if whole else Fraction(0)
+                assert 0 <= exact - Fraction(kinds(job, i)[kind]) < Fraction(LAST_PLACE)
+            users = [part for part in parts.values() if part]
+            if len(set(users)) == 1:
+                cut = Decimal(10**16 // len(users)).scaleb(-16)
+                assert all(kinds(job, i)[kind] == cut for i, part in parts.items() if part)
+
+
+@settings(max_examples=40)
+@given(job_graphs(known=True))
+def test_groups_do_not_depend_on_what_is_known(graph: JobGraph) -> None:
+    """
+    The same job without a word about resources has the same groups (F23).
+    """
+    unsaid = tuple(replace(operator, resources=UNKNOWN) for operator in graph.operators)
+
+    known, unknown = compile_job(graph), compile_job(replace(graph, operators=unsaid))
+
+    assert known.group_of == unknown.group_of
+    assert [g.name for g in known.groups] == [g.name for g in unknown.groups]
+    assert [r.count for r in known.requests] == [r.count for r in unknown.requests]
 
 
 @given(job_graphs(), st.integers(0, 2**40))

@@ -1,4 +1,4 @@
-"""Arithmetic of resource profiles, as Apache Flink does it."""
+"""Arithmetic of resource profiles, as Apache Flink does it (F4, F24)."""
 
 from collections.abc import Callable
 from copy import copy
@@ -52,7 +52,7 @@ def answer(row: Row, kind: str) -> object:
 @pytest.mark.parametrize("row", rows("profiles.json"), ids=row_id)
 def test_profiles_compute_as_the_peers_do(row: Row, kind: str) -> None:
     """
-    Merge, subtract, multiply, compare, match: the same results and the same refusals.
+    Merge, subtract, multiply, compare, match: the same results and the same refusals (F4).
     """
     if "error" in row:
         with pytest.raises(ValueError, match=r"unknown|cannot take|the multiplier|0 or more"):
@@ -115,7 +115,7 @@ def test_extended_resources_have_one_spelling() -> None:
 
 def test_any_is_more_than_unknown_is_more_than_nothing() -> None:
     """
-    ANY wins over UNKNOWN, UNKNOWN over amounts, and ZERO over nobody.
+    ANY wins over UNKNOWN, UNKNOWN over amounts, and ZERO over nobody (F4).
     """
     assert merge_all([]) == ZERO
     assert merge_all([ZERO, UNKNOWN, Amounts(1)]) is UNKNOWN

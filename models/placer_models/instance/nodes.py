@@ -233,14 +233,14 @@ class NodeReader:
 
 
 def cpu_bind_of(part: NodePart) -> NodeBindPolicy:
-    """Return the node's bind policy: the kubelet's, which rejects all else, or its own word."""
+    """Return the node's bind policy: the kubelet's, which rejects all else, or its own (C17)."""
     if part.kubelet.cpu_manager_policy_options.full_pcpus_only:
         return NodeBindPolicy.FULL_PCPUS_ONLY
     return part.cpu_bind_policy or NodeBindPolicy.NONE
 
 
 def locality_of(part: NodePart) -> tuple[Locality, ...]:
-    """Return what pods would like to stay within: the node's word, else the kubelet's."""
+    """Return what pods would like to stay within: the node's word, else the kubelet's (C17)."""
     if part.cpu_locality is not None:
         return part.cpu_locality
     options = part.kubelet.cpu_manager_policy_options
@@ -252,7 +252,7 @@ def locality_of(part: NodePart) -> tuple[Locality, ...]:
 
 
 def numa_strategy_of(part: NodePart) -> NumaStrategy | None:
-    """Return which NUMA nodes CPUs come from: the node's word, else the kubelet's (C11)."""
+    """Return which NUMA nodes CPUs come from: the node's word, else the kubelet's (C11, C17)."""
     if part.numa_allocate_strategy is not None:
         return part.numa_allocate_strategy
     even = part.kubelet.cpu_manager_policy_options.distribute_cpus_across_numa

@@ -1,4 +1,4 @@
-"""What a machine has inside: read from the kernel's files, from dumps of them, and from drivers."""
+"""What a machine has inside: read from the kernel's files, dumps of them, and drivers (D15)."""
 
 from collections.abc import Sequence
 from dataclasses import replace

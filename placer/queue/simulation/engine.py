@@ -1,4 +1,4 @@
-"""Runs a scenario: a free thread of capacity takes the next thread of work, at once.
+"""Runs a scenario: a free thread of capacity takes the next thread of work, at once (Q1).
 
 At one moment, runs end first, then capacity changes, then jobs arrive, then free threads
 of capacity are given out, lowest number first. Nothing is random here: drawn lengths are
