@@ -27,6 +27,7 @@ from placer.node.operations import (
 from placer.node.plan import Plan, plan_of
 from placer.node.render.cgroup import same
 from placer.node.state import NodeState
+from placer.node.units import UnitError
 from placer_models.node_placement import NodePlacement
 
 log = logging.getLogger(__name__)
@@ -148,7 +149,7 @@ def _carry_out(plan: Plan, cgroups: Cgroups, state: NodeState) -> None:
             done += 1
         _verify(plan.operations, cgroups)
         state.commit()
-    except (OSError, WrongEffectError) as error:
+    except (OSError, UnitError, WrongEffectError) as error:
         why = _refusal(error, "write") if isinstance(error, OSError) else str(error)
         _undo(plan.operations, cgroups, state, why)
         state.abandon()
@@ -198,18 +199,31 @@ def _undo(operations: Sequence[Operation], cgroups: Cgroups, state: NodeState, w
         values = before.setdefault((operation.controller, operation.cgroup, operation.file), [])
         values.append(operation.old)
         chains.append(tuple(values))
+    if any(operation.unit for operation in operations):
+        try:  # it may still be about to do what was asked of it last
+            cgroups.units.settle()
+        except UnitError as error:
+            raise _gave_up(
+                f"{why}; it cannot be taken back without systemd ({error})", state
+            ) from None
     for operation, earlier in reversed(list(zip(operations, chains, strict=True))):
         try:
             if _was_done(operation, earlier, cgroups):
                 revert(operation, cgroups)
-        except OSError as error:
+        except (OSError, UnitError, WrongEffectError) as error:
             path = cgroups.path(operation.controller, operation.cgroup, operation.file)
-            told = (
-                f"{why}; taking it back failed at {path} ({error.strerror or error}), which was "
-                f"to say {operation.old!r} again"
-            )
-            state.stop_writing(told)
-            raise ObserveOnlyError(f"{told}; Placer only observes this node from now on") from None
+            reason = error.strerror if isinstance(error, OSError) else None
+            raise _gave_up(
+                f"{why}; taking it back failed at {path} ({reason or error}), which was to say "
+                f"{operation.old!r} again",
+                state,
+            ) from None
+
+
+def _gave_up(told: str, state: NodeState) -> ObserveOnlyError:
+    """Note that something could not be taken back, and return the error that says so."""
+    state.stop_writing(told)
+    return ObserveOnlyError(f"{told}; Placer only observes this node from now on")
 
 
 def _was_done(operation: Operation, earlier: Sequence[str], cgroups: Cgroups) -> bool:

@@ -4,6 +4,7 @@ import errno
 from collections.abc import Iterator
 
 from placer.node.files import CgroupFiles
+from placer.node.units import NoUnits, Units
 from placer_models.cpuset import CpuSet, parse_cpu_list
 
 CPUSET, CPU, MEMORY, PIDS = "cpuset", "cpu", "memory", "pids"
@@ -20,10 +21,18 @@ _UNIT_ENDINGS = (".slice", ".scope", ".service", ".mount", ".socket", ".swap")
 
 
 class Cgroups:
-    """Reads cgroups by their path below the root, ``""``, on either version."""
+    """Reads cgroups by their path below the root, ``""``, on either version.
 
-    def __init__(self, files: CgroupFiles) -> None:
+    Attributes:
+        units: Whose cgroups systemd owns, and writes when asked.
+
+    """
+
+    def __init__(self, files: CgroupFiles, units: Units | None = None) -> None:
         self.files = files
+        if files.version == 1:
+            units = NoUnits("it sets CPUs on cgroup v2 only")
+        self.units: Units = units or NoUnits("it cannot be asked here")
         self.version = files.version
 
     def path(self, controller: str, cgroup: str, name: str = "") -> str:
@@ -106,3 +115,12 @@ def shown(cgroup: str) -> str:
 def is_unit(cgroup: str) -> bool:
     """Return whether the cgroup is that of a systemd unit, by its name."""
     return cgroup.endswith(_UNIT_ENDINGS)
+
+
+def is_system_unit(cgroup: str) -> bool:
+    """Return whether it is a unit of the system's own systemd: only slices are above it.
+
+    Inside another unit a systemd of its own may run, as in a container or for a user.
+    """
+    *above, _ = cgroup.split("/")
+    return is_unit(cgroup) and all(name.endswith(".slice") for name in above)

@@ -4,9 +4,10 @@ import socket
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from placer.node.cgroups import is_unit
+from placer.node.cgroups import is_system_unit, is_unit
 from placer.node.containers import Running, cgroups_of_processes
 from placer.node.kubelet import CPU_MANAGER_STATE, cpu_manager_state_of
+from placer.node.units import Units
 from placer_models.cpuset import CpuSet, parse_cpu_list
 
 _STATIC = "static"
@@ -34,8 +35,14 @@ class Host:
     kubelet_fault: str = ""
     disputed: frozenset[str] = frozenset()
 
-    def rival(self, cgroup: str) -> str | None:
-        """Return who else writes a cgroup, in words; None: nobody that we know of."""
+    def rival(self, cgroup: str, units: Units | None = None) -> str | None:
+        """Return who else writes a cgroup, in words; None: nobody that we know of.
+
+        Args:
+            cgroup: Its path.
+            units: Where systemd can be asked to write those of its units.
+
+        """
         if self.kubelet_fault:
             return f"the kubelet may give CPUs out on this node: its {self.kubelet_fault}"
         if self.static_policy:
@@ -44,8 +51,17 @@ class Host:
             return "somebody writes it again whenever Placer does"
         if self.systemd and is_unit(cgroup):
             unit = cgroup.rpartition("/")[2]
-            return f"{unit} is a unit of systemd, which writes its cgroup again at each reload"
+            told = f"{unit} is a unit of systemd, which writes its cgroup again at each reload"
+            if units is None:
+                return told
+            if not is_system_unit(cgroup):
+                return f"{told}; its systemd is not that of the system, and so cannot be asked to"
+            return f"{told}, and {why}" if (why := units.trouble()) else None
         return None
+
+    def unit_of(self, cgroup: str) -> str:
+        """Return the unit whose cgroup systemd is to be asked to write; empty: it is no unit's."""
+        return cgroup.rpartition("/")[2] if self.systemd and is_unit(cgroup) else ""
 
 
 def read_host(version: int, root: Path = Path("/")) -> Host:

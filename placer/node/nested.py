@@ -40,7 +40,8 @@ class SetWriter:
             before, after = self._text[cgroup, file], format_cpu_list(cpus)
             self._text[cgroup, file] = after
             if before != after:
-                yield Operation(Kind.WRITE, CPUSET, cgroup, file, before, after, why, fresh)
+                unit = leaf.unit if cgroup == leaf.cgroup else ""
+                yield Operation(Kind.WRITE, CPUSET, cgroup, file, before, after, why, fresh, unit)
 
         inside = self._inside(leaf, file)
         has = {cgroup: as_set(self._text[cgroup, file]) for cgroup in inside}

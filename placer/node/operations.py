@@ -1,11 +1,13 @@
 """One change of the cgroup tree: what it was, what it becomes, and why."""
 
+import time
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 
 from placer.node.cgroups import CPUS, CPUSET, MEMS, Cgroups, as_set, parent
 from placer.node.render.cgroup import same
+from placer.node.render.systemd import property_for
 from placer_models.cpuset import format_cpu_list
 
 
@@ -37,6 +39,7 @@ class Operation:
         new: What it is to say; for ENABLE the controllers that are put on.
         fresh: The file comes with an earlier operation of the same plan, and goes when that is
             taken back.
+        unit: The unit of systemd that is asked to write the file; empty: Placer writes it.
 
     """
 
@@ -48,9 +51,17 @@ class Operation:
     new: str = ""
     why: str = ""
     fresh: bool = False
+    unit: str = ""
+
+    @property
+    def writer(self) -> str:
+        """Who writes the file."""
+        return "systemd" if self.unit else "Placer"
 
 
 SUBTREE = "cgroup.subtree_control"
+
+_EFFECT_STEP_S = 0.01
 
 
 class WrongEffectError(Exception):
@@ -62,7 +73,8 @@ def perform(operation: Operation, cgroups: Cgroups) -> None:
 
     Raises:
         OSError: The kernel refused.
-        WrongEffectError: It did not, and yet the effect is another one.
+        UnitError: systemd did, or did not answer.
+        WrongEffectError: Nobody did, and yet the effect is another one.
 
     """
     files = cgroups.files
@@ -73,6 +85,9 @@ def perform(operation: Operation, cgroups: Cgroups) -> None:
                 files.make_directory(path)
         case Kind.ENABLE:
             files.write(path, " ".join(f"+{name}" for name in operation.new.split()))
+        case Kind.WRITE if operation.unit:
+            _ask_systemd(operation, operation.new, cgroups)
+            _check_effect(operation, cgroups)
         case Kind.WRITE:
             files.write(path, operation.new)
             _check_effect(operation, cgroups)
@@ -86,6 +101,8 @@ def revert(operation: Operation, cgroups: Cgroups) -> None:
 
     Raises:
         OSError: The kernel refused.
+        UnitError: systemd did, or did not answer.
+        WrongEffectError: Nobody did, and yet the effect is another one.
 
     """
     files = cgroups.files
@@ -96,6 +113,8 @@ def revert(operation: Operation, cgroups: Cgroups) -> None:
                 files.remove_directory(path)
         case Kind.ENABLE:
             files.write(path, " ".join(f"-{name}" for name in operation.new.split()))
+        case Kind.WRITE if operation.unit:
+            _restore_unit(operation, cgroups)
         case Kind.WRITE if operation.controller == CPUSET:
             _restore_set(operation, path, cgroups)
         case Kind.WRITE:
@@ -113,21 +132,49 @@ def present_value(operation: Operation, cgroups: Cgroups) -> str | None:
         return None
 
 
+def _ask_systemd(operation: Operation, text: str, cgroups: Cgroups) -> None:
+    """Let systemd write a file, and wait until the kernel says so: it may answer before."""
+    cgroups.units.set(operation.unit, [property_for(operation.file, text)])
+    give_up = time.monotonic() + cgroups.units.answer_s
+    while not _says(operation, text, cgroups) and time.monotonic() < give_up:
+        time.sleep(_EFFECT_STEP_S)
+
+
+def _says(operation: Operation, text: str, cgroups: Cgroups) -> bool:
+    return same(operation.file, present_value(operation, cgroups) or "", text)
+
+
 def _check_effect(operation: Operation, cgroups: Cgroups) -> None:
     file = operation.file
-    now = present_value(operation, cgroups) or ""
-    if not same(file, now, operation.new):
+    if not _says(operation, operation.new, cgroups):
+        now = present_value(operation, cgroups)
         raise WrongEffectError(
-            f"/{operation.cgroup}/{file}: wrote {operation.new!r}, and it says {now!r}"
+            f"/{operation.cgroup}/{file}: {operation.writer} wrote {operation.new!r}, and it says "
+            f"{now or ''!r}"
         )
     if operation.controller == CPUSET and file in (CPUS, MEMS):
         effective = cgroups.effective(operation.cgroup, file)
         if effective != as_set(operation.new):
             name = cgroups.effective_path(operation.cgroup, file)
             raise WrongEffectError(
-                f"/{name}: wrote {operation.new!r} to {file}, and the kernel made it "
-                f"{format_cpu_list(effective)!r}"
+                f"/{name}: {operation.writer} wrote {operation.new!r} to {file}, and the kernel "
+                f"made it {format_cpu_list(effective)!r}"
             )
+
+
+def _restore_unit(operation: Operation, cgroups: Cgroups) -> None:
+    """Let systemd write the old value again; no set means all that the cgroup above has.
+
+    CPUs of an old set may be offline by now, and systemd rounds quotas: that is no failure.
+    """
+    text = operation.old
+    if not text:
+        text = format_cpu_list(cgroups.effective(parent(operation.cgroup), operation.file))
+    _ask_systemd(operation, text, cgroups)
+    if operation.controller == CPUSET and not _says(operation, text, cgroups):
+        raise WrongEffectError(
+            f"{operation.unit} was to have {text} again, and its {operation.file} does not say so"
+        )
 
 
 def _restore_set(operation: Operation, path: str, cgroups: Cgroups) -> None:

@@ -167,7 +167,8 @@ class _Planner:
         if leaf.rival is not None:
             return
         above = parent(self._root) if leaf.ours else parent(leaf.cgroup)
-        if not leaf.ours and (lacking := self._lacks_cpuset(leaf.cgroup)) is not None:
+        handed_down = leaf.ours or leaf.unit  # systemd hands down what its units need
+        if not handed_down and (lacking := self._lacks_cpuset(leaf.cgroup)) is not None:
             raise RefusedError(
                 f"{leaf.title}: {shown(lacking)} is not ours and does not hand cpuset down; write "
                 f"'+cpuset' to its {SUBTREE}"
@@ -366,7 +367,9 @@ class _Planner:
                     present = self._cgroups.files.read(path).strip()
                     if same(file, present, new):
                         continue
-                yield Operation(Kind.WRITE, controller, leaf.cgroup, file, present, new, why, fresh)
+                yield Operation(
+                    Kind.WRITE, controller, leaf.cgroup, file, present, new, why, fresh, leaf.unit
+                )
 
     def _removals(self) -> Iterator[Operation]:
         """Remove cgroups of ours whose pods are gone, from the bottom."""

@@ -26,6 +26,7 @@ class Leaf:
         cpus_text: What is written in its cpuset.cpus.
         mems_text: The same of cpuset.mems.
         rival: Who else writes it; None: nobody.
+        unit: The unit of systemd that it is the cgroup of: systemd is asked to write it.
         was: The class of its pod in the document before; None: it was not there.
 
     """
@@ -42,6 +43,7 @@ class Leaf:
     mems_text: str = ""
     rival: str | None = None
     was: QosClass | None = None
+    unit: str = ""
 
     @property
     def title(self) -> str:
@@ -90,7 +92,7 @@ class Reader:
     ) -> Leaf:
         """Return a cgroup with what it says, and is to say."""
         groups = self._cgroups
-        rival = self._host.rival(cgroup)
+        rival = self._host.rival(cgroup, groups.units)
         if not groups.exists(cgroup):
             return Leaf(cgroup, target, ours, False, cpus, mems, rival=rival)
         return Leaf(
@@ -106,6 +108,7 @@ class Reader:
             groups.configured(cgroup, MEMS),
             rival,
             self._was.get(cgroup),
+            self._host.unit_of(cgroup),
         )
 
     def cgroups_of(self, target: Target) -> tuple[str, ...]:

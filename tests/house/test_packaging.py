@@ -93,7 +93,8 @@ def test_the_oldest_versions_are_those_that_the_project_allows() -> None:
     `make oldest` tries each dependency at the very version that pyproject.toml starts from.
     """
     project = tomllib.loads((CHECKOUT / "pyproject.toml").read_text("utf-8"))["project"]
-    needed = [*project["dependencies"], *project["optional-dependencies"]["agent"]]
+    extras = project["optional-dependencies"]
+    needed = [*project["dependencies"], *extras["agent"], *extras["systemd"]]
     bounds = [re.split(r"[><=,]+", entry)[:2] for entry in needed]
     oldest = (CHECKOUT / "constraints-oldest.txt").read_text("utf-8")
     pins = dict(line.split("==") for line in oldest.splitlines() if "==" in line)

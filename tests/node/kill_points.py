@@ -2,7 +2,7 @@
 
 import errno
 import pickle
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations, product
@@ -11,6 +11,7 @@ from typing import Any
 
 from node.fake_cgroupfs import FakeV1, FakeV2
 from node.node_documents import GIB, a_document, a_pod
+from node.systemd_stand_in import written
 from placer.node.apply import apply, carry_out, recover
 from placer.node.cgroups import Cgroups
 from placer.node.containers import Running, our_cgroup
@@ -20,6 +21,7 @@ from placer.node.order import conflict
 from placer.node.plan import Plan, plan_of
 from placer.node.state import NodeState
 from placer.node.targets import targets_of
+from placer.node.units import Property, UnitError
 from placer_models.cpuset import CpuSet, format_cpu_list, parse_cpu_list
 from placer_models.limits import Limits
 from placer_models.node_placement import NodePlacement, NodePod
@@ -46,6 +48,8 @@ ERRNOS = {
 """What the kernel may answer to each kind of operation."""
 
 KUBELETS = "kubepods/pod{uid}/c1"
+UNITS = "kubepods.slice/kubepods-pod{name}.slice/cri-containerd-{name}.scope"
+"""Where the kubelet's containers are, without systemd and with it; there `-` is `_` in names."""
 
 
 class Killed(BaseException):
@@ -115,6 +119,45 @@ class KilledFiles:
         getattr(self._files, method)(path, *more)
         self._look(path)
         self._clock.tick()
+
+
+class KilledUnits:
+    """systemd, asked by a process that may end before it asks, and before it has an answer.
+
+    What systemd was asked by a process that ended it does when it gets to it: in `settle`, or
+    before it does anything else. That is kept with the tree, which outlasts the process.
+    """
+
+    answer_s = 0.0
+
+    def __init__(self, tree: FakeV2, files: KilledFiles, clock: Clock) -> None:
+        self._tree = tree
+        self._files = files
+        self._clock = clock
+        self._asked: list[tuple[str, str]] = vars(tree).setdefault("asked", [])
+
+    def trouble(self) -> str:
+        return ""
+
+    def set(self, unit: str, properties: Sequence[Property]) -> None:
+        self.settle()
+        (one,) = properties
+        file, text = written(one.bus_name, one.value) or ("", "")
+        name = unit.removeprefix("cri-containerd-").removesuffix(".scope")
+        path = f"{UNITS.format(name=name)}/{file}"
+        self._clock.tick()
+        self._asked.append((path, text))
+        self._clock.tick()
+        self._asked.clear()
+        try:
+            self._files.write(path, text)
+        except OSError as error:
+            raise UnitError(f"{unit}: {path}: {error}") from None
+
+    def settle(self) -> None:
+        for path, text in self._asked:
+            self._tree.write(path, text)
+        self._asked.clear()
 
 
 class KilledState(NodeState):
@@ -195,8 +238,7 @@ class Transition:
     @cached_property
     def plan(self) -> Plan:
         """What leads from the one to the other."""
-        cgroups = Cgroups(self.tree)
-        return plan_of(self.after, cgroups, self.host, previous=self.before)
+        return plan_of(self.after, whole(self.tree), self.host, previous=self.before)
 
     @cached_property
     def homes(self) -> list[tuple[str, tuple[str, str], QosClass, CpuSet]]:
@@ -205,7 +247,7 @@ class Transition:
             (cgroup, target.one.pod.key, target.qos, target.cpus)
             for document in (self.before, self.after)
             for target in targets_of(document)
-            for cgroup in cgroups_of(target.one, target.container)
+            for cgroup in cgroups_of(target.one, target.container, systemd=self.host.systemd)
         ]
 
     def run(
@@ -237,7 +279,8 @@ class Transition:
                 self.look(tree, path)
 
         files = KilledFiles(tree, clock, look, fail)
-        cgroups = Cgroups(files)
+        units = KilledUnits(tree, files, clock) if isinstance(tree, FakeV2) else None
+        cgroups = Cgroups(files, units)
         try:
             recover(cgroups, state)
             if not only_recover and state.applied() != self.after:
@@ -249,7 +292,7 @@ class Transition:
     def look(self, tree: FakeV1 | FakeV2, path: str) -> None:
         """Hold the cgroups to what must be true at every instant."""
         first = "" if tree.version == 2 else path.partition("/")[0] + "/"
-        allowed = (f"{first}placer", f"{first}kubepods/pod")
+        allowed = (f"{first}placer", f"{first}kubepods/pod", f"{first}kubepods.slice/kubepods-pod")
         assert path.startswith(allowed), f"{path} is not ours"
         if not path.endswith((".cpus", ".mems", ".subtree_control")):
             return  # no set has changed
@@ -274,11 +317,23 @@ class Transition:
                 assert legal, f"{one} and {other} are both on {format_cpu_list(both)}"
 
 
-def cgroups_of(one: NodePod, container: str) -> tuple[str, ...]:
+def whole(tree: FakeV1 | FakeV2) -> Cgroups:
+    """The cgroups of a tree, for a process that never ends, with systemd."""
+    if isinstance(tree, FakeV1):
+        return Cgroups(tree)
+    files = KilledFiles(tree, Clock(), lambda _: None)
+    return Cgroups(tree, KilledUnits(tree, files, Clock()))
+
+
+def cgroups_of(one: NodePod, container: str, *, systemd: bool) -> tuple[str, ...]:
     """Where a container of these tests is."""
     if one.uid:
-        return (KUBELETS.format(uid=one.uid),)
+        return (_kubelets(one.uid, systemd=systemd),)
     return (our_cgroup("placer", one.pod, container),)
+
+
+def _kubelets(uid: str, *, systemd: bool) -> str:
+    return UNITS.format(name=uid.replace("-", "_")) if systemd else KUBELETS.format(uid=uid)
 
 
 def texts(tree: FakeV1 | FakeV2) -> dict[str, str]:
@@ -302,23 +357,28 @@ def texts(tree: FakeV1 | FakeV2) -> dict[str, str]:
     return found
 
 
-def a_transition(seed: int, version: int) -> Transition | None:
+def a_transition(seed: int, version: int, *, systemd: bool) -> Transition | None:
     """Return a random one; None where the second document is refused on the first."""
     rng = Random(seed)
     names = [f"p{i}" for i in range(rng.randint(2, 4))]
-    uids = {name: f"{i}-u" for i, name in enumerate(names) if rng.random() < 0.25}
+    uids = {
+        name: f"{i}-u" for i, name in enumerate(names) if rng.random() < (0.7 if systemd else 0.25)
+    }
     before = _document(rng, names, uids, 1)
     after = _document(rng, names, uids, 2)
     tree = FakeV1() if version == 1 else FakeV2()
     present = {one.uid for one in before.pods if one.uid}
-    cgroups = Cgroups(tree)
-    for uid in sorted(present):
-        _kubelet_makes(cgroups, KUBELETS.format(uid=uid))
-    host = Host("n0", parse_cpu_list("0-7"), Running(KUBELETS.format(uid=u) for u in present))
+    cgroups = whole(tree)
+    homes = [_kubelets(uid, systemd=systemd) for uid in sorted(present)]
+    for cgroup in homes:
+        _kubelet_makes(cgroups, cgroup)
+        if systemd:
+            cgroups.files.write(f"{cgroup}/cpu.max", "150000 100000")
+    host = Host("n0", parse_cpu_list("0-7"), Running(homes), systemd)
     state = KilledState()
     apply(before, cgroups, host, state)
     for target in targets_of(before):
-        for cgroup in cgroups_of(target.one, target.container):
+        for cgroup in cgroups_of(target.one, target.container, systemd=systemd):
             if not target.one.uid:
                 tree.start(cgroups.path("cpuset", cgroup))
     found = Transition(before, after, tree, host)
@@ -383,10 +443,12 @@ def _kubelet_makes(cgroups: Cgroups, path: str) -> None:
     cgroups.files.start(cgroups.path("cpuset", path))
 
 
-def transitions(seeds: Iterator[int], count: int, version: int) -> Iterator[Transition]:
+def transitions(
+    seeds: Iterator[int], count: int, version: int, *, systemd: bool = False
+) -> Iterator[Transition]:
     """Yield so many transitions that are not refused."""
     for seed in seeds:
-        found = a_transition(seed, version)
+        found = a_transition(seed, version, systemd=systemd)
         if found is not None:
             yield found
             count -= 1
@@ -401,7 +463,7 @@ def sweep(transition: Transition) -> int:
     seen = transition.run(clean, state).seen
     points, new = state.clock.now, texts(clean)
     for target in targets_of(transition.after):
-        for cgroup in cgroups_of(target.one, target.container):
+        for cgroup in cgroups_of(target.one, target.container, systemd=transition.host.systemd):
             if Cgroups(clean).exists(cgroup):
                 assert Cgroups(clean).effective(cgroup, "cpuset.cpus") == target.cpus
     for point in range(1, points + 1):

@@ -21,6 +21,17 @@ def test_every_point_is_a_safe_place_to_end(version: int, first: int) -> None:
         assert sweep(transition) > 5
 
 
+@pytest.mark.parametrize("first", range(4))
+def test_every_point_is_safe_where_systemd_owns_containers(first: int) -> None:
+    """
+    The same where most containers are in units: what systemd was asked by a process that ended
+    it does later, and the restart waits for that.
+    """
+    for transition in transitions(count(5000 * first), 1, 2, systemd=True):
+        assert any(one.unit for one in transition.plan.operations)
+        assert sweep(transition) > 5
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("version", [1, 2])
 @pytest.mark.parametrize("first", range(0, SEEDS_OF_THE_SLOW_SUITE, 10))

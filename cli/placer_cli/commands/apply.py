@@ -10,7 +10,9 @@ from placer_cli.exits import Exit
 from placer_cli.output import Format, document, format_of, output_file, refuse_inputs, replacing
 
 if TYPE_CHECKING:
+    from placer.node.cgroups import Cgroups
     from placer.node.plan import Plan
+    from placer.node.state import NodeState
     from placer_models.node_placement import NodePlacement
 
 STATE = Path("/var/lib/placer")
@@ -177,17 +179,17 @@ def _apply(
     wanted: "NodePlacement", *, here: bool, dry_run: bool, state: Path, root: str, form: Format
 ) -> Exit:
     import socket
+    from contextlib import closing
     from dataclasses import replace
 
-    from placer.node.apply import apply as apply_to
-    from placer.node.apply import check_generation
     from placer.node.blank import BlankFiles
     from placer.node.cgroups import Cgroups
     from placer.node.errors import DocumentError
-    from placer.node.host import Host, read_host
+    from placer.node.host import Host
     from placer.node.mounts import kernel_files
     from placer.node.plan import plan_of
     from placer.node.state import NodeState
+    from placer.node.units import SystemdUnits
 
     name = wanted.node.name
     is_here = here or name == socket.gethostname()
@@ -202,12 +204,30 @@ def _apply(
         plan = plan_of(wanted, Cgroups(BlankFiles(wanted.node)), Host(name), root=root)
         _print(wanted, plan, f"on an empty node (this machine is not {name})", form)
         return Exit.DONE
-    cgroups = Cgroups(kernel_files())
+    with closing(SystemdUnits()) as units:
+        cgroups = Cgroups(kernel_files(), units)
+        return _apply_here(wanted, cgroups, kept, dry_run=dry_run, root=root, form=form)
+
+
+def _apply_here(
+    wanted: "NodePlacement",
+    cgroups: "Cgroups",
+    kept: "NodeState",
+    *,
+    dry_run: bool,
+    root: str,
+    form: Format,
+) -> Exit:
+    from placer.node.apply import apply as apply_to
+    from placer.node.apply import check_generation
+    from placer.node.host import read_host
+    from placer.node.plan import plan_of
+
     host = read_host(cgroups.version)
     if dry_run:
-        previous = kept.applied() if state.is_dir() else None
+        previous = kept.applied() if kept.folder.is_dir() else None
         wanted = _numbered(wanted, previous)
-        if previous is not None and previous.node.name == name:
+        if previous is not None and previous.node.name == wanted.node.name:
             check_generation(wanted, previous)
         plan = plan_of(wanted, cgroups, host, root=root, previous=previous)
         _print(wanted, plan, "to be made", form)

@@ -7,6 +7,7 @@ from rich.text import Text
 
 from placer.node.operations import Kind, Operation
 from placer.node.plan import Plan
+from placer.node.render.systemd import property_for
 from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.palette import BAD, GOOD, STRONG
 from placer_cli.draw.tables import table
@@ -42,6 +43,9 @@ def draw_plan(document: NodePlacement, plan: Plan, done: str, canvas: Canvas) ->
     if rows:
         heads = ("cgroup", "file", "from", "to", "why")
         parts += ["", table(heads, rows, canvas.width, wrap={"cgroup": 16, "why": 16})]
+    if any(one.unit for one in plan.operations):
+        words = "systemd owns the cgroups of units; it is asked to set these properties of theirs."
+        parts += ["", Text(words)]
     for words in (
         *(f"{name} does not run here; its CPUs are kept for it" for name in plan.absent),
         *plan.observed,
@@ -65,6 +69,7 @@ def plan_to_json(document: NodePlacement, plan: Plan, *, applied: bool, recovere
                 "from": one.old,
                 "to": one.new,
                 "why": one.why,
+                **({"unit": one.unit, "property": _file(one)} if one.unit else {}),
             }
             for one in (*plan.operations, *plan.finish)
         ],
@@ -87,8 +92,13 @@ def _rows(operations: Sequence[Operation]) -> Iterator[list[Text]]:
     by_file: dict[str, list[Operation]] = {}
     for one in operations:
         if one.kind is Kind.WRITE:
-            by_file.setdefault(one.file, []).append(one)
+            by_file.setdefault(_file(one), []).append(one)
     for file, writes in by_file.items():
         values = " → ".join(one.new for one in writes)
         why = "; ".join(dict.fromkeys(one.why for one in reversed(writes)))
         yield [Text(word) for word in (file, writes[0].old, values, why)]
+
+
+def _file(one: Operation) -> str:
+    """Return what is written: a file, or the property by which systemd writes it."""
+    return property_for(one.file, one.new).name if one.unit else one.file

@@ -20,6 +20,7 @@ from placer.node.cgroups import Cgroups
 from placer.node.host import read_host
 from placer.node.mounts import kernel_files
 from placer.node.state import NodeState
+from placer.node.units import SystemdUnits
 
 log = logging.getLogger(__name__)
 
@@ -70,8 +71,9 @@ def run(options: Options) -> None:
     inbox = Inbox(options.documents, options.node)
     inbox.check()
     state = NodeState(options.state)
+    units = SystemdUnits()
     agent = Agent(
-        Cgroups(files),
+        Cgroups(files, units),
         lambda: read_host(files.version),
         state,
         inbox,
@@ -81,6 +83,7 @@ def run(options: Options) -> None:
     )
     with ExitStack() as open_things:
         open_things.enter_context(state.locked())
+        open_things.callback(units.close)
         turns = _Turns(agent, files.mounts, open_things)
         if options.listen:
             server = Server(

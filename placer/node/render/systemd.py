@@ -4,43 +4,16 @@ Who writes the cgroup of a unit directly loses it at the next reload, so a unit 
 from systemd. systemd wants whole sets: one that is reset to nothing leaves the old file.
 """
 
-from dataclasses import dataclass
-
-from placer.node.render.cgroup import quota_us, shares_of, weight_of
+from placer.node.render.cgroup import NO_LIMIT, PERIOD_US, quota_us, shares_of, weight_of
 from placer.node.targets import Target
-from placer_models.cpuset import CpuSet, format_cpu_list
-
-CPUSET_SINCE = 244
-"""The first version with AllowedCPUs and AllowedMemoryNodes."""
+from placer.node.units import CPUSET_SINCE, Property
+from placer_models.cpuset import CpuSet, format_cpu_list, parse_cpu_list
 
 PARTITION_SINCE = 261
 """The first version with CPUSetPartition."""
 
 _QUOTA_STEP_US = 10_000
 """systemd rounds CPU time of a second up to this."""
-
-Value = bytes | int | str
-
-
-@dataclass(frozen=True, slots=True)
-class Property:
-    """One property.
-
-    Attributes:
-        name: In unit files and for ``systemctl set-property``.
-        text: Its value there.
-        bus_name: Its name on D-Bus.
-        signature: Its type on D-Bus: ``ay`` a bit for each CPU, ``t`` a number, ``s`` a text.
-        value: Its value there.
-
-    """
-
-    name: str
-    text: str
-    bus_name: str
-    signature: str
-    value: Value
-
 
 INFINITY = 2**64 - 1
 """How D-Bus says that there is no limit."""
@@ -74,12 +47,9 @@ def properties_of(
         found.append(Property("CPUSetPartition", partition, "CPUSetPartition", "s", partition))
     limits = target.limits
     if target.pinned:
-        found.append(_number("CPUQuota", "", "CPUQuotaPerSecUSec", INFINITY))
+        found.append(_quota(None))
     elif limits.cpu_milli is not None:
-        second_us = 10 * quota_us(limits.cpu_milli)
-        second_us = -(-second_us // _QUOTA_STEP_US) * _QUOTA_STEP_US
-        text = f"{second_us // _QUOTA_STEP_US}%"
-        found.append(_number("CPUQuota", text, "CPUQuotaPerSecUSec", second_us))
+        found.append(_quota(10 * quota_us(limits.cpu_milli)))
     weight = weight_of(shares_of(target.cpu_milli))
     found.append(_number("CPUWeight", str(weight), "CPUWeight", weight))
     if limits.memory_bytes is not None:
@@ -88,6 +58,28 @@ def properties_of(
     if limits.pids is not None:
         found.append(_number("TasksMax", str(limits.pids), "TasksMax", limits.pids))
     return tuple(found)
+
+
+def property_for(file: str, text: str) -> Property:
+    """Return the property by which systemd writes a text to a file of version 2.
+
+    Args:
+        file: One of those that are written in cgroups of units.
+        text: What it is to say; a set must not be empty.
+
+    """
+    match file:
+        case "cpuset.cpus":
+            return _set("AllowedCPUs", parse_cpu_list(text))
+        case "cpuset.mems":
+            return _set("AllowedMemoryNodes", parse_cpu_list(text))
+        case "cpu.max":
+            quota, _, period = text.partition(" ")
+            if quota in NO_LIMIT:
+                return _quota(None)
+            return _quota(int(quota) * 1_000_000 // int(period or PERIOD_US))
+        case _:
+            raise AssertionError(f"{file} is not written in cgroups of units")
 
 
 def set_property_line(unit: str, properties: tuple[Property, ...]) -> str:
@@ -106,6 +98,15 @@ def bits_of(ids: CpuSet) -> bytes:
 
 def _set(name: str, ids: CpuSet) -> Property:
     return Property(name, format_cpu_list(ids), name, "ay", bits_of(ids))
+
+
+def _quota(second_us: int | None) -> Property:
+    """Return the CPU time that a second has; None: all of it."""
+    if second_us is None:
+        return _number("CPUQuota", "", "CPUQuotaPerSecUSec", INFINITY)
+    second_us = -(-second_us // _QUOTA_STEP_US) * _QUOTA_STEP_US
+    text = f"{second_us // _QUOTA_STEP_US}%"
+    return _number("CPUQuota", text, "CPUQuotaPerSecUSec", second_us)
 
 
 def _number(name: str, text: str, bus_name: str, value: int) -> Property:
