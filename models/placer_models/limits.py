@@ -11,15 +11,19 @@ class Limits:
 
     Attributes:
         pids: Processes and threads.
+        swap_bytes: Beside the memory, which has a limit of its own then.
 
     """
 
     cpu_milli: int | None = None
     memory_bytes: int | None = None
     pids: int | None = None
+    swap_bytes: int | None = None
 
     def __post_init__(self) -> None:
         check_types(self)
+        if self.swap_bytes is not None and self.memory_bytes is None:
+            raise ValueError("a limit of swap needs one of memory")
 
 
 NO_LIMITS = Limits()

@@ -18,7 +18,7 @@ class BlankFiles:
     def __init__(self, node: Node) -> None:
         topology = node.machine.topology
         self._texts = {
-            SUBTREE: "cpuset cpu memory pids",
+            SUBTREE: "cpuset cpu memory hugetlb pids",
             f"{CPUSET}.cpus.effective": format_cpu_list(topology.online),
             f"{CPUSET}.mems.effective": format_cpu_list(numa.id for numa in topology.numa_nodes),
         }

@@ -7,10 +7,16 @@ from placer.node.files import CgroupFiles
 from placer.node.units import NoUnits, Units
 from placer_models.cpuset import CpuSet, parse_cpu_list
 
-CPUSET, CPU, MEMORY, PIDS = "cpuset", "cpu", "memory", "pids"
+CPUSET, CPU, MEMORY, PIDS, HUGETLB = "cpuset", "cpu", "memory", "pids", "hugetlb"
 """The controllers that are written."""
 
 CPUS, MEMS = "cpuset.cpus", "cpuset.mems"
+
+MIGRATE = "cpuset.memory_migrate"
+"""Says on version 1 whether memory moves with a new set of nodes; on version 2 it always does."""
+
+MEMSW = "memory.memsw.limit_in_bytes"
+"""The limit of memory and swap together, on version 1."""
 
 _EFFECTIVE = {
     1: {CPUS: "cpuset.effective_cpus", MEMS: "cpuset.effective_mems"},

@@ -24,6 +24,8 @@ class Host:
         static_policy: Whether the kubelet gives CPUs out itself, or nobody can tell.
         kubelet_fault: What is wrong with the file in which the kubelet says so.
         disputed: Cgroups that somebody wrote again each time that we did.
+        page_sizes: Sizes in bytes of the hugepages that its kernel has; None: not known.
+        counts_swap: Whether its kernel limits swap.
 
     """
 
@@ -34,6 +36,8 @@ class Host:
     static_policy: bool = False
     kubelet_fault: str = ""
     disputed: frozenset[str] = frozenset()
+    page_sizes: frozenset[int] | None = None
+    counts_swap: bool = True
 
     def rival(self, cgroup: str, units: Units | None = None) -> str | None:
         """Return who else writes a cgroup, in words; None: nobody that we know of.
@@ -75,7 +79,22 @@ def read_host(version: int, root: Path = Path("/")) -> Host:
         (root / "run/systemd/system").is_dir(),
         static,
         fault,
+        page_sizes=_page_sizes(root / "sys/kernel/mm/hugepages"),
+        counts_swap=(root / "proc/swaps").exists() and not _says(root, "swapaccount=0"),
     )
+
+
+def _page_sizes(folder: Path) -> frozenset[int]:
+    names = [path.name for path in folder.glob("hugepages-*kB")]
+    return frozenset(int(name[len("hugepages-") : -len("kB")]) << 10 for name in names)
+
+
+def _says(root: Path, option: str) -> bool:
+    """Return whether the kernel was booted with an option."""
+    try:
+        return option in (root / "proc/cmdline").read_text(errors="replace").split()
+    except OSError:
+        return False
 
 
 def _kubelet_is_static(state: Path) -> tuple[bool, str]:

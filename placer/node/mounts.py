@@ -3,11 +3,12 @@
 import errno
 from pathlib import Path
 
-from placer.node.cgroups import CPU, CPUSET, MEMORY, PIDS
+from placer.node.cgroups import CPU, CPUSET, HUGETLB, MEMORY, PIDS
 from placer.node.errors import RefusedError
 from placer.node.files import KernelFiles
 
 _USED = (CPUSET, CPU, MEMORY, PIDS)
+"""Needed, all on one version."""
 
 
 class MountError(RefusedError):
@@ -39,10 +40,10 @@ def kernel_files(mountinfo: Path = Path("/proc/self/mountinfo")) -> KernelFiles:
             v2 = v2 or where
         else:
             for name in options.split(","):
-                if name in _USED:
+                if name in (*_USED, HUGETLB):
                     v1.setdefault(name, where)
     on_v2 = _controllers(v2) if v2 is not None else ()
-    if v1 and any(name in on_v2 for name in _USED):
+    if v1.keys() - {HUGETLB} and any(name in on_v2 for name in _USED):
         raise MountError(
             f"the controllers {', '.join(sorted(v1))} are on cgroup v1 and "
             f"{', '.join(name for name in _USED if name in on_v2)} on v2; Placer wants all of them "

@@ -115,7 +115,7 @@ def revert(operation: Operation, cgroups: Cgroups) -> None:
             files.write(path, " ".join(f"-{name}" for name in operation.new.split()))
         case Kind.WRITE if operation.unit:
             _restore_unit(operation, cgroups)
-        case Kind.WRITE if operation.controller == CPUSET:
+        case Kind.WRITE if operation.file in (CPUS, MEMS):
             _restore_set(operation, path, cgroups)
         case Kind.WRITE:
             files.write(path, operation.old)

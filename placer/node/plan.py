@@ -1,12 +1,13 @@
 """The plan: which cgroup files get which values, in which order, and why."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from placer.node.cgroups import (
     CPU,
     CPUS,
     CPUSET,
+    HUGETLB,
     MEMORY,
     MEMS,
     PIDS,
@@ -25,7 +26,8 @@ from placer.node.operations import SUBTREE, Kind, Operation
 from placer.node.order import Holder, NoOrderError, steps_of
 from placer.node.pools import pools_of
 from placer.node.present import Leaf, Reader
-from placer.node.render.cgroup import NO_LIMIT, same, settings
+from placer.node.render.cgroup import settings
+from placer.node.settings import SettingWriter
 from placer.node.targets import targets_of
 from placer_models.cpuset import CpuSet, format_cpu_list
 from placer_models.node_placement import NodePlacement
@@ -43,6 +45,7 @@ class Plan:
         absent: Containers that do not run here, by name.
         observed: What somebody else writes, and differs: it is left alone. In words.
         cgroups: Of the containers that run here or are ours, once all of it is done.
+        lacking: What is not written because this kernel has nothing to write it to. In words.
 
     """
 
@@ -51,6 +54,7 @@ class Plan:
     absent: tuple[str, ...] = ()
     observed: tuple[str, ...] = ()
     cgroups: tuple[str, ...] = ()
+    lacking: tuple[str, ...] = ()
 
 
 def plan_of(
@@ -111,6 +115,7 @@ class _Planner:
         self._host = host
         if not make_do and (wrong := offline_owner(document, self._online)):
             raise RefusedError(wrong)
+        self._settings = SettingWriter(cgroups, host, root)
         self._shared = pools_of(document).shared & self._online
         reader = Reader(cgroups, host, root, previous)
         self._absent: list[str] = []
@@ -128,12 +133,19 @@ class _Planner:
         for leaf in self._leaves:
             self._check(leaf)
         moving = [leaf for leaf in self._leaves if leaf.rival is None]
+        operations = (
+            *self._ancestors(moving),
+            *self._settings.before_sets(moving),
+            *self._cpusets(),
+            *self._settings.writes(moving),
+        )
         return Plan(
-            (*self._ancestors(moving), *self._cpusets(), *self._settings(moving)),
+            operations,
             tuple(self._removals()),
             tuple(self._absent),
             tuple(self._observed()),
             tuple(leaf.cgroup for leaf in self._leaves),
+            tuple(self._settings.lacking),
         )
 
     def _wanted(self, reader: Reader) -> Iterator[Leaf]:
@@ -255,12 +267,13 @@ class _Planner:
     def _effective(self, cgroup: str, name: str, made: set[str]) -> CpuSet:
         return frozenset() if cgroup in made else self._cgroups.effective(cgroup, name)
 
-    def _controllers(self, ours: Iterable[Leaf]) -> list[str]:
+    def _controllers(self, ours: list[Leaf]) -> list[str]:
         limits = [leaf.target.limits for leaf in ours if leaf.target]
         found = [CPUSET, CPU]
         found += [MEMORY] if any(one.memory_bytes is not None for one in limits) else []
         found += [PIDS] if any(one.pids is not None for one in limits) else []
-        return found
+        pages = any(leaf.target.hugepages for leaf in ours if leaf.target)
+        return [*found, HUGETLB] if pages and self._settings.hugetlb_lack() is None else found
 
     def _check_controllers(self, above: str, controllers: list[str]) -> None:
         """Refuse where the cgroup above our root, which is not ours, lacks a controller."""
@@ -346,30 +359,8 @@ class _Planner:
     def _why(self, leaf: Leaf) -> str:
         if leaf.target is None:
             return "its pod is gone: it shares what is shared until it ends"
-        return settings(leaf.target, self._cgroups.version, ours=leaf.ours)[1].why
-
-    def _settings(self, moving: Iterable[Leaf]) -> Iterator[Operation]:
-        """Write what is no set: quotas, weights and limits."""
-        for leaf in moving:
-            if leaf.target is None:
-                continue
-            for controller, file, new, why in settings(
-                leaf.target, self._cgroups.version, ours=leaf.ours
-            ):
-                if controller == CPUSET:
-                    continue
-                path = self._cgroups.path(controller, leaf.cgroup, file)
-                present = ""
-                fresh = not self._cgroups.files.exists(path)
-                if fresh and (not leaf.ours or new in NO_LIMIT):
-                    continue  # without the controller there is no limit to take away
-                if not fresh:
-                    present = self._cgroups.files.read(path).strip()
-                    if same(file, present, new):
-                        continue
-                yield Operation(
-                    Kind.WRITE, controller, leaf.cgroup, file, present, new, why, fresh, leaf.unit
-                )
+        found = settings(leaf.target, self._cgroups.version, ours=leaf.ours)
+        return next(setting.why for setting in found if setting.file == CPUS)
 
     def _removals(self) -> Iterator[Operation]:
         """Remove cgroups of ours whose pods are gone, from the bottom."""
@@ -379,9 +370,9 @@ class _Planner:
         if self._cgroups.exists(self._root):
             gone += [pod for pod in self._cgroups.children(self._root) if pod not in keep]
         for cgroup in sorted(gone, key=lambda one: (-one.count("/"), one)):
-            for controller in (
-                (CPUSET, CPU, MEMORY, PIDS) if self._cgroups.version == 1 else (CPUSET,)
-            ):
+            # That of cpusets last: it says whether there are processes, and what is left over.
+            others = (CPU, MEMORY, PIDS, HUGETLB) if self._cgroups.version == 1 else ()
+            for controller in (*others, CPUSET):
                 if self._cgroups.exists(cgroup, controller):
                     yield Operation(Kind.REMOVE, controller, cgroup, why="its pod is gone")
 

@@ -1,11 +1,13 @@
 """What the cgroup of each container is to say, whichever version the kernel has."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from placer.node.pools import memory_nodes, pools_of, settled
 from placer_models.cpuset import CpuSet
 from placer_models.limits import NO_LIMITS, Limits
 from placer_models.node_placement import NodePlacement, NodePod
+from placer_models.pod import Resources
 from placer_models.policy import QosClass
 
 
@@ -17,6 +19,8 @@ class Target:
         one: Its pod.
         mems: NUMA nodes whose memory it may use.
         cpu_milli: Its CPU request.
+        hugepages: (page size in bytes, bytes) for every size that the node has or it asks for,
+            ascending: it gets what it asks for and no more.
         stranded: All its own CPUs are offline, so that it is on shared ones.
 
     """
@@ -28,6 +32,7 @@ class Target:
     cpu_milli: int
     limits: Limits = NO_LIMITS
     stranded: bool = False
+    hugepages: tuple[tuple[int, int], ...] = ()
 
     @property
     def qos(self) -> QosClass:
@@ -60,6 +65,7 @@ def targets_of(
     found = []
     shared = pools_of(document).shared
     document = settled(document)
+    sizes = {size for _, size in document.node.pages_in()}
     for one in document.pods:
         spec, seat = one.pod.spec, one.placement
         limits = dict(one.pod.limits)
@@ -83,6 +89,12 @@ def targets_of(
                     asked[part.name].cpu_milli,
                     limits.get(part.name, NO_LIMITS),
                     stranded,
+                    _hugepages(asked[part.name], sizes),
                 )
             )
     return tuple(found)
+
+
+def _hugepages(asked: Resources, sizes: Iterable[int]) -> tuple[tuple[int, int], ...]:
+    known = {*sizes, *(pages.page_bytes for pages in asked.hugepages)}
+    return tuple((size, size * asked.pages_of(size)) for size in sorted(known))

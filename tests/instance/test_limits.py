@@ -30,13 +30,13 @@ def pods(tmp_path: Path, text: str) -> dict[str, tuple[tuple[str, Limits], ...]]
 
 def test_limits_are_kept_for_each_container(tmp_path: Path) -> None:
     """
-    CPU, memory and processes; a container without any has none.
+    CPU, memory, processes and swap; a container without any has none.
     """
     found = pods(
         tmp_path,
         """\
 pods:
-- {name: a, limits: {cpu: 1500m, memory: 2Gi, pids: 100}}
+- {name: a, limits: {cpu: 1500m, memory: 2Gi, pids: 100, swap: 512Mi}}
 - {name: b, requests: {cpu: 1}}
 - name: c
   containers:
@@ -48,7 +48,7 @@ running:
     )
 
     assert found == {
-        "a": (("main", Limits(1500, 2 << 30, 100)),),
+        "a": (("main", Limits(1500, 2 << 30, 100, 1 << 29)),),
         "b": (),
         "c": (("y", Limits(None, None, 7)),),
         "d": (("main", Limits(2000, 1 << 30)),),
@@ -88,12 +88,16 @@ def test_limits_do_not_tell_pods_apart(tmp_path: Path) -> None:
     [
         ("{name: a, limits: {pids: 0}}", "limits.pids: got '0'; expected 1 to 4,194,304 processes"),
         ("{name: a, limits: {pids: 1.5}}", "got '1.5'; expected 1 to 4,194,304 processes"),
-        ("{name: a, requests: {pids: 5}}", "requests.pids: pids have a limit only; move it to li"),
+        ("{name: a, requests: {pids: 5}}", "requests.pids: there is no request of pids; move it"),
+        ("{name: a, requests: {swap: 5}}", "requests.swap: there is no request of swap; move it"),
+        ("{name: a, limits: {swap: 1Gi}}", "limits.swap: is beside the memory; give limits.memo"),
+        ("{name: a, limits: {memory: 1Gi, swap: x}}", "limits.swap: "),
+        ("{name: a, limits: {memory: 1Gi, swap: 2Pi}}", "limits.swap: got '2Pi'; expected 1Pi at"),
     ],
 )
-def test_limits_of_processes_are_whole_numbers(tmp_path: Path, pod: str, message: str) -> None:
+def test_limits_that_are_none(tmp_path: Path, pod: str, message: str) -> None:
     """
-    One to as many as Linux has ids for; there is no request of them.
+    One to as many as Linux has ids for. There is no request of them, and none of swap.
     """
     file = tmp_path / "a.yaml"
     file.write_text(f"{HEAD}pods:\n- {pod}\n")

@@ -13,6 +13,7 @@ from node.fake_controllers import (
     CONTROLLERS_V1,
     CONTROLLERS_V2,
     CpuV1,
+    Hugetlb,
     parse_number,
     refuse,
 )
@@ -218,6 +219,8 @@ class FakeV1(FakeTree):
         settings = group.settings[controller] = CONTROLLERS_V1[controller]()
         if isinstance(settings, CpuV1):
             settings.fits = self._all_quotas_fit
+        if isinstance(settings, Hugetlb):
+            settings.is_root = parent is None
         return group
 
     def _all_quotas_fit(self) -> bool:

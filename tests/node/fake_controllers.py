@@ -12,6 +12,8 @@ PAGE_BYTES = 4096
 NO_LIMIT_BYTES = (1 << 63) - PAGE_BYTES
 QUOTA_MAX_US = (1 << 44) - 1
 PERIOD_MIN_US, PERIOD_MAX_US = 1_000, 1_000_000
+HUGEPAGES = {"2MB": 1 << 21, "1GB": 1 << 30}
+"""Those that the kernels of the tables have."""
 PIDS_MAX = 4_194_304
 SUFFIXES = {"": 0, "k": 10, "m": 20, "g": 30, "t": 40, "p": 50, "e": 60}
 
@@ -204,6 +206,55 @@ class Memory(Settings):
         self._bytes[name] = NO_LIMIT_BYTES if unlimited else parse_bytes(path, text)
 
 
+class MemoryV1(Memory):
+    """Of version 1: memory and swap together are limited to no less than memory alone."""
+
+    def write(self, path: str, name: str, text: str) -> None:
+        """Take what is written, or raise what the kernel answers."""
+        before = dict(self._bytes)
+        super().write(path, name, text)
+        if self._bytes["memory.limit_in_bytes"] > self._bytes["memory.memsw.limit_in_bytes"]:
+            self._bytes = before
+            raise refuse(path)
+
+
+class Hugetlb(Settings):
+    """Limits of hugepages, in whole ones.
+
+    Attributes:
+        is_root: Of the cgroup at the root of version 1, which takes no limit.
+
+    """
+
+    def __init__(self, ending: str, no_limit: str) -> None:
+        self._no_limit = no_limit
+        self._sizes = {
+            f"hugetlb.{size}.{what}{ending}": page_bytes
+            for size, page_bytes in HUGEPAGES.items()
+            for what in ("", "rsvd.")
+        }
+        self._bytes = dict.fromkeys(self._sizes, NO_LIMIT_BYTES)
+        self.is_root = False
+
+    def texts(self) -> dict[str, str]:
+        """Return what each file says."""
+        shown = {
+            name: str(value if self.is_root else value // self._sizes[name] * self._sizes[name])
+            for name, value in self._bytes.items()
+        }
+        if self._no_limit == "max":
+            shown |= {n: "max" for n, value in self._bytes.items() if value == NO_LIMIT_BYTES}
+            shown |= {f"hugetlb.{size}.current": "0" for size in HUGEPAGES}
+        return shown
+
+    def write(self, path: str, name: str, text: str) -> None:
+        """Take what is written, or raise what the kernel answers."""
+        if self.is_root or name not in self._sizes:
+            raise refuse(path)
+        unlimited = text.strip() == self._no_limit
+        self._bytes[name] = NO_LIMIT_BYTES if unlimited else parse_bytes(path, text)
+
+
 class Pids(Settings):
     """pids.max."""
 
@@ -238,24 +289,28 @@ class Cpuset(Settings):
 
 
 def _memory_v2() -> Memory:
-    limits = {"memory.max": NO_LIMIT_BYTES, "memory.high": NO_LIMIT_BYTES}
+    names = ("memory.max", "memory.high", "memory.swap.max")
+    limits = dict.fromkeys(names, NO_LIMIT_BYTES)
     return Memory(limits | {"memory.low": 0, "memory.min": 0}, "max", "max")
 
 
 def _memory_v1() -> Memory:
-    names = ("memory.limit_in_bytes", "memory.soft_limit_in_bytes")
-    return Memory(dict.fromkeys(names, NO_LIMIT_BYTES), "-1", str(NO_LIMIT_BYTES))
+    ends = ("limit_in_bytes", "memsw.limit_in_bytes", "soft_limit_in_bytes")
+    names = [f"memory.{end}" for end in ends]
+    return MemoryV1(dict.fromkeys(names, NO_LIMIT_BYTES), "-1", str(NO_LIMIT_BYTES))
 
 
 CONTROLLERS_V2: dict[str, Callable[[], Settings]] = {
     "cpuset": Cpuset,
     "cpu": CpuV2,
     "memory": _memory_v2,
+    "hugetlb": lambda: Hugetlb("max", "max"),
     "pids": Pids,
 }
 CONTROLLERS_V1: dict[str, Callable[[], Settings]] = {
     "cpuset": Cpuset,
     "cpu": CpuV1,
     "memory": _memory_v1,
+    "hugetlb": lambda: Hugetlb("limit_in_bytes", "-1"),
     "pids": Pids,
 }

@@ -18,6 +18,9 @@ from placer_models.cpuset import format_cpu_list
 LIBC = ctypes.CDLL(None, use_errno=True)
 MS_RDONLY, MS_REMOUNT, MS_BIND = 1, 32, 4096
 V1_CONTROLLERS = ("cpuset", "cpu", "memory", "pids")
+V1_SELDOM = ("hugetlb",)
+"""Which is mounted in the emulated machine, and not everywhere."""
+
 ROOT = Path("/sys/fs/cgroup")
 
 
@@ -42,7 +45,10 @@ class KernelMachine:
 
     def __init__(self, version: Literal[1, 2], tops: tuple[str, ...]) -> None:
         self.tops = tops
-        self.mounts = {"": ROOT} if version == 2 else {c: ROOT / c for c in V1_CONTROLLERS}
+        found = [c for c in V1_SELDOM if (ROOT / c / "cgroup.procs").exists()]
+        self.mounts = {c: ROOT / c for c in (*V1_CONTROLLERS, *found)}
+        if version == 2:
+            self.mounts = {"": ROOT}
         self.files = KernelFiles(version, self.mounts)
         self._read_only = False
         self._processes: dict[int, subprocess.Popen[bytes]] = {}

@@ -10,7 +10,7 @@ from random import Random
 from typing import Any
 
 from node.fake_cgroupfs import FakeV1, FakeV2
-from node.node_documents import GIB, a_document, a_pod
+from node.node_documents import GIB, a_document, a_node, a_pod
 from node.systemd_stand_in import written
 from placer.node.apply import apply, carry_out, recover
 from placer.node.cgroups import Cgroups
@@ -409,7 +409,9 @@ def _document(
         memory = {rng.randrange(2): GIB} if rng.random() < 0.5 else None
         limits = Limits()
         if not qos.owns_cpus and rng.random() < 0.4:
-            limits = Limits(rng.choice([500, 1500]), rng.choice([None, 2 * GIB]), 50)
+            most = rng.choice([None, 2 * GIB])
+            swap = None if most is None else rng.choice([None, 0, GIB])
+            limits = Limits(rng.choice([500, 1500]), most, 50, swap)
         parts: tuple[tuple[str, str], ...] = ()
         if len(own) > 1 and name not in uids and rng.random() < 0.3:
             parts = (("x", str(own[0])), ("y", format_cpu_list(own[1:])))
@@ -425,7 +427,8 @@ def _document(
                 parts=parts,
             )
         )
-    return a_document(*pods, generation=generation)
+    node = a_node(pages={GIB: 2} if rng.random() < 0.2 else None)
+    return a_document(*pods, generation=generation, node=node)
 
 
 def _kubelet_makes(cgroups: Cgroups, path: str) -> None:

@@ -9,18 +9,29 @@ from placer_models.node_placement import NodePlacement, NodePod
 from placer_models.placement import ContainerPlacement, PodPlacement
 from placer_models.pod import Container, Pod, PodSpec, Resources
 from placer_models.policy import QosClass
-from placer_models.topology import Cpu, NumaNode, Topology
+from placer_models.topology import Cpu, Hugepages, NumaNode, Topology
 
 GIB = 1 << 30
 
 
-def a_node(cpus: int = 8, numa_nodes: int = 2, name: str = "n0") -> Node:
-    """A node of cores with one thread, the same number on each NUMA node."""
+def a_node(
+    cpus: int = 8, numa_nodes: int = 2, name: str = "n0", pages: Mapping[int, int] | None = None
+) -> Node:
+    """A node of cores with one thread, the same number on each NUMA node.
+
+    Args:
+        cpus: Of all NUMA nodes together.
+        numa_nodes: How many.
+        name: Of the node.
+        pages: Page size in bytes -> hugepages on each NUMA node.
+
+    """
+    hugepages = tuple(Hugepages(size, count) for size, count in sorted((pages or {}).items()))
     each = cpus // numa_nodes
     topology = Topology(
         "x86_64",
         tuple(Cpu(i, core=i, package=0, numa_node=i // each) for i in range(cpus)),
-        tuple(NumaNode(i, 16 * GIB) for i in range(numa_nodes)),
+        tuple(NumaNode(i, 16 * GIB, hugepages) for i in range(numa_nodes)),
     )
     return Node(name, Machine("small", "A small machine", topology))
 
@@ -37,6 +48,7 @@ def a_pod(
     uid: str = "",
     container_ids: Mapping[str, str] | None = None,
     parts: Sequence[tuple[str, str]] = (),
+    pages: Mapping[int, int] | None = None,
 ) -> NodePod:
     """A pod of one container, or of the parts: (container, its CPUs).
 
@@ -51,6 +63,7 @@ def a_pod(
         uid: Of the pod, where the kubelet runs it.
         container_ids: Container -> id.
         parts: Containers with CPUs of their own.
+        pages: Page size in bytes -> hugepages, on NUMA node 0, of its only container.
 
     """
     owned = parse_cpu_list(cpus)
@@ -58,8 +71,10 @@ def a_pod(
     size = sum(amount for _, amount in held)
     if milli is None:
         milli = 1000 * len(owned) if owned else 500
-    containers = [Container("main", Resources(milli, size))]
+    asked = tuple(Hugepages(size, count) for size, count in sorted((pages or {}).items()))
+    containers = [Container("main", Resources(milli, size, asked))]
     placed = [ContainerPlacement("main", owned)]
+    on_zero = tuple((0, one.page_bytes, one.count) for one in asked)
     if parts:
         sets = [(part, parse_cpu_list(text)) for part, text in parts]
         containers = [Container(part, Resources(1000 * len(own))) for part, own in sets]
@@ -71,7 +86,7 @@ def a_pod(
             PodSpec(tuple(containers), qos),
             (("main", limits),) if limits != NO_LIMITS else (),
         ),
-        PodPlacement(name, "default", None, node, owned, tuple(placed), held),
+        PodPlacement(name, "default", None, node, owned, tuple(placed), held, on_zero),
         uid,
         tuple(sorted((container_ids or {}).items())),
     )

@@ -23,7 +23,7 @@ def mountinfo(folder: Path, *lines: str) -> Path:
 
 def unified(folder: Path, controllers: str) -> str:
     """A line of a cgroup2 mount with these controllers."""
-    (folder / "v2").mkdir()
+    (folder / "v2").mkdir(exist_ok=True)
     (folder / "v2" / "cgroup.controllers").write_text(controllers)
     return V2.format(where=folder / "v2")
 
@@ -56,6 +56,18 @@ def test_a_unified_hierarchy_without_controllers_counts_for_nothing(tmp_path: Pa
         "cpu": "/sys/fs/cgroup/cpu,cpuacct",
         "memory": "/sys/fs/cgroup/memory",
     }
+
+
+def test_hugetlb_is_used_where_it_is_and_never_in_the_way(tmp_path: Path) -> None:
+    """
+    Beside the others on version 1; on the other version it does not count.
+    """
+    both = kernel_files(mountinfo(tmp_path, v1("cpuset"), v1("hugetlb")))
+    assert set(both.mounts) == {"cpuset", "hugetlb"}
+    alone = kernel_files(mountinfo(tmp_path, v1("cpuset"), unified(tmp_path, "hugetlb")))
+    assert (alone.version, set(alone.mounts)) == (1, {"cpuset"})
+    rest = unified(tmp_path, "cpuset cpu memory pids")
+    assert kernel_files(mountinfo(tmp_path, v1("hugetlb"), rest)).version == 2
 
 
 def test_half_of_each_version_is_refused(tmp_path: Path) -> None:

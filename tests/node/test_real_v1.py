@@ -112,6 +112,29 @@ def test_the_kernel_runs_processes_where_the_document_says(machine: Machine) -> 
     assert machine.apply(a_pod("c"), a_pod("d", BE), generation=3).plan.operations == ()
 
 
+def test_swap_is_limited_in_an_order_that_the_kernel_takes(machine: Machine) -> None:
+    """
+    More of both, less of both, one for the other, none.
+    """
+    if not machine.files.exists("memory/memory.memsw.limit_in_bytes"):
+        pytest.skip("the kernel does not count swap")
+    mib = 1 << 20
+    found = []
+    steps = [(64, 32), (256, 32), (32, 512), (512, 0), (128, None), (None, None), (16, 16)]
+    for generation, limits in enumerate(steps, start=1):
+        memory, swap = (None if one is None else one * mib for one in limits)
+        machine.apply(a_pod("c", limits=Limits(None, memory, None, swap)), generation=generation)
+        files = ("memory.limit_in_bytes", "memory.memsw.limit_in_bytes")
+        texts = [machine.files.read(f"memory/{machine.cgroup('c')}/{file}") for file in files]
+        found.append([int(text) // mib for text in texts])
+
+    no_limit = (2**63 - 1) // mib
+    assert found == [
+        [64, 96], [256, 288], [32, 544], [512, 512], [128, no_limit], [no_limit] * 2, [16, 32]
+    ]  # fmt: skip
+    assert machine.files.read(f"cpuset/{machine.cgroup('c')}/cpuset.memory_migrate") == "1"
+
+
 def test_what_the_kernel_refuses_is_taken_back(
     machine: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:

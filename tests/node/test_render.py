@@ -79,15 +79,18 @@ def test_cgroup_files_of_both_versions() -> None:
         "cpu.max": "250000 100000",
         "cpu.weight": "174",
         "memory.max": str(GIB),
+        "memory.swap.max": "max",
         "pids.max": "64",
     }
     assert texts(settings(target(pod), 1, ours=True)) == {
+        "cpuset.memory_migrate": "1",
         "cpuset.mems": "0-1",
         "cpuset.cpus": "0-7",
         "cpu.cfs_period_us": "100000",
         "cpu.cfs_quota_us": "250000",
         "cpu.shares": "2048",
         "memory.limit_in_bytes": str(GIB),
+        "memory.memsw.limit_in_bytes": "-1",
         "pids.max": "64",
     }
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 LIBC = ctypes.CDLL(None, use_errno=True)
 POWER_OFF = 0x4321FEDC
-V1_CONTROLLERS = ("cpuset", "cpu", "memory", "pids")
+V1_CONTROLLERS = ("cpuset", "cpu", "memory", "hugetlb", "pids")
 
 
 def mount(kind: str, target: str, options: str = "") -> None:
@@ -52,7 +52,7 @@ def run(job: dict[str, str]) -> dict[str, object]:
     }
     done = subprocess.run(
         ["/usr/bin/python3", "-m", "pytest", "-p", "no:cacheprovider", "-c", "/placer/vm.ini",
-         "-q", "-rs", "--rootdir=/placer",
+         "-q", "-rs", "--durations=12", "--durations-min=1", "--rootdir=/placer",
          "--confcutdir=/placer/tests/vm", *job["tests"].split()],
         cwd="/placer", env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
     )  # fmt: skip

@@ -48,6 +48,7 @@ def draw_plan(document: NodePlacement, plan: Plan, done: str, canvas: Canvas) ->
         parts += ["", Text(words)]
     for words in (
         *(f"{name} does not run here; its CPUs are kept for it" for name in plan.absent),
+        *plan.lacking,
         *plan.observed,
     ):
         parts += ["", Text(words, BAD if words in plan.observed else "")]
@@ -75,6 +76,7 @@ def plan_to_json(document: NodePlacement, plan: Plan, *, applied: bool, recovere
         ],
         "absent": list(plan.absent),
         "observed": list(plan.observed),
+        "lacking": list(plan.lacking),
     }
 
 

@@ -35,6 +35,7 @@ from placer_models.quantity import parse_bytes, parse_milli
 CPU = "cpu"
 MEMORY = "memory"
 PIDS = "pids"
+SWAP = "swap"
 
 MAX_CPU_MILLI = 1_000_000_000
 MAX_MEMORY_BYTES = 2**50
@@ -49,6 +50,9 @@ _SHARE_DOMAINS = ("koordinator.sh/", "kubernetes.io/")
 """Names below these are those of the shares alone."""
 
 _NVIDIA_INSTANCE = f"nvidia.com/{MIG}"
+
+_LIMITS_ONLY = frozenset({PIDS, SWAP})
+"""What has a limit and no request."""
 
 _NO_PROFILE = ("mig", "nvidia.com/mig")
 
@@ -86,12 +90,11 @@ class RequestReader:
         As in Kubernetes, a limit without a request is the request, a limit is never
         below its request, and devices are asked for and limited alike.
         """
-        if PIDS in requests:
-            self._faults.add(
-                place.at("requests", PIDS), "pids have a limit only; move it to limits"
-            )
-        asked = self._amounts(_without_pids(requests), place.at("requests"))
-        capped = self._amounts(_without_pids(limits), place.at("limits"))
+        for name in _LIMITS_ONLY & requests.keys():
+            message = f"there is no request of {name}; move it to limits"
+            self._faults.add(place.at("requests", name), message)
+        asked = self._amounts(_without_limits_only(requests), place.at("requests"))
+        capped = self._amounts(_without_limits_only(limits), place.at("limits"))
         for name, cap in capped.items():
             want = asked.setdefault(name, cap)
             if want > cap or (want != cap and name not in (CPU, MEMORY)):
@@ -123,7 +126,8 @@ class RequestReader:
             extended=extended,
         )
         pids = self._pids(limits, place.at("limits", PIDS))
-        return resources, Limits(capped.get(CPU), capped.get(MEMORY), pids)
+        swap = self._swap(limits, place.at("limits", SWAP))
+        return resources, Limits(capped.get(CPU), capped.get(MEMORY), pids, swap)
 
     def _pids(self, limits: Mapping[str, str], place: Place) -> int | None:
         text = limits.get(PIDS)
@@ -131,6 +135,18 @@ class RequestReader:
             return None if text is None else int(text)
         self._faults.add(place, f"got {shown(text)}; expected 1 to {MAX_PIDS:,} processes")
         return None
+
+    def _swap(self, limits: Mapping[str, str], place: Place) -> int | None:
+        if SWAP not in limits:
+            return None
+        if MEMORY not in limits:
+            self._faults.add(place, "is beside the memory; give limits.memory, too")
+            return None
+        try:
+            return _at_most(parse_bytes(limits[SWAP]), MAX_MEMORY_BYTES, limits[SWAP], "1Pi")
+        except ValueError as error:
+            self._faults.add(place, str(error))
+            return None
 
     def _check_shares(self, shares: Sequence[SharePart], place: Place) -> None:
         """Refuse shares of what is no device, or is one by another name."""
@@ -242,8 +258,8 @@ def check_extended(name: str) -> None:
         )
 
 
-def _without_pids(amounts: Mapping[str, str]) -> Mapping[str, str]:
-    return {name: text for name, text in amounts.items() if name != PIDS}
+def _without_limits_only(amounts: Mapping[str, str]) -> Mapping[str, str]:
+    return {name: text for name, text in amounts.items() if name not in _LIMITS_ONLY}
 
 
 def parse_extended(text: str) -> int:

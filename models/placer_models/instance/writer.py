@@ -307,6 +307,8 @@ def _limits(container: Container, limits: Mapping[str, Limits]) -> Json:
         written["memory"] = format_bytes(limit.memory_bytes)
     if limit.pids is not None:
         written["pids"] = limit.pids
+    if limit.swap_bytes is not None:
+        written["swap"] = format_bytes(limit.swap_bytes)
     return written
 
 

@@ -1,12 +1,14 @@
 """What a container's cgroup files are to say, on version 1 and on version 2."""
 
 import mmap
+from collections.abc import Iterator
 from math import ceil, log2
 from typing import Literal, NamedTuple
 
-from placer.node.cgroups import CPU, CPUS, CPUSET, MEMORY, MEMS, PIDS
+from placer.node.cgroups import CPU, CPUS, CPUSET, HUGETLB, MEMORY, MEMS, MEMSW, MIGRATE, PIDS
 from placer.node.targets import Target
 from placer_models.cpuset import format_cpu_list
+from placer_models.limits import Limits
 
 PERIOD_US = 100_000
 """The kernel's own period of CPU quotas."""
@@ -16,6 +18,10 @@ LEAST_QUOTA_US = 1_000
 
 NO_LIMIT = ("max", "-1")
 """What says that there is no limit, on version 2 and on version 1."""
+
+SWAP = "memory.swap.max"
+
+_MEMORY_V1 = "memory.limit_in_bytes"
 
 UNLIMITED_BYTES = 2**62
 """Limits of memory beyond this stand for none; version 1 has no word for it."""
@@ -36,7 +42,10 @@ def settings(target: Target, version: Literal[1, 2], *, ours: bool) -> tuple[Set
     In a cgroup that the kubelet made, weights and limits are the kubelet's: there only the
     cpuset is set, and the quota of a pod with CPUs of its own taken away.
     """
-    found = [
+    found = []
+    if version == 1:
+        found.append(Setting(CPUSET, MIGRATE, "1", "its memory moves with it, as on version 2"))
+    found += [
         Setting(CPUSET, MEMS, format_cpu_list(target.mems), "memory beside its CPUs"),
         Setting(CPUSET, CPUS, format_cpu_list(target.cpus), _why_cpus(target)),
     ]
@@ -51,17 +60,33 @@ def settings(target: Target, version: Literal[1, 2], *, ours: bool) -> tuple[Set
         why = "its CPU limit" if limits.cpu_milli is not None else "it has no CPU limit"
         found.append(_quota(limits.cpu_milli, version, why))
     found.append(_weight(target.cpu_milli, version))
-    file = "memory.max" if version == 2 else "memory.limit_in_bytes"
-    text, why = NO_LIMIT[version == 1], "it has no memory limit"
-    if limits.memory_bytes is not None:
-        text = str(max(1, limits.memory_bytes // mmap.PAGESIZE) * mmap.PAGESIZE)
-        why = "its memory limit"
-    found.append(Setting(MEMORY, file, text, why))
+    found += _memory(limits, version)
+    for page_bytes, size in target.hugepages:
+        why = "the hugepages that it asks for" if size else "it asks for no hugepages of this size"
+        found += [Setting(HUGETLB, f, str(size), why) for f in hugetlb_files(page_bytes, version)]
     text, why = NO_LIMIT[0], "it has no limit of processes"
     if limits.pids is not None:
         text, why = str(limits.pids), "its limit of processes"
     found.append(Setting(PIDS, "pids.max", text, why))
     return tuple(found)
+
+
+def hugetlb_files(page_bytes: int, version: Literal[1, 2]) -> tuple[str, str]:
+    """Return the files that limit hugepages of a size: those in use, and those reserved.
+
+    Without the second a process that maps too many is ended when it touches them.
+    """
+    ending = "max" if version == 2 else "limit_in_bytes"
+    size = page_size_name(page_bytes)
+    return f"hugetlb.{size}.{ending}", f"hugetlb.{size}.rsvd.{ending}"
+
+
+def page_size_name(page_bytes: int) -> str:
+    """Return a size of pages as the kernel's files and OCI write it: 64KB, 2MB, 1GB."""
+    for unit, name in ((1 << 30, "GB"), (1 << 20, "MB")):
+        if page_bytes >= unit:
+            return f"{page_bytes // unit}{name}"
+    return f"{page_bytes >> 10}KB"
 
 
 def shares_of(cpu_milli: int) -> int:
@@ -88,14 +113,41 @@ def same(file: str, present: str, wanted: str) -> bool:
     now, want = present.split(), wanted.split()
     if file == "cpu.max":
         return now[: len(want)] == want
-    if file == "memory.limit_in_bytes":
+    if file in (_MEMORY_V1, MEMSW):
         return _bytes(now) == _bytes(want)
     return now == want
+
+
+def is_more(limit: str, other: str) -> bool:
+    """Return whether a limit of version 1 allows more bytes than another; empty: no limit."""
+    this, that = _bytes(limit.split()), _bytes(other.split() or [NO_LIMIT[1]])
+    return that is not None and (this is None or this > that)
 
 
 def _bytes(words: list[str]) -> int | None:
     size = int(words[0]) if words else 0
     return None if size < 0 or size > UNLIMITED_BYTES else size
+
+
+def _memory(limits: Limits, version: Literal[1, 2]) -> Iterator[Setting]:
+    """Yield the limits of memory and of swap; version 1 limits both together."""
+    memory, swap = limits.memory_bytes, limits.swap_bytes
+    why = "its memory limit" if memory is not None else "it has no memory limit"
+    file = "memory.max" if version == 2 else _MEMORY_V1
+    yield Setting(MEMORY, file, _pages(memory, version, least=1), why)
+    why = "its swap limit" if swap is not None else "it has no swap limit"
+    if version == 2:
+        yield Setting(MEMORY, SWAP, _pages(swap, version), why)
+        return
+    both = None if memory is None or swap is None else memory + swap
+    yield Setting(MEMORY, MEMSW, _pages(both, version, least=1), why)
+
+
+def _pages(limit_bytes: int | None, version: Literal[1, 2], least: int = 0) -> str:
+    """Return a limit in whole pages, as the kernel rounds it."""
+    if limit_bytes is None:
+        return NO_LIMIT[version == 1]
+    return str(max(least, limit_bytes // mmap.PAGESIZE) * mmap.PAGESIZE)
 
 
 def _quota(limit_milli: int | None, version: Literal[1, 2], why: str) -> Setting:

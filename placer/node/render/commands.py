@@ -34,6 +34,8 @@ def runtime_flags(target: Target, node: Node) -> tuple[str, ...]:
         found += [f"--cpu-period={PERIOD_US}", f"--cpu-quota={quota_us(limits.cpu_milli)}"]
     if limits.memory_bytes is not None:
         found.append(f"--memory={limits.memory_bytes}b")
+        if limits.swap_bytes is not None:  # of both together
+            found.append(f"--memory-swap={limits.memory_bytes + limits.swap_bytes}b")
     if limits.pids is not None:
         found.append(f"--pids-limit={limits.pids}")
     held = {grant.minor for grant in grants_of(target) if grant.type == GPU}

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from copy import deepcopy
 from typing import Any
 
-from placer.node.render.cgroup import PERIOD_US, quota_us, shares_of
+from placer.node.render.cgroup import PERIOD_US, page_size_name, quota_us, shares_of
 from placer.node.targets import Target
 from placer_models.cpuset import format_cpu_list
 from placer_models.visible_devices import Env
@@ -51,9 +51,19 @@ def edited_config(
         cpu["period"] = PERIOD_US
         cpu["quota"] = quota_us(limits.cpu_milli)
     if limits.memory_bytes is not None:
-        resources.setdefault("memory", {})["limit"] = limits.memory_bytes
+        memory = resources.setdefault("memory", {})
+        memory["limit"] = limits.memory_bytes
+        if limits.swap_bytes is not None:  # of both together, in the words of version 1
+            memory["swap"] = limits.memory_bytes + limits.swap_bytes
     if limits.pids is not None:
         resources.setdefault("pids", {})["limit"] = limits.pids
+    if target.hugepages:
+        pages = {page_size_name(size): limit for size, limit in target.hugepages}
+        others = [
+            one for one in resources.get("hugepageLimits", []) if one.get("pageSize") not in pages
+        ]
+        asked = [{"pageSize": name, "limit": limit} for name, limit in pages.items()]
+        resources["hugepageLimits"] = [*others, *asked]
     if target.pinned and BIND in _memory_modes(features):
         linux["memoryPolicy"] = {"mode": BIND, "nodes": format_cpu_list(target.mems)}
     return edited

@@ -55,6 +55,9 @@ def properties_of(
     if limits.memory_bytes is not None:
         size = limits.memory_bytes
         found.append(_number("MemoryMax", str(size), "MemoryMax", size))
+    if limits.swap_bytes is not None:
+        size = limits.swap_bytes
+        found.append(_number("MemorySwapMax", str(size), "MemorySwapMax", size))
     if limits.pids is not None:
         found.append(_number("TasksMax", str(limits.pids), "TasksMax", limits.pids))
     return tuple(found)

@@ -25,7 +25,7 @@ def test_the_kernel_answers_as_it_did(path):
     for case in table["cases"]:
         machine.clean()
         if VERSION == 2:
-            machine.files.write("cgroup.subtree_control", "+cpuset +cpu +memory +pids")
+            machine.files.write("cgroup.subtree_control", "+cpuset +cpu +memory +hugetlb +pids")
         steps = [step for step, _ in case["steps"]]
         rows = zip(steps, answers(machine, steps), strict=True)
         cases.append({"name": case["name"], "steps": [list(row) for row in rows]})

@@ -1,0 +1,103 @@
+"""Writes of what is no set: quotas, weights, limits, and whether memory moves with its nodes."""
+
+from collections.abc import Iterable, Iterator
+
+from placer.node.cgroups import CPUS, CPUSET, HUGETLB, MEMS, MEMSW, MIGRATE, Cgroups, parent, shown
+from placer.node.host import Host
+from placer.node.operations import SUBTREE, Kind, Operation
+from placer.node.present import Leaf
+from placer.node.render.cgroup import (
+    NO_LIMIT,
+    SWAP,
+    is_more,
+    page_size_name,
+    same,
+    settings,
+)
+
+
+class SettingWriter:
+    """Plans these writes, and remembers what cannot be written.
+
+    Attributes:
+        lacking: What this kernel has no file for, in words: named, and not written.
+
+    """
+
+    def __init__(self, cgroups: Cgroups, host: Host, root: str) -> None:
+        self._cgroups = cgroups
+        self._host = host
+        self._root = root
+        self.lacking: dict[str, None] = {}
+
+    def before_sets(self, leaves: Iterable[Leaf]) -> Iterator[Operation]:
+        """Yield the writes that say how cpusets change."""
+        if self._cgroups.version == 1:
+            for leaf in leaves:
+                yield from self._writes(leaf, before=True)
+
+    def writes(self, leaves: Iterable[Leaf]) -> Iterator[Operation]:
+        """Yield the others, the limits of memory in an order that the kernel takes."""
+        for leaf in leaves:
+            found = list(self._writes(leaf, before=False))
+            both = next((one for one in found if one.file == MEMSW), None)
+            if both is not None and is_more(both.new, both.old):
+                # Never below the limit of memory: it grows first, and shrinks last.
+                found = [both, *(one for one in found if one is not both)]
+            yield from found
+
+    def _writes(self, leaf: Leaf, *, before: bool) -> Iterator[Operation]:
+        if leaf.target is None:
+            return
+        files = self._cgroups.files
+        for controller, file, new, why in settings(
+            leaf.target, self._cgroups.version, ours=leaf.ours
+        ):
+            if file in (CPUS, MEMS) or (file == MIGRATE) != before:
+                continue
+            path = self._cgroups.path(controller, leaf.cgroup, file)
+            present = ""
+            fresh = not files.exists(path)
+            if fresh and new in NO_LIMIT:
+                continue  # without the controller there is no limit to take away
+            if fresh and (lack := self._lack(controller, file)) is not None:
+                self.lacking[lack] = None
+                continue
+            if fresh and not leaf.ours:
+                continue
+            if not fresh:
+                present = files.read(path).strip()
+                if same(file, present, new):
+                    continue
+            yield Operation(
+                Kind.WRITE, controller, leaf.cgroup, file, present, new, why, fresh, leaf.unit
+            )
+
+    def _lack(self, controller: str, file: str) -> str | None:
+        """Return why no cgroup here has a file, in words; None: a cgroup of ours will have it."""
+        files, top = self._cgroups.files, self._cgroups.path(controller, "", file)
+        if controller == HUGETLB:
+            if (lack := self.hugetlb_lack()) is not None:
+                return f"hugepages are not limited: {lack}"
+            size, known = file.split(".")[1], self._host.page_sizes
+            if known is not None and size not in map(page_size_name, known):
+                return f"hugepages of {size} are not limited: this kernel has none"
+        if file == MIGRATE and not files.exists(top):
+            return f"memory stays where it was used before: this kernel has no {MIGRATE}"
+        no_memsw = file == MEMSW and not files.exists(top)
+        if no_memsw or (file == SWAP and not self._host.counts_swap):
+            return "swap is not limited: this kernel does not count it; boot with swapaccount=1"
+        return None
+
+    def hugetlb_lack(self) -> str | None:
+        """Return what stands between a cgroup of ours and hugetlb, in words; None: nothing."""
+        groups, above = self._cgroups, parent(self._root)
+        if groups.version == 1:
+            there = groups.files.exists(HUGETLB)
+            return None if there else f"the controller {HUGETLB} is not mounted; mount it"
+        path = groups.path(CPUSET, above, SUBTREE)
+        if groups.exists(above) and HUGETLB not in groups.files.read(path).split():
+            return (
+                f"{shown(above)} does not hand {HUGETLB} down; write '+{HUGETLB}' to its {SUBTREE}"
+            )
+        return None
