@@ -187,8 +187,8 @@ class JobGraph:
     """A dataflow job; one that says nothing of resources and groups behaves as ever (F22).
 
     Attributes:
-        one_default_group: Whether all components share the default group
-            (``allSourcesInSameRegion``, F16); None: yes if streaming, no if batch.
+        one_default_group: Whether all components share the default group (F16),
+            ``allSourcesInSameRegion`` in files; None: yes if streaming, no if batch.
         default_exchange: What an undefined exchange means.
         groups: Named slot sharing groups; ``default`` exists without being named.
         consumer_weights: Weights of use cases; a use case left out weighs nothing.

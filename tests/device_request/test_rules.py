@@ -1,4 +1,4 @@
-"""Each rule for requests of devices, from both sides of its edge."""
+"""Each rule for requests of devices, from both sides of its edge (D2, D4)."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Worlds with pods under ConstrainedBurst, against brute force."""
+"""Worlds with pods under ConstrainedBurst, against brute force (C8)."""
 
 import pytest
 

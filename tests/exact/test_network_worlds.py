@@ -1,4 +1,4 @@
-"""Worlds with levels of the network are solved as by brute force."""
+"""Worlds with levels of the network are solved as by brute force (G4)."""
 
 import pytest
 

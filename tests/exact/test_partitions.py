@@ -1,4 +1,4 @@
-"""Partition tables and scopes, always on, against brute force."""
+"""Partition tables and scopes, always on, against brute force (D10)."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""How many cores and threads of each class a pod takes."""
+"""How many cores and threads of each class a pod takes (C8)."""
 
 from greedy.small import Numa, gang, instance, machine, spec
 from placer.greedy.chooser import choose

@@ -55,7 +55,7 @@ def test_no_answer_breaks_a_rule_however_long_one_looks(first: int) -> None:
 
 def test_a_gang_has_its_minimum_or_nothing() -> None:
     """
-    Three of four members fit: enough for a minimum of three, nothing for four.
+    Three of four members fit: enough for a minimum of three, nothing for four (G1).
     """
     members = [gpus(2)] * 4
     node = machine(Numa(gpus=7))
@@ -75,7 +75,7 @@ def test_a_gang_that_fails_leaves_no_trace() -> None:
 
 def test_a_group_is_placed_whole_or_not_at_all() -> None:
     """
-    Prefill fits, decode does not: neither is placed, and another gang has the room.
+    Prefill fits, decode does not: neither is placed, and another gang has the room (G1).
     """
     pair = (gang("prefill", gpus(4)), gang("decode", gpus(8)))
     keys = tuple(each.key for each in pair)

@@ -106,7 +106,7 @@ def test_without_a_minimum_a_gang_wants_all_its_members(read: Callable[..., Inst
 
 def test_a_pod_that_asks_for_nothing_is_best_effort(read: Callable[..., Instance]) -> None:
     """
-    Without a class: BE when nothing at all is asked for, LS otherwise.
+    Without a class: BE when nothing at all is asked for, LS otherwise (C2).
     """
     found = read(f"{NODES}pods: [{{name: a}}, {{name: b, requests: {{memory: 1}}}}]")
 

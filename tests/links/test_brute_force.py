@@ -1,4 +1,4 @@
-"""On small random boards every answer is what trying all sets of single GPUs finds."""
+"""On small random boards every answer is what trying all sets of single GPUs finds (D7)."""
 
 from hypothesis import given
 from hypothesis import strategies as st

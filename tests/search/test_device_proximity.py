@@ -1,4 +1,4 @@
-"""Of sets of devices that are equal in every tier, the nearer ones."""
+"""Of sets of devices that are equal in every tier, the nearer ones (D7)."""
 
 from dataclasses import replace
 

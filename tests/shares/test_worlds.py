@@ -1,4 +1,4 @@
-"""Worlds in which shares of devices are always asked for, against brute force."""
+"""Worlds in which shares of devices are always asked for, against brute force (D5)."""
 
 import pytest
 
