@@ -18,7 +18,7 @@ OLDEST_VENV := build/oldest-venv
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help setup demo test check slow vm-test bench lint hooks wheel oldest constraints clean
+.PHONY: help setup demo test check slow vm-test container-test bench lint hooks wheel oldest constraints clean
 .DELETE_ON_ERROR:
 
 help:
@@ -27,6 +27,7 @@ help:
 	@echo 'make check        the tests that take longer; .ci/run runs both'
 	@echo 'make slow         the tests that run for minutes'
 	@echo 'make vm-test      tests inside emulated machines: cgroup v1 and v2, NUMA, SMT, CPUs that go'
+	@echo 'make container-test real containers of crun and runc, and systemd on a D-Bus of its own'
 	@echo 'make bench        every benchmark; figures on stdout'
 	@echo 'make lint         ruff, mypy --strict, import contracts'
 	@echo 'make hooks        run make lint before each commit'
@@ -58,6 +59,9 @@ slow: $(READY)
 
 vm-test: $(READY)
 	nice $(BIN)/python tests/vm/run.py $(ARGS)
+
+container-test: $(READY)
+	nice $(BIN)/python tests/containers/run.py $(ARGS)
 
 bench: $(READY)
 	@set -e; for file in $(filter-out benchmarks/_%,$(sort $(wildcard benchmarks/*.py))); do \

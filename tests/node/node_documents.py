@@ -1,13 +1,14 @@
 """Small documents of nodes, made by hand."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from placer_models.cluster import Machine, Node
 from placer_models.cpuset import parse_cpu_list
 from placer_models.limits import NO_LIMITS, Limits
 from placer_models.node_placement import NodePlacement, NodePod
-from placer_models.placement import ContainerPlacement, PodPlacement
-from placer_models.pod import Container, Pod, PodSpec, Resources
+from placer_models.placement import ContainerPlacement, DeviceGrant, PodPlacement
+from placer_models.pod import Container, DeviceRequest, Pod, PodSpec, Resources
 from placer_models.policy import QosClass
 from placer_models.topology import Cpu, Hugepages, NumaNode, Topology
 
@@ -89,6 +90,23 @@ def a_pod(
         PodPlacement(name, "default", None, node, owned, tuple(placed), held, on_zero),
         uid,
         tuple(sorted((container_ids or {}).items())),
+    )
+
+
+def holding(pod: NodePod, **minors: tuple[int, ...]) -> NodePod:
+    """The pod with devices: minors by type."""
+    grants = tuple(
+        DeviceGrant(kind, minor) for kind, held in sorted(minors.items()) for minor in held
+    )
+    spec = pod.pod.spec
+    asked = tuple(DeviceRequest(kind, len(held)) for kind, held in sorted(minors.items()))
+    container = replace(
+        spec.containers[0], requests=replace(spec.containers[0].requests, devices=asked)
+    )
+    return replace(
+        pod,
+        pod=replace(pod.pod, spec=replace(spec, containers=(container,))),
+        placement=replace(pod.placement, devices=grants),
     )
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from node.node_documents import GIB, a_document, a_node, a_pod
+from node.node_documents import GIB, a_document, a_node, a_pod, holding
 from placer.node.render.cdi import cdi_spec
 from placer.node.render.cgroup import Setting, same, settings, weight_of
 from placer.node.render.commands import numactl_line, runtime_flags, taskset_line
@@ -18,8 +18,6 @@ from placer_models.cluster import Node
 from placer_models.device import Device
 from placer_models.limits import Limits
 from placer_models.node_placement import NodePod
-from placer_models.placement import DeviceGrant
-from placer_models.pod import DeviceRequest
 from placer_models.policy import QosClass
 
 LSE, LSR, LS, BE = QosClass.LSE, QosClass.LSR, QosClass.LS, QosClass.BE
@@ -36,23 +34,6 @@ def with_gpus(*ids: str, model: str = "A100", cards: tuple[str, ...] = ()) -> No
     devices = [Device("gpu", i, id=one, model=model) for i, one in enumerate(ids)]
     devices += [Device("rdma", i, id=one) for i, one in enumerate(cards)]
     return replace(node, machine=replace(node.machine, devices=tuple(devices)))
-
-
-def holding(pod: NodePod, **minors: tuple[int, ...]) -> NodePod:
-    """The pod with devices."""
-    grants = tuple(
-        DeviceGrant(kind, minor) for kind, held in sorted(minors.items()) for minor in held
-    )
-    spec = pod.pod.spec
-    asked = tuple(DeviceRequest(kind, len(held)) for kind, held in sorted(minors.items()))
-    container = replace(
-        spec.containers[0], requests=replace(spec.containers[0].requests, devices=asked)
-    )
-    return replace(
-        pod,
-        pod=replace(pod.pod, spec=replace(spec, containers=(container,))),
-        placement=replace(pod.placement, devices=grants),
-    )
 
 
 def texts(found: tuple[Setting, ...]) -> dict[str, str]:

