@@ -6,13 +6,13 @@ from dataclasses import replace
 from threading import Lock
 from time import monotonic
 
+from placer.judge.misfits import Misfit, misfits_on
 from placer.scheduling.checks import check_batch, check_nodes, check_running
 from placer.scheduling.cluster_state import ClusterState, cluster_state_of, followers
 from placer.scheduling.decide import LEAST_TIME_S, decide, taking
 from placer.scheduling.deployment import confirmed, laid_anew
 from placer.scheduling.errors import NodeExistsError, NodeInUseError, UnknownPodError
-from placer.scheduling.misfits import misfits_of
-from placer.scheduling.words import Batch, Change, Decision, Key, Misfit, Refusal, Snapshot
+from placer.scheduling.words import Batch, Change, Decision, Key, Refusal, Snapshot
 from placer.search.ground import Memory
 from placer.search.options import SolveOptions
 from placer.state.account import Account
@@ -116,7 +116,11 @@ class Scheduler:
 
     def misfits(self) -> tuple[Misfit, ...]:
         """Return all running pods that could not come to where they are, if they came now."""
-        return tuple(misfit for record in self._state.records for misfit in misfits_of(record))
+        return tuple(
+            misfit
+            for record in self._state.records
+            for misfit in misfits_on(record.node, record.pods)
+        )
 
     def place(
         self,
@@ -227,7 +231,8 @@ class Scheduler:
         """
         with self._lock:
             after = self._updated(node)
-            return self._become(after, misfits_of(after.of(node.name)))
+            record = after.of(node.name)
+            return self._become(after, misfits_on(record.node, record.pods))
 
     def remove_node(self, name: str) -> Change:
         """Remove a node on which nothing runs.

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from placer.judge.breaches import Breach
+from placer.judge.misfits import Misfit
 from placer.search.reasons.text import share_text
 from placer_models.cluster import Instance
 from placer_models.device_share import DeviceShare
@@ -45,22 +46,6 @@ class Batch:
                     "lone_gang(pod)"
                 )
         check_types(self)
-
-
-@dataclass(frozen=True, slots=True)
-class Misfit:
-    """A running pod that could not come to where it is, if it came now.
-
-    Attributes:
-        rule: The rule that it would break, as in docs/rules.md.
-        message: What is wrong and what is allowed, in one line.
-
-    """
-
-    pod: Key
-    node: str
-    rule: str
-    message: str
 
 
 @dataclass(frozen=True, slots=True)

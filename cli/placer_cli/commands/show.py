@@ -1,6 +1,7 @@
 """``placer show``: a machine, a cluster or a node as a picture."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -101,10 +102,9 @@ def _machine(machine: Machine) -> Draw:
 
 
 def _instance(instance: Instance, file: Path | None, node: str | None) -> tuple[str, Draw]:
-    from placer.judge.health import broken_devices_held
     from placer.load import load_placement
     from placer_cli.draw.cluster import draw_cluster
-    from placer_cli.draw.health import with_broken
+    from placer_cli.draw.health import notes_on_running, with_notes
     from placer_cli.draw.node import draw_node
     from placer_cli.draw.residents import StrangeError, residents_of
 
@@ -112,13 +112,13 @@ def _instance(instance: Instance, file: Path | None, node: str | None) -> tuple[
         residents = residents_of(instance, load_placement(file) if file else Placement())
     except StrangeError as error:
         raise typer.BadParameter(f"{file}: {error}; it belongs to another instance") from None
-    held = broken_devices_held(instance)
     if node is None:
+        notes = notes_on_running(instance)
         title = instance.name or "placer"
-        return title, lambda canvas: with_broken(draw_cluster(instance, residents, canvas), held)
+        return title, lambda canvas: with_notes(draw_cluster(instance, residents, canvas), notes)
     nodes = {known.name: known for known in instance.nodes}
     if node not in nodes:
         raise typer.BadParameter(f"--node '{node}' is no node{candidates(node, nodes)}")
-    held = tuple(broken for broken in held if broken.node == node)
+    notes = notes_on_running(replace(instance, nodes=(nodes[node],)))
     inside = residents.get(node, ())
-    return node, lambda canvas: with_broken(draw_node(nodes[node], inside, canvas), held)
+    return node, lambda canvas: with_notes(draw_node(nodes[node], inside, canvas), notes)

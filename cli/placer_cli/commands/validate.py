@@ -43,13 +43,13 @@ def validate(
 
 
 def _say(files: str, found: Instance | Placement | Machine) -> None:
-    """Say what files hold, and which running pods hold broken devices."""
-    from placer.judge.health import broken_devices_held
-
+    """Say what files hold, and what is not well with running pods."""
     typer.echo(f"{files}: {_holds(found)}")
     if isinstance(found, Instance):
-        for broken in broken_devices_held(found):
-            typer.echo(f"{files}: {broken.message}")
+        from placer_cli.draw.health import notes_on_running
+
+        for note in notes_on_running(found):
+            typer.echo(f"{files}: {note}")
 
 
 def _holds(found: Instance | Placement | Machine) -> str:

@@ -29,6 +29,7 @@ def verify(
     from placer.judge.breaches import Breach, breaches
     from placer.judge.health import broken_devices_held
     from placer.judge.measure import measure
+    from placer.judge.misfits import misfits_of
     from placer.load import load_claimed, load_instance
     from placer_models.instance.claims import CLAIMS, false_moves, false_status, false_tiers
 
@@ -44,16 +45,15 @@ def verify(
     found += tuple(Breach(CLAIMS, *claim) for claim in false_moves(claims, problem, answer))
     if values:
         found += tuple(Breach(CLAIMS, *claim) for claim in false_tiers(claims, values))
-    held = broken_devices_held(problem)
     if form is Format.TABLE:
         from placer_cli.draw.canvas import canvas_of
         from placer_cli.draw.finding import draw_finding
-        from placer_cli.draw.health import draw_broken
+        from placer_cli.draw.health import draw_notes, notes_on_running
 
         console = out()
         console.print(draw_finding(problem, answer, found, values, canvas_of(console)))
-        if held:
-            console.print(draw_broken(held))
+        if notes := notes_on_running(problem):
+            console.print(draw_notes(notes))
     else:
         tree = {
             "breaches": [
@@ -67,7 +67,17 @@ def verify(
             ],
             "broken": [
                 {"node": d.node, "type": d.type, "minor": d.minor, "pods": list(d.pods)}
-                for d in held
+                for d in broken_devices_held(problem)
+            ],
+            "misfits": [
+                {
+                    "pod": misfit.pod[1],
+                    "namespace": misfit.pod[0],
+                    "node": misfit.node,
+                    "rule": misfit.rule,
+                    "message": misfit.message,
+                }
+                for misfit in misfits_of(problem)
             ],
         }
         typer.echo(document(tree, form), nl=False)

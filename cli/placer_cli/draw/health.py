@@ -1,19 +1,35 @@
-"""Running pods on broken devices, as lines below a picture."""
+"""What is not well with running pods, as lines below a picture."""
 
 from collections.abc import Sequence
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from placer.judge.health import BrokenDevice
+from placer.judge.health import broken_devices_held
+from placer.judge.misfits import misfits_of
 from placer_cli.draw.palette import BAD
+from placer_models.cluster import Instance
+
+BROKEN = "device-health"
+"""The rule of which a line of its own says more."""
 
 
-def draw_broken(held: Sequence[BrokenDevice]) -> RenderableType:
-    """Say which broken devices are held, one a line."""
-    return Group("", *(Text(broken.message, BAD) for broken in held))
+def notes_on_running(instance: Instance) -> tuple[str, ...]:
+    """Return what to say of running pods: broken devices that they hold, and misfits."""
+    notes = [broken.message for broken in broken_devices_held(instance)]
+    notes += [
+        f"misfit: {misfit.message} (rule {misfit.rule})"
+        for misfit in misfits_of(instance)
+        if misfit.rule != BROKEN
+    ]
+    return tuple(dict.fromkeys(notes))
 
 
-def with_broken(drawn: RenderableType, held: Sequence[BrokenDevice]) -> RenderableType:
-    """Return the picture, and below it which broken devices are held, where any are."""
-    return Group(drawn, draw_broken(held)) if held else drawn
+def draw_notes(notes: Sequence[str]) -> RenderableType:
+    """Say them, one a line."""
+    return Group("", *(Text(note, BAD) for note in notes))
+
+
+def with_notes(drawn: RenderableType, notes: Sequence[str]) -> RenderableType:
+    """Return the picture, and the notes below it, where there are any."""
+    return Group(drawn, draw_notes(notes)) if notes else drawn

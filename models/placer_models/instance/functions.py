@@ -6,7 +6,7 @@ from itertools import groupby
 
 from placer_models.cluster import Node
 from placer_models.cpuset import format_cpu_list
-from placer_models.device import FunctionSelector, VirtualFunction, selects
+from placer_models.device import FunctionSelector, VirtualFunction
 from placer_models.instance.errors import shown
 from placer_models.instance.faults import Faults, Place
 from placer_models.instance.machine_parts import FunctionGroupPart
@@ -101,13 +101,11 @@ def held_functions(
             continue
         machine = node.machine
         device = next(d for d in machine.devices if (d.type, d.minor) == (grant.type, grant.minor))
-        has = {f.minor: f.labels for f in device.virtual_functions}
+        has = {function.minor for function in device.virtual_functions}
         key = node.name, grant.type, grant.minor, given
         if given not in has:
             known = format_cpu_list(has) or "none"
             faults.add(at, f"there is no virtual function {given}; the device has {known}")
-        elif not selects(wish, has[given]):
-            faults.add(at, f"virtual function {given} has not the labels of vfSelector")
         elif holders.setdefault(key, title) != title:
             faults.add(
                 at, f"virtual function {given} is held by the running pod {shown(holders[key])}"

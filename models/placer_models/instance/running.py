@@ -153,7 +153,6 @@ class RunningReader:
         for what, wrong in (
             (f"not on node {node.name}", cpus - topology.cpu.keys()),
             ("offline", (cpus & topology.cpu.keys()) - topology.online),
-            (f"reserved on node {node.name}", cpus & node.reserved_cpus),
         ):
             if wrong:
                 self._faults.add(at, f"{cpus_are(wrong)} {what}; take others")
@@ -299,21 +298,14 @@ class RunningReader:
         return taken
 
     def _check_pools(self, owned: Mapping[str, Mapping[QosClass, CpuSet]]) -> None:
-        """The pods that share CPUs ask for no more than their pool has."""
-        asked: dict[tuple[str, QosClass], int] = defaultdict(int)
+        """Whoever shares CPUs has one to run on; how many pods ask for is for the judge."""
         for seat in self._seats:
             qos, node = seat.pod.spec.qos, seat.node
-            if qos.owns_cpus:
-                continue
-            asked[node.name, qos] += seat.pod.spec.requests.cpu_milli
-            pool = pool_of(qos, node, owned[node.name])
-            want, have = asked[node.name, qos], 1000 * len(pool - node.reserved_cpus)
-            if want > have or not pool:
-                rule = "shared-pool" if qos is QosClass.LS else "be-pool"
+            if not qos.owns_cpus and not pool_of(qos, node, owned[node.name]):
                 self._faults.add(
-                    seat.place.at("requests", "cpu"),
-                    f"with this pod the {qos} pods of node {node.name} ask for "
-                    f"{counted(want / 1000, 'CPU')}; their pool has {have // 1000} (rule {rule})",
+                    seat.place.at("node"),
+                    f"running pods own every CPU of node {node.name} that this {qos} pod may run "
+                    "on; leave it one",
                 )
 
     def _check_extended(self) -> None:

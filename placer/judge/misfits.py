@@ -1,0 +1,96 @@
+"""Misfits: running pods that their node, as it is now, would not take.
+
+They are legal: nobody is blamed for what runs, and nobody is sent away.
+"""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from placer.judge.breaches import breaches
+from placer_models.cluster import Instance, Node, RunningPod
+from placer_models.placement import Placement
+from placer_models.pod import Gang, Pod
+from placer_models.policy import AlignmentScope
+
+_NOT_OF_THE_NODE = frozenset({"containers", "container-parts", "environment"})
+"""Rules about what a pod was given when it came: no update of a node can break them."""
+
+_OF_PARTS = frozenset({"alignment", "bound-pool"})
+"""The rules that look at what each container holds, where containers are aligned."""
+
+
+@dataclass(frozen=True, slots=True)
+class Misfit:
+    """A running pod that could not come to where it is, if it came now.
+
+    Attributes:
+        pod: Namespace and name.
+        rule: The rule that it would break, as in docs/rules.md.
+        message: What is wrong and what is allowed, in one line.
+
+    """
+
+    pod: tuple[str, str]
+    node: str
+    rule: str
+    message: str
+
+
+def misfits_of(instance: Instance) -> tuple[Misfit, ...]:
+    """Return the misfits of all nodes, in their order."""
+    there: defaultdict[str, list[RunningPod]] = defaultdict(list)
+    for running in instance.running:
+        there[running.placement.node].append(running)
+    return tuple(misfit for node in instance.nodes for misfit in misfits_on(node, there[node.name]))
+
+
+def misfits_on(node: Node, running: Sequence[RunningPod]) -> tuple[Misfit, ...]:
+    """Return what the judge would find if each pod came now to where it is.
+
+    A cordon sends nobody away, so it is no reason.
+
+    Args:
+        node: The node.
+        running: All that runs there.
+
+    """
+    open_node = replace(node, cordoned=False)
+    places = [replace(runner.placement, gang=None) for runner in running]
+    gangs = [_alone(runner.pod) for runner in running]
+    together = Instance((open_node,), tuple(gangs))
+    if not any(_of_the_node(b.rule) for b in breaches(together, Placement(tuple(places)))):
+        return ()
+    found = []
+    for runner, gang, place in zip(running, gangs, places, strict=True):
+        others = tuple(other for other in running if other is not runner)
+        asked = Instance((open_node,), (gang,), running=others)
+        found += [
+            Misfit(runner.pod.key, node.name, breach.rule, breach.message)
+            for breach in breaches(asked, Placement((place,)))
+            if _of_the_node(breach.rule)
+            and (breach.rule not in _OF_PARTS or _parts_are_known(node, runner))
+        ]
+    return tuple(found)
+
+
+def _alone(pod: Pod) -> Gang:
+    return Gang(pod.name, pod.namespace, (pod,), 1, lone=True)
+
+
+def _parts_are_known(node: Node, runner: RunningPod) -> bool:
+    """Return whether it is known what each container holds, where that is asked for.
+
+    A pod that was found running does not say which of its memory and devices is whose.
+    """
+    scopes = (runner.pod.spec.scope, node.scope)
+    place = runner.placement
+    if AlignmentScope.CONTAINER not in scopes:
+        return True
+    if not (place.memory_bytes or place.hugepages or place.devices):
+        return True
+    return any(part.memory_bytes or part.hugepages or part.devices for part in place.containers)
+
+
+def _of_the_node(rule: str) -> bool:
+    return rule not in _NOT_OF_THE_NODE
