@@ -69,9 +69,8 @@ def apply(
 
     """
     recovered = recover(cgroups, state)
+    check_generation(document, state)
     previous = state.applied()
-    if previous is not None and previous.node.name == document.node.name:
-        check_generation(document, previous)
     try:
         plan = plan_of(document, cgroups, host, root=root, previous=previous, in_force=in_force)
     except OSError as error:
@@ -94,18 +93,26 @@ def carry_out(document: NodePlacement, plan: Plan, cgroups: Cgroups, state: Node
     _finish(document, plan, cgroups, state)
 
 
-def check_generation(document: NodePlacement, previous: NodePlacement) -> None:
-    """Refuse a document that is older than what was applied.
+def check_generation(document: NodePlacement, state: NodeState) -> None:
+    """Refuse a document that is older than what was applied, or says something else of its age.
 
     Raises:
         DocumentError: It is.
 
     """
+    previous = state.applied()
+    if previous is None or previous.node.name != document.node.name:
+        return
+    named = f"generation {document.generation} of the document for node {document.node.name!r}"
     if document.generation < previous.generation:
         raise DocumentError(
-            f"generation {document.generation} of the document for node "
-            f"{document.node.name!r} is out of date: {previous.generation} was applied; make a "
-            "new document of a higher one"
+            f"{named} is out of date: {previous.generation} was applied; make a new document of a "
+            "higher one"
+        )
+    if document.generation == previous.generation and not state.was_applied(document):
+        raise DocumentError(
+            f"{named} says something else than what was applied as that generation; give the new "
+            f"document generation {document.generation + 1}"
         )
 
 

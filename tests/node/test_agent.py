@@ -109,6 +109,49 @@ def test_a_lower_generation_is_refused_and_absence_changes_nothing(node):
 
     assert node.cpus("a") == "0-1"
     assert agent.document.generation == 7
+    (fault,) = agent.status.refused_files
+    assert "generation 6 of the document for node 'n0' is out of date: 7 was applied" in fault
+
+
+def test_other_content_of_the_same_generation_is_refused_also_after_a_restart(node):
+    """
+    Said once, however often the folder is looked at; the same content again is fine.
+    """
+    agent = node.agent()
+    node.send(THREE)
+    agent.take()
+    node.send(THREE, "again.json")
+    agent.take()
+    assert agent.status.refused_files == ()
+    (node.documents / "n0.json").unlink()
+
+    node.send(a_document(a_pod("a", LSE, "4-5")), "again.json")
+    agent.take()
+    agent.take()
+    restarted = node.agent()
+
+    assert node.cpus("a") == "0-1"
+    assert (agent.counts.applied, agent.counts.refused) == (1, 1)
+    for one in (agent, restarted):
+        (fault,) = one.status.refused_files
+        assert "generation 1 of the document for node 'n0' says something else" in fault
+        assert one.document == THREE
+
+
+def test_a_refused_document_does_not_end_a_dispute(node):
+    node.send(replace(THREE, generation=2))
+    agent = node.agent()
+    for _ in range(REPAIRS_A_MINUTE + 1):
+        node.overwrite("c", "0-7")
+        agent.look()
+
+    node.send(a_document(a_pod("a", LSE, "0-7"), a_pod("c"), generation=3))
+    agent.take()
+    node.overwrite("c", "0-7")
+    agent.look()
+
+    assert len(agent.status.refused_files) == 1
+    assert node.cpus("c") == "0-7"
 
 
 def test_an_overwritten_cpuset_is_repaired(node):
@@ -340,6 +383,20 @@ class TestInbox:
         self.put(inbox, "c.json", replace(THREE, generation=5))
 
         assert inbox.newest()[0].generation == 9
+
+    def test_two_that_differ_in_all_but_the_generation_are_refused(self, inbox):
+        """
+        Which one is meant is not known; a third one of a higher generation says it.
+        """
+        self.put(inbox, "a.json", replace(THREE, generation=3))
+        self.put(inbox, "b.json", a_document(a_pod("a"), generation=3))
+
+        document, (fault,) = inbox.newest()
+
+        assert document is None
+        assert "a.json and b.json are both of generation 3, and differ" in fault
+        self.put(inbox, "c.json", replace(THREE, generation=4))
+        assert inbox.newest() == (replace(THREE, generation=4), ())
 
     def test_a_document_of_another_node_is_refused(self, inbox):
         self.put(inbox, "a.json", replace(THREE, node=a_node(name="n1")))

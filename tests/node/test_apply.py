@@ -390,6 +390,36 @@ def test_an_older_document_is_refused(cgroups: Cgroups, state: NodeState) -> Non
         apply(a_document(a_pod("a"), generation=4), cgroups, HOST, state)
 
 
+def test_other_content_of_the_same_generation_is_refused(
+    cgroups: Cgroups, state: NodeState
+) -> None:
+    """
+    Also by the next process; the same content again is fine.
+    """
+    first = a_document(a_pod("a"), generation=5)
+    apply(first, cgroups, HOST, state)
+
+    for again in (state, NodeState(state.folder)):
+        with pytest.raises(DocumentError, match=r"generation 5 .* says something else .* 6"):
+            apply(a_document(a_pod("a"), a_pod("b"), generation=5), cgroups, HOST, again)
+        assert apply(first, cgroups, HOST, again).plan.operations == ()
+
+    assert not cgroups.exists("placer/b@default")
+
+
+def test_what_was_refused_does_not_take_the_generation(cgroups: Cgroups, state: NodeState) -> None:
+    """
+    Only what was applied counts: a mended document may have the number of the one it mends.
+    """
+    apply(a_document(a_pod("a")), cgroups, HOST, state)
+    with pytest.raises(DocumentError):
+        apply(a_document(a_pod("a", LSE, "0-7"), a_pod("b"), generation=2), cgroups, HOST, state)
+
+    apply(a_document(a_pod("a", LSE, "0-6"), a_pod("b"), generation=2), cgroups, HOST, state)
+
+    assert cpus_in(cgroups, "a") == "0-6"
+
+
 def test_a_missing_right_is_named(cgroups: Cgroups, state: NodeState) -> None:
     """
     Who may not write is told where, and nothing has changed.

@@ -225,10 +225,9 @@ def _apply_here(
 
     host = read_host(cgroups.version)
     if dry_run:
-        previous = kept.applied() if kept.folder.is_dir() else None
+        previous = kept.applied()
         wanted = _numbered(wanted, previous)
-        if previous is not None and previous.node.name == wanted.node.name:
-            check_generation(wanted, previous)
+        check_generation(wanted, kept)
         plan = plan_of(wanted, cgroups, host, root=root, previous=previous)
         _print(wanted, plan, "to be made", form)
         return Exit.REFUSED if plan.observed else Exit.DONE

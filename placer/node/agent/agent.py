@@ -145,13 +145,15 @@ class Agent:
             newest, faults = self._inbox.newest()
         except RefusedError as error:
             newest, faults = None, (str(error),)
-        if newest is not None and self._is_new(newest):
+        if newest is not None and newest is not self._taken and newest != self.document:
+            before = self._disputed, self._repairs
             self._disputed, self._repairs = frozenset(), {}
             try:
                 self._apply(newest)
             except ObserveOnlyError as error:
                 self._stop_writing(error)
             except (DocumentError, RefusedError) as error:
+                self._disputed, self._repairs = before
                 faults = (*faults, f"generation {newest.generation}: {error}")
             else:
                 self.document, self._taken = self._state.applied(), newest
@@ -252,13 +254,6 @@ class Agent:
             cgroup in (leaf, parent(leaf), parent(parent(leaf))) or parent(cgroup) == parent(leaf)
             for leaf in leaves
             if not leaf.startswith(f"{self._root}/")
-        )
-
-    def _is_new(self, newest: NodePlacement) -> bool:
-        if newest is self._taken:
-            return False
-        return self.document is None or (
-            newest.generation >= self.document.generation and newest != self.document
         )
 
     def _online(self) -> CpuSet:

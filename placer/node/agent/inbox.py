@@ -82,9 +82,21 @@ class Inbox:
         self._seen = {
             name: seen for name in names if (seen := self._look(name, self._seen.get(name)))
         }
-        documents = [seen.document for seen in self._seen.values() if seen.document]
         faults = tuple(seen.fault for seen in self._seen.values() if seen.fault)
-        return max(documents, key=lambda one: one.generation, default=None), faults
+        documents = {name: seen.document for name, seen in self._seen.items() if seen.document}
+        if not documents:
+            return None, faults
+        last = max(one.generation for one in documents.values())
+        newest = {name: one for name, one in documents.items() if one.generation == last}
+        first, document = next(iter(newest.items()))
+        for name, other in newest.items():
+            if other != document:
+                fault = (
+                    f"{self.folder}: {first} and {name} are both of generation {last}, and differ; "
+                    "remove one, or give the one that is meant a higher generation"
+                )
+                return None, (*faults, fault)
+        return document, faults
 
     def _look(self, name: str, before: _Seen | None) -> _Seen | None:
         path = self.folder / name
