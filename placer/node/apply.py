@@ -103,16 +103,16 @@ def check_generation(document: NodePlacement, state: NodeState) -> None:
     previous = state.applied()
     if previous is None or previous.node.name != document.node.name:
         return
-    named = f"generation {document.generation} of the document for node {document.node.name!r}"
+    named = f"the document for node {document.node.name!r}"
     if document.generation < previous.generation:
         raise DocumentError(
-            f"{named} is out of date: {previous.generation} was applied; make a new document of a "
-            "higher one"
+            f"{named} is out of date: its generation is {document.generation}, and "
+            f"{previous.generation} was applied; make a new one of a higher generation"
         )
     if document.generation == previous.generation and not state.was_applied(document):
         raise DocumentError(
-            f"{named} says something else than what was applied as that generation; give the new "
-            f"document generation {document.generation + 1}"
+            f"{named} says something else than what was applied as generation "
+            f"{document.generation}; give it generation {document.generation + 1}"
         )
 
 

@@ -1,5 +1,6 @@
 """``placer apply``: plans, documents, files for runtimes, and the node itself."""
 
+import errno
 import json
 import os
 import socket
@@ -140,6 +141,37 @@ def test_a_node_that_refuses_ends_with_four(
 
     assert code == Exit.REFUSED
     assert "placer: no right to write placer (Permission denied)" in capsys.readouterr().err
+
+
+def test_an_undo_that_fails_ends_with_four_until_somebody_looked(
+    files: list[str],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    kernel: FakeV2,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """
+    Placer only observes from then on: it writes nothing, and a dry run says so, too.
+    """
+    command = ["apply", *files, "--node", "n0", "--here", "--state", str(tmp_path / "state")]
+    with monkeypatch.context() as broken:
+        write = kernel.write
+
+        def fails(path: str, *text: str) -> None:
+            if path.endswith("cpuset.cpus") or not text:
+                raise OSError(errno.EIO, "Input/output error", path)
+            write(path, *text)
+
+        broken.setattr(kernel, "write", fails)
+        broken.setattr(kernel, "remove_directory", fails)
+        assert main(command) == Exit.REFUSED
+        assert "only observes this node from now on" in capsys.readouterr().err
+
+    for more in ([], ["--dry-run"]):
+        assert main([*command, *more]) == Exit.REFUSED
+        assert "placer: Placer only observes this node: " in capsys.readouterr().err
+    (tmp_path / "state" / "observe-only").unlink()
+    assert main(command) == Exit.DONE
 
 
 def test_a_rival_ends_with_four(

@@ -110,7 +110,7 @@ def test_a_lower_generation_is_refused_and_absence_changes_nothing(node):
     assert node.cpus("a") == "0-1"
     assert agent.document.generation == 7
     (fault,) = agent.status.refused_files
-    assert "generation 6 of the document for node 'n0' is out of date: 7 was applied" in fault
+    assert "node 'n0' is out of date: its generation is 6, and 7 was applied" in fault
 
 
 def test_other_content_of_the_same_generation_is_refused_also_after_a_restart(node):
@@ -134,7 +134,7 @@ def test_other_content_of_the_same_generation_is_refused_also_after_a_restart(no
     assert (agent.counts.applied, agent.counts.refused) == (1, 1)
     for one in (agent, restarted):
         (fault,) = one.status.refused_files
-        assert "generation 1 of the document for node 'n0' says something else" in fault
+        assert "for node 'n0' says something else than what was applied as generation 1" in fault
         assert one.document == THREE
 
 

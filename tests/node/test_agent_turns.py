@@ -1,5 +1,6 @@
 """At each wake-up the agent looks at what may have changed, and at nothing else."""
 
+import threading
 from pathlib import Path
 
 import pytest
@@ -44,7 +45,9 @@ def turns(tmp_path, monkeypatch):
     (tmp_path / "cgroup").mkdir()
     agent = Watched()
     with run.ExitStack() as open_things:
-        found = run._Turns(agent, {"": tmp_path / "cgroup"}, open_things)  # noqa: SLF001
+        found = run._Turns(  # noqa: SLF001
+            agent, {"": tmp_path / "cgroup"}, threading.Event(), open_things
+        )
         found.settle()
         found.turn(frozenset(), tmp_path / "documents")
         first = agent.asked[:]
@@ -56,14 +59,14 @@ def turns(tmp_path, monkeypatch):
 def test_the_first_turn_sees_what_came_before_the_watch(turns):
     *_, first = turns
 
-    assert first == ["take", "look"]
+    assert first == ["take", "devices", "look"]
 
 
 @pytest.mark.parametrize(
     ("changed", "asked"),
     [
         ([], []),
-        (["documents/n0.json"], ["take"]),
+        (["documents/n0.json"], ["take", "devices"]),
         (["cgroup/placer/a/cpuset.cpus"], ["look"]),
         (["cgroup/elsewhere/cpuset.cpus"], []),
         (["cgroup/placer/new"], ["look"]),
@@ -84,3 +87,13 @@ def test_a_cpu_that_goes_is_seen_without_being_told(turns):
     found.turn(frozenset(), folder / "documents")
 
     assert done == ["look"]
+
+
+def test_a_device_that_turned_ill_is_looked_at_without_a_change(turns):
+    found, done, folder, _ = turns
+    found._sick.set()  # noqa: SLF001
+
+    for _ in range(2):
+        found.turn(frozenset(), folder / "documents")
+
+    assert done == ["devices"]

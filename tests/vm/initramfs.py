@@ -23,7 +23,6 @@ DISTRIBUTIONS = (
     "pyyaml",
     "rich",
     "typer",
-    "watchfiles",
 )
 """What is needed inside; the solver is not."""
 

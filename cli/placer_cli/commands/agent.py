@@ -7,6 +7,9 @@ from typing import Annotated
 
 import typer
 
+from placer_cli.console import err
+from placer_cli.exits import Exit
+
 
 def agent(
     documents: Annotated[
@@ -46,12 +49,14 @@ def agent(
         str, typer.Option(metavar="debug|info|warning|error", help="What is logged.")
     ] = "info",
 ) -> None:
-    """Keep this node as the newest document for it says, until stopped."""
-    for name in ("prometheus_client", "watchfiles"):
-        if find_spec(name) is None:
-            raise typer.BadParameter(
-                f"the agent needs {name}, which is not installed; pip install 'placer[agent]'"
-            )
+    """Keep this node as the newest document for it says, until stopped.
+
+    Exit codes: 0 stopped; 2 bad usage; 4 the node refused, or is only observed.
+    """
+    if find_spec("prometheus_client") is None:
+        raise typer.BadParameter(
+            "the agent needs prometheus_client, which is not installed; pip install 'placer[agent]'"
+        )
     for option, value, words in (
         ("--on-drift", on_drift, ("repair", "report")),
         ("--log-format", log_format, ("json", "text")),
@@ -62,13 +67,24 @@ def agent(
     from placer.node.agent.agent import OnDrift
     from placer.node.agent.logs import log_to_stderr
     from placer.node.agent.run import Options, run
-    from placer.node.errors import RefusedError
-    from placer.node.mounts import MountError
+    from placer.node.agent.serve import check_address
+    from placer.node.containers import check_root
+    from placer.node.errors import DocumentError, RefusedError
 
-    log_to_stderr(log_level, log_format == "json")
     try:
-        run(
-            Options(documents, state, node or socket.gethostname(), root, OnDrift(on_drift), listen)
-        )
-    except (RefusedError, MountError) as error:
+        check_root(root)
+        if listen:
+            check_address(listen)
+    except (DocumentError, ValueError) as error:
         raise typer.BadParameter(str(error)) from None
+    log_to_stderr(log_level, log_format == "json")
+    options = Options(
+        documents, state, node or socket.gethostname(), root, OnDrift(on_drift), listen
+    )
+    try:
+        refused = run(options)
+    except RefusedError as error:
+        err().print(f"placer: {error}", soft_wrap=True)
+        raise typer.Exit(Exit.REFUSED) from None
+    if refused:
+        raise typer.Exit(Exit.REFUSED)

@@ -230,6 +230,7 @@ def _apply_here(
         check_generation(wanted, kept)
         plan = plan_of(wanted, cgroups, host, root=root, previous=previous)
         _print(wanted, plan, "to be made", form)
+        kept.check_may_write()
         return Exit.REFUSED if plan.observed else Exit.DONE
     with kept.locked():
         wanted = _numbered(wanted, kept.applied())

@@ -62,12 +62,15 @@ class Status:
     unhealthy: tuple[str, ...] = ()
     plan: Plan = field(default_factory=Plan)
 
+    def refusals(self) -> tuple[str, ...]:
+        """Return what the node refuses, and what is only observed."""
+        found = (self.observe_only, self.refused, *self.plan.observed)
+        return tuple(text for text in found if text)
+
     def trouble(self) -> list[str]:
         """Return why the node does not do what its document says; nothing: it does."""
-        found = [self.observe_only, self.refused, self.offline]
-        return [
-            text for text in (*found, *self.drift, *self.plan.observed, *self.unhealthy) if text
-        ]
+        offline = (self.offline,) if self.offline else ()
+        return [*self.refusals(), *offline, *self.drift, *self.unhealthy]
 
 
 @dataclass(slots=True)

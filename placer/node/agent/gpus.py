@@ -1,23 +1,188 @@
-"""Which of NVIDIA's GPUs are ill, as far as NVML says (the extra ``placer[nvidia]``)."""
+"""Which of NVIDIA's GPUs are ill, as far as NVML says (the extra ``placer[nvidia]``).
 
-from placer.node.discover.nvml import NoNvmlError, read_nvml
+NVML tells of critical errors (Xid) as events. For the rest there is none: a row of memory that
+could not be remapped, a GPU that is gone. That is asked for once a second, by one call a GPU,
+and only while pods hold devices. Both in a thread of its own, for a sick driver answers late.
+"""
+
+import importlib
+import logging
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+log = logging.getLogger(__name__)
+
+ASK_S = 1.0
+"""How often GPUs are asked for what has no event."""
+
+RETRY_S = 30.0
+"""How often a driver that is not there is looked for."""
+
+HARMLESS_XIDS = frozenset({13, 31, 43, 45, 63, 68, 94, 109})
+"""Errors of programs, and those after which the GPU works on: 63 says that a row was remapped,
+94 that an error of memory reached no other program."""
 
 
 class GpuHealth:
-    """Asks NVML; GPUs that it has told of before and tells of no more are ill, too."""
+    """Watches the GPUs of this machine from the first question on."""
 
-    def __init__(self) -> None:
+    def __init__(self, changed: Callable[[], None] = lambda: None, ask_s: float = ASK_S) -> None:
+        """Watch nothing yet.
+
+        Args:
+            changed: Is called, in a thread of its own, whenever the answer becomes another one.
+            ask_s: How often GPUs are asked.
+
+        """
+        self._changed = changed
+        self._ask_s = ask_s
+        self._ill: dict[str, str] = {}
+        self._by_xid: dict[str, str] = {}
         self._seen: set[str] = set()
+        self._stop = threading.Event()
+        self._looked = threading.Event()
+        self._thread: threading.Thread | None = None
 
     def __call__(self) -> dict[str, str]:
         """Return the UUID of each GPU that is ill, and what it has."""
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._watch, name="gpu-health", daemon=True)
+            self._thread.start()
+            self._looked.wait(5)
+        return self._ill
+
+    def close(self) -> None:
+        """Watch no more."""
+        self._stop.set()
+        if self._thread is not None:
+            self._thread.join(5 + self._ask_s)
+
+    def _watch(self) -> None:
+        """Ask and listen until closed; a driver that went may come back."""
         try:
-            gpus = read_nvml()
-        except NoNvmlError:
-            gpus = ()
-        healthy = {gpu.uuid for gpu in gpus if gpu.healthy}
-        told = {gpu.uuid for gpu in gpus}
-        ill = dict.fromkeys(told - healthy, "the driver calls it unhealthy")
-        ill |= dict.fromkeys(self._seen - told, "the driver does not know it any more")
-        self._seen |= told
-        return ill
+            nvml = importlib.import_module("pynvml")
+        except ImportError:
+            self._looked.set()
+            return
+        while not self._stop.is_set():
+            try:
+                nvml.nvmlInit()
+            except nvml.NVMLError:
+                self._tell(dict.fromkeys(self._seen, "the driver does not answer"))
+                self._stop.wait(RETRY_S)
+                continue
+            try:
+                self._listen(nvml)
+            except nvml.NVMLError as error:
+                log.warning("NVML is asked from the beginning", extra={"why": str(error)})
+                self._stop.wait(self._ask_s)
+            finally:
+                nvml.nvmlShutdown()
+
+    def _listen(self, nvml: Any) -> None:
+        """Ask, and between two questions wait for events."""
+        gpus = _gpus(nvml)
+        gone = dict.fromkeys(self._seen - gpus.keys(), "the driver does not know it any more")
+        self._seen |= gpus.keys()
+        count = nvml.nvmlDeviceGetCount()
+        events = nvml.nvmlEventSetCreate()
+        try:
+            heard = [self._register(nvml, gpu, events) for gpu in gpus.values()]
+            while not self._stop.is_set():
+                asked = {uuid: why for uuid, gpu in gpus.items() if (why := _ask(nvml, gpu))}
+                self._tell(gone | asked)
+                if nvml.nvmlDeviceGetCount() != count:
+                    return  # one came or went
+                if any(heard):
+                    self._wait(nvml, events)
+                else:
+                    self._stop.wait(self._ask_s)
+        finally:
+            nvml.nvmlEventSetFree(events)
+
+    @staticmethod
+    def _register(nvml: Any, gpu: object, events: object) -> bool:
+        """Listen to a GPU; return whether it tells of errors."""
+        kind = nvml.nvmlEventTypeXidCriticalError
+        try:
+            if not nvml.nvmlDeviceGetSupportedEventTypes(gpu) & kind:
+                return False
+            nvml.nvmlDeviceRegisterEvents(gpu, kind, events)
+        except nvml.NVMLError as error:
+            if error.value == nvml.NVML_ERROR_UNKNOWN:
+                raise  # the set of events is of no use any more
+            return False
+        return True
+
+    def _wait(self, nvml: Any, events: object) -> None:
+        """Take events until it is time to ask again."""
+        until = time.monotonic() + self._ask_s
+        while (left_s := until - time.monotonic()) > 0 and not self._stop.is_set():
+            try:
+                event = nvml.nvmlEventSetWait_v2(events, max(1, int(1000 * left_s)))
+            except nvml.NVMLError as error:
+                if error.value == nvml.NVML_ERROR_TIMEOUT:
+                    return
+                if error.value == nvml.NVML_ERROR_GPU_IS_LOST:  # at once, and each time
+                    self._stop.wait(left_s)
+                    return
+                raise
+            if event.eventType != nvml.nvmlEventTypeXidCriticalError:
+                continue
+            if event.eventData in HARMLESS_XIDS:
+                continue
+            if not (uuid := _uuid(nvml, event.device)):
+                return  # it is asked at once
+            self._by_xid[uuid] = f"the driver told of the error Xid {event.eventData}"
+            self._tell(self._ill)
+
+    def _tell(self, ill: dict[str, str]) -> None:
+        """Say which GPUs are ill, those of earlier errors among them."""
+        now = self._by_xid | ill
+        if now != self._ill:
+            self._ill = now
+            self._changed()
+        self._looked.set()
+
+
+def _gpus(nvml: Any) -> dict[str, object]:
+    """Return the GPUs by their UUIDs; one that is lost from the beginning has none."""
+    found: dict[str, object] = {}
+    for index in range(nvml.nvmlDeviceGetCount()):
+        try:
+            gpu = nvml.nvmlDeviceGetHandleByIndex(index)
+        except nvml.NVMLError:
+            continue
+        if uuid := _uuid(nvml, gpu):
+            found[uuid] = gpu
+    return found
+
+
+def _uuid(nvml: Any, gpu: object) -> str:
+    """Return the UUID of a GPU; empty: it does not say it. Older bindings answer in bytes."""
+    try:
+        answer = nvml.nvmlDeviceGetUUID(gpu)
+    except nvml.NVMLError:
+        return ""
+    return answer.decode() if isinstance(answer, bytes) else str(answer)
+
+
+def _ask(nvml: Any, gpu: object) -> str:
+    """Return what a GPU has, in words; empty: nothing that is known."""
+    try:
+        try:
+            *_, failed = nvml.nvmlDeviceGetRemappedRows(gpu)
+        except nvml.NVMLError as error:
+            if error.value != nvml.NVML_ERROR_NOT_SUPPORTED:
+                raise
+            failed = False  # an older GPU remaps no rows; it tells otherwise whether it is there
+            nvml.nvmlDeviceGetMemoryInfo(gpu)
+    except nvml.NVMLError as error:
+        if error.value == nvml.NVML_ERROR_GPU_IS_LOST:
+            return "the driver has lost it"
+        if error.value == nvml.NVML_ERROR_RESET_REQUIRED:
+            return "it has to be reset"
+        return ""
+    return "a row of its memory could not be remapped" if failed else ""

@@ -15,12 +15,13 @@ from placer.node.agent.metrics import Metrics
 from placer.node.agent.notify import notify, watchdog_s
 from placer.node.agent.sentinel import Sentinel, allow_many_files
 from placer.node.agent.serve import Server
-from placer.node.agent.watch import ANYTHING, is_process_list, is_setting, wakes
+from placer.node.agent.watch import ANYTHING, Alarm, Watch, is_process_list, is_setting
 from placer.node.cgroups import Cgroups
 from placer.node.host import read_host
 from placer.node.mounts import kernel_files
 from placer.node.state import NodeState
 from placer.node.units import SystemdUnits
+from placer_models.instance.errors import counted
 
 log = logging.getLogger(__name__)
 
@@ -55,36 +56,49 @@ class Options:
     listen: str
 
 
-def run(options: Options) -> None:
-    """Run until SIGTERM or SIGINT.
+def run(options: Options) -> tuple[str, ...]:
+    """Run until SIGTERM or SIGINT; return why the node does not obey then; nothing: it does.
 
     Raises:
         MountError: The cgroup file systems cannot be used.
         RefusedError: A folder or an address cannot be used.
 
     """
-    stop = threading.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: stop.set())
-    allow_many_files()
-    files = kernel_files()
-    inbox = Inbox(options.documents, options.node)
-    inbox.check()
-    state = NodeState(options.state)
-    units = SystemdUnits()
-    agent = Agent(
-        Cgroups(files, units),
-        lambda: read_host(files.version),
-        state,
-        inbox,
-        root=options.root,
-        on_drift=options.on_drift,
-        unhealthy_devices=GpuHealth(),
-    )
+    stop, sick = threading.Event(), threading.Event()
     with ExitStack() as open_things:
+        alarm = Alarm()
+        open_things.callback(alarm.close)
+
+        def end(*_: object) -> None:
+            stop.set()
+            alarm.ring()
+
+        def devices_changed() -> None:
+            sick.set()
+            alarm.ring()
+
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, end)
+        allow_many_files()
+        files = kernel_files()
+        inbox = Inbox(options.documents, options.node)
+        inbox.check()
+        state = NodeState(options.state)
         open_things.enter_context(state.locked())
+        gpus = GpuHealth(devices_changed)
+        open_things.callback(gpus.close)
+        units = SystemdUnits()
         open_things.callback(units.close)
-        turns = _Turns(agent, files.mounts, open_things)
+        agent = Agent(
+            Cgroups(files, units),
+            lambda: read_host(files.version),
+            state,
+            inbox,
+            root=options.root,
+            on_drift=options.on_drift,
+            unhealthy_devices=gpus,
+        )
+        turns = _Turns(agent, files.mounts, sick, open_things)
         if options.listen:
             server = Server(
                 options.listen, turns.metrics.registry, turns.alive, agent.status.trouble
@@ -94,20 +108,32 @@ def run(options: Options) -> None:
         agent.take()
         agent.look_at_devices()
         turns.settle()
+        watch = Watch(list(files.mounts.values()), options.documents, alarm)
+        open_things.callback(watch.close)
+        turns.turn(frozenset(), options.documents)  # what came before it was watched
         notify("READY=1", f"STATUS={turns.in_words()}")
         log.info("ready", extra={"node": options.node, "cgroup_version": files.version})
-        for paths in wakes(list(files.mounts.values()), options.documents, stop):
-            turns.turn(paths, options.documents)
+        while not stop.is_set():
+            turns.turn(watch.changes(), options.documents)
         notify("STOPPING=1")
-    log.info("stopped")
+    refused = agent.status.refusals()
+    log.info("stopped", extra={"refused": refused})
+    return refused
 
 
 class _Turns:
     """Decides at each wake-up what is to be looked at."""
 
-    def __init__(self, agent: Agent, mounts: dict[str, Path], open_things: ExitStack) -> None:
+    def __init__(
+        self,
+        agent: Agent,
+        mounts: dict[str, Path],
+        sick: threading.Event,
+        open_things: ExitStack,
+    ) -> None:
         self._agent = agent
         self._mounts = mounts
+        self._sick = sick  # set once a device turned ill, or well again
         self.metrics = Metrics(agent)
         self._few, self._all = Sentinel(), Sentinel()
         open_things.callback(self._few.close)
@@ -141,7 +167,10 @@ class _Turns:
         if swept:
             self._swept = now
             due = due or self._all.changed()
+        if swept or arrived or self._sick.is_set():
+            self._sick.clear()
             self._agent.look_at_devices()
+            self._say()
         if due:
             log.debug("looking", extra={"written": sorted(written)[:5], "again": self._again})
             self._few.renew()
@@ -166,10 +195,7 @@ class _Turns:
         self._written = {str(self._path(file)) for file in self._agent.written_files()}
         self._few.watch([ONLINE, *above])
         self._all.watch(files)
-        status = self.in_words()
-        if status != self._status:
-            self._status = status
-            notify(f"STATUS={status}")
+        self._say()
 
     def alive(self) -> bool:
         """Return whether the agent turned lately."""
@@ -181,8 +207,14 @@ class _Turns:
         if document is None:
             return "no document yet"
         trouble = self._agent.status.trouble()
-        held = f"generation {document.generation}, {len(document.pods)} pods"
+        held = f"generation {document.generation}, {counted(len(document.pods), 'pod')}"
         return f"{held}: {trouble[0]}" if trouble else held
+
+    def _say(self) -> None:
+        status = self.in_words()
+        if status != self._status:
+            self._status = status
+            notify(f"STATUS={status}")
 
     def _concerns(self, path: str) -> bool:
         """Return whether a changed path is that of a cgroup of this node's document."""

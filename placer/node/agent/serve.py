@@ -6,6 +6,7 @@
 """
 
 import os
+import select
 import socket
 import socketserver
 import stat
@@ -13,19 +14,25 @@ import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from http.server import BaseHTTPRequestHandler
-from ipaddress import ip_address
+from ipaddress import IPv4Address, IPv6Address, ip_address
 from pathlib import Path
 
 from prometheus_client import CollectorRegistry
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 
+from placer.node.agent.watch import Alarm
 from placer.node.errors import RefusedError
 
 UNIX = "unix:"
 
 
 class Server:
-    """Answers in a thread of its own until it is closed."""
+    """Answers in a thread of its own until it is closed.
+
+    Attributes:
+        port: Where it listens on loopback; 0: on a Unix socket.
+
+    """
 
     def __init__(
         self,
@@ -37,7 +44,8 @@ class Server:
         """Listen at ``127.0.0.1:9469``, ``[::1]:9469`` or ``unix:/run/placer/agent.sock``.
 
         Raises:
-            RefusedError: The address is none of these, or cannot be used.
+            ValueError: The address is none of these.
+            RefusedError: It cannot be used.
 
         """
 
@@ -64,24 +72,39 @@ class Server:
         try:
             if address.startswith(UNIX):
                 self._socket_file = Path(address.removeprefix(UNIX))
-                self._server: socketserver.BaseServer = _unix(self._socket_file, Handler)
+                self._server: socketserver.TCPServer | socketserver.UnixStreamServer = _unix(
+                    self._socket_file, Handler
+                )
             else:
                 self._server = _loopback(address, Handler)
         except OSError as error:
             raise RefusedError(
                 f"cannot listen at {address}: {error.strerror or error}; name another address"
             ) from None
-        self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
+        where = self._server.server_address
+        self.port = 0 if isinstance(where, str | bytes) else int(where[1])
+        self._server.timeout = 0  # a request is taken once it is there
+        self._end = Alarm()
+        self._thread = threading.Thread(target=self._serve, name="server", daemon=True)
         self._thread.start()
 
     def close(self) -> None:
         """Answer no more."""
-        self._server.shutdown()
-        self._server.server_close()
+        self._end.ring()
         self._thread.join()
+        self._server.server_close()
+        self._end.close()
         if self._socket_file is not None:
             with suppress(FileNotFoundError):
                 self._socket_file.unlink()
+
+    def _serve(self) -> None:
+        """Sleep until somebody asks; the loop of socketserver would wake twice a second."""
+        waits = select.poll()
+        for file in (self._server.fileno(), self._end.fileno()):
+            waits.register(file, select.POLLIN)
+        while not any(file == self._end.fileno() for file, _ in waits.poll()):
+            self._server.handle_request()
 
 
 def _page(
@@ -105,26 +128,46 @@ def _page(
             return 404, text, b"there are /metrics, /healthz and /readyz\n"
 
 
-def _loopback(address: str, handler: type[BaseHTTPRequestHandler]) -> socketserver.TCPServer:
+def check_address(address: str) -> None:
+    """Refuse what is no address on this machine alone.
+
+    Raises:
+        ValueError: It is none.
+
+    """
+    if address.startswith(UNIX):
+        if not Path(address.removeprefix(UNIX)).is_absolute():
+            raise ValueError(f"got {address!r}; expected such as unix:/run/placer/agent.sock")
+    else:
+        _ip_and_port(address)
+
+
+def _ip_and_port(address: str) -> tuple[IPv4Address | IPv6Address, int]:
     host, _, port = address.rpartition(":")
     try:
-        ip = ip_address(host.strip("[]"))
-        number = int(port)
+        ip, number = ip_address(host.strip("[]")), int(port)
+        if not 0 <= number < 1 << 16:
+            raise ValueError
     except ValueError:
-        raise RefusedError(
+        raise ValueError(
             f"got the address {address!r}; expected such as 127.0.0.1:9469 or "
             "unix:/run/placer/agent.sock"
         ) from None
     if not ip.is_loopback:
-        raise RefusedError(
+        raise ValueError(
             f"{host} can be reached from other machines; listen on 127.0.0.1 or on a Unix socket"
         )
+    return ip, number
+
+
+def _loopback(address: str, handler: type[BaseHTTPRequestHandler]) -> socketserver.TCPServer:
+    ip, port = _ip_and_port(address)
 
     class TcpServer(socketserver.TCPServer):
         address_family = socket.AF_INET6 if ip.version == 6 else socket.AF_INET
         allow_reuse_address = True
 
-    return TcpServer((str(ip), number), handler)
+    return TcpServer((str(ip), port), handler)
 
 
 def _unix(path: Path, handler: type[BaseHTTPRequestHandler]) -> socketserver.UnixStreamServer:

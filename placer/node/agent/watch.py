@@ -1,19 +1,26 @@
-"""Wakes the agent when a cgroup file is written, a cgroup comes or goes, or a document arrives.
+"""Tells when a cgroup file is written, a cgroup comes or goes, or a document arrives (inotify).
 
-The kernel tells of a write to a cgroup file as of one to any file (inotify). What it does on its
-own, such as taking a CPU away, it does not tell; so there is a wake-up every `POLL_S` anyway.
+The kernel tells of a write to a cgroup file as of one to any file. What it does on its own, such
+as taking a CPU away, it does not tell; so whoever waits here waits for `POLL_S` at most.
 """
 
+import ctypes
 import logging
-import threading
-from collections.abc import Iterator, Sequence
+import os
+import re
+import select
+import struct
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from enum import IntFlag
 from pathlib import Path
 
 log = logging.getLogger(__name__)
 
 POLL_S = 0.5
-DEBOUNCE_MS = 50
-STEP_MS = 100
+SETTLE_S = 0.02
+"""What comes so soon after a first change is taken together with it."""
 
 _PROCESSES = frozenset({"cgroup.procs", "cgroup.events"})
 """Cgroup files that change when a container starts or ends."""
@@ -30,17 +37,57 @@ _SETTINGS = frozenset(
         "cpuset.cpus",
         "cpuset.cpus.exclusive",
         "cpuset.cpus.partition",
+        "cpuset.memory_migrate",
         "cpuset.mems",
         "memory.limit_in_bytes",
         "memory.max",
+        "memory.memsw.limit_in_bytes",
+        "memory.swap.max",
         "pids.max",
     }
 )
 """Cgroup files whose change may be drift."""
 
+_HUGEPAGES = re.compile(r"hugetlb\.\d+[KMG]B\.(max|limit_in_bytes)")
+"""The same, of which there is one for each size."""
 
 ANYTHING = "*"
-"""Stands for every path, where changes cannot be watched."""
+"""Stands for every path, where changes cannot be watched, or too many came at once."""
+
+_LIBC = ctypes.CDLL(None, use_errno=True)
+_EVENT = struct.Struct("iIII")  # watch, what happened, cookie, length of the name that follows
+_READ_BYTES = 1 << 16
+
+
+class _Happened(IntFlag):
+    """What inotify(7) tells, and how it is asked to."""
+
+    MODIFY = 0x2
+    ATTRIB = 0x4
+    CLOSE_WRITE = 0x8
+    MOVED_FROM = 0x40
+    MOVED_TO = 0x80
+    CREATE = 0x100
+    DELETE = 0x200
+    OVERFLOW = 0x4000
+    IGNORED = 0x8000  # the watch is gone, with the folder
+    ONLY_FOLDERS = 0x1000000
+    FOLLOW_NO_LINK = 0x2000000
+    IS_FOLDER = 0x40000000
+
+
+_MOVED = _Happened.MOVED_FROM | _Happened.MOVED_TO
+_IN_CGROUPS = (
+    _MOVED
+    | _Happened.MODIFY
+    | _Happened.CREATE
+    | _Happened.DELETE
+    | _Happened.ONLY_FOLDERS
+    | _Happened.FOLLOW_NO_LINK
+)
+_IN_DOCUMENTS = (
+    _MOVED | _Happened.CLOSE_WRITE | _Happened.DELETE | _Happened.ATTRIB | _Happened.ONLY_FOLDERS
+)
 
 
 def is_process_list(path: str) -> bool:
@@ -50,44 +97,185 @@ def is_process_list(path: str) -> bool:
 
 def is_setting(path: str) -> bool:
     """Return whether a path is a file that says what a cgroup may use."""
-    return path.rpartition("/")[2] in _SETTINGS
+    name = path.rpartition("/")[2]
+    return name in _SETTINGS or bool(_HUGEPAGES.fullmatch(name))
 
 
-def wakes(
-    cgroup_mounts: Sequence[Path], documents: Path, stop: threading.Event
-) -> Iterator[frozenset[str]]:
-    """Yield the paths that changed since, every `POLL_S` seconds or sooner, until stopped."""
-    from watchfiles import Change, watch
+class Alarm:
+    """Ends the wait that is under way, or else the next one."""
 
-    def matters(change: Change, path: str) -> bool:
-        if path.startswith(f"{documents}/"):
-            return True
-        if change is not Change.modified:
-            return True
-        return is_setting(path) or is_process_list(path)
+    def __init__(self) -> None:
+        self._file = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
 
-    paths = [documents, *cgroup_mounts]
-    while not stop.is_set():
+    def ring(self) -> None:
+        """End it, from any thread or handler of a signal."""
+        os.eventfd_write(self._file, 1)
+
+    def quiet(self) -> None:
+        """Forget that it rang."""
+        with suppress(BlockingIOError):
+            os.eventfd_read(self._file)
+
+    def fileno(self) -> int:
+        """Return the file that can be read while it rings."""
+        return self._file
+
+    def close(self) -> None:
+        """Ring no more."""
+        os.close(self._file)
+
+
+class Watch:
+    """Watches all cgroups below some mounts, and one folder of documents."""
+
+    def __init__(self, mounts: Sequence[Path], documents: Path, alarm: Alarm) -> None:
+        """Begin to watch; what cannot be watched is told as `ANYTHING`, again and again."""
+        self._mounts = mounts
+        self._documents = documents
+        self._alarm = alarm
+        self._folders: dict[int, str] = {}
+        self._inotify: int | None = None
+        self._documents_watched = False
+        self._poll = select.poll()
+        self._poll.register(alarm, select.POLLIN)
+        self._open()
+
+    def close(self) -> None:
+        """Watch nothing any more."""
+        self._close_inotify()
+
+    def changes(self, timeout_s: float = POLL_S) -> frozenset[str]:
+        """Return the paths that changed, once some did; none: the time is over, or it rang."""
+        if self._inotify is not None and not self._documents_watched:
+            self._watch_documents()  # the folder went, and may be there again
+        until = time.monotonic() + timeout_s
+        found: set[str] = set()
+        while not found:
+            ready = self._poll.poll(max(0.0, until - time.monotonic()) * 1000)
+            if not ready or any(file == self._alarm.fileno() for file, _ in ready):
+                self._alarm.quiet()
+                break
+            found = self._read()
+        if found:
+            time.sleep(SETTLE_S)
+        if self._inotify is None:
+            return frozenset({ANYTHING})
+        return frozenset(found | self._read())
+
+    def _read(self) -> set[str]:
+        """Return what changed since; watch cgroups that came."""
+        found: set[str] = set()
         try:
-            for changes in watch(
-                *paths,
-                watch_filter=matters,
-                debounce=DEBOUNCE_MS,
-                step=STEP_MS,
-                stop_event=stop,
-                rust_timeout=int(POLL_S * 1000),
-                yield_on_timeout=True,
-                raise_interrupt=False,
-                force_polling=False,
-            ):
-                yield frozenset(path for _, path in changes)
+            for number, happened, name in self._events():
+                moved = happened & _MOVED and happened & _Happened.IS_FOLDER
+                if happened & _Happened.OVERFLOW or moved:
+                    self._close_inotify()
+                    self._open()
+                    return {ANYTHING}
+                found.update(self._meant(number, happened, name))
+        except OSError as error:
+            self._give_up(error)
+            return {ANYTHING}
+        return found
+
+    def _meant(self, number: int, happened: int, name: str) -> Iterator[str]:
+        """Yield the paths that one event is about, if they are of those that matter."""
+        if happened & _Happened.IGNORED:
+            if self._folders.pop(number, None) == str(self._documents):
+                self._documents_watched = False
             return
-        except (OSError, RuntimeError) as error:
-            log.warning(
-                "changes cannot be watched, so everything is looked at every %.1f s: %s; raise "
-                "fs.inotify.max_user_watches",
-                POLL_S,
-                error,
+        if (folder := self._folders.get(number)) is None:
+            return
+        if happened & _Happened.MODIFY and not (is_setting(name) or is_process_list(name)):
+            return
+        path = f"{folder}/{name}"
+        yield path
+        if happened & _Happened.CREATE and happened & _Happened.IS_FOLDER:
+            yield from self._add_tree(path)
+
+    def _events(self) -> Iterator[tuple[int, int, str]]:
+        assert self._inotify is not None
+        while True:
+            try:
+                data = os.read(self._inotify, _READ_BYTES)
+            except BlockingIOError:
+                return
+            at = 0
+            while at < len(data):
+                number, happened, _, length = _EVENT.unpack_from(data, at)
+                at += _EVENT.size
+                name = data[at : at + length].rstrip(b"\0")
+                at += length
+                yield number, happened, os.fsdecode(name)
+
+    def _open(self) -> None:
+        """Watch everything from the beginning."""
+        try:
+            self._inotify = _checked(_LIBC.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC))
+            self._poll.register(self._inotify, select.POLLIN)
+            self._watch_documents()
+            for mount in self._mounts:
+                for _ in self._add_tree(str(mount)):
+                    pass
+        except OSError as error:
+            self._give_up(error)
+
+    def _give_up(self, error: OSError) -> None:
+        self._close_inotify()
+        log.warning(
+            "changes cannot be watched, so everything is looked at every %.1f s: %s; raise "
+            "fs.inotify.max_user_watches",
+            POLL_S,
+            error.strerror,
+        )
+
+    def _watch_documents(self) -> None:
+        self._documents_watched = self._add(str(self._documents), _IN_DOCUMENTS)
+
+    def _close_inotify(self) -> None:
+        if self._inotify is not None:
+            self._poll.unregister(self._inotify)
+            os.close(self._inotify)
+        self._inotify = None
+        self._folders.clear()
+
+    def _add_tree(self, folder: str) -> Iterator[str]:
+        """Watch a cgroup and those below it; yield these: some may be older than the watch."""
+        if not self._add(folder, _IN_CGROUPS):
+            return
+        yield folder
+        for below in _folders_in(folder):
+            yield from self._add_tree(below)
+
+    def _add(self, folder: str, happened: _Happened) -> bool:
+        """Watch a folder; return whether it is there."""
+        assert self._inotify is not None
+        try:
+            number = _checked(
+                _LIBC.inotify_add_watch(self._inotify, os.fsencode(folder), int(happened))
             )
-            while not stop.wait(POLL_S):
-                yield frozenset({ANYTHING})
+        except (FileNotFoundError, NotADirectoryError):
+            return False
+        self._folders[number] = folder
+        return True
+
+
+def _folders_in(folder: str) -> Iterable[str]:
+    try:
+        with os.scandir(folder) as entries:
+            return [entry.path for entry in entries if entry.is_dir(follow_symlinks=False)]
+    except FileNotFoundError:
+        return ()
+
+
+def _checked(answer: int) -> int:
+    """Return what a function of the C library answered.
+
+    Raises:
+        OSError: It failed.
+
+    """
+    if answer < 0:
+        code = ctypes.get_errno()
+        raise OSError(code, os.strerror(code))
+    return int(answer)

@@ -1,0 +1,79 @@
+"""``placer agent``: what ends it before it begins, and with which exit code."""
+
+from pathlib import Path
+
+import pytest
+
+from placer.node.agent import run
+from placer.node.mounts import MountError
+from placer_cli.app import main
+from placer_cli.exits import Exit
+
+
+@pytest.fixture
+def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Options that name folders; cgroups are not looked for."""
+    monkeypatch.setattr(run, "kernel_files", lambda: None)
+    (tmp_path / "documents").mkdir(mode=0o700)
+    return ["--documents", str(tmp_path / "documents"), "--state", str(tmp_path / "state")]
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "why"),
+    [
+        ("--on-drift", "mend", "got 'mend'; expected repair, report"),
+        ("--log-level", "loud", "got 'loud'; expected debug, info, warning, error"),
+        ("--listen", "0.0.0.0:9469", "can be reached from other machines"),
+        ("--listen", "agent.sock", "expected such as 127.0.0.1:9469 or unix:/run/placer"),
+        ("--root", "../up", "the root '../up' is no path of a cgroup"),
+    ],
+)
+def test_wrong_usage_ends_with_two(
+    folders: list[str], capsys: pytest.CaptureFixture[str], option: str, value: str, why: str
+) -> None:
+    """
+    Before anything is opened or written.
+    """
+    assert main(["agent", *folders, option, value]) == Exit.BAD_INPUT
+    assert why in " ".join(capsys.readouterr().err.split())
+    assert not Path(folders[3]).exists()
+
+
+def test_a_folder_that_others_may_use_is_refused_with_four(
+    folders: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """
+    As `placer apply` ends where its state is not its own.
+    """
+    Path(folders[1]).chmod(0o755)
+
+    assert main(["agent", *folders, "--listen", ""]) == Exit.REFUSED
+    assert "placer: others may use" in capsys.readouterr().err
+
+
+def test_a_machine_without_cgroups_is_refused_with_four(
+    folders: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """
+    It is the node that refuses, not the usage that is wrong.
+    """
+
+    def none() -> None:
+        raise MountError("no cgroup file system with the cpuset controller is mounted")
+
+    monkeypatch.setattr(run, "kernel_files", none)
+
+    assert main(["agent", *folders]) == Exit.REFUSED
+    assert "no cgroup file system" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("refused", [(), ("Placer only observes this node: look at it",)])
+def test_an_agent_that_is_stopped_while_it_only_observes_ends_with_four(
+    folders: list[str], monkeypatch: pytest.MonkeyPatch, refused: tuple[str, ...]
+) -> None:
+    """
+    With nothing refused it ends as it should.
+    """
+    monkeypatch.setattr(run, "run", lambda _: refused)
+
+    assert main(["agent", *folders]) == (Exit.REFUSED if refused else Exit.DONE)
