@@ -1,5 +1,7 @@
 """The document of one node: made of an instance and its placement, and looked through."""
 
+from collections.abc import Iterator
+
 from placer.judge.breaches import breaches
 from placer.node.pools import pools_of, settled
 from placer_models.cluster import Instance, Node
@@ -29,13 +31,31 @@ def document_for(
 
     A running pod that the placement names has its place there, and none where it was.
     """
+    found = _by_node(instance, placement).get(node.name, ())
+    return settled(NodePlacement(node, tuple(found), generation))
+
+
+def documents_for(instance: Instance, placement: Placement) -> Iterator[NodePlacement]:
+    """Yield what each node of the instance is to do, of generation 1.
+
+    Nodes that are offered and stay closed are not there, and have nothing to do.
+    """
+    found = _by_node(instance, placement)
+    for node in instance.nodes:
+        if not node.offered or node.name in found:
+            yield settled(NodePlacement(node, tuple(found.get(node.name, ()))))
+
+
+def _by_node(instance: Instance, placement: Placement) -> dict[str, list[NodePod]]:
     pods = {pod.key: pod for pod in pods_of(instance.gangs)}
     pods |= {runner.pod.key: runner.pod for runner in instance.running}
     told = {seat.key for seat in placement.pods}
     seats = [r.placement for r in instance.running if r.placement.key not in told]
     seats += [seat for seat in placement.pods if seat.key in pods]
-    found = tuple(NodePod(pods[seat.key], seat) for seat in seats if seat.node == node.name)
-    return settled(NodePlacement(node, found, generation))
+    found: dict[str, list[NodePod]] = {}
+    for seat in seats:
+        found.setdefault(seat.node, []).append(NodePod(pods[seat.key], seat))
+    return found
 
 
 def wrong_with(document: NodePlacement) -> tuple[str, ...]:

@@ -77,6 +77,58 @@ def test_a_dry_run_elsewhere_plans_for_an_empty_node(
     }
 
 
+def test_the_documents_of_all_nodes_are_written(
+    files: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """
+    Each node's as it is by itself; what says the same already stays, the rest gets the next
+    generation, a node that lost its pods too.
+    """
+    folder = tmp_path / "documents"
+    arguments = ["apply", *files, "--documents", str(folder)]
+
+    def generations() -> dict[str, int]:
+        return {p.name: json.loads(p.read_text())["generation"] for p in folder.iterdir()}
+
+    assert main(arguments) == Exit.DONE
+    assert "2 of 2 documents written" in capsys.readouterr().err
+    alone = tmp_path / "n0.json"
+    assert main(["apply", *files, "--node", "n0", "--document", str(alone)]) == Exit.DONE
+    assert (folder / "n0.json").read_text() == alone.read_text()
+    assert generations() == {"n0.json": 1, "n1.json": 1}
+
+    assert main(arguments) == Exit.DONE
+    assert "0 of 2 documents written, 2 said it before" in capsys.readouterr().err
+    Path(files[1]).write_text(PLACEMENT.replace("web, node: n0, cpuset: 2-7", "web, node: n1"))
+    assert main(arguments) == Exit.DONE
+    assert generations() == {"n0.json": 2, "n1.json": 2}
+    Path(files[1]).write_text(PLACEMENT.replace("- {name: web, node: n0, cpuset: 2-7}\n", ""))
+    assert main(arguments) == Exit.DONE
+    assert generations() == {"n0.json": 2, "n1.json": 3}
+    assert "pods" not in json.loads((folder / "n1.json").read_text())
+    assert main([*arguments, "--generation", "9"]) == Exit.DONE
+    assert generations() == {"n0.json": 9, "n1.json": 9}
+    assert main([*arguments, "--dry-run"]) == Exit.BAD_INPUT
+
+
+def test_no_document_is_written_where_one_cannot_be(
+    files: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """
+    It says of which node; a document alone is no instance.
+    """
+    Path(files[1]).write_text(PLACEMENT.replace("cpuset: 0-1", "cpuset: 0-2"))
+    folder = tmp_path / "documents"
+
+    assert main(["apply", *files, "--documents", str(folder)]) == Exit.BAD_INPUT
+    complaint = capsys.readouterr().err
+    assert "node 'n0': pod 'db'" in complaint
+    assert complaint.count("\n") == 1
+    assert not folder.exists()
+    assert main(["apply", files[0], "--documents", str(folder)]) == Exit.BAD_INPUT
+    assert "expected the files of an instance, and what solve wrote" in capsys.readouterr().err
+
+
 def test_a_plan_for_another_node_needs_no_journal(
     files: list[str],
     capsys: pytest.CaptureFixture[str],

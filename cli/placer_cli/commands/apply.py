@@ -46,6 +46,14 @@ def apply(
             help="Write the document of the node to FILE instead.",
         ),
     ] = None,
+    documents: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="Write the document of every node to FOLDER/NODE.json instead; one that says the "
+            "same already is left as it is, another gets the next generation.",
+        ),
+    ] = None,
     render: Annotated[
         Path | None,
         typer.Option(
@@ -87,6 +95,11 @@ def apply(
     from placer.node.errors import DocumentError, RefusedError
     from placer_models.instance.errors import InputError
 
+    if documents is not None:
+        if node or here or dry_run or to_document or render or bundle:
+            raise typer.BadParameter("--documents writes those of all nodes, and nothing else")
+        _write_all(files, documents, generation)
+        return
     wanted = _document(files, node, generation)
     refuse_inputs("--document", to_document, files)
     try:
@@ -132,6 +145,50 @@ def _document(files: list[Path], node: str | None, generation: int | None) -> "N
         message = f"no node '{name}' is given{known}; name it by --node"
         raise InputError(str(files[0]), None, "nodes", message)
     return document_for(one, instance, placement, generation or 0)
+
+
+def _write_all(files: list[Path], folder: Path, generation: int | None) -> None:
+    """Write the documents of all nodes; none, where one of them cannot be."""
+    from placer.load import load_instance, load_placement
+    from placer.node.document import documents_for, wrong_with
+    from placer_models.instance.errors import InputError
+    from placer_models.instance.node_file import node_placement_to_dict
+
+    if len(files) == 1:
+        message = "is all that is given; expected the files of an instance, and what solve wrote"
+        raise InputError(str(files[0]), None, "", message)
+    found = list(documents_for(load_instance(files[:-1]), load_placement(files[-1])))
+    for one in found:
+        if faults := wrong_with(one):
+            raise InputError(str(files[-1]), None, "", f"node '{one.node.name}': {faults[0]}")
+    numbered = [_renewed(folder / f"{one.node.name}.json", one, generation) for one in found]
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    written = [one for one in numbered if one is not None]
+    for one in written:
+        with replacing(folder / f"{one.node.name}.json") as file:
+            file.write(document(node_placement_to_dict(one), Format.JSON))
+    kept = len(found) - len(written)
+    said = f"{folder}: {len(written)} of {len(found)} documents written, {kept} said it before"
+    err().print(said, soft_wrap=True)
+
+
+def _renewed(file: Path, wanted: "NodePlacement", generation: int | None) -> "NodePlacement | None":
+    """Return a document with its generation; None where the file says the same already."""
+    from dataclasses import replace
+
+    from placer_models.instance.documents import read_documents
+    from placer_models.instance.node_file import node_placement_of
+
+    if not file.exists():
+        return replace(wanted, generation=generation or 1)
+    before = node_placement_of(read_documents(file)[0])
+    if replace(wanted, generation=before.generation) == before:
+        return (
+            None
+            if generation in (None, before.generation)
+            else replace(wanted, generation=generation)
+        )
+    return replace(wanted, generation=generation or before.generation + 1)
 
 
 def _write(
