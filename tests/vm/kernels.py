@@ -1,8 +1,10 @@
 """Kernels to boot: Debian's cloud kernels, downloaded and unpacked but never installed."""
 
+import os
 import re
 import shutil
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 
 SOURCES = """\
@@ -21,8 +23,13 @@ class CannotBootError(Exception):
 def need_qemu() -> None:
     """Install qemu where root may and apt-get is there, or say what is missing."""
     if shutil.which(QEMU) is None:
-        command = ["apt-get", "install", "-y", "--no-install-recommends", "qemu-system-x86"]
-        _run(command, f"{QEMU} is missing and cannot be installed")
+        trouble = f"{QEMU} is missing and cannot be installed"
+        _run(["apt-get", "update"], trouble)  # a fresh system has no lists
+        _run(
+            ["apt-get", "install", "-y", "--no-install-recommends", "qemu-system-x86"],
+            trouble,
+            environment=os.environ | {"DEBIAN_FRONTEND": "noninteractive"},
+        )
 
 
 def kernel(series: str, folder: Path) -> Path:
@@ -67,9 +74,16 @@ def _apt(folder: Path) -> list[str]:
     return ["apt-get", *(f"-o{name}={value}" for name, value in options.items())]
 
 
-def _run(command: list[str], trouble: str, cwd: Path | None = None) -> str:
+def _run(
+    command: list[str],
+    trouble: str,
+    cwd: Path | None = None,
+    environment: Mapping[str, str] | None = None,
+) -> str:
     try:
-        done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=300)
+        done = subprocess.run(
+            command, cwd=cwd, env=environment, capture_output=True, text=True, timeout=300
+        )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise CannotBootError(f"{trouble}: {error}") from None
     if done.returncode != 0:

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from vm.initramfs import write_initramfs
-from vm.kernels import QEMU, CannotBootError, kernel, need_qemu
+from vm.kernels import QEMU
+from vm.scheduler import Scheduler
 
 HARDWARE = """
 -machine q35 -cpu max,vendor=GenuineIntel,cx16=off -m 2048
@@ -27,10 +28,17 @@ Without `vendor=GenuineIntel` the kernel sees no SMT. TCG (qemu 7.2) makes mista
 so the kernel is told to do without; and with a thread for each CPU it sometimes runs the int3
 of a patched instruction, which the first cpuset of a kernel patches: so one thread for all."""
 
-LIMIT_S = 400
-"""A boot takes some 10 s on an idle host, and many times that on a busy one."""
+KERNEL_WORDS = "console=ttyS0 quiet panic=-1 rdinit=/init hugepagesz=2M hugepages=16"
+"""8 hugepages on each NUMA node."""
+
+LIMIT_S = 480
+"""Two machines at once take some two minutes on an idle host, and many times that on a busy one."""
 
 PYTEST_INI = "[pytest]\naddopts = --import-mode=importlib\nstrict = true\n"
+
+
+class NoAnswerError(Exception):
+    """The machine booted, and did not say how its tests ended; the text says what it did say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,45 +52,53 @@ class Run:
     seconds: float
 
 
-def boot(series: str, cgroup: str, tests: str, cache: Path, shared: Path | None = None) -> Run:
+def boot(image: Path, cgroup: str, tests: str, cache: Path, shared: Path | None = None) -> Run:
     """Boot a kernel with cgroups of a version, run tests inside, and return what they say.
 
     Args:
+        image: The kernel.
+        cgroup: The version, ``v1`` or ``v2``.
+        tests: Paths below the checkout, and options of pytest.
+        cache: Folder for large files.
         shared: Folder whose files of peers' cases are readable inside.
 
     Raises:
-        CannotBootError: qemu or the kernel cannot be had here.
+        NoAnswerError: It hangs, or stopped too soon.
+
     """
-    cache = cache.resolve()
-    cache.mkdir(parents=True, exist_ok=True)
-    need_qemu()
-    image = kernel(series, cache)
     job = {"cgroup": cgroup, "tests": tests}
     files = {"/job.json": json.dumps(job).encode(), "/placer/vm.ini": PYTEST_INI.encode()}
     if shared is not None and (shared / "cases").is_dir():
         for path in (shared / "cases").glob("*cpuset*.json"):
             files[f"/shared/cases/{path.name}"] = path.read_bytes()
-    with tempfile.TemporaryDirectory(dir=cache) as folder:
+    with (
+        tempfile.TemporaryDirectory(dir=cache) as folder,
+        tempfile.TemporaryDirectory(prefix="placer-vm-") as short,  # paths of sockets are short
+    ):
         initramfs, console, answer = (
             Path(folder, name) for name in ("initramfs", "console", "answer")
         )
         write_initramfs(initramfs, files)
+        port = Path(short, "scheduler")
         command = [
             "nice", QEMU, *HARDWARE.split(), "-kernel", str(image), "-initrd", str(initramfs),
-            "-append", "console=ttyS0 quiet panic=-1 rdinit=/init",
+            "-append", KERNEL_WORDS,
             "-serial", f"file:{console}", "-serial", f"file:{answer}",
+            "-chardev", f"socket,id=scheduler,path={port},server=on,wait=off",
+            "-serial", "chardev:scheduler",
         ]  # fmt: skip
         begin = time.monotonic()
-        try:
-            done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_S)
-        except subprocess.TimeoutExpired:
-            raise CannotBootError(f"no answer in {LIMIT_S} s:\n{_tail(console)}") from None
+        with Scheduler(port):
+            try:
+                done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_S)
+            except subprocess.TimeoutExpired:
+                raise NoAnswerError(f"no answer in {LIMIT_S} s:\n{_tail(console)}") from None
         seconds = time.monotonic() - begin
         if done.returncode != 0:
-            raise CannotBootError(f"qemu: {done.stderr.strip()[-800:]}")
+            raise NoAnswerError(f"qemu: {done.stderr.strip()[-800:]}")
         text = answer.read_text() if answer.exists() else ""
         if not text.endswith("\n"):
-            raise CannotBootError(f"the machine stopped without an answer:\n{_tail(console)}")
+            raise NoAnswerError(f"the machine stopped without an answer:\n{_tail(console)}")
     result = json.loads(text)
     return Run(
         passed=result["exit"] == 0,

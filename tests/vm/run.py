@@ -7,14 +7,15 @@ taken over into tests/node/data by hand.
 import argparse
 import os
 import sys
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 HERE = Path(__file__).parent
 CHECKOUT = HERE.parents[1]
 sys.path.insert(0, str(HERE.parent))
 
-from vm.kernels import CannotBootError  # noqa: E402
-from vm.machine import boot  # noqa: E402
+from vm.kernels import CannotBootError, kernel, need_qemu  # noqa: E402
+from vm.machine import NoAnswerError, Run, boot  # noqa: E402
 
 MACHINES = (("6.12", "v2"), ("6.1", "v1"))
 """Series of the kernel, version of the cgroups. 6.1 lacks cpuset.cpus.exclusive; version 1 is
@@ -29,24 +30,42 @@ def main() -> int:
     parser.add_argument("--must-boot", action="store_true", help="fail where nothing boots")
     options = parser.parse_args()
     cache = CHECKOUT / "build" / "vm"
+    cache.mkdir(parents=True, exist_ok=True)
     shared = Path(os.environ.get("PLACER_SHARED", CHECKOUT.parent / "shared"))
     failed = False
+    images: dict[str, Path] = {}
     for series, cgroup in MACHINES:
-        if options.cgroup not in (None, cgroup):
-            continue
-        try:
-            run = boot(series, cgroup, " ".join(options.tests), cache, shared)
-        except CannotBootError as error:
-            _say(f"Linux {series}, cgroup {cgroup}: not run: {error}")
-            failed |= options.must_boot
-            continue
-        _say(f"Linux {run.kernel}, cgroup {cgroup}, {run.seconds:.0f} s:\n{run.output}")
-        failed |= not run.passed
-        results = cache / "results"
-        results.mkdir(exist_ok=True)
-        for name, text in run.files.items():
-            (results / name).write_text(text)
+        if options.cgroup in (None, cgroup):
+            try:
+                need_qemu()
+                images[cgroup] = kernel(series, cache)
+            except CannotBootError as error:
+                _say(f"Linux {series}, cgroup {cgroup}: NOT RUN: {error}")
+                failed |= options.must_boot
+    # All at once: each has one thread.
+    with ThreadPoolExecutor(max_workers=len(MACHINES)) as pool:
+        tests = " ".join(options.tests)
+        runs = {
+            cgroup: pool.submit(boot, image, cgroup, tests, cache, shared)
+            for cgroup, image in images.items()
+        }
+        for cgroup, waiting in runs.items():
+            failed |= not _passed(cgroup, waiting, cache / "results")
     return int(failed)
+
+
+def _passed(cgroup: str, waiting: "Future[Run]", results: Path) -> bool:
+    """Wait for a machine, and say how its tests ended."""
+    try:
+        run = waiting.result()
+    except NoAnswerError as error:
+        _say(f"cgroup {cgroup}: {error}")
+        return False
+    _say(f"Linux {run.kernel}, cgroup {cgroup}, {run.seconds:.0f} s:\n{run.output}")
+    results.mkdir(exist_ok=True)
+    for name, text in run.files.items():
+        (results / name).write_text(text)
+    return run.passed
 
 
 def _say(text: str) -> None:

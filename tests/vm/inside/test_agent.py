@@ -6,12 +6,14 @@ import signal
 import sys
 import time
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 
 import pytest
 
 from node.kernel_machine import KernelMachine
 from node.node_documents import a_document, a_pod
+from placer.node import apply as applying
 from placer.node.agent.agent import OnDrift
 from placer.node.agent.logs import log_to_stderr
 from placer.node.agent.run import Options, run
@@ -46,7 +48,7 @@ class World:
         self.kernel = KernelMachine(VERSION, ("placer",))
         self.kernel.clean()
         if VERSION == 2:
-            self.kernel.files.write("cgroup.subtree_control", "+cpuset +cpu +memory +pids")
+            self.kernel.files.write("cgroup.subtree_control", "+cpuset +cpu +memory +hugetlb +pids")
         self.cgroups = Cgroups(kernel_files())
         self.node = node
         self.documents = folder / "documents"
@@ -55,11 +57,19 @@ class World:
         self.agent = 0
         self.seconds: dict[str, float] = {}
 
-    def start_agent(self) -> None:
-        """Start an agent; returns when it is ready."""
+    def start_agent(self, dies_at: int | None = None) -> None:
+        """Start an agent.
+
+        Args:
+            dies_at: So many operations from its start on it is killed, as by ``kill -9``; at -1
+                when it has just committed.
+
+        """
         self.agent = os.fork()
         if self.agent == 0:
             try:
+                if dies_at is not None:
+                    _kill_at(dies_at)
                 with (RESULTS / f"agent-v{VERSION}.log").open("a") as log:
                     os.dup2(log.fileno(), 2)
                 sys.stderr = sys.__stderr__
@@ -69,10 +79,15 @@ class World:
                 os.write(2, f"{error!r}\n".encode())
             os._exit(0)
 
-    def stop_agent(self, number: int = signal.SIGTERM) -> None:
-        os.kill(self.agent, number)
+    def stop_agent(self) -> None:
+        os.kill(self.agent, signal.SIGTERM)
         os.waitpid(self.agent, 0)
         self.agent = 0
+
+    def see_it_killed(self) -> None:
+        _, status = os.waitpid(self.agent, 0)
+        self.agent = 0
+        assert os.WTERMSIG(status) == signal.SIGKILL
 
     def send(self, *pods, generation: int) -> None:
         document = replace(a_document(*pods, generation=generation), node=self.node)
@@ -112,6 +127,24 @@ class World:
             assert time.monotonic() - begin < SECONDS, f"{what}: {found}, expected {expected}"
             time.sleep(0.005)
         self.seconds[what] = round(time.monotonic() - begin, 3)
+
+
+def _kill_at(dies_at: int) -> None:
+    """Let this process kill itself at an operation, or once it has committed."""
+    numbers = count()
+
+    def killing(operation, cgroups):
+        if next(numbers) == dies_at:
+            os.kill(os.getpid(), signal.SIGKILL)
+        perform(operation, cgroups)
+
+    def committing(state):
+        commit(state)
+        if dies_at < 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    perform, commit = applying.perform, NodeState.commit
+    applying.perform, NodeState.commit = killing, committing
 
 
 @pytest.fixture
@@ -183,28 +216,28 @@ def test_a_document_is_obeyed_and_kept(world):
     assert [world.kernel.affinity(pid) for pid in (a, c)] == ["0-1", "2-3,5-7"]
 
 
-def test_killed_at_any_moment_it_goes_on_with_the_newest_document(world):
+@pytest.mark.parametrize("dies_at", [0, 1, 4, -1])
+def test_killed_at_any_moment_it_goes_on_with_the_newest_document(world, dies_at):
     """
-    Killed in the middle: as soon as the journal is there, and so many ms later.
+    Before the first write, between two, and after the commit; what is left behind is safe.
     """
-    sets = {1: ("0-1", "4"), 0: ("4-5", "0")}
+    sets = {1: ("0-1", "4"), 2: ("4-5", "0")}
     world.start_agent()
     world.send(*pods(*sets[1]), generation=1)
     world.wait("the first document is applied", world.applied, 1)
-    for i, delay_ms in enumerate((0, 50, 150)):
-        world.send(*pods(*sets[i % 2]), generation=i + 2)
-        world.wait(f"journal {i}", (world.state / JOURNAL).exists, True)
-        time.sleep(delay_ms / 1000)
-        world.stop_agent(signal.SIGKILL)
-        assert delay_ms or (world.state / JOURNAL).exists()
+    world.stop_agent()
+    world.start_agent(dies_at)
+    world.send(*pods(*sets[2]), generation=2)
+    world.see_it_killed()
 
-        at_once = {pod: parse_cpu_list(text) for pod, text in world.all_cpus().items()}
-        assert all(at_once.values())
-        shared = frozenset({2, 3, 6, 7})  # by both documents; one may be parked there
-        for owner, others in (("a", "bc"), ("b", "ac")):
-            for other in others:
-                assert not (at_once[owner] - shared) & at_once[other]
+    assert (world.state / (COMMITTED if dies_at < 0 else JOURNAL)).exists()
+    at_once = {pod: parse_cpu_list(text) for pod, text in world.all_cpus().items()}
+    assert all(at_once.values())
+    shared = frozenset({2, 3, 6, 7})  # by both documents; one may be parked there
+    for owner, others in (("a", "bc"), ("b", "ac")):
+        for other in others:
+            assert not (at_once[owner] - shared) & at_once[other]
 
-        world.start_agent()
-        world.wait(f"newest after {delay_ms} ms", world.applied, i + 2)
-        assert (world.cpus("a"), world.cpus("b")) == sets[i % 2]
+    world.start_agent()
+    world.wait(f"newest after a kill at {dies_at}", world.applied, 2)
+    assert (world.cpus("a"), world.cpus("b")) == sets[2]
