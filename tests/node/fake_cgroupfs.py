@@ -1,8 +1,8 @@
 """Cgroup files in memory that answer as the kernel does, errno by errno, with processes and CPUs.
 
 `FakeV2` answers as Linux 6.12 does, `FakeV1` as 6.1 to 6.18 do with version 1: the tables in
-`data/` hold them to it. Partitions and exclusive CPUs of version 2 are not modelled; who asks
-for them gets NotImplementedError.
+`data/` hold them to it. Partitions and exclusive CPUs of version 2 are not modelled, for nothing
+of Placer writes them; who asks for them gets NotImplementedError.
 """
 
 import errno

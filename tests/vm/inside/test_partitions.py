@@ -10,12 +10,18 @@ from node.kernel_machine import KernelMachine
 from shared_files import shared
 
 LAST_CPU_STAYS = {15, 16, 17, 18, 20, 21, 23, 24, 25, 26, 58}
-"""Rows in which 6.12 keeps a CPU online (EBUSY), because it is the only one that a partition has
-left to schedule on; later kernels let it go. Row 58 expects an error there, and finds this one."""
+"""Rows in which 6.12 keeps a CPU online (EBUSY), because it is the last one of a partition's
+scheduling domain. 6.12 was the first kernel to reserve deadline bandwidth for fair tasks on every
+CPU (dl_server), and `dl_bw_check_overflow` of its kernel/sched/deadline.c counts that as bandwidth
+for which no CPU would be left. 6.14 leaves it out ("sched/deadline: Correctly account for allocated
+bandwidth during hotplug"), 6.1 has none: there these rows hold. Row 58 expects one error, of a
+process that finds no CPU, and gets this one."""
 
 BECOMES_MEMBER = {47, 48}
-"""Rows in which a remote partition loses CPUs: 6.12 makes it a member, later kernels say that it
-is invalid."""
+"""Rows in which a remote partition loses CPUs: 6.12 makes it a member, and does not say that it is
+invalid. `remote_partition_check` of its kernel/cgroup/cpuset.c names no error; since 6.12.25, which
+took "cgroup/cpuset: Fix error handling in remote_partition_disable()" from 6.15 without the
+rewrite that came with it there, only a partition with an error is invalid."""
 
 pytestmark = pytest.mark.skipif(
     os.environ["PLACER_VM"] != "v2", reason="cgroup v1 has no partitions"
