@@ -26,8 +26,6 @@ from placer_models.policy import QosClass
 GPUS = tuple(Device("gpu", i, id=f"GPU-{i}", model="A100") for i in range(2))
 """What the machine is said to have: nothing but an environment comes of it here."""
 
-pytestmark = pytest.mark.check
-
 
 class Machine:
     """This machine, and a root of our own in its cgroups."""

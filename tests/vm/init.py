@@ -34,8 +34,10 @@ def mount_all(cgroup: str) -> None:
         mount("cgroup2", "/sys/fs/cgroup")
         return
     mount("tmpfs", "/sys/fs/cgroup")
-    for controller in V1_CONTROLLERS:
-        mount("cgroup", f"/sys/fs/cgroup/{controller}", controller)
+    for line in Path("/proc/cgroups").read_text().splitlines():
+        controller, *_, enabled = line.split()
+        if enabled == "1":
+            mount("cgroup", f"/sys/fs/cgroup/{controller}", controller)
 
 
 def run(job: dict[str, str]) -> dict[str, object]:

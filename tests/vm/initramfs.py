@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
+from containers.runtimes import path_of
+
 CHECKOUT = Path(__file__).parents[2]
 INTERPRETER = "/usr/bin/python3"
 SITE = "/site"
@@ -44,6 +46,10 @@ def write_initramfs(target: Path, job: dict[str, bytes]) -> None:
             archive.copy(str(path), path)
         libraries = {INTERPRETER: Path(sys.executable).resolve()}
         libraries |= {str(path): path for path in stdlib.rglob("*.so")}
+        for runtime in ("crun", "runc"):
+            if (found := path_of(runtime)) is not None:
+                libraries[runtime] = found
+                archive.copy(f"/usr/bin/{runtime}", found)
         for path in _linked(list(libraries.values())):
             archive.copy(str(path), path)
         for name, path in _distributions():
