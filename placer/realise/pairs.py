@@ -1,6 +1,6 @@
 """Threads of cores of two, dealt out so that only those share a core who were counted to.
 
-The counts are those of `placer_models.cpsat.pairs`. Cores of which one pod has both threads
+The counts are those of `placer_models.cpsat.core_pairs`. Cores of which one pod has both threads
 come first. Then each pod that requires it has its single threads on cores without another
 that minds; those that only wish it go round over as many cores as are left, so that
 as few as can be are shared. All others have what remains of each core, those that touch most

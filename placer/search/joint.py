@@ -43,13 +43,13 @@ from placer_models.placement import Placement
 from placer_models.problem import Choices, Problem
 from placer_models.telling import Telling
 
-MOST_SEATS = 4_000
+MOST_ASSIGNMENTS = 4_000
 """(unit, node) pairs up to which the tiers before the links are one model."""
 
-MOST_LINKED_SEATS = 400
+MOST_LINKED_ASSIGNMENTS = 400
 """The same for all tiers: GPU sets make the model much larger."""
 
-FEW_SEATS = 40
+FEW_ASSIGNMENTS = 40
 """(unit, node) pairs up to which one model is quicker than one without links and one with."""
 
 CORES_OF_A_SEAT = 8
@@ -107,22 +107,22 @@ class JointSearch:
         if self.budget.over:
             return
         self.plain = without_locality(self.problem)
-        seats = seats_of(self.plain)
+        assignments = assignments_of(self.plain)
         linked = links_matter(self.problem)
         tiers = modelled_tiers(self.problem)
         count = self.problem.before_links
-        most = MOST_LINKED_SEATS if linked else MOST_SEATS
-        one_model = tiers > count and (whole or seats <= most)
+        most = MOST_LINKED_ASSIGNMENTS if linked else MOST_ASSIGNMENTS
+        one_model = tiers > count and (whole or assignments <= most)
         self._bound_last()
         if self._settled() == len(self.bounds):
             return
-        if self.problem.homes and seats > MOST_LINKED_SEATS:
+        if self.problem.homes and assignments > MOST_LINKED_ASSIGNMENTS:
             self._make_room()
         self._bound()
         self._pack()
         self._exchange(SHARE_OF_EXCHANGES)
-        apart = tiers == count or (linked and seats > FEW_SEATS)
-        if apart and (whole or seats <= MOST_SEATS) and self._settled() < count:
+        apart = tiers == count or (linked and assignments > FEW_ASSIGNMENTS)
+        if apart and (whole or assignments <= MOST_ASSIGNMENTS) and self._settled() < count:
             self._before_links(1.0 if one_model else SHARE_BEFORE_LINKS)
         if one_model:
             self._as_one(tiers, most, whole=whole)
@@ -135,7 +135,7 @@ class JointSearch:
             self._exchange(SHARE_OF_EXCHANGES)
             if one_model:
                 self._as_one(tiers, most, whole=whole)
-            elif apart and seats <= MOST_SEATS and self._settled() < count:
+            elif apart and assignments <= MOST_ASSIGNMENTS and self._settled() < count:
                 self._before_links(SHARE_BEFORE_LINKS)
             self._by_parts(SHARE_OF_PARTS)
 
@@ -188,12 +188,14 @@ class JointSearch:
 
         Args:
             tiers: How many, from the first on.
-            most: Seats up to which pods are told apart for the sake of default locality.
-            whole: However many seats that has.
+            most: Assignments up to which pods are told apart for the sake of default locality.
+            whole: However many assignments that has.
 
         """
-        told_apart = seats_of(self.problem)
-        if self.plain is not self.problem and told_apart > min(seats_of(self.plain), FEW_SEATS):
+        told_apart = assignments_of(self.problem)
+        if self.plain is not self.problem and told_apart > min(
+            assignments_of(self.plain), FEW_ASSIGNMENTS
+        ):
             self._counted_together(tiers)
         if self._settled() < tiers and (whole or told_apart <= most):
             self._first(tiers)
@@ -345,7 +347,7 @@ class JointSearch:
             self.best = found
 
 
-def seats_of(problem: Problem) -> int:
+def assignments_of(problem: Problem) -> int:
     """Return how many (unit, node) pairs a model of the whole batch has.
 
     Where cores are told apart one by one, each of them makes a pair larger.

@@ -59,7 +59,7 @@ def test_four_pods_share_two_numa_nodes_by_cpus_and_memory(
     and none of them on both, whether they are counted together first or not.
     """
     if counted_first:
-        monkeypatch.setattr(joint, "FEW_SEATS", 0)
+        monkeypatch.setattr(joint, "FEW_ASSIGNMENTS", 0)
     instance = world(*(pod(f"p{i}", 4, memory=16) for i in range(4)), nodes=[node(machine=BOX)])
 
     found = solved(instance).placement

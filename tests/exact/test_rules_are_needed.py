@@ -11,7 +11,6 @@ from moving_worlds import memory_in_the_way, moving_instance, pinned_crowd
 from needed_rules import is_needed
 from placer_models.cluster import Instance, Machine, Node, RunningPod
 from placer_models.cpsat.affinity import pods_come_together, pods_keep_apart
-from placer_models.cpsat.applied import a_pod_has_the_devices_of_its_strategies
 from placer_models.cpsat.batch import RULES
 from placer_models.cpsat.bound import (
     a_bound_pod_has_a_cpu_on_each_of_its_cells,
@@ -25,6 +24,16 @@ from placer_models.cpsat.containers import (
     a_container_uses_the_cells_it_takes_from,
     containers_share_what_the_pod_holds,
 )
+from placer_models.cpsat.core_pairs import (
+    only_wishes_share_pairs,
+    pairs_have_room_for_singles,
+    singles_of_pairs_are_counted,
+)
+from placer_models.cpsat.device_strategy import a_pod_has_the_devices_of_its_strategies
+from placer_models.cpsat.devices import (
+    a_pod_has_its_devices_within_their_scope,
+    gpus_in_part_are_a_set_too,
+)
 from placer_models.cpsat.exclusivity import (
     cpus_are_in_counted_cells,
     required_cores_are_not_shared,
@@ -35,11 +44,6 @@ from placer_models.cpsat.exclusivity import (
 from placer_models.cpsat.extended import extended_resources_fit
 from placer_models.cpsat.family import Rule
 from placer_models.cpsat.functions import virtual_functions_fit_their_device
-from placer_models.cpsat.hugepages import (
-    a_pod_has_the_hugepages_it_asks_for,
-    a_pod_uses_the_cells_of_its_hugepages,
-    hugepages_fit,
-)
 from placer_models.cpsat.in_node_affinity import (
     a_pod_is_where_it_owns_cpus,
     pods_come_together_inside_a_node,
@@ -65,17 +69,15 @@ from placer_models.cpsat.network import (
     a_gang_spreads_where_it_must,
     members_of_a_domain_come_in_multiples,
 )
-from placer_models.cpsat.opened import a_node_is_opened_before_it_is_used
-from placer_models.cpsat.pairs import (
-    only_wishes_share_pairs,
-    pairs_have_room_for_singles,
-    singles_of_pairs_are_counted,
+from placer_models.cpsat.numa import (
+    a_pod_has_the_hugepages_it_asks_for,
+    a_pod_uses_the_cells_of_its_hugepages,
+    hugepages_fit,
 )
-from placer_models.cpsat.scopes import a_pod_has_its_devices_within_their_scope
+from placer_models.cpsat.opened import a_node_is_opened_before_it_is_used
 from placer_models.cpsat.shares import (
     a_device_with_shares_is_opened,
     a_pod_has_the_shares_it_asks_for,
-    gpus_in_part_are_a_set_too,
     shares_fit_their_device,
     shares_of_a_pod_are_on_different_devices,
 )

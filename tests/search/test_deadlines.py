@@ -75,7 +75,7 @@ def test_time_that_is_left_goes_on_being_used(monkeypatch: pytest.MonkeyPatch) -
     """
     A search that gives up long before the limit is begun again, until the time is over.
     """
-    for size in ("MOST_SEATS", "MOST_LINKED_SEATS", "FEW_SEATS"):
+    for size in ("MOST_ASSIGNMENTS", "MOST_LINKED_ASSIGNMENTS", "FEW_ASSIGNMENTS"):
         monkeypatch.setattr(joint, size, 0)
     monkeypatch.setattr(neighbourhoods, "FRUITLESS_ROUNDS", 2)
     halt, told = Halt(), []

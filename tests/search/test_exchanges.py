@@ -240,7 +240,7 @@ def test_a_batch_that_nearly_fills_its_nodes_is_placed_whole(
     Greedy leaves some out; exchanges find room for all, which is its own proof.
     """
     monkeypatch.setattr(joint, "search_exactly", None)
-    monkeypatch.setattr(joint, "MOST_SEATS", 0)
+    monkeypatch.setattr(joint, "MOST_ASSIGNMENTS", 0)
     world = crowded(1)
     greedy = place_greedily(build_problem(world))
     answer = solve(world, SolveOptions(workers=1, seed=1, work_limit=5))

@@ -38,9 +38,17 @@ def shrink(patch: pytest.MonkeyPatch, **sizes: int) -> None:
 
 WAYS = {
     "one model": {},
-    "without links first": {"FEW_SEATS": 0},
-    "without links, then parts": {"FEW_SEATS": 0, "MOST_LINKED_SEATS": 0, "MOST_SEATS": 10**6},
-    "bound, then parts": {"FEW_SEATS": 0, "MOST_LINKED_SEATS": 0, "MOST_SEATS": 0},
+    "without links first": {"FEW_ASSIGNMENTS": 0},
+    "without links, then parts": {
+        "FEW_ASSIGNMENTS": 0,
+        "MOST_LINKED_ASSIGNMENTS": 0,
+        "MOST_ASSIGNMENTS": 10**6,
+    },
+    "bound, then parts": {
+        "FEW_ASSIGNMENTS": 0,
+        "MOST_LINKED_ASSIGNMENTS": 0,
+        "MOST_ASSIGNMENTS": 0,
+    },
 }
 
 
@@ -89,7 +97,7 @@ def test_parts_improve_a_greedy_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     """
     Where greedy is not the best, solving part by part finds better on some worlds.
     """
-    shrink(monkeypatch, MOST_SEATS=0, MOST_LINKED_SEATS=0)
+    shrink(monkeypatch, MOST_ASSIGNMENTS=0, MOST_LINKED_ASSIGNMENTS=0)
     improved = 0
     for seed in range(80):
         instance = tiny_instance(seed)

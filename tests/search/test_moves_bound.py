@@ -253,7 +253,7 @@ def test_what_parts_claim_is_what_one_model_finds(
         instance = scattered_row(seed)
         best = solve(instance, SolveOptions(engine=Engine.EXACT, workers=1, seed=1))
         with monkeypatch.context() as large:
-            for limit in ("FEW_SEATS", "MOST_LINKED_SEATS", "MOST_SEATS"):
+            for limit in ("FEW_ASSIGNMENTS", "MOST_LINKED_ASSIGNMENTS", "MOST_ASSIGNMENTS"):
                 large.setattr(joint, limit, 0)
             found = solve(instance, SolveOptions(workers=1, seed=1, work_limit=20))
 

@@ -1,4 +1,4 @@
-"""Rules about pods that want to be together or apart (C18)."""
+"""Pods that want to be together or apart (C18)."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
@@ -9,7 +9,8 @@ from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 from placer_models.cpsat.assignment import Assignment, Variables
 from placer_models.cpsat.envelope import pairs_of
 from placer_models.cpsat.expression import Expression
-from placer_models.cpsat.in_node_affinity import lost_inside_a_node
+from placer_models.cpsat.family import Family
+from placer_models.goals import AFFINITY
 from placer_models.problem import Problem
 from placer_models.tasks import AffinityTask
 
@@ -69,7 +70,7 @@ def pods_come_together(model: CpModel, problem: Problem, x: Variables) -> None:
         model.add(_count(meeting.meant) >= meeting.enough * here - alone[meeting.number])
 
 
-def affinity(model: CpModel, problem: Problem, x: Variables) -> Expression:
+def lost(model: CpModel, problem: Problem, x: Variables) -> Expression:
     """Count what preferred terms lose: those without company, and pairs that are too near."""
     terms: list[Expression] = []
     for meeting in _meetings(problem, x, apart=False, required=False):
@@ -78,7 +79,7 @@ def affinity(model: CpModel, problem: Problem, x: Variables) -> Expression:
             model.add(_count(meeting.meant) >= meeting.enough * kept)
             terms.append(_unless(model, meeting, kept))
     terms.append(_pairs_too_near(model, problem, x))
-    return LinearExpr.sum([*terms, lost_inside_a_node(model, problem, x)])
+    return LinearExpr.sum(terms)
 
 
 def _pairs_too_near(model: CpModel, problem: Problem, x: Variables) -> Expression:
@@ -216,3 +217,10 @@ class _Crowd:
         return sum(
             weight * most for shape, weight in weights.items() for _, most in self._counts[shape]
         )
+
+
+FAMILY = Family(
+    name="affinity",
+    rules=(pods_keep_apart, pods_come_together),
+    tiers={AFFINITY: lost},
+)

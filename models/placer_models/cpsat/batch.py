@@ -1,202 +1,23 @@
-"""The whole model of a batch: every rule, every goal."""
+"""The whole model of a batch: every family's variables, rules and goals."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 
-from ortools.sat.python.cp_model import CpModel
+from ortools.sat.python.cp_model import CpModel, LinearExpr
 
-from placer_models.cpsat.affinity import pods_come_together, pods_keep_apart
-from placer_models.cpsat.applied import a_pod_has_the_devices_of_its_strategies
-from placer_models.cpsat.assignment import Variables
-from placer_models.cpsat.bound import (
-    a_bound_pod_has_a_cpu_on_each_of_its_cells,
-    a_burst_pod_has_a_pool_for_its_limit,
-    owners_leave_bound_pods_their_cpus,
-    requests_of_bound_pods_fit_their_cells,
-)
-from placer_models.cpsat.containers import (
-    a_container_has_what_it_asks_for,
-    a_container_keeps_to_its_cells,
-    a_container_uses_the_cells_it_takes_from,
-    best_effort_containers_need_their_fewest_cells,
-    containers_share_what_the_pod_holds,
-)
-from placer_models.cpsat.cpus import (
-    a_pod_owns_the_cpus_it_asks_for,
-    cores_fit,
-    counted_pods_share_whole_cores,
-    spread_threads_touch_different_cores,
-    the_best_effort_pool_fits,
-    the_shared_pool_fits,
-    threads_fit,
-)
-from placer_models.cpsat.devices import (
-    a_pod_has_one_gpu_set,
-    a_pod_has_the_devices_it_asks_for,
-    devices_fit,
-)
-from placer_models.cpsat.exclusivity import (
-    a_remainder_is_on_a_core_of_its_own,
-    cpus_are_in_counted_cells,
-    required_cores_are_not_shared,
-    required_numa_nodes_are_not_shared,
-    single_threads_are_on_counted_cores,
-    spread_threads_are_on_counted_cores,
-    who_shares_a_numa_node_falls_back,
-)
+from placer_models.cpsat.assignment import Assignment, Unit, Variables
 from placer_models.cpsat.expression import Expression
-from placer_models.cpsat.extended import extended_resources_fit
+from placer_models.cpsat.families import FAMILIES
 from placer_models.cpsat.family import Rule
-from placer_models.cpsat.functions import virtual_functions_fit_their_device
-from placer_models.cpsat.gangs import (
-    a_gang_reaches_its_minimum_or_stays_out,
-    a_gathered_gang_is_on_one_node,
-    a_group_of_gangs_runs_whole_or_not,
-    a_pod_has_one_place_at_most,
-    equal_units_come_in_order,
-)
-from placer_models.cpsat.goals import tier_expressions
-from placer_models.cpsat.hugepages import (
-    a_pod_has_the_hugepages_it_asks_for,
-    a_pod_uses_the_cells_of_its_hugepages,
-    hugepages_fit,
-)
-from placer_models.cpsat.in_node_affinity import (
-    a_pod_is_where_it_owns_cpus,
-    pods_come_together_inside_a_node,
-    pods_keep_apart_inside_a_node,
-)
-from placer_models.cpsat.joint import (
-    a_pod_uses_the_groups_it_takes_from,
-    devices_stand_side_by_side,
-)
-from placer_models.cpsat.localities import (
-    a_pod_touches_its_fewest_groups,
-    a_pod_touches_the_groups_it_takes_from,
-    a_pod_touches_the_packages_of_its_cells,
-    a_pod_without_policy_needs_its_fewest_cells,
-)
-from placer_models.cpsat.mig import instances_of_a_gpu_do_not_overlap
-from placer_models.cpsat.moves import (
-    a_running_pod_keeps_a_place,
-    no_more_pods_move_than_may,
-    who_stays_has_what_it_had,
-    who_stays_keeps_its_cells,
-)
-from placer_models.cpsat.network import (
-    a_gang_gathers_where_it_must,
-    a_gang_spreads_where_it_must,
-    members_of_a_domain_come_in_multiples,
-)
-from placer_models.cpsat.numa import (
-    a_pod_has_the_memory_it_asks_for,
-    a_pod_keeps_to_its_cells,
-    a_pod_uses_the_cells_it_takes_from,
-    best_effort_needs_its_fewest_cells,
-    memory_fits,
-)
-from placer_models.cpsat.opened import (
-    a_node_is_opened_before_it_is_used,
-    an_opened_node_holds_what_it_has,
-    equal_offers_are_used_in_order,
-)
-from placer_models.cpsat.pairs import (
-    only_wishes_share_pairs,
-    pairs_have_room_for_singles,
-    singles_of_pairs_are_counted,
-)
-from placer_models.cpsat.scopes import a_pod_has_its_devices_within_their_scope
-from placer_models.cpsat.shares import (
-    a_device_with_shares_is_opened,
-    a_pod_has_the_shares_it_asks_for,
-    devices_are_opened_in_order,
-    gpus_in_part_are_a_set_too,
-    shares_fit_their_device,
-    shares_of_a_pod_are_on_different_devices,
-)
-from placer_models.cpsat.variables import decide
+from placer_models.cpsat.gangs import placed
+from placer_models.cpsat.units import units_of
 from placer_models.problem import Problem
 
-RULES: tuple[Rule, ...] = (
-    a_pod_has_one_place_at_most,
-    a_gang_reaches_its_minimum_or_stays_out,
-    a_group_of_gangs_runs_whole_or_not,
-    a_gathered_gang_is_on_one_node,
-    a_gang_gathers_where_it_must,
-    a_gang_spreads_where_it_must,
-    members_of_a_domain_come_in_multiples,
-    pods_keep_apart,
-    pods_come_together,
-    a_pod_is_where_it_owns_cpus,
-    pods_keep_apart_inside_a_node,
-    pods_come_together_inside_a_node,
-    a_pod_owns_the_cpus_it_asks_for,
-    counted_pods_share_whole_cores,
-    cores_fit,
-    threads_fit,
-    spread_threads_touch_different_cores,
-    the_shared_pool_fits,
-    the_best_effort_pool_fits,
-    a_burst_pod_has_a_pool_for_its_limit,
-    a_bound_pod_has_a_cpu_on_each_of_its_cells,
-    owners_leave_bound_pods_their_cpus,
-    requests_of_bound_pods_fit_their_cells,
-    memory_fits,
-    extended_resources_fit,
-    a_pod_has_the_memory_it_asks_for,
-    a_pod_uses_the_cells_it_takes_from,
-    hugepages_fit,
-    a_pod_has_the_hugepages_it_asks_for,
-    a_pod_uses_the_cells_of_its_hugepages,
-    a_pod_keeps_to_its_cells,
-    a_container_has_what_it_asks_for,
-    containers_share_what_the_pod_holds,
-    a_container_uses_the_cells_it_takes_from,
-    a_container_keeps_to_its_cells,
-    a_pod_has_the_devices_it_asks_for,
-    a_pod_has_one_gpu_set,
-    devices_fit,
-    a_pod_uses_the_groups_it_takes_from,
-    devices_stand_side_by_side,
-    a_pod_has_its_devices_within_their_scope,
-    a_pod_touches_the_groups_it_takes_from,
-    a_pod_touches_the_packages_of_its_cells,
-    a_pod_has_the_shares_it_asks_for,
-    a_pod_has_the_devices_of_its_strategies,
-    shares_of_a_pod_are_on_different_devices,
-    shares_fit_their_device,
-    a_device_with_shares_is_opened,
-    gpus_in_part_are_a_set_too,
-    single_threads_are_on_counted_cores,
-    cpus_are_in_counted_cells,
-    who_shares_a_numa_node_falls_back,
-    singles_of_pairs_are_counted,
-    pairs_have_room_for_singles,
-    only_wishes_share_pairs,
-    required_cores_are_not_shared,
-    required_numa_nodes_are_not_shared,
-    a_node_is_opened_before_it_is_used,
-    instances_of_a_gpu_do_not_overlap,
-    virtual_functions_fit_their_device,
-    a_running_pod_keeps_a_place,
-    who_stays_has_what_it_had,
-    who_stays_keeps_its_cells,
-    no_more_pods_move_than_may,
-)
+RULES: tuple[Rule, ...] = tuple(rule for family in FAMILIES for rule in family.rules)
 """What every placement obeys; without any one of them a wrong placement gets through."""
 
-CUTS: tuple[Rule, ...] = (
-    best_effort_needs_its_fewest_cells,
-    a_pod_touches_its_fewest_groups,
-    a_pod_without_policy_needs_its_fewest_cells,
-    devices_are_opened_in_order,
-    spread_threads_are_on_counted_cores,
-    a_remainder_is_on_a_core_of_its_own,
-    an_opened_node_holds_what_it_has,
-    equal_offers_are_used_in_order,
-    best_effort_containers_need_their_fewest_cells,
-    equal_units_come_in_order,
-)
+CUTS: tuple[Rule, ...] = tuple(cut for family in FAMILIES for cut in family.cuts)
 """What helps the search: true of some best placement, so that no tier suffers."""
 
 
@@ -210,7 +31,7 @@ class BatchModel:
     """
 
     model: CpModel
-    decisions: Variables
+    variables: Variables
     tiers: tuple[Expression, ...]
 
 
@@ -234,7 +55,7 @@ def build_batch_model(
     """
     model = CpModel()
     stop = stop or (lambda: False)
-    x = decide(model, problem, stop)
+    x = create_variables(model, problem, stop)
     if x is None:
         return None
     for rule in (*rules, *cuts):
@@ -243,4 +64,72 @@ def build_batch_model(
         rule(model, problem, x)
     if stop():
         return None
-    return BatchModel(model, x, tuple(tier_expressions(model, problem, x, tiers)))
+    return BatchModel(model, x, tuple(islice(_tiers(model, problem, x), tiers)))
+
+
+def create_variables(
+    model: CpModel, problem: Problem, stop: Callable[[], bool]
+) -> Variables | None:
+    """Create the variables; pairs that can never come to be get none.
+
+    Asks at every assignment whether to stop, and then returns None.
+    """
+    units = units_of(problem)
+    assignments: list[Assignment] = []
+    for index, unit in enumerate(units):
+        for node in range(len(problem.nodes)):
+            most = room_for(problem, unit.shape, node, len(unit.pods))
+            if most > 0:
+                if stop():
+                    return None
+                assignments.append(_assignment(model, problem, index, unit, node, most))
+    of_unit: list[list[Assignment]] = [[] for _ in units]
+    on_node: list[list[Assignment]] = [[] for _ in problem.nodes]
+    for assignment in assignments:
+        of_unit[assignment.unit].append(assignment)
+        on_node[assignment.node].append(assignment)
+    x = Variables(units, tuple(assignments), tuple(map(tuple, of_unit)), tuple(map(tuple, on_node)))
+    for family in FAMILIES:
+        if family.decide_all is not None:
+            part = family.decide_all(model, problem, x)
+            x.parts[type(part)] = part
+    return x
+
+
+def _assignment(
+    model: CpModel, problem: Problem, index: int, unit: Unit, node: int, most: int
+) -> Assignment:
+    fit = problem.fits[unit.shape][problem.nodes[node].kind]
+    assert fit is not None, "there is room for it"
+    name = f"{unit.pods[0]},{problem.nodes[node].name}"
+    count = model.new_int_var(0, most, f"count[{name}]")
+    assignment = Assignment(index, node, problem.shapes[unit.shape], fit, count, most, name)
+    for family in FAMILIES:
+        part = family.decide and family.decide(model, problem, assignment)
+        if part is not None:
+            assignment.parts[type(part)] = part
+    return assignment
+
+
+def room_for(problem: Problem, thing: int, index: int, most: int) -> int:
+    """Return how many of so many pods of a shape the node could host, each resource by itself."""
+    node = problem.nodes[index]
+    if problem.fits[thing][node.kind] is None or problem.affinity.bars(thing, index):
+        return 0
+    for family in FAMILIES:
+        if family.room is not None:
+            most = family.room(problem, thing, node, most)
+            if most <= 0:
+                return 0
+    return most
+
+
+def _tiers(model: CpModel, problem: Problem, x: Variables) -> Iterator[Expression]:
+    """Yield one expression a tier: the sum of what families count for it."""
+    levels = len(problem.priorities)
+    for level in range(levels):
+        yield placed(problem, x, level)
+    for tier in problem.tiers[levels:]:
+        goals = [family.tiers[tier] for family in FAMILIES if tier in family.tiers]
+        terms = [goal(model, problem, x) for goal in goals]
+        yield LinearExpr.sum(terms) if len(terms) > 1 else terms[0]

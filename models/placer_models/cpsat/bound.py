@@ -1,16 +1,85 @@
-"""Rules about LS and BE pods that are bound to the pool of some NUMA nodes (C8, C12)."""
+"""LS and BE pods that are bound to the pool of some NUMA nodes (C8, C12)."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from ortools.sat.python.cp_model import CpModel, LinearExpr
 
+from placer_models.container_fit import pools_of
 from placer_models.cpsat.assignment import Assignment, Variables
+from placer_models.cpsat.cpus import cores_of
+from placer_models.cpsat.devices import touched
 from placer_models.cpsat.expression import Expression
-from placer_models.cpsat.pool_seats import PoolSeat
-from placer_models.policy import BINDING, QosClass
-from placer_models.problem import NodeState, Problem
+from placer_models.cpsat.family import Family, Hint, KnownPlaces, Value, hints
+from placer_models.cpsat.numa import goods_of
+from placer_models.policy import QosClass
+from placer_models.pools import NO_POOL, CellPool
+from placer_models.problem import Choice, NodeState, Problem, Shape
 
 POOLS = (QosClass.LS, QosClass.BE)
+
+
+@dataclass(frozen=True, slots=True)
+class PoolPart:
+    """The part of its pool to which a pod is bound.
+
+    Attributes:
+        used: One literal a cell: the pod runs in the pool of it.
+        milli: How much of its request each cell has.
+        cpus: Under ConstrainedBurst, CPUs of each cell's pool that are there for its limit;
+            else empty.
+
+    """
+
+    used: tuple[Expression, ...]
+    milli: tuple[Expression, ...]
+    cpus: tuple[Expression, ...] = ()
+
+
+def pool_part(model: CpModel, problem: Problem, assignment: Assignment) -> PoolPart | None:
+    """Create the variables; None: the pod is not bound, or the node is one NUMA node."""
+    node, shape, fit = problem.nodes[assignment.node], assignment.shape, assignment.fit
+    name = assignment.name
+    pools = _pools(node, shape)
+    if shape.burst_cpus:
+        most = [min(shape.burst_cpus, pool.cpus) for pool in pools]
+        return PoolPart(
+            used=_literals(model, most, name),
+            milli=_amounts(model, most, shape.pool_milli, name),
+            cpus=tuple(
+                model.new_int_var(0, cpus, f"burst[{name},{i}]") if cpus else 0
+                for i, cpus in enumerate(most)
+            ),
+        )
+    if not fit.binds(shape):
+        return None
+    have = [min(pool.milli, shape.pool_milli) for pool in pools]
+    if fit.containers:
+        literals = _literals(model, [pool.cpus for pool in pools], name)
+        return PoolPart(literals, _amounts(model, have, shape.pool_milli, name))
+    used = goods_of(assignment).used
+    if len(node.cells) == 1 or not used:
+        return None
+    if fit.cell_limit == 1:
+        return PoolPart(used, tuple(shape.pool_milli * literal for literal in used))
+    return PoolPart(used, _amounts(model, have, shape.pool_milli, name))
+
+
+def _pools(node: NodeState, shape: Shape) -> list[CellPool]:
+    return [NO_POOL if shape.pool is None else cell.pool(shape.pool) for cell in node.cells]
+
+
+def _literals(model: CpModel, there: Sequence[int], name: str) -> tuple[Expression, ...]:
+    return tuple(
+        model.new_bool_var(f"pool[{name},{i}]") if count else 0 for i, count in enumerate(there)
+    )
+
+
+def _amounts(model: CpModel, there: Sequence[int], milli: int, name: str) -> tuple[Expression, ...]:
+    return tuple(
+        model.new_int_var(0, milli, f"milli[{name},{i}]") if count and milli else 0
+        for i, count in enumerate(there)
+    )
 
 
 def a_burst_pod_has_a_pool_for_its_limit(model: CpModel, problem: Problem, x: Variables) -> None:
@@ -37,16 +106,11 @@ def a_bound_pod_has_a_cpu_on_each_of_its_cells(
     """New owners leave every cell that a new pod is bound to a CPU of the pod's pool."""
     for node, assignments in zip(problem.nodes, x.on_node, strict=True):
         for qos in POOLS:
-            for assignment, pool in _bound(assignments, qos):
+            for _, pool in _bound(assignments, qos):
                 for cell, used in enumerate(pool.used):
-                    for container in assignment.containers:
-                        if container.fit.alignment in BINDING:
-                            model.add(container.used[cell] <= used)
                     if not isinstance(used, int):
-                        left = node.cells[cell].pool(qos).cpus - _owned(
-                            node, assignments, cell, qos
-                        )
-                        model.add(used <= left)
+                        owned = _owned(node, assignments, cell, qos)
+                        model.add(used <= node.cells[cell].pool(qos).cpus - owned)
 
 
 def owners_leave_bound_pods_their_cpus(model: CpModel, problem: Problem, x: Variables) -> None:
@@ -83,9 +147,7 @@ def _fit_in_their_pool(
         return
     taken = model.new_bool_var(f"taken[{node.name},{qos}]")
     takers = [assignment for assignment, _ in new]
-    takers += [
-        assignment for assignment in assignments if assignment.cores and _shrinks(assignment, qos)
-    ]
+    takers += [one for one in assignments if cores_of(one) and _shrinks(one, qos)]
     for assignment in takers:
         model.add(assignment.count <= assignment.most * taken)
     in_cell: list[list[Expression]] = [[] for _ in node.cells]
@@ -109,11 +171,12 @@ def _fit_in_their_pool(
 
 def _bound(
     assignments: tuple[Assignment, ...], qos: QosClass
-) -> Iterator[tuple[Assignment, PoolSeat]]:
+) -> Iterator[tuple[Assignment, PoolPart]]:
     """Yield the assignments of pods that are bound to a part of the pool."""
     for assignment in assignments:
-        if assignment.pool is not None and assignment.shape.pool is qos:
-            yield assignment, assignment.pool
+        pool = assignment.part(PoolPart)
+        if pool is not None and assignment.shape.pool is qos:
+            yield assignment, pool
 
 
 def _shrinks(assignment: Assignment, qos: QosClass) -> bool:
@@ -126,10 +189,88 @@ def _owned(
     """Return the CPUs of a cell that new pods own and the pool loses."""
     return LinearExpr.sum(
         [
-            part.whole * c.threads + part.threads
+            part.cpus(c)
             for assignment in assignments
-            if assignment.cores and _shrinks(assignment, qos)
-            for part, c in zip(assignment.cores, node.cores, strict=True)
+            if (cores := cores_of(assignment)) and _shrinks(assignment, qos)
+            for part, c in zip(cores, node.cores, strict=True)
             if c.cell == cell
         ]
     )
+
+
+def _cells_kept(milli: Sequence[int], cpus: Sequence[int], limit: int) -> tuple[int, ...]:
+    """Return the cells that a pod under ConstrainedBurst needs of those that it may use.
+
+    Args:
+        milli: What each has of its request.
+        cpus: What it has of each cell's pool; sums to the limit or more.
+        limit: CPUs that it needs.
+
+    """
+    kept = dict(enumerate(cpus))
+    for cell in sorted(kept, key=lambda cell: (cpus[cell], cell)):
+        if not milli[cell] and sum(kept.values()) - cpus[cell] >= limit:
+            del kept[cell]
+    return tuple(cell for cell in kept if cpus[cell])
+
+
+def pool_hints(problem: Problem, x: Variables, known: KnownPlaces) -> Iterator[Hint]:
+    """Yield to which cells' pool pods are bound, and what they count there if that is fixed."""
+    for assignment, choices in known.at:
+        pool = assignment.part(PoolPart)
+        if pool is None:
+            continue
+        fixed = {cells[0]: milli for c in choices for cells, milli in c.pool if len(cells) == 1}
+        if pool.used is not goods_of(assignment).used:
+            bound = {cell for choice in choices for cell in choice.pool_cells}
+            yield from hints(pool.used, [int(cell in bound) for cell in range(len(pool.used))])
+        if not any(len(cells) > 1 for c in choices for cells, _ in c.pool):
+            yield from hints(pool.milli, [fixed.get(cell, 0) for cell in range(len(pool.milli))])
+
+
+def read_pools(
+    problem: Problem, assignment: Assignment, places: Sequence[Choice], value: Value
+) -> Sequence[Choice]:
+    """Read what the pods want of their pool."""
+    return [replace(place, pool=_wanted(problem, assignment, place, value)) for place in places]
+
+
+def _wanted(
+    problem: Problem, assignment: Assignment, place: Choice, value: Value
+) -> tuple[tuple[tuple[int, ...], int], ...]:
+    """Return what a pod wants of its pool: what it does not need of the cells, it leaves."""
+    shape, milli = assignment.shape, assignment.shape.pool_milli
+    pool, goods = assignment.part(PoolPart), goods_of(assignment)
+    if pool is None and not (assignment.fit.binds(shape) and goods.used):
+        return ()
+    if pool is None and goods.used[0] is assignment.count:
+        return (((0,), milli),)
+    # On one cell alone a pod that asks for devices only is bound if one of them is there.
+    counted = list(map(value, pool.milli)) if pool else []
+    if pool and shape.burst_cpus:
+        kept = _cells_kept(counted, list(map(value, pool.cpus)), shape.burst_cpus)
+        return ((kept, milli),)
+    if place.containers:
+        return pools_of(assignment.fit.containers, place.containers)
+    cells = {cell for cell, count in enumerate(counted) if count}
+    for row in (goods.memory, *goods.pages):
+        cells.update(cell for cell, amount in enumerate(row) if value(amount))
+    for index, bank in enumerate(problem.nodes[assignment.node].banks):
+        for twin, cell in enumerate(bank.cells):
+            if cell is not None and value(touched(assignment, index, twin)):
+                cells.add(cell)
+    return ((tuple(sorted(cells)), milli),) if cells else ()
+
+
+FAMILY = Family(
+    name="bound",
+    decide=pool_part,
+    rules=(
+        a_burst_pod_has_a_pool_for_its_limit,
+        a_bound_pod_has_a_cpu_on_each_of_its_cells,
+        owners_leave_bound_pods_their_cpus,
+        requests_of_bound_pods_fit_their_cells,
+    ),
+    hint=pool_hints,
+    read=read_pools,
+)

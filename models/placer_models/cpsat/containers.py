@@ -1,24 +1,118 @@
-"""Rules about containers that are aligned each for itself (C12).
+"""Containers that are aligned each for itself (C12).
 
 Inside a cell every CPU, byte and device of a pod is as good for one of its containers as
 any other. So how much each container has from each cell says all.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from ortools.sat.python.cp_model import CpModel, LinearExpr
 
+from placer_models.container_fit import ContainerFit
 from placer_models.cpsat.assignment import Assignment, Variables
-from placer_models.cpsat.container_seats import supply
+from placer_models.cpsat.bound import PoolPart
+from placer_models.cpsat.cpus import cores_of
+from placer_models.cpsat.devices import devices_of
 from placer_models.cpsat.expression import Expression
-from placer_models.policy import AlignmentPolicy
-from placer_models.problem import NodeState, Problem
+from placer_models.cpsat.family import Family, Hint, KnownPlaces, Value, hints
+from placer_models.cpsat.numa import goods_of
+from placer_models.goals import ALIGNMENT
+from placer_models.policy import BINDING, AlignmentPolicy
+from placer_models.problem import Choice, NodeState, Problem, Shape
+
+
+@dataclass(frozen=True, slots=True)
+class ContainerPart:
+    """What one container of the pod of an assignment has.
+
+    Attributes:
+        used: One literal a cell of the node: the container uses it.
+        taken: For each good of its fit, how much from each cell, and last from no cell.
+
+    """
+
+    fit: ContainerFit
+    used: tuple[Expression, ...]
+    taken: tuple[tuple[Expression, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ContainerParts:
+    """The containers of the pod of an assignment. There is one pod at most then."""
+
+    containers: tuple[ContainerPart, ...]
+
+
+def containers_of(assignment: Assignment) -> tuple[ContainerPart, ...]:
+    """Return the containers of the pod; none where it is aligned as a whole."""
+    parts = assignment.part(ContainerParts)
+    return parts.containers if parts else ()
+
+
+def container_parts(
+    model: CpModel, problem: Problem, assignment: Assignment
+) -> ContainerParts | None:
+    """Create the variables of the containers; None where the pod is aligned as a whole."""
+    if not assignment.fit.containers:
+        return None
+    node = problem.nodes[assignment.node]
+    return ContainerParts(
+        tuple(
+            _container_part(model, node, assignment, fit, f"{assignment.name},{position}")
+            for position, fit in enumerate(assignment.fit.containers)
+        )
+    )
+
+
+def _container_part(
+    model: CpModel, node: NodeState, assignment: Assignment, fit: ContainerFit, name: str
+) -> ContainerPart:
+    return ContainerPart(
+        fit,
+        used=tuple(
+            0
+            if cell.numa_node is None and fit.cell_limit is not None
+            else model.new_bool_var(f"used[{name},{i}]")
+            for i, cell in enumerate(node.cells)
+        ),
+        taken=tuple(
+            tuple(
+                model.new_int_var(0, min(need, most), f"part[{name},{good},{i}]")
+                if need and most
+                else 0
+                for i, most in enumerate(row)
+            )
+            for good, (need, row) in enumerate(
+                zip(fit.need, _supply(node, assignment.shape), strict=True)
+            )
+        ),
+    )
+
+
+def _supply(node: NodeState, shape: Shape) -> Iterator[list[int]]:
+    """Yield for each good how much of it is free in each cell, and last in no cell."""
+    cpus = [0] * len(node.cells)
+    for c in node.cores:
+        cpus[c.cell] += c.cores * c.free
+    if shape.pool is not None:
+        cpus = [cell.pool(shape.pool).milli for cell in node.cells]
+    yield [*cpus, 0]
+    yield [*(cell.memory for cell in node.cells), 0]
+    for size in range(len(shape.pages)):
+        yield [*(cell.pages[size] for cell in node.cells), 0]
+    for kind, _ in shape.devices:
+        devices = [0] * (len(node.cells) + 1)
+        bank = node.bank(kind)
+        for cell, free in zip(bank.cells, bank.free, strict=True) if bank else ():
+            devices[-1 if cell is None else cell] += free
+        yield devices
 
 
 def a_container_has_what_it_asks_for(model: CpModel, problem: Problem, x: Variables) -> None:
     """What a container has from the cells sums to its request, good by good."""
     for assignment in x.assignments:
-        for container in assignment.containers:
+        for container in containers_of(assignment):
             for need, row in zip(container.fit.need, container.taken, strict=True):
                 if need:
                     model.add(LinearExpr.sum(list(row)) == need * assignment.count)
@@ -31,13 +125,12 @@ def containers_share_what_the_pod_holds(model: CpModel, problem: Problem, x: Var
     after it use that again.
     """
     for assignment in x.assignments:
-        if not assignment.containers:
+        containers = containers_of(assignment)
+        if not containers:
             continue
-        together = [[c for c in assignment.containers if c.fit.lasts]]
+        together = [[c for c in containers if c.fit.lasts]]
         together += [
-            [assignment.containers[i] for i in c.fit.beside] + [c]
-            for c in assignment.containers
-            if not c.fit.lasts
+            [containers[i] for i in c.fit.beside] + [c] for c in containers if not c.fit.lasts
         ]
         for good, held in enumerate(_held(problem.nodes[assignment.node], assignment)):
             for group in together:
@@ -50,14 +143,17 @@ def containers_share_what_the_pod_holds(model: CpModel, problem: Problem, x: Var
 def a_container_uses_the_cells_it_takes_from(
     model: CpModel, problem: Problem, x: Variables
 ) -> None:
-    """What a container has comes from cells that it counts as used."""
+    """What a container has comes from cells that it counts as used, and is bound to."""
     for assignment in x.assignments:
-        node = problem.nodes[assignment.node]
-        for container in assignment.containers:
+        node, pool = problem.nodes[assignment.node], assignment.part(PoolPart)
+        for container in containers_of(assignment):
             for literal in container.used:
                 model.add(literal <= assignment.count)
+            if pool is not None and container.fit.alignment in BINDING:
+                for literal, bound in zip(container.used, pool.used, strict=True):
+                    model.add(literal <= bound)
             rows = zip(
-                container.fit.need, container.taken, supply(node, assignment.shape), strict=True
+                container.fit.need, container.taken, _supply(node, assignment.shape), strict=True
             )
             for need, row, free in rows:
                 for taken, used, most in zip(row, container.used, free, strict=False):
@@ -68,7 +164,7 @@ def a_container_uses_the_cells_it_takes_from(
 def a_container_keeps_to_its_cells(model: CpModel, problem: Problem, x: Variables) -> None:
     """SingleNUMANode and Restricted hold for each container alone."""
     for assignment in x.assignments:
-        for container in assignment.containers:
+        for container in containers_of(assignment):
             if container.fit.cell_limit is not None:
                 used = LinearExpr.sum(list(container.used))
                 model.add(used <= container.fit.cell_limit * assignment.count)
@@ -79,7 +175,7 @@ def best_effort_containers_need_their_fewest_cells(
 ) -> None:
     """Fewer cells than the empty node needs are never enough; said for the bound's sake."""
     for assignment in x.assignments:
-        for container in assignment.containers:
+        for container in containers_of(assignment):
             if container.fit.alignment is AlignmentPolicy.BEST_EFFORT:
                 used = LinearExpr.sum(list(container.used))
                 model.add(used >= container.fit.fewest_cells * assignment.count)
@@ -88,15 +184,69 @@ def best_effort_containers_need_their_fewest_cells(
 def _held(node: NodeState, assignment: Assignment) -> Iterator[list[Expression]]:
     """Yield for each good what the pod of the assignment holds from each cell, and from none."""
     cpus: list[Expression] = [0] * (len(node.cells) + 1)
-    for part, c in zip(assignment.cores, node.cores if assignment.cores else (), strict=True):
-        cpus[c.cell] += part.whole * c.threads + part.threads
-    yield [*assignment.pool.milli, 0] if assignment.pool else cpus
-    for row in (assignment.memory, *assignment.pages):
+    cores = cores_of(assignment)
+    for part, c in zip(cores, node.cores if cores else (), strict=True):
+        cpus[c.cell] += part.cpus(c)
+    pool, goods = assignment.part(PoolPart), goods_of(assignment)
+    yield [*pool.milli, 0] if pool else cpus
+    for row in (goods.memory, *goods.pages):
         yield [*(row or (0,) * len(node.cells)), 0]
     for kind, _ in assignment.shape.devices:
         devices: list[Expression] = [0] * (len(node.cells) + 1)
-        for bank, taken in zip(node.banks, assignment.devices, strict=True):
+        for bank, taken in zip(node.banks, devices_of(assignment).whole, strict=True):
             if bank.type == kind:
                 for cell, count in zip(bank.cells, taken, strict=True):
                     devices[-1 if cell is None else cell] += count
         yield devices
+
+
+def cells_beyond(model: CpModel, problem: Problem, x: Variables) -> Expression:
+    """Count cells beyond the fewest of containers under BestEffort (tier ``alignment``)."""
+    return LinearExpr.sum(
+        [
+            LinearExpr.sum(list(container.used)) - container.fit.fewest_cells * assignment.count
+            for assignment in x.assignments
+            for container in containers_of(assignment)
+            if container.fit.alignment is AlignmentPolicy.BEST_EFFORT
+        ]
+    )
+
+
+def container_hints(problem: Problem, x: Variables, known: KnownPlaces) -> Iterator[Hint]:
+    """Yield what containers have, and from which cells."""
+    for assignment, choices in known.at:
+        for position, container in enumerate(containers_of(assignment)):
+            parts = [choice.containers[position] for choice in choices]
+            for good, row in enumerate(container.taken):
+                amounts = [sum(part[good][place] for part in parts) for place in range(len(row))]
+                yield from hints(row, amounts)
+            cells = range(len(container.used))
+            used = [int(any(row[cell] for part in parts for row in part)) for cell in cells]
+            yield from hints(container.used, used)
+
+
+def read_containers(
+    problem: Problem, assignment: Assignment, places: Sequence[Choice], value: Value
+) -> Sequence[Choice]:
+    """Read what each container has."""
+    parts = tuple(
+        tuple(tuple(map(value, row)) for row in container.taken)
+        for container in containers_of(assignment)
+    )
+    return [replace(place, containers=parts) for place in places] if parts else places
+
+
+FAMILY = Family(
+    name="containers",
+    decide=container_parts,
+    rules=(
+        a_container_has_what_it_asks_for,
+        containers_share_what_the_pod_holds,
+        a_container_uses_the_cells_it_takes_from,
+        a_container_keeps_to_its_cells,
+    ),
+    cuts=(best_effort_containers_need_their_fewest_cells,),
+    tiers={ALIGNMENT: cells_beyond},
+    hint=container_hints,
+    read=read_containers,
+)

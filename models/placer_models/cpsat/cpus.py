@@ -1,22 +1,142 @@
-"""Rules about CPUs: who owns which cores, and what the pools keep (C4 to C6, C8)."""
+"""CPUs: who owns which cores, and what the pools keep (C4 to C6, C8)."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
-from placer_models.cpsat.assignment import Variables
+from placer_models.cpsat.assignment import Assignment, Variables
+from placer_models.cpsat.expression import Expression
+from placer_models.cpsat.family import Family, Hint, KnownPlaces, Value, hints
+from placer_models.goals import BIND, USABLE, WHOLE_CORE_POINTS
 from placer_models.policy import BindPolicy
-from placer_models.problem import Problem
+from placer_models.problem import Choice, CoreClass, CoreTake, Fit, NodeState, Problem
+
+
+@dataclass(frozen=True, slots=True)
+class CoreCounts:
+    """What the pods of an assignment take of one core class.
+
+    Attributes:
+        whole: Whole cores.
+        threads: Single threads besides.
+        touched: Cores over which the threads are spread; only where a pod asks for it.
+
+    """
+
+    whole: Expression
+    threads: Expression
+    touched: Expression
+
+    def cpus(self, c: CoreClass) -> Expression:
+        """Return how many CPUs that are, of cores of the class."""
+        return self.whole * c.threads + self.threads
+
+
+@dataclass(frozen=True, slots=True)
+class OwnedCores:
+    """What the pods of an assignment own: one a core class of the node."""
+
+    classes: tuple[CoreCounts, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class BrokenCores:
+    """For each node, cores of each class that are taken thread by thread."""
+
+    of_node: tuple[tuple[Expression, ...], ...]
+
+
+def cores_of(assignment: Assignment) -> tuple[CoreCounts, ...]:
+    """Return what the pods own of each core class; empty where they own no CPU."""
+    owned = assignment.part(OwnedCores)
+    return owned.classes if owned else ()
+
+
+def room_in_pools(problem: Problem, thing: int, node: NodeState, most: int) -> int:
+    """Return how many of so many pods the cores and the pools of a node could host."""
+    shape, fit = problem.shapes[thing], problem.fits[thing][node.kind]
+    assert fit is not None
+    if (shape.shared and not node.pool_cpus) or (shape.best_effort and not node.best_effort_cpus):
+        return 0
+    if shape.owned_cpus:
+        takeable = sum(c.cores * _takeable(fit, c) for c in node.cores)
+        most = min(most, takeable // shape.owned_cpus)
+        most = min(most, node.pool_milli // (1000 * shape.owned_cpus))
+        if shape.exclusive:
+            most = min(most, node.best_effort_milli // (1000 * shape.owned_cpus))
+    if shape.shared_milli:
+        most = min(most, node.pool_milli // shape.shared_milli)
+    if shape.best_effort_milli:
+        most = min(most, node.best_effort_milli // shape.best_effort_milli)
+    return most
+
+
+def _takeable(fit: Fit, c: CoreClass) -> int:
+    """Return how many threads of a core of the class a pod of that fit can own."""
+    if not fit.bind_required:
+        return c.free
+    if fit.bind is BindPolicy.FULL_PCPUS:
+        return c.threads if c.whole else 0
+    return 1
+
+
+def owned_cores(model: CpModel, problem: Problem, assignment: Assignment) -> OwnedCores | None:
+    """Create the counts of an assignment; None where its pods own no CPU."""
+    if not assignment.shape.owned_cpus:
+        return None
+    return OwnedCores(
+        tuple(
+            _counts(model, c, assignment, f"[{assignment.name},{i}]")
+            for i, c in enumerate(problem.nodes[assignment.node].cores)
+        )
+    )
+
+
+def _counts(model: CpModel, c: CoreClass, assignment: Assignment, name: str) -> CoreCounts:
+    fit, most, want = assignment.fit, assignment.most, assignment.shape.owned_cpus
+    full = fit.bind is BindPolicy.FULL_PCPUS
+    whole: Expression = 0
+    threads: Expression = 0
+    touched: Expression = 0
+    if full and c.whole and want >= c.threads:
+        whole = model.new_int_var(0, min(c.cores, most * (want // c.threads)), f"whole{name}")
+    if not (full and fit.bind_required):
+        reach = c.cores if not full and fit.bind_required else c.cores * c.free
+        threads = model.new_int_var(0, min(reach, most * want), f"threads{name}")
+    if not full:
+        touched = (
+            threads
+            if fit.bind_required
+            else model.new_int_var(0, min(c.cores, want), f"touched{name}")
+        )
+    return CoreCounts(whole, threads, touched)
+
+
+def broken_cores(model: CpModel, problem: Problem, x: Variables) -> BrokenCores:
+    """Create a count for each core class of each node where a pod could own CPUs."""
+    return BrokenCores(
+        tuple(
+            tuple(
+                model.new_int_var(0, c.cores, f"broken[{node.name},{i}]") if taken else 0
+                for i, c in enumerate(node.cores)
+            )
+            for node, taken in (
+                (node, any(map(cores_of, here)))
+                for node, here in zip(problem.nodes, x.on_node, strict=True)
+            )
+        )
+    )
 
 
 def a_pod_owns_the_cpus_it_asks_for(model: CpModel, problem: Problem, x: Variables) -> None:
     """Whole cores and single threads together are the request of the assignment's pods."""
     for assignment in x.assignments:
-        if not assignment.cores:
+        cores = cores_of(assignment)
+        if not cores:
             continue
         classes = problem.nodes[assignment.node].cores
-        taken = [
-            part.whole * c.threads + part.threads
-            for part, c in zip(assignment.cores, classes, strict=True)
-        ]
+        taken = [part.cpus(c) for part, c in zip(cores, classes, strict=True)]
         model.add(LinearExpr.sum(taken) == assignment.shape.owned_cpus * assignment.count)
 
 
@@ -26,30 +146,30 @@ def counted_pods_share_whole_cores(model: CpModel, problem: Problem, x: Variable
     Then the assignment's whole cores can be dealt out to its pods, one by one.
     """
     for assignment in x.assignments:
-        if assignment.most > 1 and assignment.cores:
+        if assignment.most > 1 and cores_of(assignment):
             widths = {c.threads for c in problem.nodes[assignment.node].cores}
-            whole = LinearExpr.sum([part.whole for part in assignment.cores])
+            whole = LinearExpr.sum([part.whole for part in cores_of(assignment)])
             model.add(whole <= (assignment.shape.owned_cpus // max(widths)) * assignment.count)
 
 
 def cores_fit(model: CpModel, problem: Problem, x: Variables) -> None:
     """Cores taken whole and cores taken thread by thread are different cores."""
-    for node, assignments, broken in zip(problem.nodes, x.on_node, x.broken, strict=True):
+    for node, assignments, broken in zip(
+        problem.nodes, x.on_node, x.part(BrokenCores).of_node, strict=True
+    ):
         for index, c in enumerate(node.cores):
-            whole = [
-                assignment.cores[index].whole for assignment in assignments if assignment.cores
-            ]
+            whole = [cores[index].whole for cores in map(cores_of, assignments) if cores]
             if whole:
                 model.add(LinearExpr.sum(whole) + broken[index] <= c.cores)
 
 
 def threads_fit(model: CpModel, problem: Problem, x: Variables) -> None:
     """Single threads fit into the cores taken thread by thread."""
-    for node, assignments, broken in zip(problem.nodes, x.on_node, x.broken, strict=True):
+    for node, assignments, broken in zip(
+        problem.nodes, x.on_node, x.part(BrokenCores).of_node, strict=True
+    ):
         for index, c in enumerate(node.cores):
-            threads = [
-                assignment.cores[index].threads for assignment in assignments if assignment.cores
-            ]
+            threads = [cores[index].threads for cores in map(cores_of, assignments) if cores]
             if threads:
                 model.add(LinearExpr.sum(threads) <= c.free * broken[index])
 
@@ -60,11 +180,11 @@ def spread_threads_touch_different_cores(model: CpModel, problem: Problem, x: Va
     Exact for cores of equal width: dealing all threads out in turn over the broken
     cores puts each pod on as many cores as it has threads, or on all of them.
     """
-    for assignments, broken in zip(x.on_node, x.broken, strict=True):
+    for assignments, broken in zip(x.on_node, x.part(BrokenCores).of_node, strict=True):
         for assignment in assignments:
             if assignment.fit.bind is not BindPolicy.SPREAD_BY_PCPUS:
                 continue
-            for index, part in enumerate(assignment.cores):
+            for index, part in enumerate(cores_of(assignment)):
                 model.add(part.touched <= broken[index])
                 if part.touched is not part.threads:
                     model.add(part.touched <= part.threads)
@@ -127,3 +247,103 @@ def _some(model: CpModel, count: IntVar, most: int, name: str) -> IntVar:
     literal = model.new_bool_var(name)
     model.add(count <= most * literal)
     return literal
+
+
+def bind(model: CpModel, problem: Problem, x: Variables) -> Expression:
+    """Count CPUs on cores taken against a preferred bind policy."""
+    terms: list[Expression] = []
+    for assignment in x.assignments:
+        cores, fit = cores_of(assignment), assignment.fit
+        if not cores or (fit.bind_required and not fit.spread_wished):
+            continue
+        if fit.spread_wished:
+            whole = LinearExpr.sum([part.whole for part in cores])
+            against = assignment.shape.owned_cpus * assignment.count - whole
+        elif fit.bind is BindPolicy.SPREAD_BY_PCPUS:
+            touched = LinearExpr.sum([part.touched for part in cores])
+            against = assignment.shape.owned_cpus * assignment.count - touched
+        else:
+            against = LinearExpr.sum(
+                [
+                    part.threads
+                    for part, c in zip(cores, problem.nodes[assignment.node].cores, strict=True)
+                    if fit.bind_asked or not c.efficient
+                ]
+            )
+        terms.append(against - fit.bind_remainder * assignment.count)
+    return LinearExpr.sum(terms)
+
+
+def usable_cores(model: CpModel, problem: Problem, x: Variables) -> Expression:
+    """Count the whole cores that are left for later pods (tier ``usable``)."""
+    terms: list[Expression] = []
+    broken_on = x.part(BrokenCores).of_node
+    for node, assignments, broken in zip(problem.nodes, x.on_node, broken_on, strict=True):
+        for index, c in enumerate(node.cores):
+            if c.whole:
+                whole = [cores[index].whole for cores in map(cores_of, assignments) if cores]
+                left = c.cores - LinearExpr.sum(whole) - broken[index]
+                terms.append(WHOLE_CORE_POINTS * left)
+    return LinearExpr.sum(terms)
+
+
+def core_hints(problem: Problem, x: Variables, known: KnownPlaces) -> Iterator[Hint]:
+    """Yield the cores that are taken of each class."""
+    for assignment, choices in known.at:
+        for i, part in enumerate(cores_of(assignment)):
+            takes = [choice.cores[i] for choice in choices]
+            yield from hints([part.whole], [sum(take.whole for take in takes)])
+            yield from hints([part.threads], [sum(take.threads for take in takes)])
+            if part.touched is not part.threads:
+                yield from hints([part.touched], [sum(take.touched for take in takes)])
+
+
+def read_cores(
+    problem: Problem, assignment: Assignment, places: Sequence[Choice], value: Value
+) -> Sequence[Choice]:
+    """Deal the cores of an assignment out to its pods, whole ones first."""
+    parts = cores_of(assignment)
+    classes = problem.nodes[assignment.node].cores
+    whole = [value(part.whole) for part in parts]
+    threads = [value(part.threads) for part in parts]
+    dealt = []
+    for left, place in zip(range(len(places), 0, -1), places, strict=True) if parts else ():
+        cores = [CoreTake()] * len(parts)
+        want = assignment.shape.owned_cpus
+        # Each pod takes its share of the whole cores, rounded up.
+        quota = -(-sum(whole) // left)
+        for i, c in enumerate(classes):
+            take = min(whole[i], quota, want // c.threads)
+            whole[i] -= take
+            quota -= take
+            want -= take * c.threads
+            cores[i] = CoreTake(whole=take)
+        for i, part in enumerate(parts):
+            take = min(threads[i], want)
+            threads[i] -= take
+            want -= take
+            cores[i] = replace(
+                cores[i], threads=take, touched=value(part.touched) if len(places) == 1 else 0
+            )
+        dealt.append(replace(place, cores=tuple(cores)))
+    return dealt or places
+
+
+FAMILY = Family(
+    name="cpus",
+    room=room_in_pools,
+    decide=owned_cores,
+    decide_all=broken_cores,
+    rules=(
+        a_pod_owns_the_cpus_it_asks_for,
+        counted_pods_share_whole_cores,
+        cores_fit,
+        threads_fit,
+        spread_threads_touch_different_cores,
+        the_shared_pool_fits,
+        the_best_effort_pool_fits,
+    ),
+    tiers={BIND: bind, USABLE: usable_cores},
+    hint=core_hints,
+    read=read_cores,
+)

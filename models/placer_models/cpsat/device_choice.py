@@ -8,9 +8,18 @@ from math import gcd
 from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
 from placer_models.cpsat.assignment import Assignment, Variables
+from placer_models.cpsat.devices import devices_of
 from placer_models.cpsat.expression import Expression
-from placer_models.cpsat.share_seats import Opened, SeatTake, opened_in
+from placer_models.cpsat.family import Family
+from placer_models.cpsat.shares import (
+    Opened,
+    OpenedDevices,
+    ShareCount,
+    opened_in,
+    shares_of,
+)
 from placer_models.device_share import MILLION, Amounts, less, room, used_millionths
+from placer_models.goals import DEVICE_CHOICE
 from placer_models.policy import DeviceChoice
 from placer_models.problem import NodeState, Problem
 from placer_models.shares import Slot
@@ -22,10 +31,12 @@ Device = tuple[int, int, int]
 def device_choice(model: CpModel, problem: Problem, x: Variables) -> Expression:
     """Sum how far the devices of shares are off what their pods would choose, coming last."""
     terms: list[IntVar] = []
-    for node, assignments, opened in zip(problem.nodes, x.on_node, x.opened, strict=True):
+    for node, assignments, opened in zip(
+        problem.nodes, x.on_node, x.part(OpenedDevices).of_node, strict=True
+    ):
         devices = _Devices(model, node, assignments, opened)
         for assignment in assignments:
-            for taken in assignment.takes:
+            for taken in shares_of(assignment):
                 if assignment.shape.shares[taken.take.need].choice is not None:
                     off = model.new_int_var(
                         0, MILLION, f"off[{assignment.unit},{node.name},{taken.take}]"
@@ -51,7 +62,7 @@ class _Devices:
     node: NodeState
     assignments: Sequence[Assignment]
     opened: Opened
-    takes: defaultdict[Device, list[tuple[Assignment, SeatTake]]] = field(init=False)
+    takes: defaultdict[Device, list[tuple[Assignment, ShareCount]]] = field(init=False)
     used: dict[tuple[Device, tuple[bool, ...]], IntVar] = field(default_factory=dict)
     known: dict[tuple[Device, Amounts], IntVar] = field(default_factory=dict)
     spare: dict[tuple[int, int], IntVar] = field(default_factory=dict)
@@ -59,10 +70,10 @@ class _Devices:
     def __post_init__(self) -> None:
         self.takes = defaultdict(list)
         for assignment in self.assignments:
-            for taken in assignment.takes:
+            for taken in shares_of(assignment):
                 self.takes[taken.take[:3]].append((assignment, taken))
 
-    def compare(self, assignment: Assignment, taken: SeatTake, off: IntVar) -> None:
+    def compare(self, assignment: Assignment, taken: ShareCount, off: IntVar) -> None:
         """Have ``off`` say how far the device is off that of the choice, if the share is on it."""
         need = assignment.shape.shares[taken.take.need]
         least = need.choice is DeviceChoice.LEAST_USED
@@ -70,7 +81,7 @@ class _Devices:
         totals = self.node.banks[here[0]].slots[here[1]][here[2]].totals
         own = used_millionths(taken.amounts, room(totals), taken.amounts)
         used_here = self._used(here, taken.amounts) - own
-        mine = [other for other in assignment.takes if other is not taken]
+        mine = [other for other in shares_of(assignment) if other is not taken]
         for other, slot in self._slots(here[0]):
             amounts = slot.takes(need.share, need.function)
             if other == here or amounts is None:
@@ -94,7 +105,7 @@ class _Devices:
             for at, slot in enumerate(slots):
                 yield (bank, twin, at), slot
 
-    def _free_classes(self, assignment: Assignment, taken: SeatTake) -> Iterator[int]:
+    def _free_classes(self, assignment: Assignment, taken: ShareCount) -> Iterator[int]:
         """Yield the twin classes of which a free device could give the share."""
         need, position = assignment.shape.shares[taken.take.need], taken.take.bank
         bank = self.node.banks[position]
@@ -154,9 +165,12 @@ class _Devices:
                 if assignment.shape.whole_of(kind.type)
             ]
             gone = [
-                *(assignment.devices[bank][twin] for assignment in takers),
+                *(devices_of(assignment).whole[bank][twin] for assignment in takers),
                 *opened_in(self.opened, bank, twin),
             ]
             self.model.add(LinearExpr.sum(gone) >= kind.free[twin]).only_enforce_if(~spare)
             self.spare[bank, twin] = spare
         return self.spare[bank, twin]
+
+
+FAMILY = Family(name="device_choice", tiers={DEVICE_CHOICE: device_choice})

@@ -1,11 +1,135 @@
-"""Rules about whole devices (D1, D5 to D7)."""
+"""Whole devices, and the sets of GPUs that a pod can have (D1, D5 to D7, D10)."""
 
-from ortools.sat.python.cp_model import CpModel, LinearExpr
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
-from placer_models.cpsat.assignment import Variables
-from placer_models.cpsat.share_seats import opened_in
+from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
+
+from placer_models.banks import DeviceBank
+from placer_models.cpsat.assignment import Assignment, Variables
+from placer_models.cpsat.expression import Expression
+from placer_models.cpsat.family import Family, Hint, KnownPlaces, Value, hints
+from placer_models.cpsat.shares import OpenedDevices, opened_in, reach_of, shares_of
 from placer_models.device import GPU
-from placer_models.problem import Problem
+from placer_models.links import Selection, offered, offered_count, place_keys, tells_apart
+from placer_models.problem import Choice, NodeState, Problem, Shape
+
+
+@dataclass(frozen=True, slots=True)
+class Devices:
+    """The whole devices that the pods of an assignment have.
+
+    Attributes:
+        whole: For each bank of the node, whole devices of each twin class.
+        picks: The GPU sets that the pod can have, each with its literal; empty where
+            it can have any and all are equally good. There is one pod at most then.
+        gpu_set: The worth of any GPU set where there are no picks.
+
+    """
+
+    whole: tuple[tuple[Expression, ...], ...]
+    picks: tuple[tuple[Selection, IntVar], ...]
+    gpu_set: Selection | None
+
+
+def devices_of(assignment: Assignment) -> Devices:
+    """Return the whole devices that the pods have."""
+    devices = assignment.part(Devices)
+    assert devices is not None, "every assignment has them"
+    return devices
+
+
+def touched(assignment: Assignment, bank: int, twin: int) -> Expression:
+    """Return the devices of a twin class that the pods have, whole or in part."""
+    whole = devices_of(assignment).whole[bank][twin]
+    parts = [share.count for share in shares_of(assignment) if share.take[:2] == (bank, twin)]
+    return whole + LinearExpr.sum(parts) if parts else whole
+
+
+def room_in_banks(problem: Problem, thing: int, node: NodeState, most: int) -> int:
+    """Return how many of so many pods the free devices of a node could serve."""
+    shape = problem.shapes[thing]
+    for device_type, count in shape.devices:
+        bank = node.bank(device_type)
+        most = min(most, sum(bank.free) // count if bank else 0)
+    return 0 if _lacks_gpu_sets(node, shape) else most
+
+
+def devices(model: CpModel, problem: Problem, assignment: Assignment) -> Devices:
+    """Create the variables of an assignment."""
+    node, shape = problem.nodes[assignment.node], assignment.shape
+    sets = gpu_sets(node, shape)
+    picks = tuple(
+        (selection, model.new_bool_var(f"pick[{assignment.name},{selection.counts}]"))
+        for selection in sets
+        if sets_differ(node, shape, sets)
+    )
+    return Devices(
+        whole=tuple(_whole(model, bank, assignment, picks) for bank in node.banks),
+        picks=picks,
+        gpu_set=sets[0] if sets and not picks else None,
+    )
+
+
+def _whole(
+    model: CpModel,
+    bank: DeviceBank,
+    assignment: Assignment,
+    picks: tuple[tuple[Selection, IntVar], ...],
+) -> tuple[Expression, ...]:
+    """Return the whole devices of each twin class of a bank."""
+    shape = assignment.shape
+    size = shape.whole_of(bank.type)
+    if size == 0:
+        return (0,) * len(bank.free)
+    if len(bank.free) == 1:
+        return (size * assignment.count,)
+    if picks and bank.type == GPU and size == shape.count_of(GPU):
+        return tuple(
+            LinearExpr.weighted_sum(
+                [literal for _, literal in picks], [s.counts[i] for s, _ in picks]
+            )
+            for i in range(len(bank.free))
+        )
+    return tuple(
+        model.new_int_var(
+            0, min(free, size * assignment.most), f"{bank.type}[{assignment.name},{i}]"
+        )
+        for i, free in enumerate(bank.free)
+    )
+
+
+def gpu_sets(node: NodeState, shape: Shape) -> tuple[Selection, ...]:
+    """Return the GPU sets that a pod of the shape can have, best first.
+
+    None where it wants one GPU and every one will do.
+    """
+    bank = node.bank(GPU)
+    size = shape.count_of(GPU)
+    if bank is None or (size < 2 and not tells_apart(bank.board, size)):
+        return ()
+    return offered(bank.board, size, reach_of(bank, shape), shape.scope_of(GPU))
+
+
+def sets_differ(node: NodeState, shape: Shape, sets: Sequence[Selection]) -> bool:
+    """Return whether it matters which of the sets a pod has, or that it has one of them."""
+    bank = node.bank(GPU)
+    if bank is None:
+        return False
+    size = shape.count_of(GPU)
+    limited = tells_apart(bank.board, size) or any(kind == GPU for kind, _ in shape.scopes)
+    return limited or len({(s.pair_minimum, s.pair_sum) for s in sets}) > 1
+
+
+def _lacks_gpu_sets(node: NodeState, shape: Shape) -> bool:
+    """Return whether the free GPUs, many as they may be, hold no set that the pod may have."""
+    bank = node.bank(GPU)
+    if bank is None or not (bank.board.honored or shape.scopes):
+        return False
+    size = shape.count_of(GPU)
+    reach = reach_of(bank, shape)
+    return size > 0 and not offered_count(bank.board, size, reach, shape.scope_of(GPU))
 
 
 def a_pod_has_the_devices_it_asks_for(model: CpModel, problem: Problem, x: Variables) -> None:
@@ -14,13 +138,10 @@ def a_pod_has_the_devices_it_asks_for(model: CpModel, problem: Problem, x: Varia
     GPUs that are picked as a set are right by the set.
     """
     for assignment in x.assignments:
-        for bank, taken in zip(
-            problem.nodes[assignment.node].banks, assignment.devices, strict=True
-        ):
+        own = devices_of(assignment)
+        for bank, taken in zip(problem.nodes[assignment.node].banks, own.whole, strict=True):
             size = assignment.shape.whole_of(bank.type)
-            picked = (
-                bank.type == GPU and assignment.picks and size == assignment.shape.count_of(GPU)
-            )
+            picked = bank.type == GPU and own.picks and size == assignment.shape.count_of(GPU)
             if size and len(bank.free) > 1 and not picked:
                 model.add(LinearExpr.sum(list(taken)) == size * assignment.count)
 
@@ -28,21 +149,124 @@ def a_pod_has_the_devices_it_asks_for(model: CpModel, problem: Problem, x: Varia
 def a_pod_has_one_gpu_set(model: CpModel, problem: Problem, x: Variables) -> None:
     """Where GPU sets differ, a placed pod picks exactly one."""
     for assignment in x.assignments:
-        if assignment.picks:
-            model.add(
-                LinearExpr.sum([literal for _, literal in assignment.picks]) == assignment.count
-            )
+        own = devices_of(assignment)
+        if own.picks:
+            model.add(LinearExpr.sum([literal for _, literal in own.picks]) == assignment.count)
 
 
 def devices_fit(model: CpModel, problem: Problem, x: Variables) -> None:
     """A whole device has one holder, and nobody has shares of it."""
-    for node, assignments, opened in zip(problem.nodes, x.on_node, x.opened, strict=True):
+    for node, assignments, opened in zip(
+        problem.nodes, x.on_node, x.part(OpenedDevices).of_node, strict=True
+    ):
         for index, bank in enumerate(node.banks):
             takers = [
                 assignment for assignment in assignments if assignment.shape.whole_of(bank.type)
             ]
             for twin, free in enumerate(bank.free):
                 if takers:
-                    taken = [assignment.devices[index][twin] for assignment in takers]
+                    taken = [devices_of(assignment).whole[index][twin] for assignment in takers]
                     shared = opened_in(opened, index, twin)
                     model.add(LinearExpr.sum([*taken, *shared]) <= free)
+
+
+def a_pod_has_its_devices_within_their_scope(
+    model: CpModel, problem: Problem, x: Variables
+) -> None:
+    """All devices of a type are on one switch, NUMA node or package, and it is known."""
+    for assignment in x.assignments:
+        node = problem.nodes[assignment.node]
+        for kind, scope in assignment.shape.scopes:
+            if kind == GPU:
+                continue
+            for index, bank in enumerate(node.banks):
+                if bank.type != kind:
+                    continue
+                taken = [touched(assignment, index, twin) for twin in range(len(bank.free))]
+                inside: defaultdict[int | str | None, list[Expression]] = defaultdict(list)
+                for key, count in zip(place_keys(bank.board, scope), taken, strict=True):
+                    inside[key].append(count)
+                within = []
+                for key, counts in inside.items():
+                    here: Expression = 0
+                    if key is not None:
+                        here = model.new_bool_var(
+                            f"within[{assignment.unit},{node.name},{kind},{key}]"
+                        )
+                        within.append(here)
+                    model.add(LinearExpr.sum(counts) <= assignment.shape.count_of(kind) * here)
+                model.add(LinearExpr.sum(within) <= 1)
+
+
+def gpus_in_part_are_a_set_too(model: CpModel, problem: Problem, x: Variables) -> None:
+    """The GPUs that a pod has a part of, and its whole ones, are the set that it picks."""
+    for assignment in x.assignments:
+        picks = devices_of(assignment).picks
+        if picks and any(need.type == GPU for need in assignment.shape.shares):
+            banks = problem.nodes[assignment.node].banks
+            at = next(index for index, bank in enumerate(banks) if bank.type == GPU)
+            for twin in range(len(banks[at].free)):
+                picked = [literal * selection.counts[twin] for selection, literal in picks]
+                model.add(LinearExpr.sum(picked) == touched(assignment, at, twin))
+
+
+def device_hints(problem: Problem, x: Variables, known: KnownPlaces) -> Iterator[Hint]:
+    """Yield how many devices of each twin class are taken, and which GPU sets."""
+    for assignment, choices in known.at:
+        own = devices_of(assignment)
+        for bank, taken in enumerate(own.whole):
+            yield from hints(
+                taken,
+                [sum(choice.devices[bank][i] for choice in choices) for i in range(len(taken))],
+            )
+        if own.picks:
+            banks = problem.nodes[assignment.node].banks
+            gpus = next(index for index, bank in enumerate(banks) if bank.type == GPU)
+            picked = {choice.touched(gpus) for choice in choices}
+            for selection, literal in own.picks:
+                yield literal.index, int(selection.counts in picked)
+
+
+def read_devices(
+    problem: Problem, assignment: Assignment, places: Sequence[Choice], value: Value
+) -> Sequence[Choice]:
+    """Deal the whole devices of an assignment out to its pods."""
+    banks = problem.nodes[assignment.node].banks
+    left = [[value(taken) for taken in of_bank] for of_bank in devices_of(assignment).whole]
+    return [
+        replace(
+            place,
+            devices=tuple(
+                _take(counts, assignment.shape.whole_of(bank.type))
+                for counts, bank in zip(left, banks, strict=True)
+            ),
+        )
+        for place in places
+    ]
+
+
+def _take(left: list[int], size: int) -> tuple[int, ...]:
+    """Take that many devices out of the counts that are left, first classes first."""
+    taken = []
+    for i, count in enumerate(left):
+        take = min(count, size)
+        left[i] -= take
+        size -= take
+        taken.append(take)
+    return tuple(taken)
+
+
+FAMILY = Family(
+    name="devices",
+    room=room_in_banks,
+    decide=devices,
+    rules=(
+        a_pod_has_the_devices_it_asks_for,
+        a_pod_has_one_gpu_set,
+        devices_fit,
+        a_pod_has_its_devices_within_their_scope,
+        gpus_in_part_are_a_set_too,
+    ),
+    hint=device_hints,
+    read=read_devices,
+)

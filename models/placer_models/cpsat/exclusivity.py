@@ -1,29 +1,103 @@
-"""Rules about cores and NUMA nodes that pods keep to themselves, and the two tiers (C9).
+"""Cores and NUMA nodes that pods keep to themselves, and the two tiers (C9).
 
 Whole cores are shared with nobody, so only single threads count. Running pods stand in
 the classes and cells as `held`; of the pods that wait at most one counted core of a class
 is on each of its cores, for a class that two of them could share is one core.
+Of cores of two threads counts say it, in `core_pairs`.
 """
 
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 
-from ortools.sat.python.cp_model import CpModel, LinearExpr
+from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
 from placer_models.cpsat.assignment import Assignment, Variables
+from placer_models.cpsat.cpus import BrokenCores, cores_of
 from placer_models.cpsat.expression import Expression
-from placer_models.cpsat.guests import Guest
-from placer_models.policy import BindPolicy, Strength
-from placer_models.problem import Problem
+from placer_models.cpsat.family import Family, Hint, KnownPlaces, hints
+from placer_models.goals import SHARED_CORES, SHARED_NUMA_NODES
+from placer_models.policy import BindPolicy, ExclusivePolicy, Strength
+from placer_models.problem import Choice, CoreClass, CoreTake, NodeState, Problem
+from placer_models.telling import Telling
 
 Place = tuple[Strength | None, list[tuple[Assignment, Expression]]]
 """How a core class or a cell is held by running pods, and who could be there."""
 
 
+@dataclass(frozen=True, slots=True)
+class ExclusivityVars:
+    """Where the pod of an assignment could meet pods that it keeps apart from.
+
+    Attributes:
+        cores: For each core class, on how many of its cores the pod has single threads
+            and counts as PCPULevel; 0 where it meets nobody. Empty: it never counts.
+        cells: For each cell, whether the pod has CPUs there. Empty where the policy is
+            not NUMANodeLevel; 0 for the place of CPUs without a NUMA node.
+        fell_back: The pod counts as PCPULevel because it shares a NUMA node; None where
+            it cannot.
+
+    """
+
+    cores: tuple[Expression, ...]
+    cells: tuple[Expression, ...]
+    fell_back: IntVar | None
+
+
+def exclusivity_vars(
+    model: CpModel, problem: Problem, assignment: Assignment
+) -> ExclusivityVars | None:
+    """Create the variables of an assignment; None where its pod keeps apart from nobody."""
+    node, shape, name = problem.nodes[assignment.node], assignment.shape, assignment.name
+    if shape.apart is ExclusivePolicy.NONE:
+        return None
+    threads = [part.threads for part in cores_of(assignment)]
+    by_cell = shape.apart is ExclusivePolicy.NUMA_NODE_LEVEL
+    fell_back = None
+    if by_cell and not shape.apart_required:
+        fell_back = model.new_bool_var(f"fell_back[{name}]")
+    cores: tuple[Expression, ...] = ()
+    if shape.keeps_cores:
+        cores = tuple(
+            _counted_cores(model, problem, c, taken, fell_back, f"on[{name},{i}]")
+            for i, (c, taken) in enumerate(zip(node.cores, threads, strict=True))
+        )
+    cells: tuple[Expression, ...] = ()
+    if by_cell:
+        cells = tuple(
+            0 if cell.numa_node is None else model.new_bool_var(f"in[{name},{i}]")
+            for i, cell in enumerate(node.cells)
+        )
+    return ExclusivityVars(cores, cells, fell_back)
+
+
+def counts_pairs(problem: Problem, c: CoreClass) -> bool:
+    """Return whether several pods that mind may be on cores of two threads of the class."""
+    return problem.telling is Telling.PAIRS and c.paired
+
+
+def _counted_cores(
+    model: CpModel,
+    problem: Problem,
+    c: CoreClass,
+    threads: Expression,
+    fell_back: IntVar | None,
+    name: str,
+) -> Expression:
+    several = problem.telling >= Telling.PAIRS and not counts_pairs(problem, c)
+    meets = c.held is not None or (several and c.free > 1)
+    if not meets or isinstance(threads, int):
+        return 0
+    if c.free == 1 and fell_back is None:
+        return threads  # each on a core of its own
+    return model.new_int_var(0, c.cores, name)
+
+
 def single_threads_are_on_counted_cores(model: CpModel, problem: Problem, x: Variables) -> None:
     """A pod that counts as PCPULevel counts the cores of its single threads."""
-    for assignment, guest in _guests(x):
+    for assignment, guest in _wary(x):
         for c, part, counted in zip(
-            problem.nodes[assignment.node].cores, assignment.cores, guest.cores, strict=False
+            problem.nodes[assignment.node].cores, cores_of(assignment), guest.cores, strict=False
         ):
             if isinstance(counted, int) or counted is part.threads:
                 continue
@@ -35,12 +109,12 @@ def single_threads_are_on_counted_cores(model: CpModel, problem: Problem, x: Var
 
 def cpus_are_in_counted_cells(model: CpModel, problem: Problem, x: Variables) -> None:
     """A pod under NUMANodeLevel counts the NUMA nodes of its CPUs."""
-    for assignment, guest in _guests(x):
+    for assignment, guest in _wary(x):
         classes = problem.nodes[assignment.node].cores
         for at, here in enumerate(guest.cells):
             taken = [
-                part.whole * c.threads + part.threads
-                for part, c in zip(assignment.cores, classes, strict=True)
+                part.cpus(c)
+                for part, c in zip(cores_of(assignment), classes, strict=True)
                 if c.cell == at
             ]
             if taken and not isinstance(here, int):
@@ -60,8 +134,9 @@ def who_shares_a_numa_node_falls_back(model: CpModel, problem: Problem, x: Varia
                 together = LinearExpr.sum([here for _, here in wishes])
                 model.add(together <= 1 + (len(wishes) - 1) * shared)
             for assignment, here in wishes:
-                if assignment.guest is not None and assignment.guest.fell_back is not None:
-                    model.add(assignment.guest.fell_back >= here + shared - 1)
+                guest = assignment.part(ExclusivityVars)
+                if guest is not None and guest.fell_back is not None:
+                    model.add(guest.fell_back >= here + shared - 1)
 
 
 def required_cores_are_not_shared(model: CpModel, problem: Problem, x: Variables) -> None:
@@ -78,8 +153,8 @@ def required_numa_nodes_are_not_shared(model: CpModel, problem: Problem, x: Vari
 
 def spread_threads_are_on_counted_cores(model: CpModel, problem: Problem, x: Variables) -> None:
     """A core that a pod touches is counted; said for the bound's sake."""
-    for assignment, guest in _guests(x):
-        for part, counted in zip(assignment.cores, guest.cores, strict=False):
+    for assignment, guest in _wary(x):
+        for part, counted in zip(cores_of(assignment), guest.cores, strict=False):
             if isinstance(counted, int) or assignment.fit.bind is not BindPolicy.SPREAD_BY_PCPUS:
                 continue
             slack: Expression = 0
@@ -90,7 +165,7 @@ def spread_threads_are_on_counted_cores(model: CpModel, problem: Problem, x: Var
 
 def a_remainder_is_on_a_core_of_its_own(model: CpModel, problem: Problem, x: Variables) -> None:
     """What fills no whole core is on a core that others may not share; for the bound's sake."""
-    for assignment, guest in _guests(x):
+    for assignment, guest in _wary(x):
         classes = problem.nodes[assignment.node].cores
         widths = {c.threads for c in classes}
         if not guest.cores or guest.fell_back is not None or len(widths) != 1:
@@ -98,20 +173,19 @@ def a_remainder_is_on_a_core_of_its_own(model: CpModel, problem: Problem, x: Var
         remainder = assignment.shape.owned_cpus % widths.pop()
         if remainder and assignment.fit.bind is BindPolicy.FULL_PCPUS:
             model.add(
-                LinearExpr.sum([part.threads for part in assignment.cores])
+                LinearExpr.sum([part.threads for part in cores_of(assignment)])
                 >= remainder * assignment.count
             )
             on = [
                 part.threads if isinstance(counted, int) else counted
-                for part, counted in zip(assignment.cores, guest.cores, strict=True)
+                for part, counted in zip(cores_of(assignment), guest.cores, strict=True)
             ]
             model.add(LinearExpr.sum(on) >= assignment.count)
 
 
 def shared_cores(model: CpModel, problem: Problem, x: Variables) -> Expression:
     """Count pods on cores where another is before them."""
-    one_by_one = _beyond_first(model, problem, x, _cores, "shared_core")
-    return one_by_one + LinearExpr.sum([shared for node in x.paired for shared in node])
+    return _beyond_first(model, problem, x, _cores, "shared_core")
 
 
 def shared_numa_nodes(model: CpModel, problem: Problem, x: Variables) -> Expression:
@@ -119,29 +193,34 @@ def shared_numa_nodes(model: CpModel, problem: Problem, x: Variables) -> Express
     return _beyond_first(model, problem, x, _cells, "shared_cell")
 
 
-def _guests(x: Variables) -> Iterator[tuple[Assignment, Guest]]:
-    return (
-        (assignment, assignment.guest)
-        for assignment in x.assignments
-        if assignment.guest is not None
-    )
+def _wary(x: Variables) -> Iterator[tuple[Assignment, ExclusivityVars]]:
+    for assignment in x.assignments:
+        guest = assignment.part(ExclusivityVars)
+        if guest is not None:
+            yield assignment, guest
 
 
-def _cores(guest: Guest) -> Sequence[Expression]:
+def _cores(guest: ExclusivityVars) -> Sequence[Expression]:
     return guest.cores
 
 
-def _cells(guest: Guest) -> Sequence[Expression]:
+def _cells(guest: ExclusivityVars) -> Sequence[Expression]:
     return guest.cells
 
 
 def _places(
-    problem: Problem, x: Variables, index: int, counted: Callable[[Guest], Sequence[Expression]]
+    problem: Problem,
+    x: Variables,
+    index: int,
+    counted: Callable[[ExclusivityVars], Sequence[Expression]],
 ) -> Iterator[Place]:
     """Yield each core class, or each cell, of a node with the assignments that could be there."""
     node = problem.nodes[index]
-    here = [(s, counted(s.guest)) for s in x.on_node[index] if s.guest is not None]
-    here = [(assignment, places) for assignment, places in here if places]
+    here = [
+        (assignment, places)
+        for assignment in x.on_node[index]
+        if (guest := assignment.part(ExclusivityVars)) and (places := counted(guest))
+    ]
     holders = [c.held for c in node.cores] if counted is _cores else [c.held for c in node.cells]
     for at, held in enumerate(holders if here else ()):
         guests = [(assignment, places[at]) for assignment, places in here]
@@ -171,7 +250,7 @@ def _beyond_first(
     model: CpModel,
     problem: Problem,
     x: Variables,
-    counted: Callable[[Guest], Sequence[Expression]],
+    counted: Callable[[ExclusivityVars], Sequence[Expression]],
     name: str,
 ) -> Expression:
     terms: list[Expression] = []
@@ -182,7 +261,84 @@ def _beyond_first(
                 terms.append(here)
             elif len(guests) > 1:
                 beyond = model.new_int_var(0, len(guests) - 1, f"{name}[{node.name},{at}]")
-                first = x.broken[index][at] if counted is _cores else 1
+                first = x.part(BrokenCores).of_node[index][at] if counted is _cores else 1
                 model.add(beyond >= here - first)
                 terms.append(beyond)
     return LinearExpr.sum(terms)
+
+
+@dataclass(frozen=True, slots=True)
+class Meeting:
+    """Whom the pod of an assignment meets in a known placement.
+
+    Attributes:
+        guest: What the model counts of it.
+        choice: Its place; None where it is not there, or does not count as PCPULevel.
+        cells: The NUMA nodes, as cells, of its CPUs where that is counted.
+        fell: It shares one of them.
+
+    """
+
+    assignment: Assignment
+    guest: ExclusivityVars
+    choice: Choice | None
+    cells: frozenset[int]
+    fell: bool
+
+
+def meetings(problem: Problem, known: KnownPlaces) -> Iterator[Meeting]:
+    """Yield whom the pods meet that keep apart; at most one is in an assignment then."""
+    on_node: defaultdict[int, list[tuple[Assignment, ExclusivityVars, Choice | None]]]
+    on_node = defaultdict(list)
+    for assignment, choices in known.at:
+        guest = assignment.part(ExclusivityVars)
+        if guest is not None:
+            there = choices[0] if choices else None
+            on_node[assignment.node].append((assignment, guest, there))
+    for index, here in on_node.items():
+        node = problem.nodes[index]
+        cells = [_cells_in(node, guest, choice) for _, guest, choice in here]
+        guests = Counter(cell for used in cells for cell in used)
+        for (assignment, guest, choice), used in zip(here, cells, strict=True):
+            fell = any(guests[c] > 1 or node.cells[c].held is not None for c in used)
+            counts = choice if guest.fell_back is None or fell else None
+            yield Meeting(assignment, guest, counts, used, fell)
+
+
+def exclusivity_hints(problem: Problem, x: Variables, known: KnownPlaces) -> Iterator[Hint]:
+    """Yield whom the pods meet that keep apart."""
+    for met in meetings(problem, known):
+        guest = met.guest
+        if guest.fell_back is not None:
+            yield guest.fell_back.index, int(met.fell)
+        yield from hints(guest.cells, [int(cell in met.cells) for cell in range(len(guest.cells))])
+        for i, counted in enumerate(guest.cores):
+            take = met.choice.cores[i] if met.choice else CoreTake()
+            yield from hints([counted], [take.touched if take.threads else 0])
+
+
+def _cells_in(node: NodeState, guest: ExclusivityVars, choice: Choice | None) -> frozenset[int]:
+    """Return the NUMA nodes, as cells, of the pod's CPUs where that is counted."""
+    if choice is None or not guest.cells:
+        return frozenset()
+    return frozenset(
+        core.cell
+        for core, take in zip(node.cores, choice.cores, strict=True)
+        if (take.whole or take.threads) and node.cells[core.cell].numa_node is not None
+    )
+
+
+FAMILY = Family(
+    name="exclusivity",
+    decide=exclusivity_vars,
+    rules=(
+        single_threads_are_on_counted_cores,
+        cpus_are_in_counted_cells,
+        who_shares_a_numa_node_falls_back,
+        required_cores_are_not_shared,
+        required_numa_nodes_are_not_shared,
+    ),
+    cuts=(spread_threads_are_on_counted_cores, a_remainder_is_on_a_core_of_its_own),
+    tiers={SHARED_CORES: shared_cores, SHARED_NUMA_NODES: shared_numa_nodes},
+    hint=exclusivity_hints,
+)

@@ -1,9 +1,17 @@
-"""The rule about extended resources: plain amounts of a node."""
+"""Extended resources: plain amounts of a node."""
 
 from ortools.sat.python.cp_model import CpModel, LinearExpr
 
 from placer_models.cpsat.assignment import Variables
-from placer_models.problem import Problem
+from placer_models.cpsat.family import Family
+from placer_models.problem import NodeState, Problem
+
+
+def room_in_extended(problem: Problem, thing: int, node: NodeState, most: int) -> int:
+    """Return how many of so many pods what is left of a node could serve."""
+    for asked, left in zip(problem.shapes[thing].extended, node.extended, strict=True):
+        most = min(most, left // asked) if asked else most
+    return most
 
 
 def extended_resources_fit(model: CpModel, problem: Problem, x: Variables) -> None:
@@ -16,3 +24,6 @@ def extended_resources_fit(model: CpModel, problem: Problem, x: Variables) -> No
                     assignment.shape.extended[index] * assignment.count for assignment in takers
                 ]
                 model.add(LinearExpr.sum(taken) <= left)
+
+
+FAMILY = Family(name="extended", room=room_in_extended, rules=(extended_resources_fit,))

@@ -1,7 +1,57 @@
 """All families of rules, in the order in which their variables are created."""
 
-from placer_models.cpsat import in_node_affinity
+from placer_models.cpsat import (
+    affinity,
+    bound,
+    containers,
+    core_pairs,
+    cpus,
+    device_choice,
+    device_strategy,
+    devices,
+    exclusivity,
+    extended,
+    functions,
+    gangs,
+    in_node_affinity,
+    joint,
+    links,
+    localities,
+    mig,
+    moves,
+    network,
+    node_strategy,
+    numa,
+    numa_strategy,
+    opened,
+    shares,
+)
 from placer_models.cpsat.family import Family
 
-FAMILIES: tuple[Family, ...] = (in_node_affinity.FAMILY,)
-"""A new family takes its place here, after those whose parts its variables look at."""
+FAMILIES: tuple[Family, ...] = (
+    gangs.FAMILY,
+    network.FAMILY,
+    affinity.FAMILY,
+    cpus.FAMILY,
+    in_node_affinity.FAMILY,
+    extended.FAMILY,
+    devices.FAMILY,
+    shares.FAMILY,
+    numa.FAMILY,
+    containers.FAMILY,
+    bound.FAMILY,
+    joint.FAMILY,
+    device_strategy.FAMILY,
+    localities.FAMILY,
+    exclusivity.FAMILY,
+    core_pairs.FAMILY,
+    opened.FAMILY,
+    mig.FAMILY,
+    functions.FAMILY,
+    moves.FAMILY,
+    links.FAMILY,
+    numa_strategy.FAMILY,
+    device_choice.FAMILY,
+    node_strategy.FAMILY,
+)
+"""A new family takes its place after those at whose parts it looks to make or read its own."""

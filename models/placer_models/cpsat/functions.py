@@ -1,4 +1,4 @@
-"""Rules about virtual functions of devices (D9)."""
+"""Virtual functions of devices (D9)."""
 
 from collections import defaultdict
 
@@ -6,7 +6,8 @@ from ortools.sat.python.cp_model import CpModel, LinearExpr
 
 from placer_models.cpsat.assignment import Variables
 from placer_models.cpsat.expression import Expression
-from placer_models.cpsat.share_seats import SeatTake
+from placer_models.cpsat.family import Family
+from placer_models.cpsat.shares import ShareCount, shares_of
 from placer_models.device import FunctionSelector, Labels, selects
 from placer_models.problem import Problem
 from placer_models.shares import Slot
@@ -19,10 +20,10 @@ def virtual_functions_fit_their_device(model: CpModel, problem: Problem, x: Vari
     sizes that the counts allow is a matching of shares to virtual functions.
     """
     for node, assignments in zip(problem.nodes, x.on_node, strict=True):
-        wanted: defaultdict[tuple[int, int, int], list[tuple[FunctionSelector, SeatTake]]]
+        wanted: defaultdict[tuple[int, int, int], list[tuple[FunctionSelector, ShareCount]]]
         wanted = defaultdict(list)
         for assignment in assignments:
-            for take in assignment.takes:
+            for take in shares_of(assignment):
                 bank, twin, at, need = take.take
                 function = assignment.shape.shares[need].function
                 if function is not None:
@@ -33,7 +34,7 @@ def virtual_functions_fit_their_device(model: CpModel, problem: Problem, x: Vari
 
 
 def _flow(
-    model: CpModel, slot: Slot, takes: list[tuple[FunctionSelector, SeatTake]], name: str
+    model: CpModel, slot: Slot, takes: list[tuple[FunctionSelector, ShareCount]], name: str
 ) -> None:
     """Share the free virtual functions of a device out to the wishes."""
     given: defaultdict[Labels, list[Expression]] = defaultdict(list)
@@ -52,3 +53,6 @@ def _flow(
     for labels, count in slot.functions:
         if given[labels]:
             model.add(LinearExpr.sum(given[labels]) <= count)
+
+
+FAMILY = Family(name="functions", rules=(virtual_functions_fit_their_device,))

@@ -1,13 +1,35 @@
-"""Rules about pods and gangs as wholes (G1, D8)."""
+"""Pods and gangs as wholes (G1, D8)."""
 
 from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import pairwise
 
-from ortools.sat.python.cp_model import CpModel, LinearExpr
+from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
 from placer_models.cpsat.assignment import Assignment, Variables
 from placer_models.cpsat.expression import Expression
+from placer_models.cpsat.family import Family, Hint, KnownPlaces
+from placer_models.goals import MEMBER_ABOVE_POINTS, MEMBER_OF_MINIMUM_POINTS
 from placer_models.problem import Problem
+
+
+@dataclass(frozen=True, slots=True)
+class ReachedGangs:
+    """For each gang, whether it runs; None for a lone pod."""
+
+    of_gang: tuple[IntVar | None, ...]
+
+
+def reached_gangs(model: CpModel, problem: Problem, x: Variables) -> ReachedGangs:
+    """Create a literal for each gang whose pods are not counted as lone ones."""
+    in_gang = {unit.gang for unit in x.units}
+    return ReachedGangs(
+        tuple(
+            model.new_bool_var(f"reached[{index}]") if index in in_gang else None
+            for index in range(len(problem.gangs))
+        )
+    )
 
 
 def a_pod_has_one_place_at_most(model: CpModel, problem: Problem, x: Variables) -> None:
@@ -20,7 +42,7 @@ def a_pod_has_one_place_at_most(model: CpModel, problem: Problem, x: Variables) 
 def a_gang_reaches_its_minimum_or_stays_out(model: CpModel, problem: Problem, x: Variables) -> None:
     """The placed members of a gang are none, or at least its minimum."""
     for index, gang in enumerate(problem.gangs):
-        reached = x.reached[index]
+        reached = x.part(ReachedGangs).of_gang[index]
         if reached is None:
             continue
         members = LinearExpr.sum([x.placed(unit) for unit in x.units_of_gang(index)])
@@ -31,7 +53,7 @@ def a_gang_reaches_its_minimum_or_stays_out(model: CpModel, problem: Problem, x:
 def a_group_of_gangs_runs_whole_or_not(model: CpModel, problem: Problem, x: Variables) -> None:
     """The gangs of a group all reach their minimum, or none does."""
     groups: defaultdict[int, list[Expression]] = defaultdict(list)
-    for gang, reached in zip(problem.gangs, x.reached, strict=True):
+    for gang, reached in zip(problem.gangs, x.part(ReachedGangs).of_gang, strict=True):
         if gang.group is not None and reached is not None:
             groups[gang.group].append(reached)
     for first, *others in groups.values():
@@ -76,3 +98,38 @@ def equal_units_come_in_order(model: CpModel, problem: Problem, x: Variables) ->
         ]
         for earlier, later in pairwise(ranks):
             model.add(earlier <= later)
+
+
+def placed(problem: Problem, x: Variables, level: int) -> Expression:
+    """Count the points of the gangs of a priority level that run."""
+    above = MEMBER_ABOVE_POINTS
+    lead = MEMBER_OF_MINIMUM_POINTS - above
+    terms: list[Expression] = []
+    for index, unit in enumerate(x.units):
+        if unit.level == level:
+            points = above if unit.gang is not None else MEMBER_OF_MINIMUM_POINTS
+            terms.append(unit.weight * points * x.placed(index))
+    for gang, reached in zip(problem.gangs, x.part(ReachedGangs).of_gang, strict=True):
+        if gang.level == level and reached is not None:
+            terms.append(gang.weight * lead * gang.minimum * reached)
+    return LinearExpr.sum(terms)
+
+
+def count_hints(problem: Problem, x: Variables, known: KnownPlaces) -> Iterator[Hint]:
+    """Yield how many pods each assignment has."""
+    for assignment, choices in known.at:
+        yield assignment.count.index, len(choices)
+
+
+FAMILY = Family(
+    name="gangs",
+    decide_all=reached_gangs,
+    rules=(
+        a_pod_has_one_place_at_most,
+        a_gang_reaches_its_minimum_or_stays_out,
+        a_group_of_gangs_runs_whole_or_not,
+        a_gathered_gang_is_on_one_node,
+    ),
+    cuts=(equal_units_come_in_order,),
+    hint=count_hints,
+)

@@ -13,9 +13,11 @@ from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
 from placer_models.affinity import AffinityLevel
 from placer_models.cpsat.assignment import Assignment, Variables
+from placer_models.cpsat.cpus import cores_of
 from placer_models.cpsat.envelope import pairs_of
 from placer_models.cpsat.expression import Expression
 from placer_models.cpsat.family import Family, Hint, KnownPlaces, hints
+from placer_models.goals import AFFINITY
 from placer_models.problem import Problem
 from placer_models.tasks import Beside, BesideTerm
 
@@ -111,10 +113,7 @@ def a_pod_is_where_it_owns_cpus(model: CpModel, problem: Problem, x: Variables) 
     """A pod that is something to others is at a place if, and only if, it has CPUs there."""
     for assignment, own in _present(x):
         classes = problem.nodes[assignment.node].cores
-        taken = [
-            part.whole * c.threads + part.threads
-            for part, c in zip(assignment.cores, classes, strict=True)
-        ]
+        taken = [part.cpus(c) for part, c in zip(cores_of(assignment), classes, strict=True)]
         in_cell: defaultdict[int, list[Expression]] = defaultdict(list)
         for c, amount in zip(classes, taken, strict=True):
             in_cell[c.cell].append(amount)
@@ -307,7 +306,7 @@ def _alone(
     return alone
 
 
-def presence_hint(problem: Problem, x: Variables, known: KnownPlaces) -> Iterator[Hint]:
+def presence_hints(problem: Problem, x: Variables, known: KnownPlaces) -> Iterator[Hint]:
     """Yield on which cores and cells the pods are."""
     for assignment, choices in known.at:
         own = assignment.part(Presence)
@@ -319,4 +318,14 @@ def presence_hint(problem: Problem, x: Variables, known: KnownPlaces) -> Iterato
             yield from hints(literals, [int(i in places) for i in range(len(literals))])
 
 
-FAMILY = Family(name="in_node_affinity", decide=presence, hint=presence_hint)
+FAMILY = Family(
+    name="in_node_affinity",
+    decide=presence,
+    rules=(
+        a_pod_is_where_it_owns_cpus,
+        pods_keep_apart_inside_a_node,
+        pods_come_together_inside_a_node,
+    ),
+    tiers={AFFINITY: lost_inside_a_node},
+    hint=presence_hints,
+)

@@ -1,16 +1,97 @@
-"""Rules about devices of several types side by side (D9)."""
+"""Devices of several types side by side (D9)."""
 
-from ortools.sat.python.cp_model import CpModel, LinearExpr
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
 
-from placer_models.cpsat.assignment import Variables
+from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
+
+from placer_models.cpsat.assignment import Assignment, Variables
+from placer_models.cpsat.devices import touched
 from placer_models.cpsat.expression import Expression
+from placer_models.cpsat.family import Family, Hint, KnownPlaces, hints
+from placer_models.cpsat.shares import reach_of
+from placer_models.goals import JOINT
 from placer_models.problem import Problem
+
+
+@dataclass(frozen=True, slots=True)
+class JointGroup:
+    """One PCIe switch or NUMA node, as the pod of an assignment uses it.
+
+    Attributes:
+        index: As in ``JointFit``.
+        amounts: Devices of each type.
+        most: The most of them that there can be.
+        used: For each type a literal: the group gives one; 0 where it has none.
+        apart: The group gives some types and not all; None where that is not counted.
+
+    """
+
+    index: int
+    amounts: tuple[Expression, ...]
+    most: tuple[int, ...]
+    used: tuple[IntVar | int, ...]
+    apart: IntVar | None
+
+
+@dataclass(frozen=True, slots=True)
+class JointGroups:
+    """Devices that the pod of an assignment wants side by side.
+
+    Attributes:
+        nowhere: Devices in no group that is known.
+        beside: As in ``JointFit``; empty where it is but a wish.
+
+    """
+
+    groups: tuple[JointGroup, ...]
+    nowhere: Expression
+    beside: tuple[tuple[int, int], ...]
+
+
+def joint_groups(model: CpModel, problem: Problem, assignment: Assignment) -> JointGroups | None:
+    """Create the literals of an assignment; None where its pod wants nothing side by side."""
+    node, fit, name = problem.nodes[assignment.node], assignment.fit, assignment.name
+    if fit.joint is None:
+        return None
+    position = {bank.type: i for i, bank in enumerate(node.banks)}
+    nowhere: list[Expression] = []
+    taken: defaultdict[tuple[int, int], list[Expression]] = defaultdict(list)
+    free: defaultdict[tuple[int, int], int] = defaultdict(int)
+    for i, ((kind, _), groups) in enumerate(zip(fit.joint.types, fit.joint.groups, strict=True)):
+        at = position[kind]
+        reach = reach_of(node.banks[at], assignment.shape)
+        for twin, (group, left) in enumerate(zip(groups, reach, strict=True)):
+            amount = touched(assignment, at, twin)
+            if group is None:
+                nowhere.append(amount)
+            elif left:
+                taken[group, i].append(amount)
+                free[group, i] += left
+    kinds = range(len(fit.joint.types))
+    found = []
+    for group in sorted({group for group, _ in taken}):
+        label = f"[{name},{group}]"
+        found.append(
+            JointGroup(
+                index=group,
+                amounts=tuple(LinearExpr.sum(taken[group, i]) for i in kinds),
+                most=tuple(min(free[group, i], fit.joint.types[i][1]) for i in kinds),
+                used=tuple(
+                    model.new_bool_var(f"beside{i}{label}") if free[group, i] else 0 for i in kinds
+                ),
+                apart=None if fit.joint.beside else model.new_bool_var(f"apart{label}"),
+            )
+        )
+    return JointGroups(tuple(found), LinearExpr.sum(nowhere), fit.joint.beside)
 
 
 def a_pod_uses_the_groups_it_takes_from(model: CpModel, problem: Problem, x: Variables) -> None:
     """A PCIe switch or NUMA node counts as used by the types it gives devices of, and no other."""
     for assignment in x.assignments:
-        for group in assignment.joint.groups if assignment.joint else ():
+        joint = assignment.part(JointGroups)
+        for group in joint.groups if joint else ():
             for amount, most, used in zip(group.amounts, group.most, group.used, strict=True):
                 if most:
                     model.add(amount <= most * used)
@@ -20,11 +101,12 @@ def a_pod_uses_the_groups_it_takes_from(model: CpModel, problem: Problem, x: Var
 def devices_stand_side_by_side(model: CpModel, problem: Problem, x: Variables) -> None:
     """Where that is required, a group that gives one type gives the other too."""
     for assignment in x.assignments:
-        if assignment.joint is None or not assignment.joint.beside:
+        joint = assignment.part(JointGroups)
+        if joint is None or not joint.beside:
             continue
-        model.add(assignment.joint.nowhere == 0)
-        for group in assignment.joint.groups:
-            for one, other in assignment.joint.beside:
+        model.add(joint.nowhere == 0)
+        for group in joint.groups:
+            for one, other in joint.beside:
                 model.add(group.used[one] <= group.used[other])
 
 
@@ -32,13 +114,44 @@ def groups_apart(model: CpModel, problem: Problem, x: Variables) -> Expression:
     """Count groups that give a pod some of the types it wants together, and not all."""
     terms: list[Expression] = []
     for assignment in x.assignments:
-        if assignment.joint is None or assignment.joint.beside:
+        joint = assignment.part(JointGroups)
+        if joint is None or joint.beside:
             continue
-        terms.append(assignment.joint.nowhere)
-        for group in assignment.joint.groups:
+        terms.append(joint.nowhere)
+        for group in joint.groups:
             assert group.apart is not None
             # Some and not all: going round the types, one that is given meets one that is not.
             for one, other in zip(group.used, (*group.used[1:], group.used[0]), strict=True):
                 model.add(group.apart >= one - other)
             terms.append(group.apart)
     return LinearExpr.sum(terms)
+
+
+def joint_hints(problem: Problem, x: Variables, known: KnownPlaces) -> Iterator[Hint]:
+    """Yield which groups give devices of which types."""
+    for assignment, choices in known.at:
+        joint, fit = assignment.part(JointGroups), assignment.fit.joint
+        if joint is None or fit is None:
+            continue
+        at = {bank.type: i for i, bank in enumerate(problem.nodes[assignment.node].banks)}
+        given = {
+            (group, i)
+            for choice in choices
+            for i, ((kind, _), groups) in enumerate(zip(fit.types, fit.groups, strict=True))
+            for group, count in zip(groups, choice.touched(at[kind]), strict=True)
+            if count
+        }
+        for group in joint.groups:
+            used = [int((group.index, i) in given) for i in range(len(group.used))]
+            yield from hints(group.used, used)
+            if group.apart is not None:
+                yield group.apart.index, int(any(used) and not all(used))
+
+
+FAMILY = Family(
+    name="joint",
+    decide=joint_groups,
+    rules=(a_pod_uses_the_groups_it_takes_from, devices_stand_side_by_side),
+    tiers={JOINT: groups_apart},
+    hint=joint_hints,
+)

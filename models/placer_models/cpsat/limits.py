@@ -4,7 +4,7 @@ from collections import Counter
 from math import prod
 
 from placer_models.cpsat.node_strategy import products_of, rows_of
-from placer_models.cpsat.share_seats import reach_of
+from placer_models.cpsat.shares import reach_of
 from placer_models.device import GPU
 from placer_models.goals import DEVICE_CHOICE, LEAST_REQUESTED, MOST_BALANCED
 from placer_models.links import offered_count

@@ -1,26 +1,122 @@
-"""Rules and goals about packages, last-level caches and cells that a pod touches."""
+"""Packages, last-level caches and NUMA nodes that a pod had better touch few of (C10, C11)."""
 
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
-from ortools.sat.python.cp_model import CpModel, LinearExpr
+from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
 from placer_models.cpsat.assignment import Assignment, Variables
+from placer_models.cpsat.cpus import cores_of
 from placer_models.cpsat.expression import Expression
-from placer_models.cpsat.span import Span
+from placer_models.cpsat.family import Family, Hint, KnownPlaces
+from placer_models.cpsat.numa import cells_of, goods_of
+from placer_models.goals import CACHES, LOCALITY_NUMA_NODES, LOCALITY_PACKAGES, PACKAGES
 from placer_models.problem import Problem
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """The groups of a node that the one pod of an assignment touches.
+
+    Attributes:
+        keys: The package, cache or cell that each group stands for.
+        groups: The core classes of each group, by index.
+        touched: One literal a group: the pod owns CPUs of it.
+        fewest: Groups that the pod needs on the empty node.
+
+    """
+
+    keys: tuple[int | None, ...]
+    groups: tuple[tuple[int, ...], ...]
+    touched: tuple[IntVar, ...]
+    fewest: int
+
+
+@dataclass(frozen=True, slots=True)
+class Spans:
+    """What the pod of an assignment touches, each None where it has no such wish.
+
+    There is one pod at most where it has one.
+
+    Attributes:
+        packages: Packages of its CPUs.
+        caches: Last-level caches of its CPUs.
+        cells: Cells of its CPUs, where the node has a NUMA strategy.
+        close: Packages that anything of the pod is in, by default locality.
+
+    """
+
+    packages: Span | None = None
+    caches: Span | None = None
+    cells: Span | None = None
+    close: Span | None = None
+
+
+def spans_of(assignment: Assignment) -> Spans:
+    """Return what the pod touches."""
+    return assignment.part(Spans) or Spans()
+
+
+def spans(model: CpModel, problem: Problem, assignment: Assignment) -> Spans:
+    """Create the literals of an assignment."""
+    node, fit, name = problem.nodes[assignment.node], assignment.fit, assignment.name
+    packages = [c.package for c in node.cores]
+    return Spans(
+        packages=_span(model, packages, fit.fewest_packages, f"package[{name}"),
+        caches=_span(model, [c.cache for c in node.cores], fit.fewest_caches, f"cache[{name}"),
+        cells=_span(model, [c.cell for c in node.cores], fit.fewest_cpu_cells, f"cell[{name}"),
+        close=_span(
+            model,
+            packages,
+            fit.locality and fit.locality.packages,
+            f"close[{name}",
+            [cell.package for cell in node.cells if cell.package is not None],
+        ),
+    )
+
+
+def _span(
+    model: CpModel,
+    keys: Sequence[int | None],
+    fewest: int | None,
+    name: str,
+    also: Iterable[int | None] = (),
+) -> Span | None:
+    """Return a span of an assignment with its variables; None where nothing is wished for.
+
+    Args:
+        model: Gets the variables.
+        keys: The group of each core class of the node.
+        fewest: As in ``Span``; None: there is no wish.
+        name: Begins the names of the variables.
+        also: Groups that may be touched otherwise, even without a core.
+
+    """
+    if fewest is None:
+        return None
+    members: defaultdict[int | None, list[int]] = defaultdict(list)
+    for index, key in enumerate(keys):
+        members[key].append(index)
+    for key in also:
+        members.setdefault(key, [])
+    return Span(
+        keys=tuple(members),
+        groups=tuple(map(tuple, members.values())),
+        touched=tuple(model.new_bool_var(f"{name},{key}]") for key in members),
+        fewest=fewest,
+    )
 
 
 def a_pod_touches_the_groups_it_takes_from(model: CpModel, problem: Problem, x: Variables) -> None:
     """Owned CPUs come from packages, caches and cells that the pod counts as touched."""
     for assignment, span in _spans(x):
-        if not assignment.cores:
+        cores = cores_of(assignment)
+        if not cores:
             continue
         classes = problem.nodes[assignment.node].cores
         for group, literal in zip(span.groups, span.touched, strict=True):
-            taken = [
-                assignment.cores[i].whole * classes[i].threads + assignment.cores[i].threads
-                for i in group
-            ]
+            taken = [cores[i].cpus(classes[i]) for i in group]
             room = sum(classes[i].cores * classes[i].free for i in group)
             most = min(assignment.shape.owned_cpus, room)
             model.add(LinearExpr.sum(taken) <= most * literal)
@@ -35,10 +131,11 @@ def a_pod_touches_its_fewest_groups(model: CpModel, problem: Problem, x: Variabl
 def a_pod_touches_the_packages_of_its_cells(model: CpModel, problem: Problem, x: Variables) -> None:
     """What a pod has on a NUMA node is in the package of its CPUs, if they are of one."""
     for assignment in x.assignments:
-        if assignment.close is None:
+        close, used_cells = spans_of(assignment).close, goods_of(assignment).used
+        if close is None:
             continue
-        literals = dict(zip(assignment.close.keys, assignment.close.touched, strict=True))
-        for cell, used in zip(problem.nodes[assignment.node].cells, assignment.used, strict=False):
+        literals = dict(zip(close.keys, close.touched, strict=True))
+        for cell, used in zip(problem.nodes[assignment.node].cells, used_cells, strict=False):
             if cell.package is not None:
                 model.add(used <= literals[cell.package])
 
@@ -48,14 +145,14 @@ def a_pod_without_policy_needs_its_fewest_cells(
 ) -> None:
     """Fewer cells than the empty node needs are never enough; said for the bound's sake."""
     for assignment, fewest in _without_policy(x):
-        model.add(LinearExpr.sum(list(assignment.used)) >= fewest * assignment.count)
+        model.add(LinearExpr.sum(list(goods_of(assignment).used)) >= fewest * assignment.count)
 
 
 def held_in_numa_nodes(model: CpModel, problem: Problem, x: Variables) -> Expression:
     """Count cells beyond the fewest of pods with CPUs or devices that no policy holds together."""
     return LinearExpr.sum(
         [
-            LinearExpr.sum(list(assignment.used)) - fewest * assignment.count
+            LinearExpr.sum(list(goods_of(assignment).used)) - fewest * assignment.count
             for assignment, fewest in _without_policy(x)
         ]
     )
@@ -63,52 +160,72 @@ def held_in_numa_nodes(model: CpModel, problem: Problem, x: Variables) -> Expres
 
 def held_in_packages(model: CpModel, problem: Problem, x: Variables) -> Expression:
     """Count packages beyond the fewest of pods with CPUs or devices."""
-    return LinearExpr.sum(
-        [_beyond(assignment, assignment.close) for assignment in x.assignments if assignment.close]
-    )
+    return LinearExpr.sum([_beyond(one, spans_of(one).close) for one in x.assignments])
 
 
 def _without_policy(x: Variables) -> Iterator[tuple[Assignment, int]]:
     """Yield the assignments of pods that locality by default looks at, with their fewest cells."""
     for assignment in x.assignments:
-        if (
-            assignment.used
-            and assignment.fit.locality
-            and assignment.fit.locality.cells is not None
-        ):
-            yield assignment, assignment.fit.locality.cells
+        locality = assignment.fit.locality
+        if goods_of(assignment).used and locality and locality.cells is not None:
+            yield assignment, locality.cells
 
 
 def packages(model: CpModel, problem: Problem, x: Variables) -> Expression:
     """Count packages beyond the fewest of pods that would like few."""
-    return LinearExpr.sum(
-        [
-            _beyond(assignment, assignment.packages)
-            for assignment in x.assignments
-            if assignment.packages
-        ]
-    )
+    return LinearExpr.sum([_beyond(one, spans_of(one).packages) for one in x.assignments])
 
 
 def caches(model: CpModel, problem: Problem, x: Variables) -> Expression:
     """Count last-level caches beyond the fewest of pods that would like few."""
-    return LinearExpr.sum(
-        [
-            _beyond(assignment, assignment.caches)
-            for assignment in x.assignments
-            if assignment.caches
-        ]
-    )
+    return LinearExpr.sum([_beyond(one, spans_of(one).caches) for one in x.assignments])
 
 
-def _beyond(assignment: Assignment, span: Span) -> Expression:
+def _beyond(assignment: Assignment, span: Span | None) -> Expression:
+    if span is None:
+        return 0
     return LinearExpr.sum(list(span.touched)) - span.fewest * assignment.count
 
 
 def _spans(x: Variables) -> Iterator[tuple[Assignment, Span]]:
     for assignment in x.assignments:
-        yield from (
-            (assignment, span)
-            for span in (assignment.packages, assignment.caches, assignment.cells, assignment.close)
-            if span
-        )
+        spans = spans_of(assignment)
+        for span in (spans.packages, spans.caches, spans.cells, spans.close):
+            if span is not None:
+                yield assignment, span
+
+
+def span_hints(problem: Problem, x: Variables, known: KnownPlaces) -> Iterator[Hint]:
+    """Yield which packages, caches and cells pods touch."""
+    for assignment, choices in known.at:
+        spans = spans_of(assignment)
+        for span in (spans.packages, spans.caches, spans.cells):
+            for group, literal in zip(span.groups, span.touched, strict=True) if span else ():
+                takes = [choice.cores[i] for choice in choices for i in group]
+                yield literal.index, int(any(take.whole or take.threads for take in takes))
+        if spans.close is not None:
+            node = problem.nodes[assignment.node]
+            found = {
+                node.cells[cell].package for choice in choices for cell in cells_of(problem, choice)
+            }
+            for choice in choices:
+                for core, take in zip(node.cores, choice.cores, strict=True):
+                    if take.whole or take.threads:
+                        found.add(core.package)
+            for package, literal in zip(spans.close.keys, spans.close.touched, strict=True):
+                yield literal.index, int(package in found)
+
+
+FAMILY = Family(
+    name="localities",
+    decide=spans,
+    rules=(a_pod_touches_the_groups_it_takes_from, a_pod_touches_the_packages_of_its_cells),
+    cuts=(a_pod_touches_its_fewest_groups, a_pod_without_policy_needs_its_fewest_cells),
+    tiers={
+        PACKAGES: packages,
+        CACHES: caches,
+        LOCALITY_NUMA_NODES: held_in_numa_nodes,
+        LOCALITY_PACKAGES: held_in_packages,
+    },
+    hint=span_hints,
+)

@@ -6,8 +6,11 @@ from collections.abc import Iterator, Sequence
 from ortools.sat.python.cp_model import CpModel, LinearExpr
 
 from placer_models.cpsat.assignment import Assignment, Variables
+from placer_models.cpsat.devices import devices_of
 from placer_models.cpsat.envelope import below_envelope
 from placer_models.cpsat.expression import Expression
+from placer_models.cpsat.family import Family
+from placer_models.goals import USABLE
 from placer_models.mig import MEDIA, SLICES, Cut
 from placer_models.problem import NodeState, Problem
 
@@ -22,7 +25,18 @@ def instances_of_a_gpu_do_not_overlap(model: CpModel, problem: Problem, x: Varia
             model.add(LinearExpr.sum(instances) <= 1)
 
 
-def usable_instances(
+def usable_instances(model: CpModel, problem: Problem, x: Variables) -> Expression:
+    """Count the instances that nodes could still make (tier ``usable``)."""
+    return LinearExpr.sum(
+        [
+            points
+            for node, here in zip(problem.nodes, x.on_node, strict=True)
+            for points in _points_left(model, node, here)
+        ]
+    )
+
+
+def _points_left(
     model: CpModel, node: NodeState, assignments: Sequence[Assignment]
 ) -> Iterator[Expression]:
     """Yield the points of every instance that the node could still make."""
@@ -79,6 +93,13 @@ def _taken(node: NodeState, assignments: Sequence[Assignment]) -> Taken:
             if bank.free[twin]:
                 for part in cut.covers:
                     taken[cut.gpu, part] += [
-                        assignment.devices[index][twin] for assignment in takers
+                        devices_of(assignment).whole[index][twin] for assignment in takers
                     ]
     return {key: instances for key, instances in taken.items() if instances}
+
+
+FAMILY = Family(
+    name="mig",
+    rules=(instances_of_a_gpu_do_not_overlap,),
+    tiers={USABLE: usable_instances},
+)

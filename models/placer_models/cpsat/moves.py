@@ -5,13 +5,42 @@ of its home has just what it had.
 """
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
 from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
 from placer_models.cpsat.assignment import Assignment, Variables
+from placer_models.cpsat.bound import PoolPart
+from placer_models.cpsat.cpus import cores_of
+from placer_models.cpsat.devices import devices_of
 from placer_models.cpsat.expression import Expression
-from placer_models.problem import Choice, Problem
+from placer_models.cpsat.family import Family, Hint, KnownPlaces, Value
+from placer_models.cpsat.numa import goods_of
+from placer_models.cpsat.shares import shares_of
+from placer_models.goals import MOVES
+from placer_models.problem import Choice, Choices, Problem
+
+Good = tuple[int, int | None]
+"""A node, and a page size by its position; None: memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stays:
+    """Running pod that may move -> whether it stays; none for one that cannot stay."""
+
+    of_pod: Mapping[int, IntVar]
+
+
+def stays(model: CpModel, problem: Problem, x: Variables) -> Stays:
+    """Create a literal for each pod that could be at home."""
+    if not problem.homes:
+        return Stays({})
+    at_home = {(pod, home.node) for pod, home in problem.homes if home is not None}
+    pods = [(x.units[assignment.unit].pods[0], assignment.node) for assignment in x.assignments]
+    return Stays(
+        {pod: model.new_bool_var(f"stays[{pod}]") for pod, node in pods if (pod, node) in at_home}
+    )
 
 
 def a_running_pod_keeps_a_place(model: CpModel, problem: Problem, x: Variables) -> None:
@@ -31,21 +60,18 @@ def who_stays_has_what_it_had(model: CpModel, problem: Problem, x: Variables) ->
 
 def who_stays_keeps_its_cells(model: CpModel, problem: Problem, x: Variables) -> None:
     """Memory and hugepages that no policy pins are pinned by who stays."""
-    goods: defaultdict[tuple[int, int | None], list[tuple[IntVar, tuple[int, ...]]]] = defaultdict(
-        list
-    )
+    held_at_home: defaultdict[Good, list[tuple[IntVar, tuple[int, ...]]]] = defaultdict(list)
     for literal, assignment, home in _homes(problem, x):
-        if not assignment.memory and home.memory is not None:
-            goods[assignment.node, None].append((literal, home.memory))
+        own = goods_of(assignment)
+        if not own.memory and home.memory is not None:
+            held_at_home[assignment.node, None].append((literal, home.memory))
         for size, pages in enumerate(home.pages):
-            if not assignment.pages[size]:
-                goods[assignment.node, size].append((literal, pages))
-    for (node, kind), stayers in goods.items():
+            if not own.pages[size]:
+                held_at_home[assignment.node, size].append((literal, pages))
+    for (node, kind), stayers in held_at_home.items():
         assignments = x.on_node[node]
-        pinned = [
-            assignment.memory if kind is None else assignment.pages[kind]
-            for assignment in assignments
-        ]
+        goods = [goods_of(assignment) for assignment in assignments]
+        pinned = [own.memory if kind is None else own.pages[kind] for own in goods]
         for index, cell in enumerate(problem.nodes[node].cells):
             held = [had[index] * literal for literal, had in stayers if had[index]]
             others = [parts[index] for parts in pinned if parts]
@@ -62,7 +88,7 @@ def no_more_pods_move_than_may(model: CpModel, problem: Problem, x: Variables) -
 
 def pods_moved(model: CpModel, problem: Problem, x: Variables) -> Expression:
     """Count the running pods that do not stay (tier ``moves``)."""
-    return len(problem.homes) - LinearExpr.sum(list(x.stays.values()))
+    return len(problem.homes) - LinearExpr.sum(list(x.part(Stays).of_pod.values()))
 
 
 def _units_by_pod(x: Variables) -> dict[int, int]:
@@ -73,26 +99,56 @@ def _homes(problem: Problem, x: Variables) -> Iterator[tuple[IntVar, Assignment,
     """Yield whether a pod stays, its assignment at home, and what it has there."""
     unit_of = _units_by_pod(x)
     for pod, home in problem.homes:
-        if home is not None and pod in x.stays:
+        if home is not None and pod in x.part(Stays).of_pod:
             assignment = next(s for s in x.of_unit[unit_of[pod]] if s.node == home.node)
-            yield x.stays[pod], assignment, home
+            yield x.part(Stays).of_pod[pod], assignment, home
 
 
 def _amounts(assignment: Assignment, home: Choice) -> Iterator[tuple[Expression, int]]:
     """Yield what the assignment takes with what the pod has at home."""
-    for part, had in zip(assignment.cores, home.cores[: len(assignment.cores)], strict=True):
+    cores, own, pool = cores_of(assignment), goods_of(assignment), assignment.part(PoolPart)
+    for part, had in zip(cores, home.cores[: len(cores)], strict=True):
         yield part.whole, had.whole
         yield part.threads, had.threads
-    for taken, amounts in zip(assignment.devices, home.devices, strict=True):
+    for taken, amounts in zip(devices_of(assignment).whole, home.devices, strict=True):
         yield from zip(taken, amounts, strict=True)
-    for share in assignment.takes:
+    for share in shares_of(assignment):
         yield share.count, int(share.take in home.shares)
-    if assignment.pool is not None:
-        yield from (
-            (used, int(c in home.pool_cells)) for c, used in enumerate(assignment.pool.used)
-        )
-    if assignment.memory and home.memory is not None:
-        yield from zip(assignment.memory, home.memory, strict=True)
-    for pages, had_pages in zip(assignment.pages, home.pages, strict=False):
+    if pool is not None:
+        yield from ((used, int(c in home.pool_cells)) for c, used in enumerate(pool.used))
+    if own.memory and home.memory is not None:
+        yield from zip(own.memory, home.memory, strict=True)
+    for pages, had_pages in zip(own.pages, home.pages, strict=False):
         if pages:
             yield from zip(pages, had_pages, strict=True)
+
+
+def stay_hints(problem: Problem, x: Variables, known: KnownPlaces) -> Iterator[Hint]:
+    """Yield which running pods stay."""
+    homes = dict(problem.homes)
+    for pod, literal in x.part(Stays).of_pod.items():
+        yield literal.index, int(known.choices.get(pod) == homes[pod])
+
+
+def stayers(problem: Problem, x: Variables, value: Value) -> Choices:
+    """Return the homes of the running pods that stay in a solution."""
+    literals = x.part(Stays).of_pod
+    return {
+        pod: home
+        for pod, home in problem.homes
+        if home is not None and pod in literals and value(literals[pod])
+    }
+
+
+FAMILY = Family(
+    name="moves",
+    decide_all=stays,
+    rules=(
+        a_running_pod_keeps_a_place,
+        who_stays_has_what_it_had,
+        who_stays_keeps_its_cells,
+        no_more_pods_move_than_may,
+    ),
+    tiers={MOVES: pods_moved},
+    hint=stay_hints,
+)

@@ -1,4 +1,4 @@
-"""Rules about the levels of the network that gangs ask for (G4)."""
+"""Levels of the network that gangs ask for (G4)."""
 
 from collections import defaultdict
 from collections.abc import Iterator
@@ -7,6 +7,9 @@ from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
 from placer_models.cpsat.assignment import Assignment, Variables
 from placer_models.cpsat.expression import Expression
+from placer_models.cpsat.family import Family
+from placer_models.cpsat.gangs import ReachedGangs
+from placer_models.goals import GATHERING
 from placer_models.network import Grouping
 from placer_models.problem import Problem
 from placer_models.tasks import LevelTask
@@ -44,7 +47,7 @@ def gathering(model: CpModel, problem: Problem, x: Variables) -> Expression:
     """Count domains beyond one, and members of a domain beyond the most (tier gathering)."""
     terms: list[Expression] = []
     for gang, task in _tasks(problem, Grouping.GATHER, required=False):
-        reached = x.reached[gang]
+        reached = x.part(ReachedGangs).of_gang[gang]
         assert reached is not None, "a gang that asks for levels is told apart"
         terms += [*_here(model, problem, x, gang, task), -reached]
     for gang, task in _tasks(problem, Grouping.SPREAD, required=False):
@@ -100,3 +103,14 @@ def _members(assignments: list[Assignment]) -> LinearExpr:
 def _most(problem: Problem, gang: int, assignments: list[Assignment]) -> int:
     """Return an upper bound of the members on the assignments."""
     return min(len(problem.gangs[gang].pods), sum(assignment.most for assignment in assignments))
+
+
+FAMILY = Family(
+    name="network",
+    rules=(
+        a_gang_gathers_where_it_must,
+        a_gang_spreads_where_it_must,
+        members_of_a_domain_come_in_multiples,
+    ),
+    tiers={GATHERING: gathering},
+)

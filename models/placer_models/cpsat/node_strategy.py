@@ -1,4 +1,4 @@
-"""The last tier: rooms that are left, or what the node strategy of the instance counts."""
+"""The last tier: rooms that are left, or what the node strategy of the instance counts (B12)."""
 
 from collections.abc import Iterator, Sequence
 from itertools import combinations, pairwise, product
@@ -8,7 +8,17 @@ from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
 from placer_models.cpsat.assignment import Assignment, Variables
 from placer_models.cpsat.expression import Expression
+from placer_models.cpsat.family import Family
 from placer_models.cpsat.opened import sums_of
+from placer_models.goals import (
+    LEAST_REQUESTED,
+    MOST_BALANCED,
+    PACK_NODES,
+    PACK_USED,
+    SPREAD_PAIRS,
+    SPREAD_USED,
+    USABLE,
+)
 from placer_models.node_strategy import (
     Ask,
     NodeLoad,
@@ -23,8 +33,13 @@ MOST_TANGENTS = 16
 """Lines below a square; larger squares are told to the solver as products besides."""
 
 
-def usable_rooms(model: CpModel, node: NodeState, assignments: Sequence[Assignment]) -> Expression:
-    """Count the points of the rooms that pods leave of a node."""
+def usable_rooms(model: CpModel, problem: Problem, x: Variables) -> Expression:
+    """Count the points of the rooms that pods leave (tier ``usable``)."""
+    nodes = zip(problem.nodes, x.on_node, strict=True)
+    return LinearExpr.sum([_rooms_left(model, node, here) for node, here in nodes])
+
+
+def _rooms_left(model: CpModel, node: NodeState, assignments: Sequence[Assignment]) -> Expression:
     memory = sum(cell.memory for cell in node.cells)
     now = room_points(node.rooms, node.pool_milli, memory)
     wants = [
@@ -80,7 +95,7 @@ def own_scores(model: CpModel, problem: Problem, x: Variables) -> Expression:
     return LinearExpr.sum(
         [
             own_score(load, _ask(assignment)) * assignment.count
-            for load, assignment in _seats(problem, x)
+            for load, assignment in _loaded(problem, x)
         ]
     )
 
@@ -167,7 +182,7 @@ def _loads(
         yield node, node.load, assignments
 
 
-def _seats(problem: Problem, x: Variables) -> Iterator[tuple[NodeLoad, Assignment]]:
+def _loaded(problem: Problem, x: Variables) -> Iterator[tuple[NodeLoad, Assignment]]:
     return (
         (load, assignment)
         for _, load, assignments in _loads(problem, x)
@@ -220,3 +235,17 @@ def _pairs_of(model: CpModel, count: Expression, most: int, name: str) -> Expres
         model.add_multiplication_equality(square, [count, count])
         model.add(2 * pairs == square - count)
     return pairs
+
+
+FAMILY = Family(
+    name="node_strategy",
+    tiers={
+        USABLE: usable_rooms,
+        PACK_NODES: nodes_in_use,
+        PACK_USED: own_scores,
+        SPREAD_PAIRS: pairs_of_pods,
+        SPREAD_USED: own_scores,
+        LEAST_REQUESTED: mean_scores,
+        MOST_BALANCED: variances,
+    },
+)

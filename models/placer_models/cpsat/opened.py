@@ -1,19 +1,40 @@
 """Nodes that are offered: they are not there yet, and using one opens it."""
 
-from collections import defaultdict
-from collections.abc import Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from ortools.sat.python.cp_model import CpModel, LinearExpr
+from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
 from placer_models.cpsat.assignment import Assignment, Variables
 from placer_models.cpsat.expression import Expression
-from placer_models.problem import NodeState, Problem
+from placer_models.cpsat.family import Family, Hint, KnownPlaces
+from placer_models.goals import OPENED
+from placer_models.problem import Choices, NodeState, Problem
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedNodes:
+    """Offered node that pods could come to -> whether it is opened."""
+
+    literals: Mapping[int, IntVar]
+
+
+def opened_nodes(model: CpModel, problem: Problem, x: Variables) -> OpenedNodes:
+    """Create a literal for each offered node that pods could come to."""
+    return OpenedNodes(
+        {
+            index: model.new_bool_var(f"opened[{node.name}]")
+            for index, node in enumerate(problem.nodes)
+            if node.offered and x.on_node[index]
+        }
+    )
 
 
 def a_node_is_opened_before_it_is_used(model: CpModel, problem: Problem, x: Variables) -> None:
     """Pods come to an offered node only if it is opened."""
-    for node, literal in x.node_opened.items():
+    for node, literal in x.part(OpenedNodes).literals.items():
         for assignment in x.on_node[node]:
             model.add(assignment.count <= assignment.most * literal)
 
@@ -23,7 +44,7 @@ def an_opened_node_holds_what_it_has(model: CpModel, problem: Problem, x: Variab
 
     Without this half a node's pods would be thought to need half a node.
     """
-    for node, literal in x.node_opened.items():
+    for node, literal in x.part(OpenedNodes).literals.items():
         assignments = x.on_node[node]
         for has, wants in sums_of(problem.nodes[node], assignments):
             if any(wants):
@@ -57,7 +78,8 @@ def equal_offers_are_used_in_order(model: CpModel, problem: Problem, x: Variable
         ]
         for earlier, later in pairwise(loads):
             model.add(earlier >= later)
-        literals = [x.node_opened[node] for node in members if node in x.node_opened]
+        found = x.part(OpenedNodes).literals
+        literals = [found[node] for node in members if node in found]
         for first, second in pairwise(literals):
             model.add_implication(second, first)
 
@@ -73,4 +95,37 @@ def equal_offers(problem: Problem) -> list[list[int]]:
 
 def nodes_opened(model: CpModel, problem: Problem, x: Variables) -> Expression:
     """Count the offered nodes that are opened."""
-    return LinearExpr.sum(list(x.node_opened.values()))
+    return LinearExpr.sum(list(x.part(OpenedNodes).literals.values()))
+
+
+def earlier_offers_first(problem: Problem, choices: Choices) -> Choices:
+    """Rename equal offered nodes so that earlier ones have more pods, as the model wants."""
+    loads = Counter(choice.node for choice in choices.values())
+    renamed = {
+        old: new
+        for members in equal_offers(problem)
+        for old, new in zip(sorted(members, key=lambda node: -loads[node]), members, strict=True)
+    }
+    if not renamed:
+        return choices
+    return {
+        pod: replace(choice, node=renamed.get(choice.node, choice.node))
+        for pod, choice in choices.items()
+    }
+
+
+def opened_hints(problem: Problem, x: Variables, known: KnownPlaces) -> Iterator[Hint]:
+    """Yield which offered nodes are opened."""
+    used = {choice.node for choice in known.choices.values()}
+    for node, literal in x.part(OpenedNodes).literals.items():
+        yield literal.index, int(node in used)
+
+
+FAMILY = Family(
+    name="opened",
+    decide_all=opened_nodes,
+    rules=(a_node_is_opened_before_it_is_used,),
+    cuts=(an_opened_node_holds_what_it_has, equal_offers_are_used_in_order),
+    tiers={OPENED: nodes_opened},
+    hint=opened_hints,
+)

@@ -1,15 +1,154 @@
-"""Rules about shares of devices (D3, D5)."""
+"""Shares of devices: which slot gives a share to whom (D3, D5)."""
 
 from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import gcd
 
 from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
-from placer_models.cpsat.assignment import Variables
-from placer_models.cpsat.share_seats import SeatTake
-from placer_models.device import GPU
-from placer_models.problem import Problem
+from placer_models.banks import DeviceBank
+from placer_models.cpsat.assignment import Assignment, Variables
+from placer_models.cpsat.family import Family, Hint, KnownPlaces, Value
+from placer_models.device_share import Amounts
+from placer_models.problem import Choice, NodeState, Problem, Shape
+from placer_models.shares import ShareTake
+
+
+@dataclass(frozen=True, slots=True)
+class ShareCount:
+    """Shares of one device that the pods of an assignment have, for one of their needs.
+
+    Attributes:
+        take: Of which device, for which need.
+        count: How many there are.
+        amounts: What each takes of the device.
+
+    """
+
+    take: ShareTake
+    count: IntVar
+    amounts: Amounts
+
+    @property
+    def device(self) -> tuple[int, int, int]:
+        """Bank, twin class and slot of the device."""
+        return self.take.bank, self.take.twin, self.take.slot
+
+
+@dataclass(frozen=True, slots=True)
+class Shares:
+    """The shares that the pods of an assignment could have."""
+
+    counts: tuple[ShareCount, ...]
+
+
+Opened = Mapping[tuple[int, int, int], IntVar]
+"""(bank, twin class, slot) of a device that was free -> whether shares are on it."""
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedDevices:
+    """For each node, which of its free devices are shared."""
+
+    of_node: tuple[Opened, ...]
+
+
+def shares_of(assignment: Assignment) -> tuple[ShareCount, ...]:
+    """Return the shares that the pods could have."""
+    shares = assignment.part(Shares)
+    return shares.counts if shares else ()
+
+
+def room_in_slots(problem: Problem, thing: int, node: NodeState, most: int) -> int:
+    """Return how many of so many pods the slots could host, each need by itself."""
+    for need in problem.shapes[thing].shares:
+        bank = node.bank(need.type)
+        slots = [slot for members in bank.slots for slot in members] if bank else []
+        # Of one pod at most one share is on a device.
+        room = sum(slot.room_for(need.share, most, need.function) for slot in slots)
+        most = min(most, room // need.least_on(bank.board)) if bank else 0
+    return most
+
+
+def shares(model: CpModel, problem: Problem, assignment: Assignment) -> Shares | None:
+    """Create a count for every slot that can meet a need of the shape; None: there is no need."""
+    if not assignment.shape.shares:
+        return None
+    return Shares(tuple(_counts(model, problem.nodes[assignment.node], assignment)))
+
+
+def _counts(model: CpModel, node: NodeState, assignment: Assignment) -> Iterator[ShareCount]:
+    for index, need in enumerate(assignment.shape.shares):
+        for position, bank in enumerate(node.banks):
+            if bank.type != need.type:
+                continue
+            for twin, slots in enumerate(bank.slots):
+                for at, slot in enumerate(slots):
+                    amounts = slot.takes(need.share, need.function)
+                    if amounts is None:
+                        continue
+                    count = model.new_int_var(
+                        0,
+                        slot.room_for(need.share, assignment.most, need.function),
+                        f"share[{assignment.name},{bank.type},{twin},{at},{index}]",
+                    )
+                    yield ShareCount(ShareTake(position, twin, at, index), count, amounts)
+
+
+def opened_devices(model: CpModel, problem: Problem, x: Variables) -> OpenedDevices:
+    """Create a literal for every free device on which shares can come, in order."""
+    found = []
+    for node, here in zip(problem.nodes, x.on_node, strict=True):
+        reached = sorted({share.device for one in here for share in shares_of(one)})
+        found.append(
+            {
+                (bank, twin, slot): model.new_bool_var(f"opened[{node.name},{bank},{twin},{slot}]")
+                for bank, twin, slot in reached
+                if node.banks[bank].is_free(twin, slot)
+            }
+        )
+    return OpenedDevices(tuple(found))
+
+
+def opened_in(opened: Opened, bank: int, twin: int) -> list[IntVar]:
+    """Return the literals of one twin class."""
+    return [literal for (b, t, _), literal in opened.items() if (b, t) == (bank, twin)]
+
+
+def reach_of(bank: DeviceBank, shape: Shape) -> tuple[int, ...]:
+    """Return how many devices of each twin class a pod of the shape could have a part of."""
+    needs = [need for need in shape.shares if need.type == bank.type]
+    if not needs:
+        return bank.free
+    whole = shape.whole_of(bank.type) > 0
+    return tuple(
+        sum(
+            (whole and bank.is_free(twin, at))
+            or any(slot.takes(need.share, need.function) for need in needs)
+            for at, slot in enumerate(slots)
+        )
+        for twin, slots in enumerate(bank.slots)
+    )
+
+
+def shared_by(
+    model: CpModel, takes: Iterable[ShareCount], bank: int, name: str
+) -> dict[int, list[IntVar]]:
+    """Return for each twin class a literal for every device that gives any of the shares."""
+    here: defaultdict[tuple[int, int], list[IntVar]] = defaultdict(list)
+    for taken in takes:
+        if taken.take.bank == bank:
+            here[taken.take.twin, taken.take.slot].append(taken.count)
+    shared: defaultdict[int, list[IntVar]] = defaultdict(list)
+    for (twin, slot), counts in sorted(here.items(), key=lambda item: item[0]):
+        literal = model.new_bool_var(f"shared:{name},{twin},{slot}")
+        model.add(LinearExpr.sum(counts) >= literal)
+        for count in counts:
+            model.add(count == 0).only_enforce_if(~literal)
+        shared[twin].append(literal)
+    return shared
 
 
 def a_pod_has_the_shares_it_asks_for(model: CpModel, problem: Problem, x: Variables) -> None:
@@ -18,7 +157,7 @@ def a_pod_has_the_shares_it_asks_for(model: CpModel, problem: Problem, x: Variab
         for index, need in enumerate(assignment.shape.shares):
             if need.strategy is not None:
                 continue
-            met = [take.count for take in assignment.takes if take.take.need == index]
+            met = [take.count for take in shares_of(assignment) if take.take.need == index]
             model.add(LinearExpr.sum(met) == need.count * assignment.count)
 
 
@@ -29,8 +168,8 @@ def shares_of_a_pod_are_on_different_devices(
     for assignment in x.assignments:
         if len(assignment.shape.shares) > 1:
             here: defaultdict[tuple[int, int, int], list[IntVar]] = defaultdict(list)
-            for take in assignment.takes:
-                here[_device(take)].append(take.count)
+            for take in shares_of(assignment):
+                here[take.device].append(take.count)
             for counts in here.values():
                 model.add(LinearExpr.sum(counts) <= assignment.count)
 
@@ -38,10 +177,10 @@ def shares_of_a_pod_are_on_different_devices(
 def shares_fit_their_device(model: CpModel, problem: Problem, x: Variables) -> None:
     """The shares of a device take no more than is left of it."""
     for node, assignments in zip(problem.nodes, x.on_node, strict=True):
-        here: defaultdict[tuple[int, int, int], list[SeatTake]] = defaultdict(list)
+        here: defaultdict[tuple[int, int, int], list[ShareCount]] = defaultdict(list)
         for assignment in assignments:
-            for take in assignment.takes:
-                here[_device(take)].append(take)
+            for take in shares_of(assignment):
+                here[take.device].append(take)
         for (bank, twin, at), takes in here.items():
             slot = node.banks[bank].slots[twin][at]
             counts = [take.count for take in takes]
@@ -57,34 +196,63 @@ def a_device_with_shares_is_opened(model: CpModel, problem: Problem, x: Variable
     """A free device of which a pod has a share is no free device any more."""
     for assignment in x.assignments:
         node = problem.nodes[assignment.node]
-        for take in assignment.takes:
-            opened = x.opened[assignment.node].get(_device(take))
+        for take in shares_of(assignment):
+            opened = x.part(OpenedDevices).of_node[assignment.node].get(take.device)
             if opened is not None:
-                bank, twin, at = _device(take)
+                bank, twin, at = take.device
                 need = assignment.shape.shares[take.take.need]
                 slot = node.banks[bank].slots[twin][at]
                 most = slot.room_for(need.share, assignment.most, need.function)
                 model.add(take.count <= most * opened)
 
 
-def gpus_in_part_are_a_set_too(model: CpModel, problem: Problem, x: Variables) -> None:
-    """The GPUs that a pod has a part of, and its whole ones, are the set that it picks."""
-    for assignment in x.assignments:
-        if assignment.picks and any(need.type == GPU for need in assignment.shape.shares):
-            banks = problem.nodes[assignment.node].banks
-            at = next(index for index, bank in enumerate(banks) if bank.type == GPU)
-            for twin in range(len(banks[at].free)):
-                picked = [literal * picks.counts[twin] for picks, literal in assignment.picks]
-                model.add(LinearExpr.sum(picked) == assignment.touched(at, twin))
-
-
 def devices_are_opened_in_order(model: CpModel, problem: Problem, x: Variables) -> None:
     """Of the free devices of a twin class the first are shared; they are all alike."""
-    for opened in x.opened:
+    for opened in x.part(OpenedDevices).of_node:
         for earlier, later in pairwise(opened):
             if earlier[:2] == later[:2]:
                 model.add(opened[earlier] >= opened[later])
 
 
-def _device(take: SeatTake) -> tuple[int, int, int]:
-    return take.take.bank, take.take.twin, take.take.slot
+def share_hints(problem: Problem, x: Variables, known: KnownPlaces) -> Iterator[Hint]:
+    """Yield which devices give shares to whom, and which of them were free."""
+    given = {
+        (choice.node, t.bank, t.twin, t.slot)
+        for choice in known.choices.values()
+        for t in choice.shares
+    }
+    for node, opened in enumerate(x.part(OpenedDevices).of_node):
+        for key, literal in opened.items():
+            yield literal.index, int((node, *key) in given)
+    for assignment, choices in known.at:
+        for share in shares_of(assignment):
+            yield share.count.index, sum(share.take in choice.shares for choice in choices)
+
+
+def read_shares(
+    problem: Problem, assignment: Assignment, places: Sequence[Choice], value: Value
+) -> Sequence[Choice]:
+    """Deal the shares of an assignment out: pods that are counted together have one each."""
+    takes = [share.take for share in shares_of(assignment) for _ in range(value(share.count))]
+    if not takes:
+        return places
+    if len(places) == 1:
+        return [replace(places[0], shares=tuple(sorted(takes)))]
+    return [replace(place, shares=(take,)) for place, take in zip(places, takes, strict=True)]
+
+
+FAMILY = Family(
+    name="shares",
+    room=room_in_slots,
+    decide=shares,
+    decide_all=opened_devices,
+    rules=(
+        a_pod_has_the_shares_it_asks_for,
+        shares_of_a_pod_are_on_different_devices,
+        shares_fit_their_device,
+        a_device_with_shares_is_opened,
+    ),
+    cuts=(devices_are_opened_in_order,),
+    hint=share_hints,
+    read=read_shares,
+)

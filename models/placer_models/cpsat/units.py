@@ -1,34 +1,12 @@
 """Pods that a model may count together instead of telling them apart."""
 
 from collections import defaultdict
-from dataclasses import dataclass
 
+from placer_models.cpsat.assignment import Unit
 from placer_models.device import GPU
 from placer_models.links import Board, tells_apart
 from placer_models.policy import AlignmentPolicy, BindPolicy, ExclusivePolicy
 from placer_models.problem import Fit, Problem, Shape
-
-
-@dataclass(frozen=True, slots=True)
-class Unit:
-    """Interchangeable pods that stand in the model as one count per node.
-
-    Attributes:
-        pods: Indices of the pods; one where pods must be told apart.
-        shape: Index of their shape.
-        gang: Index of their gang; None: each pod is a gang of its own.
-        family: Units of one family are interchangeable too.
-        level: Index of the priority.
-        weight: Weight of the gang, or of each pod.
-
-    """
-
-    pods: tuple[int, ...]
-    shape: int
-    gang: int | None
-    family: int
-    level: int
-    weight: int
 
 
 def units_of(problem: Problem) -> tuple[Unit, ...]:

@@ -12,7 +12,7 @@ from placer.search.bound import bound_first_tiers
 from placer.search.budget import Budget
 from placer.search.exact import limits_of, search_exactly
 from placer.search.halt import Halt
-from placer.search.joint import MOST_SEATS, seats_of
+from placer.search.joint import MOST_ASSIGNMENTS, assignments_of
 from placer.search.reasons.question import Question
 from placer.search.tiers import silent
 from placer.state.batch import build_problem
@@ -133,7 +133,7 @@ def most_placed(instance: Instance, budget: Budget) -> Most:
     minimum = sum(gang.minimum for gang in instance.gangs)
     value = minimum + pods if pods else 0
     limits = limits_of(problem)[:1]
-    if seats_of(problem) > MOST_SEATS:
+    if assignments_of(problem) > MOST_ASSIGNMENTS:
         bound = bound_first_tiers(problem, (value,), limits, budget)[0]
     else:
         found = search_exactly(problem, {}, (value,), budget, silent, limits)

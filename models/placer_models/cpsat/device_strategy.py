@@ -1,9 +1,13 @@
-"""The rule about devices of which a strategy says how many a pod has (D9)."""
+"""Devices of which a strategy says how many a pod has (D9)."""
 
 from ortools.sat.python.cp_model import CpModel, LinearExpr
 
 from placer_models.cpsat.assignment import Assignment, Variables
+from placer_models.cpsat.devices import touched
 from placer_models.cpsat.expression import Expression
+from placer_models.cpsat.family import Family
+from placer_models.cpsat.joint import JointGroups
+from placer_models.cpsat.shares import shares_of
 from placer_models.device_strategy import DeviceStrategy
 from placer_models.problem import Problem
 from placer_models.shares import ShareNeed
@@ -15,7 +19,7 @@ def a_pod_has_the_devices_of_its_strategies(model: CpModel, problem: Problem, x:
         for index, need in enumerate(assignment.shape.shares):
             if need.strategy is None:
                 continue
-            met = LinearExpr.sum([t.count for t in assignment.takes if t.take.need == index])
+            met = LinearExpr.sum([t.count for t in shares_of(assignment) if t.take.need == index])
             if need.strategy is DeviceStrategy.APPLY_FOR_ALL:
                 bank = problem.nodes[assignment.node].bank(need.type)
                 assert bank is not None, "an assignment where there is no such device"
@@ -27,13 +31,16 @@ def a_pod_has_the_devices_of_its_strategies(model: CpModel, problem: Problem, x:
 
 def _groups(problem: Problem, assignment: Assignment, need: ShareNeed) -> Expression:
     """Count the groups that give the first type; a device of it in no group counts as one."""
-    fit = assignment.fit.joint
+    fit, joint = assignment.fit.joint, assignment.part(JointGroups)
     assert fit is not None, "a strategy of groups without any"
-    assert assignment.joint is not None, "as above"
+    assert joint is not None, "as above"
     kind, _ = fit.types[0]
     banks = problem.nodes[assignment.node].banks
     at = next(i for i, bank in enumerate(banks) if bank.type == kind)
     alone = [
-        assignment.touched(at, twin) for twin, group in enumerate(fit.groups[0]) if group is None
+        touched(assignment, at, twin) for twin, group in enumerate(fit.groups[0]) if group is None
     ]
-    return LinearExpr.sum([*(group.used[0] for group in assignment.joint.groups), *alone])
+    return LinearExpr.sum([*(group.used[0] for group in joint.groups), *alone])
+
+
+FAMILY = Family(name="device_strategy", rules=(a_pod_has_the_devices_of_its_strategies,))

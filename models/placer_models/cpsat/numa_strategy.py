@@ -1,4 +1,4 @@
-"""What a node's NUMA allocate strategy counts (C11)."""
+"""NUMA allocate strategies of nodes, and what they count (C11)."""
 
 from collections.abc import Sequence
 from typing import assert_never
@@ -6,8 +6,11 @@ from typing import assert_never
 from ortools.sat.python.cp_model import CpModel, LinearExpr
 
 from placer_models.cpsat.assignment import Assignment, Variables
+from placer_models.cpsat.cpus import cores_of
 from placer_models.cpsat.expression import Expression
-from placer_models.cpsat.span import Span
+from placer_models.cpsat.family import Family
+from placer_models.cpsat.localities import Span, spans_of
+from placer_models.goals import NUMA_STRATEGY
 from placer_models.numa_strategy import CellStrategy, least_pairs, pairs
 from placer_models.policy import NumaStrategy
 from placer_models.problem import NodeState, Problem
@@ -20,11 +23,8 @@ def against_strategy(model: CpModel, problem: Problem, x: Variables) -> Expressi
     """Count what departs from the strategies of nodes."""
     terms: list[Expression] = []
     for node, assignments in zip(problem.nodes, x.on_node, strict=True):
-        sharers = [
-            (assignment, assignment.cells)
-            for assignment in assignments
-            if assignment.cells is not None
-        ]
+        touching = [(assignment, spans_of(assignment).cells) for assignment in assignments]
+        sharers = [(assignment, cells) for assignment, cells in touching if cells is not None]
         if node.strategy is not None and sharers:
             terms.append(_on_node(model, node, node.strategy, sharers))
     return LinearExpr.sum(terms)
@@ -111,9 +111,8 @@ def _unevenness(
 
 
 def _cpus(node: NodeState, assignment: Assignment, classes: Sequence[int]) -> Expression:
-    return LinearExpr.sum(
-        [
-            assignment.cores[i].whole * node.cores[i].threads + assignment.cores[i].threads
-            for i in classes
-        ]
-    )
+    cores = cores_of(assignment)
+    return LinearExpr.sum([cores[i].cpus(node.cores[i]) for i in classes])
+
+
+FAMILY = Family(name="numa_strategy", tiers={NUMA_STRATEGY: against_strategy})

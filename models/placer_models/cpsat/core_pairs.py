@@ -1,0 +1,191 @@
+"""Cores of two threads that pods share, by counts (C9).
+
+Of the broken cores of a class a pod has both threads of some and one of others: its
+singles. The pods that count as PCPULevel cover as many cores as they have singles, less
+one for each core that two of them share; others have what is left of each core, one
+thread or two. With two threads a core these counts are enough: some way of dealing the
+threads out has them (`placer.realise.pairs`).
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
+
+from placer_models.cpsat.assignment import Assignment, Variables
+from placer_models.cpsat.cpus import BrokenCores, cores_of
+from placer_models.cpsat.exclusivity import ExclusivityVars, counts_pairs, meetings
+from placer_models.cpsat.expression import Expression
+from placer_models.cpsat.family import Family, Hint, KnownPlaces, hints
+from placer_models.goals import SHARED_CORES
+from placer_models.policy import BindPolicy
+from placer_models.problem import CoreTake, Problem
+
+
+@dataclass(frozen=True, slots=True)
+class PairSingles:
+    """Cores of two threads of which the pod of an assignment has one.
+
+    Attributes:
+        of_class: For each core class of two free threads, on how many of its cores the pod
+            has one and counts as PCPULevel; 0 of other classes.
+        fell_back: The pod counts because it shares a NUMA node; None where it counts anyway.
+
+    """
+
+    of_class: tuple[Expression, ...]
+    fell_back: IntVar | None
+
+
+Single = tuple[Assignment, PairSingles, Expression]
+"""An assignment, its singles that count, and the cores of which its pod has one thread of two."""
+
+
+@dataclass(frozen=True, slots=True)
+class PairedCores:
+    """Cores of each class of each node that two pods share one thread each.
+
+    Though both would rather not; 0 where that is not counted by class.
+    """
+
+    of_node: tuple[tuple[Expression, ...], ...]
+
+
+def pair_singles(model: CpModel, problem: Problem, assignment: Assignment) -> PairSingles | None:
+    """Create the counts of an assignment; None where its pod never counts as PCPULevel."""
+    shape, guest = assignment.shape, assignment.part(ExclusivityVars)
+    if guest is None or not shape.keeps_cores:
+        return None
+    classes = zip(problem.nodes[assignment.node].cores, cores_of(assignment), strict=True)
+    return PairSingles(
+        tuple(
+            model.new_int_var(0, min(c.cores, shape.owned_cpus), f"single[{assignment.name},{i}]")
+            if counts_pairs(problem, c) and not isinstance(part.threads, int)
+            else 0
+            for i, (c, part) in enumerate(classes)
+        ),
+        guest.fell_back,
+    )
+
+
+def paired_cores(model: CpModel, problem: Problem, x: Variables) -> PairedCores:
+    """Create a count of cores that two pods share against a wish, for each core class."""
+    found = []
+    for node, here in zip(problem.nodes, x.on_node, strict=True):
+        minding = sum(assignment.part(PairSingles) is not None for assignment in here)
+        found.append(
+            tuple(
+                model.new_int_var(0, c.cores, f"paired[{node.name},{i}]")
+                if minding > 1 and counts_pairs(problem, c)
+                else 0
+                for i, c in enumerate(node.cores)
+            )
+        )
+    return PairedCores(tuple(found))
+
+
+def singles_of_pairs_are_counted(model: CpModel, problem: Problem, x: Variables) -> None:
+    """A pod that counts as PCPULevel counts the cores of which it has one thread."""
+    for node, at in _classes(problem):
+        for assignment, guest, single in _singles(x, node, at):
+            counted, part = guest.of_class[at], cores_of(assignment)[at]
+            most = min(problem.nodes[node].cores[at].cores, assignment.shape.owned_cpus)
+            slack: Expression = 0
+            if guest.fell_back is not None:
+                slack = most * (1 - guest.fell_back)
+            model.add(counted <= single)
+            model.add(counted >= single - slack)
+            if _spreads(assignment):
+                model.add(2 * part.touched >= part.threads)
+
+
+def pairs_have_room_for_singles(model: CpModel, problem: Problem, x: Variables) -> None:
+    """The singles that count lie on cores of their own, but for those that are shared."""
+    for node, at in _classes(problem):
+        singles = _singles(x, node, at)
+        if not singles:
+            continue
+        broken = x.part(BrokenCores).of_node[node][at]
+        shared = x.part(PairedCores).of_node[node][at]
+        double = LinearExpr.sum([_double(assignment, at) for assignment, _, _ in singles])
+        counted = LinearExpr.sum([guest.of_class[at] for _, guest, _ in singles])
+        model.add(double + counted - shared <= broken)
+        most = 2 * problem.nodes[node].cores[at].cores
+        for _, guest, single in singles:
+            if guest.fell_back is not None:
+                model.add(single + double + shared <= broken + most * guest.fell_back)
+        for assignment in x.on_node[node]:
+            cores = cores_of(assignment)
+            if cores and _spreads(assignment) and not assignment.part(PairSingles):
+                model.add(cores[at].touched + double + shared <= broken)
+
+
+def only_wishes_share_pairs(model: CpModel, problem: Problem, x: Variables) -> None:
+    """Each shared core has a thread of two different pods, neither of which requires it."""
+    for node, at in _classes(problem):
+        shared = x.part(PairedCores).of_node[node][at]
+        if isinstance(shared, int):
+            continue
+        wishes = [
+            guest.of_class[at]
+            for assignment, guest, _ in _singles(x, node, at)
+            if not assignment.shape.apart_required
+        ]
+        together = LinearExpr.sum(wishes)
+        model.add(2 * shared <= together)
+        for own in wishes:
+            model.add(shared <= together - own)
+
+
+def _classes(problem: Problem) -> Iterator[tuple[int, int]]:
+    """Yield node and class wherever pods that mind are told apart by counts."""
+    for index, node in enumerate(problem.nodes):
+        for at, c in enumerate(node.cores):
+            if counts_pairs(problem, c):
+                yield index, at
+
+
+def _singles(x: Variables, node: int, at: int) -> list[Single]:
+    found: list[Single] = []
+    for assignment in x.on_node[node]:
+        guest = assignment.part(PairSingles)
+        if guest is None or isinstance(guest.of_class[at], int):
+            continue
+        part = cores_of(assignment)[at]
+        single = 2 * part.touched - part.threads if _spreads(assignment) else part.threads
+        found.append((assignment, guest, single))
+    return found
+
+
+def _double(assignment: Assignment, at: int) -> Expression:
+    """Return the cores of which the pod has both threads, beside those it takes whole."""
+    part = cores_of(assignment)[at]
+    return part.threads - part.touched if _spreads(assignment) else 0
+
+
+def _spreads(assignment: Assignment) -> bool:
+    return assignment.fit.bind is BindPolicy.SPREAD_BY_PCPUS
+
+
+def shared_pairs(model: CpModel, problem: Problem, x: Variables) -> Expression:
+    """Count the cores that two pods share (tier ``shared-cores``)."""
+    return LinearExpr.sum([shared for node in x.part(PairedCores).of_node for shared in node])
+
+
+def pair_hints(problem: Problem, x: Variables, known: KnownPlaces) -> Iterator[Hint]:
+    """Yield of how many cores of two threads the pods that count have one."""
+    for met in meetings(problem, known):
+        singles = met.assignment.part(PairSingles)
+        for i, counted in enumerate(singles.of_class if singles else ()):
+            take = met.choice.cores[i] if met.choice else CoreTake()
+            yield from hints([counted], [2 * take.touched - take.threads])
+
+
+FAMILY = Family(
+    name="core_pairs",
+    decide=pair_singles,
+    decide_all=paired_cores,
+    rules=(singles_of_pairs_are_counted, pairs_have_room_for_singles, only_wishes_share_pairs),
+    tiers={SHARED_CORES: shared_pairs},
+    hint=pair_hints,
+)

@@ -1,0 +1,193 @@
+"""What GPU sets are worth, those that pods have and those that are left (D6 to D8, D10)."""
+
+from collections.abc import Iterator, Sequence
+from itertools import product
+
+from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
+
+from placer_models.banks import DeviceBank
+from placer_models.cpsat.assignment import Assignment, Variables
+from placer_models.cpsat.devices import devices_of
+from placer_models.cpsat.envelope import below_envelope
+from placer_models.cpsat.expression import Expression
+from placer_models.cpsat.family import Family
+from placer_models.cpsat.shares import OpenedDevices, opened_in, shared_by, shares_of
+from placer_models.device import GPU
+from placer_models.goals import (
+    GANG_PAIR_SUM,
+    GPU_POINTS,
+    PARTITIONS,
+    POD_PAIR_MINIMUM,
+    POD_PAIR_SUM,
+    USABLE,
+)
+from placer_models.links import best_pair_sum, is_partition, pair_sum, usable_points
+from placer_models.problem import Problem
+from placer_models.tasks import GangTask
+
+
+def partitions(model: CpModel, problem: Problem, x: Variables) -> Expression:
+    """Count pods whose GPUs should be a partition and are not."""
+    terms: list[Expression] = []
+    for assignment in x.assignments:
+        bank = problem.nodes[assignment.node].bank(GPU)
+        if bank is None or bank.board.partitions is None or bank.board.honored:
+            continue
+        picks = devices_of(assignment).picks
+        terms += [literal for s, literal in picks if not is_partition(bank.board, s.counts)]
+    return LinearExpr.sum(terms)
+
+
+def pod_pair_minimum(model: CpModel, problem: Problem, x: Variables) -> Expression:
+    """Sum how far each pod's slowest GPU pair falls short (tier 4a)."""
+    return LinearExpr.sum(
+        [
+            (assignment.shape.best_pair_minimum - speed) * count
+            for assignment in x.assignments
+            for speed, _, count in _gpu_sets(assignment)
+        ]
+    )
+
+
+def pod_pair_sum(model: CpModel, problem: Problem, x: Variables) -> Expression:
+    """Sum how far each pod's GPU pairs together fall short (tier 4b)."""
+    return LinearExpr.sum(
+        [
+            (assignment.fit.best_pair_sum - total) * count
+            for assignment in x.assignments
+            for _, total, count in _gpu_sets(assignment)
+        ]
+    )
+
+
+def _gpu_sets(assignment: Assignment) -> Iterator[tuple[int, int, IntVar]]:
+    """Yield pair minimum, pair sum and count of the GPU sets that an assignment may have."""
+    own = devices_of(assignment)
+    for selection, literal in own.picks:
+        yield selection.pair_minimum, selection.pair_sum, literal
+    if own.gpu_set is not None:
+        yield own.gpu_set.pair_minimum, own.gpu_set.pair_sum, assignment.count
+
+
+def gang_pair_sum(model: CpModel, problem: Problem, x: Variables) -> Expression:
+    """Sum how far the GPU pairs of each gathered gang together fall short (tier 4c)."""
+    terms: list[Expression] = []
+    for index, gang in enumerate(problem.gangs):
+        if gang.gathered:
+            units = set(x.units_of_gang(index))
+            for node, assignments in enumerate(x.on_node):
+                mine = [s for s in assignments if s.unit in units and s.shape.count_of(GPU)]
+                if mine:
+                    terms.append(_gang_shortfall(model, problem, gang, node, mine, index))
+    return LinearExpr.sum(terms)
+
+
+def _gang_shortfall(
+    model: CpModel,
+    problem: Problem,
+    gang: GangTask,
+    node: int,
+    assignments: list[Assignment],
+    index: int,
+) -> Expression:
+    state = problem.nodes[node]
+    at = next(i for i, bank in enumerate(state.banks) if bank.type == GPU)
+    bank = state.banks[at]
+    most = sum(problem.shape_of(pod).count_of(GPU) for pod in gang.pods)
+    name = f"gang_shortfall[{index},{state.name}]"
+    taken = [
+        LinearExpr.sum([devices_of(one).whole[at][twin] for one in assignments])
+        for twin in range(len(bank.free))
+    ]
+    shared = shared_by(model, (share for one in assignments for share in shares_of(one)), at, name)
+    for twin, literals in shared.items():
+        taken[twin] += LinearExpr.sum(literals)
+    # A device that members share counts once.
+    room = tuple(map(len, bank.slots)) if shared else bank.free
+    rows = {
+        counts: (best_pair_sum(bank.board, sum(counts)) or 0) - pair_sum(bank.board, counts)
+        for counts in _counts(room, most)
+    }
+    return _looked_up(model, rows, room, taken, name)
+
+
+def usable_sets(model: CpModel, problem: Problem, x: Variables) -> Expression:
+    """Count the GPU sets that are left for later pods (tier ``usable``)."""
+    terms: list[Expression] = []
+    opened_on = x.part(OpenedDevices).of_node
+    for node, assignments, opened in zip(problem.nodes, x.on_node, opened_on, strict=True):
+        for index, bank in enumerate(node.banks):
+            if bank.type != GPU:
+                continue
+            takers = [one for one in assignments if one.shape.count_of(GPU)]
+            most = sum(bank.free) if takers else 0
+            rows = {
+                counts: GPU_POINTS * usable_points(bank.board, _left(bank, counts))
+                for counts in _counts(bank.free, most)
+            }
+            taken = [
+                LinearExpr.sum(
+                    [
+                        *(devices_of(one).whole[index][twin] for one in takers),
+                        *opened_in(opened, index, twin),
+                    ]
+                )
+                for twin in range(len(bank.free))
+            ]
+            points = _looked_up(model, rows, bank.free, taken, f"usable[{node.name}]")
+            left = sum(bank.free) - LinearExpr.sum(taken)
+            below_envelope(model, points, left, _most_by_left(rows, bank))
+            terms.append(points)
+    return LinearExpr.sum(terms)
+
+
+def _counts(room: tuple[int, ...], most: int) -> Iterator[tuple[int, ...]]:
+    """Yield every choice of at most that many devices, as counts of each twin class."""
+    ranges = [range(min(free, most) + 1) for free in room]
+    return (counts for counts in product(*ranges) if sum(counts) <= most)
+
+
+def _left(bank: DeviceBank, taken: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(free - t for free, t in zip(bank.free, taken, strict=True))
+
+
+def _looked_up(
+    model: CpModel,
+    rows: dict[tuple[int, ...], int],
+    room: tuple[int, ...],
+    amounts: Sequence[Expression],
+    name: str,
+) -> Expression:
+    """Return the value of the row whose key is what is taken of each twin class."""
+    values = set(rows.values())
+    if len(values) == 1:
+        return values.pop()
+    taken = []
+    for twin, (free, amount) in enumerate(zip(room, amounts, strict=True)):
+        count = model.new_int_var(0, free, f"taken:{name},{twin}")
+        model.add(count == amount)
+        taken.append(count)
+    found = model.new_int_var(min(values), max(values), name)
+    model.add_allowed_assignments([*taken, found], [(*key, value) for key, value in rows.items()])
+    return found
+
+
+def _most_by_left(rows: dict[tuple[int, ...], int], bank: DeviceBank) -> dict[int, int]:
+    """Return the largest value that so many devices left can have."""
+    best: dict[int, int] = {}
+    for taken, value in rows.items():
+        count = sum(bank.free) - sum(taken)
+        best[count] = max(value, best.get(count, 0))
+    return best
+
+
+FAMILY = Family(
+    name="links",
+    tiers={
+        PARTITIONS: partitions,
+        POD_PAIR_MINIMUM: pod_pair_minimum,
+        POD_PAIR_SUM: pod_pair_sum,
+        GANG_PAIR_SUM: gang_pair_sum,
+        USABLE: usable_sets,
+    },
+)

@@ -1,0 +1,70 @@
+"""Places of pods as a model says them: a known placement in, a solution out."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+
+from placer_models.cpsat.assignment import Assignment, Variables
+from placer_models.cpsat.families import FAMILIES
+from placer_models.cpsat.family import Hint, KnownPlaces, Value
+from placer_models.cpsat.moves import stayers
+from placer_models.cpsat.opened import earlier_offers_first
+from placer_models.problem import Choice, Choices, CoreTake, Problem
+
+
+def hint_of(problem: Problem, x: Variables, choices: Choices) -> Iterator[Hint]:
+    """Yield the variables' values that say the choices in the model's words.
+
+    Interchangeable units are dealt the places of their family in the model's order,
+    so that the hint keeps the rule that breaks their symmetry.
+    """
+    choices = earlier_offers_first(problem, choices)
+    known = KnownPlaces(choices, list(_dealt(x, choices)))
+    for family in FAMILIES:
+        if family.hint is not None:
+            yield from family.hint(problem, x, known)
+
+
+def _dealt(x: Variables, choices: Choices) -> Iterator[tuple[Assignment, list[Choice]]]:
+    """Yield every assignment with the places of its pods."""
+    families: defaultdict[int, list[int]] = defaultdict(list)
+    for index, unit in enumerate(x.units):
+        families[unit.family].append(index)
+    for members in families.values():
+        pods = sorted(
+            (pod for index in members for pod in x.units[index].pods if pod in choices),
+            key=lambda pod: choices[pod].node,
+        )
+        for index in members:
+            size = len(x.units[index].pods)
+            mine, pods = pods[:size], pods[size:]
+            for assignment in x.of_unit[index]:
+                yield (
+                    assignment,
+                    [choices[pod] for pod in mine if choices[pod].node == assignment.node],
+                )
+
+
+def choices_of(problem: Problem, x: Variables, value: Value) -> Choices:
+    """Read the place of every pod out of a solution."""
+    choices: Choices = {}
+    for index, unit in enumerate(x.units):
+        waiting = list(unit.pods)
+        for assignment in x.of_unit[index]:
+            count = value(assignment.count)
+            pods, waiting = waiting[:count], waiting[count:]
+            choices.update(zip(pods, _places(problem, assignment, count, value), strict=True))
+    return choices | stayers(problem, x, value)
+
+
+def _places(problem: Problem, assignment: Assignment, count: int, value: Value) -> Sequence[Choice]:
+    """Deal what an assignment has out to its pods, each pod its own part."""
+    if not count:
+        return []
+    node = problem.nodes[assignment.node]
+    places: Sequence[Choice] = [
+        Choice(assignment.node, (CoreTake(),) * len(node.cores), memory=None, devices=())
+    ] * count
+    for family in FAMILIES:
+        if family.read is not None:
+            places = family.read(problem, assignment, places, value)
+    return places
