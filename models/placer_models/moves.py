@@ -17,6 +17,7 @@ from placer_models.cpuset import CpuSet
 from placer_models.placement import Placement, PodPlacement, title_of
 from placer_models.pod import Gang, PodSpec
 from placer_models.policy import AlignmentScope, QosClass
+from placer_models.rule_family import RuleFamily
 
 Key = tuple[str, str]
 """Namespace and name."""
@@ -127,19 +128,73 @@ def _left_there(
 def may_move(running: RunningPod, node: Node) -> bool:
     """Return whether a running pod may be looked at for another place at all.
 
-    Who is where it is by a part of a pool, by virtual functions, by a strategy for devices or
-    by the parts of its containers stays: no count says that such a pod has just what it had.
-    And so does who may be the first of its kind by its own affinity: looked at as new, it
-    would keep others out.
+    Every family of rules has to allow it; one that says nothing keeps all pods where they are.
     """
     spec = running.pod.spec
-    by_container = AlignmentScope.CONTAINER in (spec.scope, node.scope)
-    bound = spec.constrained_burst or spec.functions or spec.strategies or by_container
-    first = any(
+    return running.movable and all(
+        family in MOVABLE and MOVABLE[family](spec, node) for family in RuleFamily
+    )
+
+
+def _always(spec: PodSpec, node: Node) -> bool:
+    return True
+
+
+def _is_first_of_no_kind(spec: PodSpec, node: Node) -> bool:
+    """Return whether the pod does not mean itself: looked at as new, it would keep others out."""
+    return not any(
         term.required and not term.apart and term.means(spec.labels, owns_cpus=spec.qos.owns_cpus)
         for term in spec.affinity
     )
-    return running.movable and not bound and not first
+
+
+# Who is where it is by a part of a pool, by virtual functions, by a strategy for devices or by
+# the parts of its containers stays: no count says that such a pod has just what it had.
+
+
+def _is_aligned_as_a_whole(spec: PodSpec, node: Node) -> bool:
+    return AlignmentScope.CONTAINER not in (spec.scope, node.scope)
+
+
+def _has_no_burst(spec: PodSpec, node: Node) -> bool:
+    return not spec.constrained_burst
+
+
+def _has_no_functions(spec: PodSpec, node: Node) -> bool:
+    return not spec.functions
+
+
+def _has_no_strategies(spec: PodSpec, node: Node) -> bool:
+    return not spec.strategies
+
+
+MOVABLE: dict[RuleFamily, Callable[[PodSpec, Node], bool]] = {
+    RuleFamily.GANGS: _always,
+    RuleFamily.NETWORK: _always,
+    RuleFamily.AFFINITY: _is_first_of_no_kind,
+    RuleFamily.IN_NODE_AFFINITY: _is_first_of_no_kind,
+    RuleFamily.CPUS: _always,
+    RuleFamily.NUMA: _always,
+    RuleFamily.CONTAINERS: _is_aligned_as_a_whole,
+    RuleFamily.BOUND: _has_no_burst,
+    RuleFamily.LOCALITIES: _always,
+    RuleFamily.NUMA_STRATEGY: _always,
+    RuleFamily.EXCLUSIVITY: _always,
+    RuleFamily.CORE_PAIRS: _always,
+    RuleFamily.EXTENDED: _always,
+    RuleFamily.DEVICES: _always,
+    RuleFamily.LINKS: _always,
+    RuleFamily.MIG: _always,
+    RuleFamily.SHARES: _always,
+    RuleFamily.FUNCTIONS: _has_no_functions,
+    RuleFamily.JOINT: _always,
+    RuleFamily.DEVICE_STRATEGY: _has_no_strategies,
+    RuleFamily.DEVICE_CHOICE: _always,
+    RuleFamily.OPENED: _always,
+    RuleFamily.MOVES: _always,
+    RuleFamily.NODE_STRATEGY: _always,
+}
+"""By family, whether a pod of a spec on a node may be looked at for another place."""
 
 
 def _with_their_gangs(instance: Instance, movable: Set[Key]) -> set[Key]:

@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from placer.search.default_locality import without_locality
 from placer_models.banks import DeviceBank
+from placer_models.cpsat.families import sees_links
 from placer_models.device import GPU
 from placer_models.joint_fit import JointFit
 from placer_models.links import Board, selection_count, selections
@@ -42,7 +43,7 @@ def without_links(problem: Problem) -> Problem:
     twins = {node.kind: _together(problem, node) for node in problem.nodes}
 
     def coarse(bank: DeviceBank, kind: int) -> DeviceBank:
-        if bank.type != GPU or _stays(problem, bank):
+        if bank.type != GPU or sees_links(problem, bank):
             return bank
         if (bank, kind) not in merged:
             merged[bank, kind] = _merged(bank, twins[kind])
@@ -80,18 +81,12 @@ def _at_home(
     )
 
 
-def _stays(problem: Problem, bank: DeviceBank) -> bool:
-    """Return whether rules look at which GPUs of a cell a pod has."""
-    scoped = any(kind == GPU for shape in problem.shapes for kind, _ in shape.scopes)
-    return scoped or bool(bank.slots) or bank.board.partitions is not None
-
-
 def _together(problem: Problem, node: NodeState) -> list[list[int]]:
     """Return the twin classes of the node's GPUs that are one class without links."""
     bank = node.bank(GPU)
     if bank is None:
         return []
-    if _stays(problem, bank):
+    if sees_links(problem, bank):
         return [[twin] for twin in range(len(bank.cells))]
     groups = [
         _gpu_groups(fit.joint)

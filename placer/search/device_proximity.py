@@ -16,6 +16,7 @@ from placer.search.judged import Judged, judged
 from placer.state.account import Account
 from placer_models.banks import DeviceBank
 from placer_models.cluster import Instance, Nodes
+from placer_models.cpsat.families import is_exchangeable
 from placer_models.device import GPU
 from placer_models.links import (
     counts_of,
@@ -76,15 +77,15 @@ def _moved(
             continue  # it would be one more that moves
         at, index = node_of[place.node], index_of[place.key]
         fit, shape = problem.fit(index, at), problem.shape_of(index)
-        if fit is None or fit.joint is not None or shape.scopes:
-            continue
-        if fit.containers:
+        if fit is None:
             continue
         bound = fit.alignment is not AlignmentPolicy.NONE
         devices = place.devices
         for bank in problem.nodes[at].banks:
             mine = set(place.minors(bank.type))
             if len(mine) < 2 or (bank.type, len(mine)) not in shape.devices:
+                continue
+            if not is_exchangeable(shape, fit, bank):
                 continue
             left = {minor for kind, minor in free[at] if kind == bank.type}
             counts = nearer(
@@ -126,13 +127,7 @@ def nearer(bank: DeviceBank, mine: Counts, left: Counts, *, bound: bool) -> Coun
     board, size = bank.board, sum(mine)
     now = distance(board, mine)
     room = tuple(map(sum, zip(mine, left, strict=True)))
-    if (
-        size < 2
-        or not now
-        or board.partitions is not None
-        or bank.cuts
-        or selection_count(board, size, room) > MOST_LOOKED_AT
-    ):
+    if size < 2 or not now or selection_count(board, size, room) > MOST_LOOKED_AT:
         return None
     links = pair_minimum(board, mine), pair_sum(board, mine)
     best: tuple[int, Counts] | None = None

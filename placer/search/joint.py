@@ -24,11 +24,12 @@ from placer.search.ground import Ground
 from placer.search.judged import Judged, check_claim, judged, realised
 from placer.search.neighbourhoods import Neighbourhoods
 from placer.search.opened import open_fewest
-from placer.search.plain import is_plain, place_on
+from placer.search.plain import place_on
 from placer.search.relaxed_moves import relaxed_moves
 from placer.search.tiers import Progress
 from placer.state.recount import recount
 from placer_models.cluster import Instance
+from placer_models.cpsat.families import is_plain
 from placer_models.cpsat.limits import modelled_tiers
 from placer_models.cpsat.units import units_of
 from placer_models.goals import (

@@ -13,7 +13,8 @@ from placer.packing.bins import Bin, Filling, Packing
 from placer.packing.fewest import fewest_new_bins
 from placer.packing.step_limit import StepLimit
 from placer.search.budget import Budget
-from placer.search.plain import is_plain, never_on, place_on, room_of, taken_by
+from placer.search.plain import never_on, place_on, room_of, taken_by
+from placer_models.cpsat.families import is_plain
 from placer_models.problem import Choices, NodeState, Problem
 
 STEP_LIMIT = 500_000

@@ -1,25 +1,6 @@
-"""Pods that are plain sums, and nodes as what they have room for."""
+"""Nodes as what they have room for, to pods that are plain sums."""
 
-from placer_models.policy import AlignmentPolicy
 from placer_models.problem import Choice, CoreTake, NodeState, Problem, Shape
-
-
-def is_plain(problem: Problem, thing: int) -> bool:
-    """Return whether pods of a shape take amounts of nodes and nothing by its place."""
-    shape = problem.shapes[thing]
-    fits = [fit for fit in problem.fits[thing] if fit]
-    policies = {fit.alignment for fit in fits}
-    return (
-        policies <= {AlignmentPolicy.NONE}
-        and not any(fit.containers for fit in fits)
-        and not (
-            shape.owned_cpus
-            or shape.burst_cpus
-            or shape.devices
-            or shape.shares
-            or any(shape.pages)
-        )
-    )
 
 
 def room_of(node: NodeState) -> tuple[int, ...]:

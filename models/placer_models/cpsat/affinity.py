@@ -9,9 +9,10 @@ from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 from placer_models.cpsat.assignment import Assignment, Variables
 from placer_models.cpsat.envelope import pairs_of
 from placer_models.cpsat.expression import Expression
-from placer_models.cpsat.family import Family
+from placer_models.cpsat.family import Family, always, never
 from placer_models.goals import AFFINITY
 from placer_models.problem import Problem
+from placer_models.rule_family import RuleFamily
 from placer_models.tasks import AffinityTask
 
 Weights = Mapping[int, int]
@@ -220,7 +221,11 @@ class _Crowd:
 
 
 FAMILY = Family(
-    name="affinity",
+    name=RuleFamily.AFFINITY,
     rules=(pods_keep_apart, pods_come_together),
     tiers={AFFINITY: lost},
+    countable=always,
+    plain=always,
+    sees_links=never,
+    exchangeable=always,
 )

@@ -10,11 +10,12 @@ from placer_models.cpsat.assignment import Assignment, Variables
 from placer_models.cpsat.cpus import cores_of
 from placer_models.cpsat.devices import touched
 from placer_models.cpsat.expression import Expression
-from placer_models.cpsat.family import Family, Hint, KnownPlaces, Value, hints
+from placer_models.cpsat.family import Family, Hint, KnownPlaces, Value, always, hints, never
 from placer_models.cpsat.numa import goods_of
 from placer_models.policy import QosClass
 from placer_models.pools import NO_POOL, CellPool
 from placer_models.problem import Choice, NodeState, Problem, Shape
+from placer_models.rule_family import RuleFamily
 
 POOLS = (QosClass.LS, QosClass.BE)
 
@@ -262,8 +263,13 @@ def _wanted(
     return ((tuple(sorted(cells)), milli),) if cells else ()
 
 
+def has_no_burst(problem: Problem, thing: int) -> bool:
+    """Return whether a shape is not under ConstrainedBurst."""
+    return not problem.shapes[thing].burst_cpus
+
+
 FAMILY = Family(
-    name="bound",
+    name=RuleFamily.BOUND,
     decide=pool_part,
     rules=(
         a_burst_pod_has_a_pool_for_its_limit,
@@ -273,4 +279,8 @@ FAMILY = Family(
     ),
     hint=pool_hints,
     read=read_pools,
+    countable=has_no_burst,
+    plain=has_no_burst,
+    sees_links=never,
+    exchangeable=always,
 )

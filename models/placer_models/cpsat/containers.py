@@ -9,17 +9,19 @@ from dataclasses import dataclass, replace
 
 from ortools.sat.python.cp_model import CpModel, LinearExpr
 
+from placer_models.banks import DeviceBank
 from placer_models.container_fit import ContainerFit
 from placer_models.cpsat.assignment import Assignment, Variables
 from placer_models.cpsat.bound import PoolPart
 from placer_models.cpsat.cpus import cores_of
 from placer_models.cpsat.devices import devices_of
 from placer_models.cpsat.expression import Expression
-from placer_models.cpsat.family import Family, Hint, KnownPlaces, Value, hints
+from placer_models.cpsat.family import Family, Hint, KnownPlaces, Value, fits_of, hints, never
 from placer_models.cpsat.numa import goods_of
 from placer_models.goals import ALIGNMENT
 from placer_models.policy import BINDING, AlignmentPolicy
-from placer_models.problem import Choice, NodeState, Problem, Shape
+from placer_models.problem import Choice, Fit, NodeState, Problem, Shape
+from placer_models.rule_family import RuleFamily
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,8 +238,18 @@ def read_containers(
     return [replace(place, containers=parts) for place in places] if parts else places
 
 
+def has_no_containers(problem: Problem, thing: int) -> bool:
+    """Return whether pods of a shape are aligned as a whole, or not at all."""
+    return not any(fit.containers for fit in fits_of(problem, thing))
+
+
+def aligns_no_containers(shape: Shape, fit: Fit, bank: DeviceBank) -> bool:
+    """Return whether no devices are dealt out to containers."""
+    return not fit.containers
+
+
 FAMILY = Family(
-    name="containers",
+    name=RuleFamily.CONTAINERS,
     decide=container_parts,
     rules=(
         a_container_has_what_it_asks_for,
@@ -249,4 +261,8 @@ FAMILY = Family(
     tiers={ALIGNMENT: cells_beyond},
     hint=container_hints,
     read=read_containers,
+    countable=has_no_containers,
+    plain=has_no_containers,
+    sees_links=never,
+    exchangeable=aligns_no_containers,
 )

@@ -16,10 +16,11 @@ from placer_models.cpsat.assignment import Assignment, Variables
 from placer_models.cpsat.cpus import BrokenCores, cores_of
 from placer_models.cpsat.exclusivity import ExclusivityVars, counts_pairs, meetings
 from placer_models.cpsat.expression import Expression
-from placer_models.cpsat.family import Family, Hint, KnownPlaces, hints
+from placer_models.cpsat.family import Family, Hint, KnownPlaces, always, hints, never
 from placer_models.goals import SHARED_CORES
 from placer_models.policy import BindPolicy
 from placer_models.problem import CoreTake, Problem
+from placer_models.rule_family import RuleFamily
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,10 +183,14 @@ def pair_hints(problem: Problem, x: Variables, known: KnownPlaces) -> Iterator[H
 
 
 FAMILY = Family(
-    name="core_pairs",
+    name=RuleFamily.CORE_PAIRS,
     decide=pair_singles,
     decide_all=paired_cores,
     rules=(singles_of_pairs_are_counted, pairs_have_room_for_singles, only_wishes_share_pairs),
     tiers={SHARED_CORES: shared_pairs},
     hint=pair_hints,
+    countable=always,
+    plain=always,
+    sees_links=never,
+    exchangeable=always,
 )

@@ -7,10 +7,11 @@ from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
 from placer_models.cpsat.assignment import Assignment, Variables
 from placer_models.cpsat.expression import Expression
-from placer_models.cpsat.family import Family, Hint, KnownPlaces, Value, hints
+from placer_models.cpsat.family import Family, Hint, KnownPlaces, Value, always, hints, never
 from placer_models.goals import BIND, USABLE, WHOLE_CORE_POINTS
 from placer_models.policy import BindPolicy
 from placer_models.problem import Choice, CoreClass, CoreTake, Fit, NodeState, Problem
+from placer_models.rule_family import RuleFamily
 
 
 @dataclass(frozen=True, slots=True)
@@ -329,8 +330,24 @@ def read_cores(
     return dealt or places
 
 
+def splits_freely(problem: Problem, thing: int) -> bool:
+    """Return whether a shape owns no CPU, or whole cores of one size."""
+    if not problem.shapes[thing].owned_cpus:
+        return True
+    return all(
+        fit.bind is BindPolicy.FULL_PCPUS and len({core.threads for core in node.cores}) <= 1
+        for node in problem.nodes
+        if (fit := problem.fits[thing][node.kind]) is not None
+    )
+
+
+def owns_no_cpu(problem: Problem, thing: int) -> bool:
+    """Return whether pods of a shape run in a pool."""
+    return not problem.shapes[thing].owned_cpus
+
+
 FAMILY = Family(
-    name="cpus",
+    name=RuleFamily.CPUS,
     room=room_in_pools,
     decide=owned_cores,
     decide_all=broken_cores,
@@ -346,4 +363,8 @@ FAMILY = Family(
     tiers={BIND: bind, USABLE: usable_cores},
     hint=core_hints,
     read=read_cores,
+    countable=splits_freely,
+    plain=owns_no_cpu,
+    sees_links=never,
+    exchangeable=always,
 )

@@ -10,7 +10,7 @@ from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 from placer_models.cpsat.assignment import Assignment, Variables
 from placer_models.cpsat.devices import devices_of
 from placer_models.cpsat.expression import Expression
-from placer_models.cpsat.family import Family
+from placer_models.cpsat.family import Family, always, never
 from placer_models.cpsat.shares import (
     Opened,
     OpenedDevices,
@@ -22,6 +22,7 @@ from placer_models.device_share import MILLION, Amounts, less, room, used_millio
 from placer_models.goals import DEVICE_CHOICE
 from placer_models.policy import DeviceChoice
 from placer_models.problem import NodeState, Problem
+from placer_models.rule_family import RuleFamily
 from placer_models.shares import Slot
 
 Device = tuple[int, int, int]
@@ -173,4 +174,16 @@ class _Devices:
         return self.spare[bank, twin]
 
 
-FAMILY = Family(name="device_choice", tiers={DEVICE_CHOICE: device_choice})
+def has_no_choice(problem: Problem, thing: int) -> bool:
+    """Return whether pods of a shape do not mind which devices give them shares."""
+    return not any(need.choice for need in problem.shapes[thing].shares)
+
+
+FAMILY = Family(
+    name=RuleFamily.DEVICE_CHOICE,
+    tiers={DEVICE_CHOICE: device_choice},
+    countable=has_no_choice,
+    plain=always,
+    sees_links=never,
+    exchangeable=always,
+)

@@ -5,11 +5,12 @@ from ortools.sat.python.cp_model import CpModel, LinearExpr
 from placer_models.cpsat.assignment import Assignment, Variables
 from placer_models.cpsat.devices import touched
 from placer_models.cpsat.expression import Expression
-from placer_models.cpsat.family import Family
+from placer_models.cpsat.family import Family, always, never
 from placer_models.cpsat.joint import JointGroups
 from placer_models.cpsat.shares import shares_of
 from placer_models.device_strategy import DeviceStrategy
 from placer_models.problem import Problem
+from placer_models.rule_family import RuleFamily
 from placer_models.shares import ShareNeed
 
 
@@ -43,4 +44,16 @@ def _groups(problem: Problem, assignment: Assignment, need: ShareNeed) -> Expres
     return LinearExpr.sum([*(group.used[0] for group in joint.groups), *alone])
 
 
-FAMILY = Family(name="device_strategy", rules=(a_pod_has_the_devices_of_its_strategies,))
+def has_no_strategy(problem: Problem, thing: int) -> bool:
+    """Return whether no strategy says how many devices pods of a shape have."""
+    return not any(need.strategy for need in problem.shapes[thing].shares)
+
+
+FAMILY = Family(
+    name=RuleFamily.DEVICE_STRATEGY,
+    rules=(a_pod_has_the_devices_of_its_strategies,),
+    countable=has_no_strategy,
+    plain=always,
+    sees_links=never,
+    exchangeable=always,
+)

@@ -1,7 +1,7 @@
 """Whole devices, and the sets of GPUs that a pod can have (D1, D5 to D7, D10)."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
@@ -12,8 +12,9 @@ from placer_models.cpsat.expression import Expression
 from placer_models.cpsat.family import Family, Hint, KnownPlaces, Value, hints
 from placer_models.cpsat.shares import OpenedDevices, opened_in, reach_of, shares_of
 from placer_models.device import GPU
-from placer_models.links import Selection, offered, offered_count, place_keys, tells_apart
-from placer_models.problem import Choice, NodeState, Problem, Shape
+from placer_models.links import Board, Selection, offered, offered_count, place_keys, tells_apart
+from placer_models.problem import Choice, Fit, NodeState, Problem, Shape
+from placer_models.rule_family import RuleFamily
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,8 +257,43 @@ def _take(left: list[int], size: int) -> tuple[int, ...]:
     return tuple(taken)
 
 
+def boards_for(problem: Problem, thing: int) -> Iterable[Board]:
+    """Return the boards of GPUs on which pods of a shape could come, that of each kind of node."""
+    if not problem.shapes[thing].count_of(GPU):
+        return ()
+    return {
+        node.kind: bank.board
+        for node in problem.nodes
+        if problem.fits[thing][node.kind] is not None and (bank := node.bank(GPU))
+    }.values()
+
+
+def any_set_will_do(problem: Problem, thing: int) -> bool:
+    """Return whether a shape asks for no scope, and no rule tells sets of its GPUs apart."""
+    shape = problem.shapes[thing]
+    size = shape.count_of(GPU)
+    return not shape.scopes and not any(
+        tells_apart(board, size) for board in boards_for(problem, thing)
+    )
+
+
+def asks_for_no_devices(problem: Problem, thing: int) -> bool:
+    """Return whether a shape asks for no whole devices."""
+    return not problem.shapes[thing].devices
+
+
+def has_scopes(problem: Problem, bank: DeviceBank) -> bool:
+    """Return whether GPUs are asked for within a scope."""
+    return any(kind == GPU for shape in problem.shapes for kind, _ in shape.scopes)
+
+
+def has_no_scopes(shape: Shape, fit: Fit, bank: DeviceBank) -> bool:
+    """Return whether the pod asks for nothing within a scope."""
+    return not shape.scopes
+
+
 FAMILY = Family(
-    name="devices",
+    name=RuleFamily.DEVICES,
     room=room_in_banks,
     decide=devices,
     rules=(
@@ -269,4 +305,8 @@ FAMILY = Family(
     ),
     hint=device_hints,
     read=read_devices,
+    countable=any_set_will_do,
+    plain=asks_for_no_devices,
+    sees_links=has_scopes,
+    exchangeable=has_no_scopes,
 )

@@ -15,10 +15,11 @@ from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 from placer_models.cpsat.assignment import Assignment, Variables
 from placer_models.cpsat.cpus import BrokenCores, cores_of
 from placer_models.cpsat.expression import Expression
-from placer_models.cpsat.family import Family, Hint, KnownPlaces, hints
+from placer_models.cpsat.family import Family, Hint, KnownPlaces, always, hints, never
 from placer_models.goals import SHARED_CORES, SHARED_NUMA_NODES
 from placer_models.policy import BindPolicy, ExclusivePolicy, Strength
 from placer_models.problem import Choice, CoreClass, CoreTake, NodeState, Problem
+from placer_models.rule_family import RuleFamily
 from placer_models.telling import Telling
 
 Place = tuple[Strength | None, list[tuple[Assignment, Expression]]]
@@ -328,8 +329,13 @@ def _cells_in(node: NodeState, guest: ExclusivityVars, choice: Choice | None) ->
     )
 
 
+def keeps_apart_from_nobody(problem: Problem, thing: int) -> bool:
+    """Return whether a shape has no exclusive policy."""
+    return problem.shapes[thing].apart is ExclusivePolicy.NONE
+
+
 FAMILY = Family(
-    name="exclusivity",
+    name=RuleFamily.EXCLUSIVITY,
     decide=exclusivity_vars,
     rules=(
         single_threads_are_on_counted_cores,
@@ -341,4 +347,8 @@ FAMILY = Family(
     cuts=(spread_threads_are_on_counted_cores, a_remainder_is_on_a_core_of_its_own),
     tiers={SHARED_CORES: shared_cores, SHARED_NUMA_NODES: shared_numa_nodes},
     hint=exclusivity_hints,
+    countable=keeps_apart_from_nobody,
+    plain=always,
+    sees_links=never,
+    exchangeable=always,
 )

@@ -3,8 +3,9 @@
 from ortools.sat.python.cp_model import CpModel, LinearExpr
 
 from placer_models.cpsat.assignment import Variables
-from placer_models.cpsat.family import Family
+from placer_models.cpsat.family import Family, always, never
 from placer_models.problem import NodeState, Problem
+from placer_models.rule_family import RuleFamily
 
 
 def room_in_extended(problem: Problem, thing: int, node: NodeState, most: int) -> int:
@@ -26,4 +27,12 @@ def extended_resources_fit(model: CpModel, problem: Problem, x: Variables) -> No
                 model.add(LinearExpr.sum(taken) <= left)
 
 
-FAMILY = Family(name="extended", room=room_in_extended, rules=(extended_resources_fit,))
+FAMILY = Family(
+    name=RuleFamily.EXTENDED,
+    room=room_in_extended,
+    rules=(extended_resources_fit,),
+    countable=always,
+    plain=always,
+    sees_links=never,
+    exchangeable=always,
+)

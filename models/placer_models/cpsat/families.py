@@ -1,5 +1,6 @@
 """All families of rules, in the order in which their variables are created."""
 
+from placer_models.banks import DeviceBank
 from placer_models.cpsat import (
     affinity,
     bound,
@@ -27,6 +28,7 @@ from placer_models.cpsat import (
     shares,
 )
 from placer_models.cpsat.family import Family
+from placer_models.problem import Fit, Problem, Shape
 
 FAMILIES: tuple[Family, ...] = (
     gangs.FAMILY,
@@ -55,3 +57,23 @@ FAMILIES: tuple[Family, ...] = (
     node_strategy.FAMILY,
 )
 """A new family takes its place after those at whose parts it looks to make or read its own."""
+
+
+def is_countable(problem: Problem, thing: int) -> bool:
+    """Return whether pods of a shape may stand in a model as one count per node."""
+    return all(family.countable(problem, thing) for family in FAMILIES)
+
+
+def is_plain(problem: Problem, thing: int) -> bool:
+    """Return whether pods of a shape take plain sums of a node and nothing by its place."""
+    return all(family.plain(problem, thing) for family in FAMILIES)
+
+
+def sees_links(problem: Problem, bank: DeviceBank) -> bool:
+    """Return whether it matters before the link tiers which GPUs of a cell pods have."""
+    return any(family.sees_links(problem, bank) for family in FAMILIES)
+
+
+def is_exchangeable(shape: Shape, fit: Fit, bank: DeviceBank) -> bool:
+    """Return whether a finished placement's devices may be exchanged for others of their cells."""
+    return all(family.exchangeable(shape, fit, bank) for family in FAMILIES)

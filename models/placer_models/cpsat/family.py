@@ -5,10 +5,12 @@ from dataclasses import dataclass, field
 
 from ortools.sat.python.cp_model import CpModel, IntVar
 
+from placer_models.banks import DeviceBank
 from placer_models.cpsat.assignment import Assignment, Variables
 from placer_models.cpsat.expression import Expression
 from placer_models.goals import Tier
-from placer_models.problem import Choice, Choices, NodeState, Problem
+from placer_models.problem import Choice, Choices, Fit, NodeState, Problem, Shape
+from placer_models.rule_family import RuleFamily
 
 Rule = Callable[[CpModel, Problem, Variables], None]
 """What every placement obeys, or what helps the search."""
@@ -37,12 +39,24 @@ class KnownPlaces:
     at: Sequence[tuple[Assignment, Sequence[Choice]]]
 
 
+def always(*_: object) -> bool:
+    """Say yes, whatever is asked."""
+    return True
+
+
+def never(*_: object) -> bool:
+    """Say no, whatever is asked."""
+    return False
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Family:
-    """What a family of rules adds to a model of a batch.
+    """What a family of rules adds to a model of a batch, and which short cuts it leaves open.
+
+    A short cut is taken where every family leaves it open. A family that says nothing about
+    one closes it: forgetting costs speed, and never truth.
 
     Attributes:
-        name: Of the family; the name of its file.
         room: Returns how many of so many pods of a shape the node could host, as far as the
             family's resources go.
         decide: Creates its variables of one assignment, a part of it; None: it has none
@@ -54,10 +68,17 @@ class Family:
         hint: Says a known placement in its variables.
         read: Returns the places of an assignment's pods, one each, with its own part of
             them read out of a solution. Earlier families' parts are read already.
+        countable: Whether counts per node say all about pods of a shape: any split of the
+            counts over the pods is as good.
+        plain: Whether pods of a shape take plain sums of a node: its pools, its memory as a
+            whole, extended resources; and nothing by its place.
+        sees_links: Whether it matters before the link tiers which GPUs of a cell pods have.
+        exchangeable: Whether whole devices of a pod may be exchanged for others of their
+            NUMA nodes, when a placement is finished, by shape, fit and bank.
 
     """
 
-    name: str
+    name: RuleFamily
     room: Callable[[Problem, int, NodeState, int], int] | None = None
     decide: Callable[[CpModel, Problem, Assignment], object | None] | None = None
     decide_all: Callable[[CpModel, Problem, Variables], object] | None = None
@@ -66,6 +87,15 @@ class Family:
     tiers: Mapping[Tier, Goal] = field(default_factory=dict)
     hint: Callable[[Problem, Variables, KnownPlaces], Iterator[Hint]] | None = None
     read: Callable[[Problem, Assignment, Sequence[Choice], Value], Sequence[Choice]] | None = None
+    countable: Callable[[Problem, int], bool] = never
+    plain: Callable[[Problem, int], bool] = never
+    sees_links: Callable[[Problem, DeviceBank], bool] = always
+    exchangeable: Callable[[Shape, Fit, DeviceBank], bool] = never
+
+
+def fits_of(problem: Problem, thing: int) -> Iterator[Fit]:
+    """Yield what a shape means on each kind of node where it can run."""
+    return (fit for fit in problem.fits[thing] if fit is not None)
 
 
 def hints(expressions: Iterable[Expression], values: Iterable[int]) -> Iterator[Hint]:

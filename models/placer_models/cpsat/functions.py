@@ -6,10 +6,11 @@ from ortools.sat.python.cp_model import CpModel, LinearExpr
 
 from placer_models.cpsat.assignment import Variables
 from placer_models.cpsat.expression import Expression
-from placer_models.cpsat.family import Family
+from placer_models.cpsat.family import Family, always, never
 from placer_models.cpsat.shares import ShareCount, shares_of
 from placer_models.device import FunctionSelector, Labels, selects
 from placer_models.problem import Problem
+from placer_models.rule_family import RuleFamily
 from placer_models.shares import Slot
 
 
@@ -55,4 +56,11 @@ def _flow(
             model.add(LinearExpr.sum(given[labels]) <= count)
 
 
-FAMILY = Family(name="functions", rules=(virtual_functions_fit_their_device,))
+FAMILY = Family(
+    name=RuleFamily.FUNCTIONS,
+    rules=(virtual_functions_fit_their_device,),
+    countable=always,
+    plain=always,
+    sees_links=never,
+    exchangeable=always,
+)

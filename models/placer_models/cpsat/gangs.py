@@ -9,9 +9,10 @@ from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
 from placer_models.cpsat.assignment import Assignment, Variables
 from placer_models.cpsat.expression import Expression
-from placer_models.cpsat.family import Family, Hint, KnownPlaces
+from placer_models.cpsat.family import Family, Hint, KnownPlaces, always, never
 from placer_models.goals import MEMBER_ABOVE_POINTS, MEMBER_OF_MINIMUM_POINTS
 from placer_models.problem import Problem
+from placer_models.rule_family import RuleFamily
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +123,7 @@ def count_hints(problem: Problem, x: Variables, known: KnownPlaces) -> Iterator[
 
 
 FAMILY = Family(
-    name="gangs",
+    name=RuleFamily.GANGS,
     decide_all=reached_gangs,
     rules=(
         a_pod_has_one_place_at_most,
@@ -132,4 +133,8 @@ FAMILY = Family(
     ),
     cuts=(equal_units_come_in_order,),
     hint=count_hints,
+    countable=always,
+    plain=always,
+    sees_links=never,
+    exchangeable=always,
 )

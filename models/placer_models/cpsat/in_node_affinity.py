@@ -16,9 +16,10 @@ from placer_models.cpsat.assignment import Assignment, Variables
 from placer_models.cpsat.cpus import cores_of
 from placer_models.cpsat.envelope import pairs_of
 from placer_models.cpsat.expression import Expression
-from placer_models.cpsat.family import Family, Hint, KnownPlaces, hints
+from placer_models.cpsat.family import Family, Hint, KnownPlaces, always, hints, never
 from placer_models.goals import AFFINITY
 from placer_models.problem import Problem
+from placer_models.rule_family import RuleFamily
 from placer_models.tasks import Beside, BesideTerm
 
 LEVELS = (AffinityLevel.NUMA, AffinityLevel.CORE)
@@ -318,8 +319,13 @@ def presence_hints(problem: Problem, x: Variables, known: KnownPlaces) -> Iterat
             yield from hints(literals, [int(i in places) for i in range(len(literals))])
 
 
+def is_nothing_to_others(problem: Problem, thing: int) -> bool:
+    """Return whether it is nothing to others where pods of a shape own CPUs."""
+    return problem.shapes[thing].beside is None
+
+
 FAMILY = Family(
-    name="in_node_affinity",
+    name=RuleFamily.IN_NODE_AFFINITY,
     decide=presence,
     rules=(
         a_pod_is_where_it_owns_cpus,
@@ -328,4 +334,8 @@ FAMILY = Family(
     ),
     tiers={AFFINITY: lost_inside_a_node},
     hint=presence_hints,
+    countable=is_nothing_to_others,
+    plain=always,
+    sees_links=never,
+    exchangeable=always,
 )

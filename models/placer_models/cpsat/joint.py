@@ -6,13 +6,15 @@ from dataclasses import dataclass
 
 from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
+from placer_models.banks import DeviceBank
 from placer_models.cpsat.assignment import Assignment, Variables
 from placer_models.cpsat.devices import touched
 from placer_models.cpsat.expression import Expression
-from placer_models.cpsat.family import Family, Hint, KnownPlaces, hints
+from placer_models.cpsat.family import Family, Hint, KnownPlaces, always, fits_of, hints, never
 from placer_models.cpsat.shares import reach_of
 from placer_models.goals import JOINT
-from placer_models.problem import Problem
+from placer_models.problem import Fit, Problem, Shape
+from placer_models.rule_family import RuleFamily
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,10 +150,24 @@ def joint_hints(problem: Problem, x: Variables, known: KnownPlaces) -> Iterator[
                 yield group.apart.index, int(any(used) and not all(used))
 
 
+def is_not_joint(problem: Problem, thing: int) -> bool:
+    """Return whether a shape wants no devices side by side."""
+    return all(fit.joint is None for fit in fits_of(problem, thing))
+
+
+def wants_nothing_joint(shape: Shape, fit: Fit, bank: DeviceBank) -> bool:
+    """Return whether the pod wants no devices side by side."""
+    return fit.joint is None
+
+
 FAMILY = Family(
-    name="joint",
+    name=RuleFamily.JOINT,
     decide=joint_groups,
     rules=(a_pod_uses_the_groups_it_takes_from, devices_stand_side_by_side),
     tiers={JOINT: groups_apart},
     hint=joint_hints,
+    countable=is_not_joint,
+    plain=always,
+    sees_links=never,
+    exchangeable=wants_nothing_joint,
 )

@@ -7,10 +7,10 @@ from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
 from placer_models.banks import DeviceBank
 from placer_models.cpsat.assignment import Assignment, Variables
-from placer_models.cpsat.devices import devices_of
+from placer_models.cpsat.devices import boards_for, devices_of
 from placer_models.cpsat.envelope import below_envelope
 from placer_models.cpsat.expression import Expression
-from placer_models.cpsat.family import Family
+from placer_models.cpsat.family import Family, always
 from placer_models.cpsat.shares import OpenedDevices, opened_in, shared_by, shares_of
 from placer_models.device import GPU
 from placer_models.goals import (
@@ -21,8 +21,9 @@ from placer_models.goals import (
     POD_PAIR_SUM,
     USABLE,
 )
-from placer_models.links import best_pair_sum, is_partition, pair_sum, usable_points
-from placer_models.problem import Problem
+from placer_models.links import Board, best_pair_sum, is_partition, pair_sum, usable_points
+from placer_models.problem import Fit, Problem, Shape
+from placer_models.rule_family import RuleFamily
 from placer_models.tasks import GangTask
 
 
@@ -181,8 +182,31 @@ def _most_by_left(rows: dict[tuple[int, ...], int], bank: DeviceBank) -> dict[in
     return best
 
 
+def has_equal_links(problem: Problem, thing: int) -> bool:
+    """Return whether any GPUs that pods of a shape could have are linked alike."""
+    several = problem.shapes[thing].count_of(GPU) > 1
+    return not several or all(map(_uniform, boards_for(problem, thing)))
+
+
+def _uniform(board: Board) -> bool:
+    """Return whether every pair of the board has the same bandwidth."""
+    inner = {speed for speed, size in zip(board.inner, board.sizes, strict=True) if size > 1}
+    across = {speed for i, row in enumerate(board.across) for j, speed in enumerate(row) if i != j}
+    return len(inner | across) <= 1
+
+
+def has_partitions(problem: Problem, bank: DeviceBank) -> bool:
+    """Return whether a table says which GPUs are a partition."""
+    return bank.board.partitions is not None
+
+
+def has_no_partitions(shape: Shape, fit: Fit, bank: DeviceBank) -> bool:
+    """Return whether no table says which GPUs are a partition."""
+    return bank.board.partitions is None
+
+
 FAMILY = Family(
-    name="links",
+    name=RuleFamily.LINKS,
     tiers={
         PARTITIONS: partitions,
         POD_PAIR_MINIMUM: pod_pair_minimum,
@@ -190,4 +214,8 @@ FAMILY = Family(
         GANG_PAIR_SUM: gang_pair_sum,
         USABLE: usable_sets,
     },
+    countable=has_equal_links,
+    plain=always,
+    sees_links=has_partitions,
+    exchangeable=has_no_partitions,
 )

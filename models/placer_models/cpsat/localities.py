@@ -9,10 +9,11 @@ from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 from placer_models.cpsat.assignment import Assignment, Variables
 from placer_models.cpsat.cpus import cores_of
 from placer_models.cpsat.expression import Expression
-from placer_models.cpsat.family import Family, Hint, KnownPlaces
+from placer_models.cpsat.family import Family, Hint, KnownPlaces, always, fits_of, never
 from placer_models.cpsat.numa import cells_of, goods_of
 from placer_models.goals import CACHES, LOCALITY_NUMA_NODES, LOCALITY_PACKAGES, PACKAGES
 from placer_models.problem import Problem
+from placer_models.rule_family import RuleFamily
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,8 +217,17 @@ def span_hints(problem: Problem, x: Variables, known: KnownPlaces) -> Iterator[H
                 yield literal.index, int(package in found)
 
 
+def has_no_spans(problem: Problem, thing: int) -> bool:
+    """Return whether pods of a shape would not like few of anything."""
+    return all(
+        fit.locality is None
+        and (fit.fewest_packages, fit.fewest_caches, fit.fewest_cpu_cells) == (None, None, None)
+        for fit in fits_of(problem, thing)
+    )
+
+
 FAMILY = Family(
-    name="localities",
+    name=RuleFamily.LOCALITIES,
     decide=spans,
     rules=(a_pod_touches_the_groups_it_takes_from, a_pod_touches_the_packages_of_its_cells),
     cuts=(a_pod_touches_its_fewest_groups, a_pod_without_policy_needs_its_fewest_cells),
@@ -228,4 +238,8 @@ FAMILY = Family(
         LOCALITY_PACKAGES: held_in_packages,
     },
     hint=span_hints,
+    countable=has_no_spans,
+    plain=always,
+    sees_links=never,
+    exchangeable=always,
 )

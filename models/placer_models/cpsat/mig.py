@@ -5,14 +5,16 @@ from collections.abc import Iterator, Sequence
 
 from ortools.sat.python.cp_model import CpModel, LinearExpr
 
+from placer_models.banks import DeviceBank
 from placer_models.cpsat.assignment import Assignment, Variables
 from placer_models.cpsat.devices import devices_of
 from placer_models.cpsat.envelope import below_envelope
 from placer_models.cpsat.expression import Expression
-from placer_models.cpsat.family import Family
+from placer_models.cpsat.family import Family, always, never
 from placer_models.goals import USABLE
 from placer_models.mig import MEDIA, SLICES, Cut
-from placer_models.problem import NodeState, Problem
+from placer_models.problem import Fit, NodeState, Problem, Shape
+from placer_models.rule_family import RuleFamily
 
 Taken = dict[tuple[int, int], list[Expression]]
 """(GPU, slice) -> the instances that take it, each 0 or 1."""
@@ -98,8 +100,17 @@ def _taken(node: NodeState, assignments: Sequence[Assignment]) -> Taken:
     return {key: instances for key, instances in taken.items() if instances}
 
 
+def has_no_instances(shape: Shape, fit: Fit, bank: DeviceBank) -> bool:
+    """Return whether the devices are no MIG instances."""
+    return not bank.cuts
+
+
 FAMILY = Family(
-    name="mig",
+    name=RuleFamily.MIG,
     rules=(instances_of_a_gpu_do_not_overlap,),
     tiers={USABLE: usable_instances},
+    countable=always,
+    plain=always,
+    sees_links=never,
+    exchangeable=has_no_instances,
 )

@@ -15,11 +15,12 @@ from placer_models.cpsat.bound import PoolPart
 from placer_models.cpsat.cpus import cores_of
 from placer_models.cpsat.devices import devices_of
 from placer_models.cpsat.expression import Expression
-from placer_models.cpsat.family import Family, Hint, KnownPlaces, Value
+from placer_models.cpsat.family import Family, Hint, KnownPlaces, Value, always, never
 from placer_models.cpsat.numa import goods_of
 from placer_models.cpsat.shares import shares_of
 from placer_models.goals import MOVES
 from placer_models.problem import Choice, Choices, Problem
+from placer_models.rule_family import RuleFamily
 
 Good = tuple[int, int | None]
 """A node, and a page size by its position; None: memory."""
@@ -141,7 +142,7 @@ def stayers(problem: Problem, x: Variables, value: Value) -> Choices:
 
 
 FAMILY = Family(
-    name="moves",
+    name=RuleFamily.MOVES,
     decide_all=stays,
     rules=(
         a_running_pod_keeps_a_place,
@@ -151,4 +152,8 @@ FAMILY = Family(
     ),
     tiers={MOVES: pods_moved},
     hint=stay_hints,
+    countable=always,
+    plain=always,
+    sees_links=never,
+    exchangeable=always,
 )

@@ -7,11 +7,12 @@ from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
 from placer_models.cpsat.assignment import Assignment, Variables
 from placer_models.cpsat.expression import Expression
-from placer_models.cpsat.family import Family
+from placer_models.cpsat.family import Family, always, never
 from placer_models.cpsat.gangs import ReachedGangs
 from placer_models.goals import GATHERING
 from placer_models.network import Grouping
 from placer_models.problem import Problem
+from placer_models.rule_family import RuleFamily
 from placer_models.tasks import LevelTask
 
 
@@ -106,11 +107,15 @@ def _most(problem: Problem, gang: int, assignments: list[Assignment]) -> int:
 
 
 FAMILY = Family(
-    name="network",
+    name=RuleFamily.NETWORK,
     rules=(
         a_gang_gathers_where_it_must,
         a_gang_spreads_where_it_must,
         members_of_a_domain_come_in_multiples,
     ),
     tiers={GATHERING: gathering},
+    countable=always,
+    plain=always,
+    sees_links=never,
+    exchangeable=always,
 )

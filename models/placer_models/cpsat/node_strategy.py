@@ -8,7 +8,7 @@ from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
 from placer_models.cpsat.assignment import Assignment, Variables
 from placer_models.cpsat.expression import Expression
-from placer_models.cpsat.family import Family
+from placer_models.cpsat.family import Family, always, never
 from placer_models.cpsat.opened import sums_of
 from placer_models.goals import (
     LEAST_REQUESTED,
@@ -28,6 +28,7 @@ from placer_models.node_strategy import (
 )
 from placer_models.problem import NodeState, Problem
 from placer_models.rooms import POINTS, room_points
+from placer_models.rule_family import RuleFamily
 
 MOST_TANGENTS = 16
 """Lines below a square; larger squares are told to the solver as products besides."""
@@ -238,7 +239,7 @@ def _pairs_of(model: CpModel, count: Expression, most: int, name: str) -> Expres
 
 
 FAMILY = Family(
-    name="node_strategy",
+    name=RuleFamily.NODE_STRATEGY,
     tiers={
         USABLE: usable_rooms,
         PACK_NODES: nodes_in_use,
@@ -248,4 +249,8 @@ FAMILY = Family(
         LEAST_REQUESTED: mean_scores,
         MOST_BALANCED: variances,
     },
+    countable=always,
+    plain=always,
+    sees_links=never,
+    exchangeable=always,
 )

@@ -9,11 +9,21 @@ from placer_models.cpsat.assignment import Assignment, Variables
 from placer_models.cpsat.cpus import cores_of
 from placer_models.cpsat.devices import touched
 from placer_models.cpsat.expression import Expression
-from placer_models.cpsat.family import Family, Hint, KnownPlaces, Value, hints
+from placer_models.cpsat.family import (
+    Family,
+    Hint,
+    KnownPlaces,
+    Value,
+    always,
+    fits_of,
+    hints,
+    never,
+)
 from placer_models.cpsat.shares import reach_of
 from placer_models.goals import ALIGNMENT
 from placer_models.policy import AlignmentPolicy
 from placer_models.problem import Choice, NodeState, Problem
+from placer_models.rule_family import RuleFamily
 from placer_models.shares import follows_strategy
 
 
@@ -292,8 +302,24 @@ def read_cells(
     return [place]
 
 
+def has_one_cell(problem: Problem, thing: int) -> bool:
+    """Return whether no policy has to choose cells for pods of a shape, one by one."""
+    return not any(
+        fit.alignment is not AlignmentPolicy.NONE
+        and (len(node.cells) > 1 or not fit.uses_cells(problem.shapes[thing]))
+        for node in problem.nodes
+        if (fit := problem.fits[thing][node.kind]) is not None
+    )
+
+
+def takes_memory_from_anywhere(problem: Problem, thing: int) -> bool:
+    """Return whether a shape has no policy and asks for no hugepages."""
+    policies = {fit.alignment for fit in fits_of(problem, thing)}
+    return policies <= {AlignmentPolicy.NONE} and not any(problem.shapes[thing].pages)
+
+
 FAMILY = Family(
-    name="numa",
+    name=RuleFamily.NUMA,
     room=room_in_cells,
     decide=cell_goods,
     rules=(
@@ -309,4 +335,8 @@ FAMILY = Family(
     tiers={ALIGNMENT: cells_beyond},
     hint=cell_hints,
     read=read_cells,
+    countable=has_one_cell,
+    plain=takes_memory_from_anywhere,
+    sees_links=never,
+    exchangeable=always,
 )

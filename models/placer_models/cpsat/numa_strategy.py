@@ -8,12 +8,13 @@ from ortools.sat.python.cp_model import CpModel, LinearExpr
 from placer_models.cpsat.assignment import Assignment, Variables
 from placer_models.cpsat.cpus import cores_of
 from placer_models.cpsat.expression import Expression
-from placer_models.cpsat.family import Family
+from placer_models.cpsat.family import Family, always, never
 from placer_models.cpsat.localities import Span, spans_of
 from placer_models.goals import NUMA_STRATEGY
 from placer_models.numa_strategy import CellStrategy, least_pairs, pairs
 from placer_models.policy import NumaStrategy
 from placer_models.problem import NodeState, Problem
+from placer_models.rule_family import RuleFamily
 
 Sharer = tuple[Assignment, Span]
 """A pod that owns CPUs on a node with a strategy, and the cells it touches."""
@@ -115,4 +116,11 @@ def _cpus(node: NodeState, assignment: Assignment, classes: Sequence[int]) -> Ex
     return LinearExpr.sum([cores[i].cpus(node.cores[i]) for i in classes])
 
 
-FAMILY = Family(name="numa_strategy", tiers={NUMA_STRATEGY: against_strategy})
+FAMILY = Family(
+    name=RuleFamily.NUMA_STRATEGY,
+    tiers={NUMA_STRATEGY: against_strategy},
+    countable=always,
+    plain=always,
+    sees_links=never,
+    exchangeable=always,
+)

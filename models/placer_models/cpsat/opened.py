@@ -9,9 +9,10 @@ from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
 from placer_models.cpsat.assignment import Assignment, Variables
 from placer_models.cpsat.expression import Expression
-from placer_models.cpsat.family import Family, Hint, KnownPlaces
+from placer_models.cpsat.family import Family, Hint, KnownPlaces, always, never
 from placer_models.goals import OPENED
 from placer_models.problem import Choices, NodeState, Problem
+from placer_models.rule_family import RuleFamily
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,10 +123,14 @@ def opened_hints(problem: Problem, x: Variables, known: KnownPlaces) -> Iterator
 
 
 FAMILY = Family(
-    name="opened",
+    name=RuleFamily.OPENED,
     decide_all=opened_nodes,
     rules=(a_node_is_opened_before_it_is_used,),
     cuts=(an_opened_node_holds_what_it_has, equal_offers_are_used_in_order),
     tiers={OPENED: nodes_opened},
     hint=opened_hints,
+    countable=always,
+    plain=always,
+    sees_links=never,
+    exchangeable=always,
 )

@@ -10,9 +10,10 @@ from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
 from placer_models.banks import DeviceBank
 from placer_models.cpsat.assignment import Assignment, Variables
-from placer_models.cpsat.family import Family, Hint, KnownPlaces, Value
+from placer_models.cpsat.family import Family, Hint, KnownPlaces, Value, always
 from placer_models.device_share import Amounts
 from placer_models.problem import Choice, NodeState, Problem, Shape
+from placer_models.rule_family import RuleFamily
 from placer_models.shares import ShareTake
 
 
@@ -241,8 +242,23 @@ def read_shares(
     return [replace(place, shares=(take,)) for place, take in zip(places, takes, strict=True)]
 
 
+def has_one_share_at_most(problem: Problem, thing: int) -> bool:
+    """Return whether a shape has no shares that must be on different devices."""
+    return sum(need.count for need in problem.shapes[thing].shares) <= 1
+
+
+def asks_for_no_shares(problem: Problem, thing: int) -> bool:
+    """Return whether a shape asks for no shares."""
+    return not problem.shapes[thing].shares
+
+
+def has_slots(problem: Problem, bank: DeviceBank) -> bool:
+    """Return whether shares of each device are counted."""
+    return bool(bank.slots)
+
+
 FAMILY = Family(
-    name="shares",
+    name=RuleFamily.SHARES,
     room=room_in_slots,
     decide=shares,
     decide_all=opened_devices,
@@ -255,4 +271,8 @@ FAMILY = Family(
     cuts=(devices_are_opened_in_order,),
     hint=share_hints,
     read=read_shares,
+    countable=has_one_share_at_most,
+    plain=asks_for_no_shares,
+    sees_links=has_slots,
+    exchangeable=always,
 )

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from placer.search.plain import is_plain
+from placer_models.cpsat.families import is_plain
 from placer_models.goals import MEMBER_ABOVE_POINTS, MEMBER_OF_MINIMUM_POINTS
 from placer_models.problem import Choices, Problem
 from placer_models.tasks import NO_AFFINITIES

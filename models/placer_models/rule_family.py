@@ -1,0 +1,79 @@
+"""Names of the families of rules."""
+
+from enum import StrEnum
+
+
+class RuleFamily(StrEnum):
+    """Every family of rules. The value is the name of its file in `cpsat`."""
+
+    GANGS = "gangs"
+    """Pods and gangs as wholes: places, minimums, groups."""
+
+    NETWORK = "network"
+    """Levels of the network that gangs ask for."""
+
+    AFFINITY = "affinity"
+    """Pods that want to be together or apart."""
+
+    IN_NODE_AFFINITY = "in_node_affinity"
+    """The same by cores and NUMA nodes."""
+
+    CPUS = "cpus"
+    """Owned CPUs, their bind policies, and the pools."""
+
+    NUMA = "numa"
+    """NUMA nodes, with memory and hugepages."""
+
+    CONTAINERS = "containers"
+    """Containers that are aligned each for itself."""
+
+    BOUND = "bound"
+    """LS and BE pods that are bound to the pool of NUMA nodes."""
+
+    LOCALITIES = "localities"
+    """Packages, caches and NUMA nodes of which few are liked."""
+
+    NUMA_STRATEGY = "numa_strategy"
+    """NUMA allocate strategies of nodes."""
+
+    EXCLUSIVITY = "exclusivity"
+    """Cores and NUMA nodes that pods keep to themselves."""
+
+    CORE_PAIRS = "core_pairs"
+    """Cores of two threads that such pods share."""
+
+    EXTENDED = "extended"
+    """Extended resources."""
+
+    DEVICES = "devices"
+    """Whole devices, and the sets of GPUs."""
+
+    LINKS = "links"
+    """What GPU sets are worth."""
+
+    MIG = "mig"
+    """MIG instances."""
+
+    SHARES = "shares"
+    """Shares of devices."""
+
+    FUNCTIONS = "functions"
+    """Virtual functions."""
+
+    JOINT = "joint"
+    """Devices of several types side by side."""
+
+    DEVICE_STRATEGY = "device_strategy"
+    """Devices of which a strategy says how many."""
+
+    DEVICE_CHOICE = "device_choice"
+    """Which devices give shares."""
+
+    OPENED = "opened"
+    """Offered nodes."""
+
+    MOVES = "moves"
+    """Running pods that may move."""
+
+    NODE_STRATEGY = "node_strategy"
+    """What the last tier counts of nodes."""
