@@ -2,8 +2,9 @@
 
 Nothing is shared with the solver but the words. Whether a placement is allowed and what
 it is worth is asked of the judge alone; which running pods may move is said in words of its
-own. Three shortcuts, each plainly exact:
+own. Four shortcuts, each plainly exact:
 
+* Equal members of a gang are interchangeable, and so are equal lone pods.
 * Which pods are placed decides the first tiers, so those choices are tried best first.
 * Given who is on which node, no rule and no tier couples two nodes, and tiers are sums:
   the best inside of each node, together, is the best. (That holds for moves of running pods,
@@ -15,9 +16,10 @@ own. Three shortcuts, each plainly exact:
 """
 
 from collections import defaultdict
-from dataclasses import dataclass
+from collections.abc import Sequence, Set
+from dataclasses import dataclass, replace
 from functools import cmp_to_key
-from itertools import pairwise, product, takewhile
+from itertools import product, takewhile
 
 from insides import BETWEEN_NODES, Insides, broken
 from leaves import Stay, TooManyLeavesError
@@ -26,6 +28,7 @@ from placer.judge.breaches import breaches
 from placer.judge.measure import Vector, better, measure
 from placer_models.cluster import Instance
 from placer_models.placement import Placement
+from placer_models.pod import Gang, Pod
 
 MOST_LEAVES = 100_000
 """Insides of single nodes that are tried before a world is given up."""
@@ -97,13 +100,9 @@ def _assignments(instance: Instance) -> list[tuple[tuple[Stay, ...], Vector]]:
     if ways > MOST_ASSIGNMENTS:
         raise TooManyLeavesError(f"{instance.name}: {len(wanting)} pods on {elsewhere} nodes")
     found: list[tuple[tuple[Stay, ...], Vector]] = []
+    twins = _twins(instance, wanting, at_home)
     for ranks in product(range(elsewhere + 1), repeat=len(wanting)):
-        # Equal members of a gang are interchangeable: one order of them is enough. Not so
-        # where they have homes.
-        if any(
-            a[0] is b[0] and a[1].key not in at_home and a[1].spec == b[1].spec and rank_a > rank_b
-            for (a, rank_a), (b, rank_b) in pairwise(zip(wanting, ranks, strict=True))
-        ):
+        if any(ranks[first] > ranks[second] for first, second in twins):
             continue
         stays = tuple(
             Stay(gang, pod, instance.nodes[rank])
@@ -121,6 +120,26 @@ def _assignments(instance: Instance) -> list[tuple[tuple[Stay, ...], Vector]]:
         return better(b[1], a[1]) - better(a[1], b[1])
 
     return sorted(found, key=cmp_to_key(compare))
+
+
+def _twins(
+    instance: Instance, wanting: Sequence[tuple[Gang, Pod]], at_home: Set[tuple[str, str]]
+) -> list[tuple[int, int]]:
+    """Return pairs of pods that are interchangeable: one order of them is enough.
+
+    Equal members of a gang are, and equal lone pods. Not so where they have homes.
+    """
+    grouped = {key for group in instance.groups for key in group.gangs}
+    last: dict[object, int] = {}
+    pairs = []
+    for index, (gang, pod) in enumerate(wanting):
+        if pod.key not in at_home:
+            alone = gang.lone and gang.key not in grouped
+            like = replace(gang, name="", pods=()) if alone else gang.key
+            if (like, pod.spec) in last:
+                pairs.append((last[like, pod.spec], index))
+            last[like, pod.spec] = index
+    return pairs
 
 
 def _placed_tiers(vector: Vector) -> Vector:

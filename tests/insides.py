@@ -313,6 +313,9 @@ class Insides:
         )
         if key not in self.splits:
             self.splits[key] = None
+            anywhere = [frozenset().union(*(mask for _, mask in option)) for option in options]
+            if pour_all(self.instance, node, stays, anywhere, at_home) is None:
+                return None
             for choice in sorted(product(*options), key=lambda c: added(cost for cost, _ in c)):
                 masks = [mask for _, mask in choice]
                 poured = pour_all(self.instance, node, stays, masks, at_home)

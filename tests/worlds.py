@@ -96,7 +96,7 @@ def _running(rng: Random, nodes: Sequence[Node], scale: Scale) -> tuple[RunningP
     for i in range(rng.choice((0, 0, 1, 1, 2))):
         pod = Pod(f"r{i}", "default", tiny_spec(rng, half))
         place = _settle(rng, pod, rng.choice(nodes), running)
-        together = _pooled(nodes, [*running, RunningPod(pod, place)])
+        together = pooled(nodes, [*running, RunningPod(pod, place)])
         if _is_sound(nodes, together):
             running = together
     return tuple(running)
@@ -145,7 +145,7 @@ def _pour(
     return tuple(sorted(poured.items()))
 
 
-def _pooled(nodes: Sequence[Node], running: Sequence[RunningPod]) -> list[RunningPod]:
+def pooled(nodes: Sequence[Node], running: Sequence[RunningPod]) -> list[RunningPod]:
     """Let each LS and BE pod run on the whole of its pool."""
     tenants = [(runner.pod, runner.placement) for runner in running]
     pools_of = {node.name: pools(node, tenants) for node in nodes}

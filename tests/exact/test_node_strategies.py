@@ -4,10 +4,18 @@ from dataclasses import replace
 
 import pytest
 
-from exact_checks import check_worlds
+import brute_force
+import insides
+from brute_force import best_placement
+from exact_checks import check_worlds, worlds
 from mixed_worlds import mixed_instance
+from placer.judge.measure import Vector, measure
 from placer_models.cluster import Instance
+from placer_models.goals import USABLE
 from placer_models.node_strategy import NodeStrategy
+from placer_models.placement import Placement
+from placer_models.pod import pods_of
+from room_worlds import room_instance
 from worlds import tiny_instance
 
 GATE_WORLDS = 4
@@ -16,21 +24,26 @@ SLOW_BATCHES, SLOW_WORLDS = 10, 30
 SLOW_START = 10_000
 """The slow suite looks at other worlds than the others."""
 
-OTHERS = [strategy for strategy in NodeStrategy if strategy is not NodeStrategy.USABLE]
-"""All but the one that every other test of the exact engine has."""
+KINDS = {
+    strategy: (room_instance,)
+    if strategy is NodeStrategy.USABLE
+    else (mixed_instance, tiny_instance, room_instance)
+    for strategy in NodeStrategy
+}
+"""What worlds a strategy meets; those of every other test of the exact engine are ``usable``."""
 
 
 def check(strategy: NodeStrategy, start: int, step: int, number: int) -> None:
-    """Hold both engines against brute force, on plain worlds and on those of all rules mixed."""
+    """Hold both engines against brute force, on worlds of each kind in turn."""
+    kinds = KINDS[strategy]
 
-    def of_two_kinds(seed: int) -> Instance:
-        make = tiny_instance if seed // step % 2 else mixed_instance
-        return replace(make(seed), strategy=strategy)
+    def of_each_kind(seed: int) -> Instance:
+        return replace(kinds[seed // step % len(kinds)](seed), strategy=strategy)
 
-    check_worlds(of_two_kinds, start, step, number)
+    check_worlds(of_each_kind, start, step, number)
 
 
-@pytest.mark.parametrize("strategy", OTHERS)
+@pytest.mark.parametrize("strategy", NodeStrategy)
 def test_strategies_equal_brute_force(strategy: NodeStrategy) -> None:
     """
     On a few worlds; each tier is proven, but for the variance, which has no bound.
@@ -40,7 +53,7 @@ def test_strategies_equal_brute_force(strategy: NodeStrategy) -> None:
 
 @pytest.mark.check
 @pytest.mark.parametrize("batch", range(CHECK_BATCHES))
-@pytest.mark.parametrize("strategy", OTHERS)
+@pytest.mark.parametrize("strategy", NodeStrategy)
 def test_strategies_equal_brute_force_on_more_worlds(strategy: NodeStrategy, batch: int) -> None:
     """
     The same on 60 worlds each.
@@ -50,9 +63,35 @@ def test_strategies_equal_brute_force_on_more_worlds(strategy: NodeStrategy, bat
 
 @pytest.mark.slow
 @pytest.mark.parametrize("batch", range(SLOW_BATCHES))
-@pytest.mark.parametrize("strategy", OTHERS)
+@pytest.mark.parametrize("strategy", NodeStrategy)
 def test_strategies_equal_brute_force_on_many_worlds(strategy: NodeStrategy, batch: int) -> None:
     """
     The same on 300 other worlds each.
     """
     check(strategy, SLOW_START + batch, SLOW_BATCHES, SLOW_WORLDS)
+
+
+@pytest.mark.check
+def test_rooms_decide_many_worlds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """
+    Nobody owns a CPU in them, so rooms are all that is left usable: who would rather have
+    less of that places a third of them worse, at least.
+    """
+
+    def contrary(instance: Instance, placement: Placement) -> Vector:
+        vector = measure(instance, placement)
+        return tuple((t, -value if t == USABLE else value) for t, value in vector)
+
+    compared = decided = 0
+    for instance, best in worlds(room_instance, 0, 1, 40):
+        if any(pod.spec.qos.owns_cpus for pod in pods_of(instance.gangs)):
+            continue
+        with monkeypatch.context() as patch:
+            patch.setattr(brute_force, "measure", contrary)
+            patch.setattr(insides, "measure", contrary)
+            placement = best_placement(instance).placement
+        compared += 1
+        decided += measure(instance, placement) != best.vector
+
+    assert compared > 20
+    assert decided > compared / 3
