@@ -198,6 +198,7 @@ class JointSearch:
             assignments_of(self.plain), FEW_ASSIGNMENTS
         ):
             self._counted_together(tiers)
+            self._node_by_node(tiers)
         if self._settled() < tiers and (whole or told_apart <= most):
             self._first(tiers)
         elif self._settled() < tiers:
@@ -228,6 +229,17 @@ class JointSearch:
             check_claim(better, found.values[:local])
             if better.better_than(self.best):
                 self.best = better
+
+    def _node_by_node(self, tiers: int) -> None:
+        """Lay the pods of each node anew, apart: often that is as near as all can be."""
+        search = self._parts(self.budget)
+        self.tell("laying pods anew, node by node")
+        for node in sorted({place.node for place in self.best.placement.pods}):
+            local = search.values[before_locality(self.problem.tiers) : tiers]
+            if self.budget.over or not any(local[:-1]):
+                break
+            search.solve_part({node}, [])
+        self._take(search)
 
     def _first(self, tiers: int) -> None:
         """Solve what is not proven yet of so many tiers in one model."""

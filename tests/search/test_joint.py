@@ -92,6 +92,21 @@ def test_a_whole_model_proves_every_tier(way: str, monkeypatch: pytest.MonkeyPat
         assert all(value.proven for value in tiers)
 
 
+def test_pods_laid_near_node_by_node_need_no_model_of_all_of_them_apart(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """
+    Counted together they had the best nodes, but were dealt out over too many NUMA nodes.
+    """
+    shrink(monkeypatch, FEW_SEATS=0)
+    monkeypatch.setattr(joint.JointSearch, "_first", None)
+    instance = tiny_instance(72)
+    tiers, placement = worth_of(instance, solve(instance, options()))
+
+    assert tuple(v for _, v in measure(instance, placement)) == best_vector(instance)
+    assert all(value.proven for value in tiers)
+
+
 @pytest.mark.check
 def test_parts_improve_a_greedy_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     """
