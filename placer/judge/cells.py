@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from placer.judge.device_strategy import asked_here
 from placer.judge.scene import Cell, Inside, Site, Tenant
-from placer.judge.strategies import asked_here
 from placer_models.alignment import Amounts, effective_policy, effective_scope
 from placer_models.bound import bound_to
 from placer_models.cpuset import CpuSet

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from placer.judge.finding import Finding
-from placer.judge.levels import gather_at_level
+from placer.judge.network import gather_at_level
 from placer.judge.scene import Scene
 from placer_models.placement import title_of
 from placer_models.policy import GatherLevel

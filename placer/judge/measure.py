@@ -3,23 +3,30 @@
 from collections.abc import Callable, Mapping, Sequence
 
 from placer.judge.affinity import wishes_not_met
-from placer.judge.align_tier import cells_beyond_fewest
-from placer.judge.apart import shared_cores, shared_numa_nodes
-from placer.judge.bind_tier import cpus_against_policy
+from placer.judge.alignment import cells_beyond_fewest
 from placer.judge.breaches import blamed
-from placer.judge.default_locality import all_packages_beyond_fewest, numa_nodes_beyond_fewest
+from placer.judge.cpus import cpus_against_policy
 from placer.judge.device_choice import use_off_the_choice
-from placer.judge.gathering_tier import gathering_short
+from placer.judge.exclusivity import shared_cores, shared_numa_nodes
 from placer.judge.joint import groups_without_every_type
-from placer.judge.link_tiers import gang_sum_shortfall, pod_minimum_shortfall, pod_sum_shortfall
-from placer.judge.locality_tiers import caches_beyond_fewest, packages_beyond_fewest
-from placer.judge.moving import pods_moved
-from placer.judge.node_strategy import STRATEGY_MEASURES
-from placer.judge.opened_tier import nodes_opened
-from placer.judge.partitions import pods_outside_partitions
+from placer.judge.links import (
+    gang_sum_shortfall,
+    pod_minimum_shortfall,
+    pod_sum_shortfall,
+    pods_outside_partitions,
+)
+from placer.judge.localities import (
+    all_packages_beyond_fewest,
+    caches_beyond_fewest,
+    numa_nodes_beyond_fewest,
+    packages_beyond_fewest,
+)
+from placer.judge.moves import pods_moved
+from placer.judge.network import gathering_short
+from placer.judge.node_strategy import STRATEGY_MEASURES, usable_points_left
+from placer.judge.numa_strategy import against_strategies
+from placer.judge.opened import nodes_opened
 from placer.judge.scene import Scene, Standing, scene_of
-from placer.judge.strategy_tier import against_strategies
-from placer.judge.usable_tier import usable_points_left
 from placer_models.cluster import Instance
 from placer_models.goals import (
     AFFINITY,

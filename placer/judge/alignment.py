@@ -1,11 +1,12 @@
-"""The rule about NUMA alignment."""
+"""NUMA alignment: the rule, and the tier of the cells used beyond the fewest (C12)."""
 
 from collections.abc import Iterator
+from functools import lru_cache
 
 from placer.judge.cells import Claim, cells_used, claims_of, empty_cells, policy_of, scope_of
 from placer.judge.finding import Finding
 from placer.judge.scene import Cell, Scene, Site, Tenant
-from placer_models.alignment import restricted_width
+from placer_models.alignment import Amounts, fewest_cells, restricted_width
 from placer_models.cpuset import format_cpu_list
 from placer_models.policy import AlignmentPolicy, AlignmentScope
 
@@ -77,3 +78,22 @@ def _text(cells: frozenset[Cell]) -> str:
     numa_nodes = format_cpu_list(cell for cell in cells if cell is not None and cell >= 0)
     parts = [f"NUMA nodes {numa_nodes}"] if numa_nodes else []
     return " and ".join([*parts, *(["CPUs without a NUMA node"] if None in cells else [])])
+
+
+def cells_beyond_fewest(scene: Scene) -> int:
+    """Return the sum over the newly placed pods under BestEffort."""
+    beyond = 0
+    for site, tenant in scene.newcomers():
+        if policy_of(site, tenant) is AlignmentPolicy.BEST_EFFORT:
+            every_cell: list[Cell] = [numa.id for numa in site.inside.topology.numa_nodes]
+            every_cell.append(None)
+            for claim in claims_of(site, tenant):
+                fewest = _fewest_cells(*empty_cells(site.inside, claim, every_cell))
+                beyond += len(cells_used(site, claim)) - fewest
+    return beyond
+
+
+@lru_cache(maxsize=4096)
+def _fewest_cells(cells: tuple[Amounts, ...], need: Amounts) -> int:
+    # None: not even the empty node holds it, so that the placement has breaches.
+    return fewest_cells(cells, need) or 0

@@ -1,9 +1,11 @@
-"""Tiers ``links.*``: bandwidth short of the best set of GPUs of the same size."""
+"""GPU sets: partitions, and the tiers of what the links of a set are worth (D6 to D8, D10)."""
 
 from collections.abc import Collection, Iterator
 from functools import cache
 
+from placer.judge.finding import Finding
 from placer.judge.scene import Scene, Selector, Site, Tenant
+from placer_models.cpuset import format_cpu_list
 from placer_models.device import GPU
 from placer_models.links import (
     best_pair_sum,
@@ -13,7 +15,7 @@ from placer_models.links import (
     pair_minimum,
     pair_sum,
 )
-from placer_models.policy import DeviceScope, GatherLevel
+from placer_models.policy import DeviceScope, GatherLevel, PartitionPolicy
 
 
 def pod_minimum_shortfall(scene: Scene) -> int:
@@ -80,3 +82,31 @@ def _sum_shortfall(site: Site, gpus: Collection[int]) -> int:
     board = site.inside.gpus
     counts = counts_of(board, gpus)
     return (best_pair_sum(board, sum(counts)) or 0) - pair_sum(board, counts)
+
+
+def partition(scene: Scene) -> Iterator[Finding]:
+    """Where the node's table is honored, a pod's GPUs are one partition of it."""
+    for site, tenant in scene.newcomers():
+        if site.node.honors_table and _is_outside(site, tenant):
+            gpus = tenant.place.minors(GPU)
+            known = [format_cpu_list(p) for p in site.node.table or () if len(p) == len(gpus)]
+            yield Finding(
+                tenant.title,
+                f"pod {tenant.title!r} holds gpu {format_cpu_list(gpus)} of node "
+                f"{site.node.name!r}, which is no partition; its partitions of "
+                f"{len(gpus)} are {' and '.join(known) or 'none'}",
+            )
+
+
+def pods_outside_partitions(scene: Scene) -> int:
+    """Return tier ``partitions``: pods with GPUs that are none, where partitions go first."""
+    prefer = PartitionPolicy.PREFER
+    return sum(
+        site.node.partition_policy is prefer and _is_outside(site, tenant)
+        for site, tenant in scene.newcomers()
+    )
+
+
+def _is_outside(site: Site, tenant: Tenant) -> bool:
+    gpus = tenant.place.minors(GPU)
+    return bool(gpus) and tuple(sorted(gpus)) not in (site.node.table or ())

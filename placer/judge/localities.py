@@ -1,7 +1,7 @@
-"""Tiers ``locality.numa-nodes`` and ``locality.packages``: how far apart what pods hold is."""
+"""Tiers of how far apart is what pods hold: ``packages``, ``caches`` and ``locality.*``."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import replace
 from functools import lru_cache
 
@@ -17,7 +17,8 @@ from placer.judge.cells import (
 from placer.judge.scene import Cell, Inside, Scene, Site, Tenant
 from placer_models.alignment import Amounts, fewest_cells
 from placer_models.bound import bound_to
-from placer_models.policy import BINDING, AlignmentPolicy, AlignmentScope
+from placer_models.policy import BINDING, AlignmentPolicy, AlignmentScope, Locality
+from placer_models.topology import Cpu
 
 Places = Mapping[Cell, int]
 """A NUMA node, or a package -> how much of something is there; None: it is nowhere."""
@@ -120,3 +121,43 @@ def _fewest(rows: Iterator[tuple[int, Places]]) -> int:
 def _fewest_of(cells: tuple[Amounts, ...], need: Amounts) -> int:
     # None: not even the empty node holds it, so that the placement has breaches.
     return fewest_cells(cells, need) or 0
+
+
+def packages_beyond_fewest(scene: Scene) -> int:
+    """Return the sum over the newly placed pods that would like few packages."""
+    return _groups_beyond(scene, Locality.PACKAGE, lambda cpu: cpu.package)
+
+
+def caches_beyond_fewest(scene: Scene) -> int:
+    """Return the sum over the newly placed pods that would like few last-level caches.
+
+    CPUs whose cache is not known count as one cache.
+    """
+    return _groups_beyond(scene, Locality.LLC, lambda cpu: cpu.llc)
+
+
+def _groups_beyond(scene: Scene, wish: Locality, group: Callable[[Cpu], Hashable]) -> int:
+    return sum(
+        _groups_touched(site, tenant, group) - _fewest_groups(site, tenant, group)
+        for site, tenant in scene.newcomers()
+        if tenant.qos.owns_cpus and wish in (tenant.pod.spec.locality or site.node.locality)
+    )
+
+
+def _groups_touched(site: Site, tenant: Tenant, group: Callable[[Cpu], Hashable]) -> int:
+    cpus = site.inside.topology.cpu
+    return len({group(cpus[cpu]) for cpu in tenant.owned if cpu in cpus})
+
+
+def _fewest_groups(site: Site, tenant: Tenant, group: Callable[[Cpu], Hashable]) -> int:
+    """Return how many groups of the empty node's allocatable CPUs hold what is asked for."""
+    cpus = site.inside.topology.cpu
+    sizes = Counter(group(cpus[cpu]) for cpu in site.inside.allocatable)
+    missing = tenant.requests.cpu_milli // 1000
+    count = 0
+    for _, size in sizes.most_common():
+        if missing <= 0:
+            break
+        missing -= size
+        count += 1
+    return count

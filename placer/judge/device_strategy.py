@@ -1,4 +1,4 @@
-"""The rule about devices of which a strategy says how many a pod has (D9)."""
+"""Devices of which a strategy says how many a pod has (D9)."""
 
 from collections.abc import Iterator
 from dataclasses import replace

@@ -1,6 +1,6 @@
-"""Rules about the levels of the network that gangs ask for."""
+"""Levels of the network that gangs ask for, required and preferred (G4)."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 
 from placer.judge.finding import Finding
@@ -78,3 +78,23 @@ def _required(scene: Scene, grouping: Grouping) -> Iterator[tuple[Gang, LevelRul
                 if place is not None:
                     members[place] += 1
             yield gang, rule, members
+
+
+def gathering_short(scene: Scene) -> int:
+    """Return the sum over the wishes of gangs; a node without a domain is one of its own."""
+    short = 0
+    for gang in scene.instance.gangs:
+        nodes = scene.members.get(gang.key, {}).values()
+        for rule in gang.levels:
+            if rule.required or not nodes:
+                continue
+            places = Counter(
+                (domain, "" if domain is not None else name)
+                for name in nodes
+                for domain in (scene.sites[name].node.domain(rule.level),)
+            )
+            if rule.grouping is Grouping.GATHER:
+                short += len(places) - 1
+            elif rule.grouping is Grouping.SPREAD:
+                short += sum(max(0, count - rule.count) for count in places.values())
+    return short
