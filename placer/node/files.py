@@ -18,6 +18,7 @@ CGROUP_MAGIC: dict[int, int] = {1: 0x27E0EB, 2: 0x63677270}
 """Version -> what statfs(2) calls the file system."""
 
 _READ_BYTES = 1 << 16
+_OPEN_TO_READ = 0o755
 _LIBC = ctypes.CDLL(None, use_errno=True)
 _OPENAT2 = 437  # the number of the system call, the same on every architecture
 _STRICTLY_BENEATH = 0x0F  # RESOLVE_NO_XDEV, NO_MAGICLINKS, NO_SYMLINKS and BENEATH
@@ -88,7 +89,9 @@ class KernelFiles:
     def make_directory(self, path: str) -> None:
         """Make a cgroup; the one above it must be there."""
         with self._parent(path) as (directory, name):
-            os.mkdir(name, 0o755, dir_fd=directory)
+            os.mkdir(name, _OPEN_TO_READ, dir_fd=directory)
+            # Not what the umask left of it: those who run in there look up their limits.
+            os.chmod(name, _OPEN_TO_READ, dir_fd=directory)
 
     def remove_directory(self, path: str) -> None:
         """Remove a cgroup that has no cgroups below it and no processes."""

@@ -1,7 +1,7 @@
 """Gets what the tests of real containers and of systemd's D-Bus need, and runs them.
 
-`make container-test`: crun and dbus-daemon are installed where root may; runc is built, once, and
-kept in build/containers.
+`make container-test`: crun, dbus-daemon and systemd's programs are installed where root may; runc
+is built, once, and kept in build/containers.
 """
 
 import argparse
@@ -14,7 +14,7 @@ sys.path.insert(0, str(CHECKOUT / "tests"))
 
 from containers.runtimes import MissingError, need_program, need_runc  # noqa: E402
 
-TESTS = ("tests/containers", "tests/node/test_systemd_units.py")
+TESTS = ("tests/containers", "tests/node/test_systemd_units.py", "tests/node/test_unit_file.py")
 
 
 def main() -> int:
@@ -27,6 +27,7 @@ def main() -> int:
     for get in (
         lambda: need_program("crun", "crun"),
         lambda: need_program("dbus-daemon", "dbus-daemon"),
+        lambda: need_program("systemd-analyze", "systemd"),
         need_runc,
     ):
         try:

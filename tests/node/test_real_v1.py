@@ -112,6 +112,20 @@ def test_the_kernel_runs_processes_where_the_document_says(machine: Machine) -> 
     assert machine.apply(a_pod("c"), a_pod("d", BE), generation=3).plan.operations == ()
 
 
+def test_whoever_runs_in_a_cgroup_may_read_it(machine: Machine) -> None:
+    """
+    Runtimes of languages look up their limits there, as any user: whatever umask Placer has.
+    """
+    before = os.umask(0o077)
+    try:
+        machine.apply(a_pod("c"))
+    finally:
+        os.umask(before)
+
+    folder = machine.files.mounts[CPU] / machine.cgroup("c")
+    assert [one.stat().st_mode & 0o777 for one in (folder, *folder.parents[:2])] == [0o755] * 3
+
+
 def test_swap_is_limited_in_an_order_that_the_kernel_takes(machine: Machine) -> None:
     """
     More of both, less of both, one for the other, none.
