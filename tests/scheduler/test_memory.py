@@ -20,7 +20,7 @@ from placer.search.solver import solve
 from placer.state import kept
 from placer.state.batch import build_problem
 from placer.state.node_states import LookedAt
-from placer_models import pieces
+from placer_models import incremental
 from placer_models.affinity import AffinityTerm
 from placer_models.cluster import Instance, Machine, Node, RunningPod
 from placer_models.placement import Answer, GaveUp, Placement
@@ -143,7 +143,7 @@ def test_nothing_depends_on_what_had_to_go(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(kept, "MOST_VALUES", 3)
     monkeypatch.setattr(kept, "MOST_LOOKS", 1)
     for seed in range(12):
-        monkeypatch.setattr(pieces, "PIECE", 1 + seed % 2)
+        monkeypatch.setattr(incremental, "PIECE", 1 + seed % 2)
         check(seed)
 
 
@@ -224,7 +224,7 @@ def test_a_long_row_of_calls_on_many_nodes_is_decided_as_if_nothing_was_kept() -
     rng = Random(11)
     zone = {name: (("zone", name),) for name in "ab"}
     scheduler = Scheduler(
-        [Node(f"n{i:03}", BOX, labels=zone["ab"[i % 2]]) for i in range(2 * pieces.PIECE + 9)]
+        [Node(f"n{i:03}", BOX, labels=zone["ab"[i % 2]]) for i in range(2 * incremental.PIECE + 9)]
     )
     placed = 0
     for step in range(60):
