@@ -4,7 +4,9 @@
 """
 
 from collections import Counter
-from dataclasses import dataclass, field
+from collections.abc import Hashable
+from dataclasses import dataclass, field, fields
+from operator import attrgetter
 
 from placer_models.banks import DeviceBank
 from placer_models.container_fit import ContainerFit
@@ -139,6 +141,10 @@ class NodeState:
     def bank(self, device_type: str) -> DeviceBank | None:
         """Return the bank of the type, if the node has such devices."""
         return next((bank for bank in self.banks if bank.type == device_type), None)
+
+
+ALL_BUT_THE_NAME = attrgetter(*(f.name for f in fields(NodeState) if f.name != "name"))
+"""What idle nodes that are alike share, object by object."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,6 +305,8 @@ class Problem:
         most_extended: The most that any node has left of each extended resource.
         device_types: Those of which some node has devices, broken ones too; ascending.
         telling: How finely the nodes' core classes tell cores apart.
+        terms: In what the states of nodes are said: two Problems that agree in it have the same
+            state of a node that is as it was.
         homes: (pod, where it runs now; None: on a node beyond) of running pods that may
             move, who get a place in any case; so many as the move_budget another one.
 
@@ -318,6 +326,7 @@ class Problem:
     most_extended: tuple[int, ...] = ()
     device_types: tuple[str, ...] = ()
     telling: Telling = Telling.ALIKE
+    terms: Hashable = None
     homes: tuple[tuple[int, "Choice | None"], ...] = ()
     move_budget: int = 0
 

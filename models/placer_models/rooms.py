@@ -14,20 +14,18 @@ QUARTERS = 4
 """All of a node."""
 
 
-def rooms_of(cpu_milli: int, memory: int, unit: int = 1) -> tuple[tuple[int, int], ...]:
+def rooms_of(cpu_milli: int, memory: int) -> tuple[tuple[int, int], ...]:
     """Return the rooms of a node with so much; none where it has no CPUs.
 
     Args:
         cpu_milli: Of all its allocatable CPUs.
         memory: That is not set aside as hugepages.
-        unit: What rooms count memory in.
 
     """
     if not cpu_milli:
         return ()
     return tuple(
-        (-(-j * cpu_milli // QUARTERS), -(-j * memory // (QUARTERS * unit)))
-        for j in range(1, QUARTERS + 1)
+        (-(-j * cpu_milli // QUARTERS), -(-j * memory // QUARTERS)) for j in range(1, QUARTERS + 1)
     )
 
 

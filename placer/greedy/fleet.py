@@ -54,6 +54,7 @@ class Fleet:
         self._slots: dict[tuple[Shape, Fits], int] = {}
         self._outlooks: dict[tuple[tuple[int, int], ...], Outlook] = {}
         self._bids: dict[tuple[int, int, frozenset[int]], Bid | None] = {}
+        self._spares: dict[int, int] = {}
         self._rankings: dict[tuple[int, frozenset[int]], Ranking] = {}
         self._changed: list[int] = []
         self._journal: list[tuple[int, int]] = []
@@ -77,8 +78,7 @@ class Fleet:
         if (largest != self._largest).any():
             self._largest = largest
             self._rankings.clear()
-            for key, bid in self._bids.items():
-                self._bids[key] = bid and bid._replace(spare=self.spare(bid.state))
+            self._spares.clear()
         self._take_up(problem)
 
     @property
@@ -120,12 +120,15 @@ class Fleet:
 
     def spare(self, state: int) -> int:
         """Return how much is free on a node in the state, in 1/1000 of the fleet's largest."""
-        row = self._known.row(state).numbers
-        return sum(
-            1000 * max(0, row[column]) // most
-            for column in self._columns.spare
-            if (most := int(self._largest[column])) > 0
-        )
+        spare = self._spares.get(state)
+        if spare is None:
+            row = self._known.row(state).numbers
+            spare = self._spares[state] = sum(
+                1000 * max(0, row[column]) // most
+                for column in self._columns.spare
+                if (most := int(self._largest[column])) > 0
+            )
+        return spare
 
     def residual(self, state: int) -> Residual:
         """Return what is left on a node in the state."""
@@ -285,7 +288,7 @@ class Fleet:
         if offer is None:
             return None
         left = self.leaves(shape, state, offer.inside._replace(near=()))
-        return Bid(offer.price, self.spare(left), offer.inside, left)
+        return Bid(offer.price, offer.inside, left)
 
     def _outlook(self, shapes: Sequence[int]) -> Outlook:
         shape_of = {self._slot_of[shape]: shape for shape in shapes}
@@ -322,5 +325,7 @@ class Fleet:
         """Return the cheapest node; looks into nodes as long as one promises more."""
         while (node := ranking.first(allowed)) is not None and not ranking.is_sure(node):
             state = self.state(node)
-            ranking.put(np.flatnonzero(self._states == state), self.bid(shape, state))
+            bid = self.bid(shape, state)
+            nodes = np.flatnonzero(self._states == state)
+            ranking.put(nodes, bid and (*bid.price, self.spare(bid.state)))
         return node

@@ -6,7 +6,7 @@ from placer.greedy.columns import Columns
 from placer.greedy.fleet import Fleet
 from placer_models.problem import Problem
 
-MOST_FLEETS = 8
+MOST_FLEETS = 16
 """Fleets that are kept at a time; each is in terms of its own."""
 
 MOST_REMEMBERED = 64
@@ -16,14 +16,7 @@ MOST_REMEMBERED = 64
 
 def terms_of(problem: Problem) -> Hashable:
     """Return what Problems have to agree in so that a fleet can turn from one to the other."""
-    return (
-        len(problem.nodes),
-        Columns.of(problem),
-        problem.memory_unit_bytes,
-        problem.page_sizes,
-        problem.asked,
-        problem.telling,
-    )
+    return len(problem.nodes), Columns.of(problem), problem.terms
 
 
 class Fleets:

@@ -15,7 +15,6 @@ class Bid(NamedTuple):
 
     Attributes:
         price: What it costs in the tiers.
-        spare: What would be left on the node; the least is the fullest node.
         inside: The place.
         state: The state in which it leaves the node, as a choice says it: without what should
             come from near.
@@ -23,7 +22,6 @@ class Bid(NamedTuple):
     """
 
     price: Price
-    spare: int
     inside: Inside
     state: int
 
@@ -52,7 +50,7 @@ class Ranking:
         Args:
             nodes: The nodes.
             fits: For each whether it may have a place.
-            costs: costs[i, node]: what a place there costs at least, as in a bid.
+            costs: costs[i, node]: what a place there costs at least.
 
         """
         self._fits[nodes] = fits
@@ -60,12 +58,15 @@ class Ranking:
         self._costs[:, nodes] = costs
         self._tell(np.logical_or.reduce(costs, axis=1))
 
-    def put(self, nodes: Indices, bid: Bid | None) -> None:
-        """Write down what nodes, all in one state, do offer."""
-        self._fits[nodes] = bid is not None
+    def put(self, nodes: Indices, cost: tuple[int, ...] | None) -> None:
+        """Write down what places on nodes, all in one state, do cost; None: there are none.
+
+        What is spare after it is the last part of a cost: the least is the fullest node.
+        """
+        self._fits[nodes] = cost is not None
         self._sure[nodes] = True
-        if bid is not None:
-            costs = np.array((*bid.price, bid.spare), dtype=np.int64)
+        if cost is not None:
+            costs = np.array(cost, dtype=np.int64)
             self._costs[:, nodes] = costs[:, np.newaxis]
             self._tell(costs != 0)
 

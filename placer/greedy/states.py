@@ -1,14 +1,10 @@
 """The states that nodes were met in: each different residual is a small number."""
 
 from collections.abc import Iterable
-from dataclasses import fields
-from operator import attrgetter
 
 from placer.greedy.columns import Columns, Row
 from placer.greedy.residual import Layout, Layouts, Residual, residual_of
-from placer_models.problem import NodeState
-
-_ALL_BUT_THE_NAME = attrgetter(*(f.name for f in fields(NodeState) if f.name != "name"))
+from placer_models.problem import ALL_BUT_THE_NAME, NodeState
 
 
 class States:
@@ -45,7 +41,7 @@ class States:
         known: dict[tuple[int, ...], int] = {}
         states = []
         for node in nodes:
-            parts = tuple(map(id, _ALL_BUT_THE_NAME(node)))
+            parts = tuple(map(id, ALL_BUT_THE_NAME(node)))
             if parts not in known:
                 known[parts] = self.of(node)
             states.append(known[parts])

@@ -24,7 +24,6 @@ from placer_models.moves import complete_with_current, with_movable_pods, withou
 from placer_models.placement import Answer, GaveUp, Infeasible, PartlyPlaced, Placed, TierValue
 from placer_models.pod import pods_of
 from placer_models.problem import Problem
-from placer_models.telling import Telling
 
 ENDING = 3
 """Times of realising and judging once, that the end of a search takes."""
@@ -62,14 +61,13 @@ def solve(
     tell("counting what is free")
     ground = ground_of(instance) if ground is None else ground
     accounts, kept = ground.accounts, ground.memory.kept
-    problem = build_problem(instance, accounts, kept=kept)
+    # Greedy looks at cores one by one where the model's counts would not tell it enough, and
+    # counts as for every other batch; the model counts in units, which keep its numbers small.
+    problem = build_problem(instance, accounts, each_core=True, absolute=True, kept=kept)
     tell("placing greedily")
-    # Greedy looks at cores one by one where the model's counts would not tell it enough.
-    several = problem.telling is Telling.PAIRS
-    each_core = build_problem(instance, accounts, each_core=True, kept=kept) if several else problem
-    choices = place_greedily(each_core, fleets=ground.memory.fleets)
+    choices = place_greedily(problem, fleets=ground.memory.fleets)
     placed_s = budget.elapsed_s
-    best = realised(instance, ground, each_core, choices)
+    best = realised(instance, ground, problem, choices)
     # The search ends with what has just been done once: realising, judging, and reasons.
     budget.keep(ENDING * (budget.elapsed_s - placed_s))
     before = accounts
@@ -80,6 +78,8 @@ def solve(
         ground = ground_of(asked)
         problem = build_problem(asked, ground.accounts)
         best = judged(asked, ground, complete_with_current(asked, best.placement))
+    elif options.engine is not Engine.GREEDY:
+        problem = build_problem(instance, accounts, kept=kept)
     budget.greedy_s = budget.elapsed_s
     search = JointSearch(
         instance=asked,

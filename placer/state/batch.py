@@ -24,7 +24,7 @@ from placer.state.network import (
     required_levels,
 )
 from placer.state.node_loads import with_loads
-from placer.state.node_states import LookedAt, Terms
+from placer.state.node_states import LookedAt, Terms, tiers_of_states
 from placer.state.recount import recount
 from placer.state.sums import Sums
 from placer_models.cluster import Instance, Node, Nodes, RunningPod
@@ -72,6 +72,7 @@ def build_problem(
     accounts: tuple[Account, ...] | None = None,
     *,
     each_core: bool = False,
+    absolute: bool = False,
     kept: Kept | None = None,
 ) -> Problem:
     """Write the instance as a Problem.
@@ -80,6 +81,8 @@ def build_problem(
         instance: The nodes, what runs there and what waits.
         accounts: As `accounts_of` returns them.
         each_core: Tell cores apart one by one where it matters who shares them.
+        absolute: Count in bytes and in plain units, which are the same for every batch, so that
+            what nodes have left is as it was for the last one; else in the largest units.
         kept: What was worked out for earlier Problems; the Problem does not depend on it.
 
     """
@@ -104,9 +107,12 @@ def build_problem(
     )
     kinds, kind_of = kept.kinds_of(instance.nodes, looked_at)
     asked = optional_tiers(instance)
-    unit = _memory_unit(specs, left, _by_parts(instance, specs), instance.homes)
+    unit = 1
+    if not absolute:
+        unit = _memory_unit(specs, left, _by_parts(instance, specs), instance.homes)
     sizes = tuple(sorted({h.page_bytes for spec in specs for h in spec.requests.hugepages}))
     units = extended_units(specs, left)
+    units = dict.fromkeys(units, 1) if absolute else units
     shapes = tuple(
         kept.once(
             (_shape, spec, unit, sizes, *units.items()),
@@ -124,10 +130,11 @@ def build_problem(
         telling = Telling.WHO if met.on_cores else telling
     priorities = tuple(sorted({gang.priority for gang in instance.gangs}, reverse=True))
     terms = Terms(
+        looked_at=looked_at,
         unit=unit,
         page_sizes=sizes,
         units=tuple(units.items()),
-        asked=asked,
+        asked=tiers_of_states(asked),
         shared=_shared(specs),
         telling=telling,
         bound=left.bound or _may_be_bound(instance, specs),
@@ -157,6 +164,7 @@ def build_problem(
         most_extended=tuple(left.most_of(name) // size for name, size in units.items()),
         device_types=kept.once(_device_types, kinds, partial(_device_types, kinds)),
         telling=telling,
+        terms=terms,
         move_budget=instance.move_budget,
     )
     if instance.strategy is not NodeStrategy.USABLE:

@@ -14,13 +14,13 @@ from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 from placer.state.account import Account
-from placer.state.node_states import LookedAt, Terms, facts_of, kind_of, node_state
+from placer.state.node_states import LookedAt, Terms, facts_of, kind_of, node_state, state_in
 from placer.state.sums import Sums, joined, sums_of
 from placer_models.cluster import Machine, Node
 from placer_models.incremental import ChunkedReduce, changed_indices
-from placer_models.problem import NodeState
+from placer_models.problem import ALL_BUT_THE_NAME, NodeState
 
-MOST_LOOKS = 8
+MOST_LOOKS = 16
 """Ways of looking at all nodes that are kept at a time, and ways of saying their states."""
 
 MOST_VALUES = 20_000
@@ -65,6 +65,14 @@ class _Said:
         self.known: dict[str, _Row] = {}
 
 
+class _View:
+    """The states of the last time in some terms, and as they were in plain ones."""
+
+    def __init__(self) -> None:
+        self.plain: tuple[NodeState, ...] = ()
+        self.states: tuple[NodeState, ...] = ()
+
+
 class Kept:
     """What is kept from one Problem to the next. For one thread at a time."""
 
@@ -73,6 +81,7 @@ class Kept:
         self._sums = ChunkedReduce(sums_of, joined)
         self._looks: dict[LookedAt, _Look] = {}
         self._said: dict[Terms, _Said] = {}
+        self._views: dict[Terms, _View] = {}
         self._machines: dict[int, tuple[Machine, Machine]] = {}
         self._same_machines: dict[Machine, Machine] = {}
         self._same_kinds: dict[Hashable, Node] = {}
@@ -126,6 +135,9 @@ class Kept:
     ) -> tuple[NodeState, ...]:
         """Return what is left on each node; one object as long as nothing changes there.
 
+        Nodes are counted in plain terms, for all batches; the units of one, and shares of
+        devices, come after.
+
         Args:
             nodes: Names are unique.
             accounts: Of each of them.
@@ -134,6 +146,30 @@ class Kept:
             terms: In what the batch has them said.
 
         """
+        plain = self._counted(nodes, accounts, kinds, kind_numbers, terms.plain)
+        if terms == terms.plain:
+            return plain
+        view = _recent(self._views, terms, _View)
+        same = len(view.plain) == len(plain)
+        states = list(view.states) if same else [*plain]
+        alike: dict[tuple[int, ...], NodeState] = {}
+        for position in changed_indices(view.plain, plain) if same else range(len(plain)):
+            state = plain[position]
+            key = tuple(map(id, ALL_BUT_THE_NAME(state)))
+            if key not in alike:
+                alike[key] = state_in(terms, state, accounts[position])
+            states[position] = replace(alike[key], name=state.name)
+        view.plain, view.states = plain, tuple(states)
+        return view.states
+
+    def _counted(
+        self,
+        nodes: tuple[Node, ...],
+        accounts: tuple[Account, ...],
+        kinds: tuple[Node, ...],
+        kind_numbers: tuple[int, ...],
+        terms: Terms,
+    ) -> tuple[NodeState, ...]:
         said = _recent(self._said, terms, _Said)
         same = said.nodes is nodes and said.numbers is kind_numbers
         at = changed_indices(said.accounts, accounts) if same else range(len(nodes))
@@ -147,8 +183,7 @@ class Kept:
                 state = alike.get((number, id(account)))
                 if state is None:
                     kind = kinds[number]
-                    about = partial(facts_of, kind, terms.unit)
-                    facts = self.once((facts_of, terms.unit), (kind,), about)
+                    facts = self.once(facts_of, (kind,), partial(facts_of, kind))
                     state = node_state(node, number, facts, account, terms)
                     alike[number, id(account)] = state
                 state = replace(state, name=node.name)
@@ -189,6 +224,7 @@ class Kept:
         """Let all go together: equal kinds have to be one object, wherever they are kept."""
         self._looks.clear()
         self._said.clear()
+        self._views.clear()
         self._machines.clear()
         self._same_machines.clear()
         self._same_kinds.clear()

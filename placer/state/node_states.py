@@ -1,6 +1,6 @@
 """What a Problem says about one node: its kind, and what is left on it."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -13,7 +13,7 @@ from placer.state.slots import slots_of
 from placer.state.strategies import cell_strategy_of
 from placer_models.banks import DeviceBank
 from placer_models.cluster import Node
-from placer_models.goals import NUMA_STRATEGY, Tier
+from placer_models.goals import CACHES, LOCALITY_PACKAGES, NUMA_STRATEGY, PACKAGES, Tier
 from placer_models.links import counts_of
 from placer_models.problem import Cell, NodeState
 from placer_models.rooms import rooms_of
@@ -41,13 +41,16 @@ class Terms:
     """In what a batch has the states of nodes said; as in ``Problem``.
 
     Attributes:
+        looked_at: What tells kinds of nodes apart.
         unit: Bytes of a memory unit.
         units: (extended resource, the amount that its unit stands for), ascending.
+        asked: Those of the tiers asked for that tell cores apart, or look at them node by node.
         shared: Types of which shares are asked for, and whether virtual functions are too.
         bound: There are, or may be, pods that are bound to a part of their pool.
 
     """
 
+    looked_at: LookedAt
     unit: int
     page_sizes: tuple[int, ...]
     units: tuple[tuple[str, int], ...]
@@ -55,6 +58,17 @@ class Terms:
     shared: tuple[tuple[str, bool], ...]
     telling: Telling
     bound: bool
+
+    @property
+    def plain(self) -> "Terms":
+        """The same in bytes and plain units of extended resources, and without shares."""
+        return replace(self, unit=1, units=tuple((name, 1) for name, _ in self.units), shared=())
+
+
+def tiers_of_states(asked: Collection[Tier]) -> tuple[Tier, ...]:
+    """Return what the states of nodes look at of the tiers that a batch asks for."""
+    found = {PACKAGES if tier == LOCALITY_PACKAGES else tier for tier in asked}
+    return tuple(tier for tier in (PACKAGES, CACHES, NUMA_STRATEGY) if tier in found)
 
 
 def kind_of(node: Node, looked_at: LookedAt) -> Node:
@@ -105,28 +119,27 @@ def _banks_of(node: Node) -> tuple[DeviceBank, ...]:
     return tuple(banks)
 
 
-def facts_of(kind: Node, unit_bytes: int) -> KindFacts:
+def facts_of(kind: Node) -> KindFacts:
     """Return what the nodes of a kind have in common."""
     cpu_milli = 1000 * len(kind.machine.topology.online - kind.reserved_cpus)
     memory_bytes = sum(kind.memory_bytes_in().values())
-    return KindFacts(_banks_of(kind), rooms_of(cpu_milli, memory_bytes, unit_bytes))
+    return KindFacts(_banks_of(kind), rooms_of(cpu_milli, memory_bytes))
 
 
 def node_state(
     node: Node, kind: int, facts: KindFacts, account: Account, terms: Terms
 ) -> NodeState:
-    """Return what is left on the node.
+    """Return what is left on the node, in plain terms.
 
     Args:
         node: The node.
         kind: The number of its kind in the Problem.
         facts: As `facts_of` returns them for its kind.
         account: What the running pods leave.
-        terms: In what it is said.
+        terms: In what it is said; `state_in` says it in those that are not plain.
 
     """
-    cells = cells_of(node, account, terms.unit, terms.page_sizes)
-    shared = dict(terms.shared)
+    cells = cells_of(node, account, terms.page_sizes)
     state = NodeState(
         name=node.name,
         kind=kind,
@@ -138,8 +151,7 @@ def node_state(
                 bank.board,
                 counts_of(bank.board, [m for t, m in account.free_devices if t == bank.type]),
                 bank.cells,
-                _slots(bank, account, functions=shared[bank.type]) if bank.type in shared else (),
-                bank.cuts,
+                cuts=bank.cuts,
             )
             for bank in facts.banks
         ),
@@ -163,15 +175,13 @@ def node_state(
     return with_bound(state, node, account) if terms.bound else state
 
 
-def cells_of(
-    node: Node, account: Account, unit_bytes: int, page_sizes: Sequence[int] = ()
-) -> tuple[Cell, ...]:
+def cells_of(node: Node, account: Account, page_sizes: Sequence[int] = ()) -> tuple[Cell, ...]:
     """Return the node's NUMA nodes, and a last cell if a CPU belongs to none."""
     topology = node.machine.topology
     cells = [
         Cell(
             numa.id,
-            max(0, account.memory_bytes[numa.id]) // unit_bytes,
+            max(0, account.memory_bytes[numa.id]),
             tuple(max(0, account.pages.get((numa.id, size), 0)) for size in page_sizes),
             held=account.numa_nodes_held.get(numa.id),
             package=topology.package_in[numa.id],
@@ -181,6 +191,32 @@ def cells_of(
     if None in topology.package_in:
         cells.append(Cell(None, 0, (0,) * len(page_sizes), package=topology.package_in[None]))
     return tuple(cells)
+
+
+def state_in(terms: Terms, state: NodeState, account: Account) -> NodeState:
+    """Return a state that is said in plain terms, in others."""
+    if terms.shared:
+        shared = dict(terms.shared)
+        state = replace(
+            state,
+            banks=tuple(
+                replace(bank, slots=_slots(bank, account, functions=shared[bank.type]))
+                if bank.type in shared
+                else bank
+                for bank in state.banks
+            ),
+        )
+    unit = terms.unit
+    if unit == 1 and all(size == 1 for _, size in terms.units):
+        return state
+    return replace(
+        state,
+        cells=tuple(replace(cell, memory=cell.memory // unit) for cell in state.cells),
+        rooms=tuple((milli, -(-memory // unit)) for milli, memory in state.rooms),
+        extended=tuple(
+            left // size for left, (_, size) in zip(state.extended, terms.units, strict=True)
+        ),
+    )
 
 
 def _slots(bank: DeviceBank, account: Account, *, functions: bool) -> tuple[tuple[Slot, ...], ...]:

@@ -143,4 +143,4 @@ def scanned(fleet: Fleet, problem: Problem, pod: int) -> tuple[int, ...] | None:
     """Return the least cost of a node for the pod, by asking every node."""
     shape = problem.pods[pod]
     bids = [fleet.bid(shape, fleet.state(node)) for node in range(len(problem.nodes))]
-    return min(((*bid.price, bid.spare) for bid in bids if bid), default=None)
+    return min(((*bid.price, fleet.spare(bid.state)) for bid in bids if bid), default=None)

@@ -102,7 +102,7 @@ def test_no_place_on_a_real_machine_costs_less(seed: int) -> None:
                     continue
                 alone = looked.outlook(node, shape)
                 assert alone is not None
-                assert alone <= (*bid.price, bid.spare)
+                assert alone <= (*bid.price, fleet.spare(bid.state))
                 if next_bid is not None:
                     both = looked.outlook(node, shape, other)
                     assert both is not None
@@ -110,7 +110,7 @@ def test_no_place_on_a_real_machine_costs_less(seed: int) -> None:
                     lost = usable_left(fleet.residual(state)) - usable_left(
                         fleet.residual(next_bid.state)
                     )
-                    assert both <= (*priced, lost, next_bid.spare)
+                    assert both <= (*priced, lost, fleet.spare(next_bid.state))
 
 
 @pytest.mark.parametrize("seed", range(WORLDS))
@@ -128,7 +128,7 @@ def test_no_place_costs_less(seed: int) -> None:
                     least = looked.outlook(node, shape)
                     if bid is not None:
                         assert least is not None
-                        assert least <= (*bid.price, bid.spare)
+                        assert least <= (*bid.price, fleet.spare(bid.state))
 
 
 @pytest.mark.parametrize("strategy", OTHERS)
@@ -148,12 +148,12 @@ def test_no_place_costs_less_by_any_strategy(strategy: NodeStrategy) -> None:
                 if bid is None:
                     continue
                 assert (alone := looked.outlook(node, shape)) is not None
-                assert alone <= (*bid.price, bid.spare)
+                assert alone <= (*bid.price, fleet.spare(bid.state))
                 next_bid = fleet.bid(other := rng.choice(shapes), bid.state)
                 if next_bid is not None:
                     assert (both := looked.outlook(node, shape, other)) is not None
                     priced = map(sum, zip(bid.price, next_bid.price, strict=True))
-                    assert both <= (*priced, next_bid.spare)
+                    assert both <= (*priced, fleet.spare(next_bid.state))
 
 
 @pytest.mark.parametrize("seed", range(WORLDS))
@@ -174,7 +174,7 @@ def test_the_best_node_is_found_without_looking_into_all(seed: int) -> None:
             if choice is not None:
                 bid = fleet.bid(problem.pods[pod], fleet.state(choice.node))
                 assert bid is not None
-                assert (*bid.price, bid.spare) == least
+                assert (*bid.price, fleet.spare(bid.state)) == least
                 fleet.take(pod, choice)
                 asked.take(pod, choice)
 
