@@ -123,6 +123,8 @@ def _runs_everywhere(site: Site, tenant: Tenant) -> bool:
 def _has_its_cpus(site: Site, tenant: Tenant) -> Iterator[Finding]:
     """Hold new pods to a CPU on each of their NUMA nodes, and new owners to leave it."""
     homes = _homes(site, tenant)
+    if not homes:
+        return
     cpu = site.inside.topology.cpu
     there = {cpu[c].numa_node for c in pool_here(site, tenant)}
     asked = homes if tenant.new else _taken_there(site, tenant)
@@ -160,6 +162,8 @@ def _requests_fit(
         elif homes:
             asked.append((homes, tenant.requests.cpu_milli))
         newly |= bool(homes and tenant.new and tenant.requests.cpu_milli)
+    if not asked:
+        return
     gone = withheld(site, qos)
     cpu = site.inside.topology.cpu
     free = Counter(cpu[c].numa_node for c in site.inside.allocatable - gone)

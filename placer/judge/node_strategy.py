@@ -82,8 +82,10 @@ def _gpu_points(site: Site) -> int:
 
 
 def _core_points(site: Site) -> int:
-    free = sum(1 for core in site.inside.whole_cores if core.isdisjoint(site.taken))
-    return WHOLE_CORE_POINTS * free
+    cores = site.inside.whole_cores
+    if site.taken:
+        cores = tuple(core for core in cores if core.isdisjoint(site.taken))
+    return WHOLE_CORE_POINTS * len(cores)
 
 
 def _room_points(site: Site) -> int:

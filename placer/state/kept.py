@@ -68,7 +68,8 @@ class _Said:
 class _View:
     """The states of the last time in some terms, and as they were in plain ones."""
 
-    def __init__(self) -> None:
+    def __init__(self, terms: Terms) -> None:
+        self.terms = terms.plain
         self.plain: tuple[NodeState, ...] = ()
         self.states: tuple[NodeState, ...] = ()
 
@@ -146,10 +147,10 @@ class Kept:
             terms: In what the batch has them said.
 
         """
-        plain = self._counted(nodes, accounts, kinds, kind_numbers, terms.plain)
-        if terms == terms.plain:
+        view = _recent(self._views, terms, partial(_View, terms))
+        plain = self._counted(nodes, accounts, kinds, kind_numbers, view.terms)
+        if terms == view.terms:
             return plain
-        view = _recent(self._views, terms, _View)
         same = len(view.plain) == len(plain)
         states = list(view.states) if same else [*plain]
         alike: dict[tuple[int, ...], NodeState] = {}
@@ -184,9 +185,12 @@ class Kept:
                 if state is None:
                     kind = kinds[number]
                     facts = self.once(facts_of, (kind,), partial(facts_of, kind))
-                    state = node_state(node, number, facts, account, terms)
+                    known = row and row.node is node and row.number == number
+                    before = (row.account, row.state) if row and known else None
+                    state = node_state(node, number, facts, account, terms, before)
                     alike[number, id(account)] = state
-                state = replace(state, name=node.name)
+                if state.name != node.name:
+                    state = replace(state, name=node.name)
                 row = said.known[node.name] = _Row(node, account, number, state)
             elif row.number != number:
                 state = replace(row.state, kind=number)

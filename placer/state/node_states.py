@@ -1,6 +1,6 @@
 """What a Problem says about one node: its kind, and what is left on it."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -15,7 +15,7 @@ from placer_models.banks import DeviceBank
 from placer_models.cluster import Node
 from placer_models.goals import CACHES, LOCALITY_PACKAGES, NUMA_STRATEGY, PACKAGES, Tier
 from placer_models.links import counts_of
-from placer_models.problem import Cell, NodeState
+from placer_models.problem import Cell, NodeState, Shape
 from placer_models.rooms import rooms_of
 from placer_models.shares import Slot
 from placer_models.telling import Telling
@@ -65,8 +65,13 @@ class Terms:
         return replace(self, unit=1, units=tuple((name, 1) for name, _ in self.units), shared=())
 
 
-def tiers_of_states(asked: Collection[Tier]) -> tuple[Tier, ...]:
-    """Return what the states of nodes look at of the tiers that a batch asks for."""
+def tiers_of_states(asked: Collection[Tier], shapes: Iterable[Shape]) -> tuple[Tier, ...]:
+    """Return what the states of nodes look at of the tiers that a batch asks for.
+
+    All of them look at owned CPUs.
+    """
+    if not any(shape.owned_cpus for shape in shapes):
+        return ()
     found = {PACKAGES if tier == LOCALITY_PACKAGES else tier for tier in asked}
     return tuple(tier for tier in (PACKAGES, CACHES, NUMA_STRATEGY) if tier in found)
 
@@ -127,7 +132,12 @@ def facts_of(kind: Node) -> KindFacts:
 
 
 def node_state(
-    node: Node, kind: int, facts: KindFacts, account: Account, terms: Terms
+    node: Node,
+    kind: int,
+    facts: KindFacts,
+    account: Account,
+    terms: Terms,
+    before: tuple[Account, NodeState] | None = None,
 ) -> NodeState:
     """Return what is left on the node, in plain terms.
 
@@ -137,14 +147,19 @@ def node_state(
         facts: As `facts_of` returns them for its kind.
         account: What the running pods leave.
         terms: In what it is said; `state_in` says it in those that are not plain.
+        before: What was left on the same node, in the same terms.
 
     """
     cells = cells_of(node, account, terms.page_sizes)
+    if before is not None and _cores_are_as(before[0], account):
+        cores = before[1].cores
+    else:
+        cores = classes_alone(node, account, cells, terms.asked, terms.telling)
     state = NodeState(
         name=node.name,
         kind=kind,
         cells=cells,
-        cores=classes_alone(node, account, cells, terms.asked, terms.telling),
+        cores=cores,
         banks=tuple(
             DeviceBank(
                 bank.type,
@@ -173,6 +188,15 @@ def node_state(
         else None,
     )
     return with_bound(state, node, account) if terms.bound else state
+
+
+def _cores_are_as(before: Account, account: Account) -> bool:
+    """Return whether nobody came or went who owns CPUs."""
+    return (
+        before.free_cpus == account.free_cpus
+        and before.cores_held == account.cores_held
+        and before.beside == account.beside
+    )
 
 
 def cells_of(node: Node, account: Account, page_sizes: Sequence[int] = ()) -> tuple[Cell, ...]:
