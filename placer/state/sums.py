@@ -41,14 +41,15 @@ _NOTHING = (0, 0)
 
 def sums_of(accounts: Sequence[Account]) -> Sums:
     """Return the sums of some nodes."""
-    names = {name for account in accounts for name in account.extended}
+    names = set[str]().union(*(account.extended for account in accounts if account.extended))
     held = {name: [account.extended.get(name, 0) for account in accounts] for name in names}
+    affine = [account.affine for account in accounts if account.affine]
     return Sums(
         gcd(*[account.memory_unit for account in accounts]),
         {name: (gcd(*amounts), max(amounts)) for name, amounts in held.items()},
         any(account.bound for account in accounts),
-        any(account.affine for account in accounts),
-        any(t.inside for account in accounts for spec, _ in account.affine for t in spec.affinity),
+        bool(affine),
+        any(t.inside for asking in affine for spec, _ in asking for t in spec.affinity),
     )
 
 
