@@ -5,8 +5,7 @@
 
 from collections import Counter
 from collections.abc import Hashable
-from dataclasses import dataclass, field, fields
-from operator import attrgetter
+from dataclasses import dataclass, field
 
 from placer_models.banks import DeviceBank
 from placer_models.container_fit import ContainerFit
@@ -143,10 +142,6 @@ class NodeState:
         return next((bank for bank in self.banks if bank.type == device_type), None)
 
 
-ALL_BUT_THE_NAME = attrgetter(*(f.name for f in fields(NodeState) if f.name != "name"))
-"""What idle nodes that are alike share, object by object."""
-
-
 @dataclass(frozen=True, slots=True)
 class Shape:
     """What pods of one spec ask for.
@@ -222,11 +217,6 @@ class Shape:
         """Return how many whole devices of the type the shape asks for."""
         return sum(count for kind, count in self.devices if kind == device_type)
 
-    @property
-    def held_in_cells(self) -> bool:
-        """Whether the pod holds something that is always in some cell."""
-        return bool(self.owned_cpus or self.memory or any(self.pages))
-
 
 @dataclass(frozen=True, slots=True)
 class Fit:
@@ -284,7 +274,8 @@ class Fit:
 
     def uses_cells(self, shape: Shape) -> bool:
         """Return whether a pod of the shape always uses some cell."""
-        return shape.held_in_cells or (self.binds(shape) and shape.pool_milli > 0)
+        held = bool(shape.owned_cpus or shape.memory or any(shape.pages))
+        return held or (self.binds(shape) and shape.pool_milli > 0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,8 @@ from collections.abc import Iterable
 
 from placer.greedy.columns import Columns, Row
 from placer.greedy.residual import Layout, Layouts, Residual, residual_of
-from placer_models.problem import ALL_BUT_THE_NAME, NodeState
+from placer.state.node_states import ALL_BUT_THE_NAME
+from placer_models.problem import NodeState
 
 
 class States:

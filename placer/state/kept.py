@@ -14,11 +14,19 @@ from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 from placer.state.account import Account
-from placer.state.node_states import LookedAt, Terms, facts_of, kind_of, node_state, state_in
+from placer.state.node_states import (
+    ALL_BUT_THE_NAME,
+    LookedAt,
+    Terms,
+    facts_of,
+    kind_of,
+    node_state,
+    state_in,
+)
 from placer.state.sums import Sums, joined, sums_of
 from placer_models.cluster import Machine, Node
 from placer_models.incremental import ChunkedReduce, changed_indices
-from placer_models.problem import ALL_BUT_THE_NAME, NodeState
+from placer_models.problem import NodeState
 
 MOST_LOOKS = 16
 """Ways of looking at all nodes that are kept at a time, and ways of saying their states."""

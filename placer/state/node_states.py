@@ -1,7 +1,8 @@
 """What a Problem says about one node: its kind, and what is left on it."""
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from operator import attrgetter
 from typing import NamedTuple
 
 from placer.state.account import Account
@@ -19,6 +20,9 @@ from placer_models.problem import Cell, NodeState, Shape
 from placer_models.rooms import rooms_of
 from placer_models.shares import Slot
 from placer_models.telling import Telling
+
+ALL_BUT_THE_NAME = attrgetter(*(f.name for f in fields(NodeState) if f.name != "name"))
+"""What idle nodes that are alike share, object by object."""
 
 
 class LookedAt(NamedTuple):
