@@ -2,10 +2,11 @@
 
 import errno
 from collections.abc import Iterator
+from functools import lru_cache
 
 from placer.node.files import CgroupFiles
 from placer.node.units import NoUnits, Units
-from placer_models.cpuset import CpuSet, parse_cpu_list
+from placer_models.cpuset import CpuSet, format_cpu_list, parse_cpu_list
 
 CPUSET, CPU, MEMORY, PIDS, HUGETLB = "cpuset", "cpu", "memory", "pids", "hugetlb"
 """The controllers that are written."""
@@ -65,9 +66,10 @@ class Cgroups:
 
     def configured(self, cgroup: str, name: str) -> str:
         """Return what is written in the cgroup's cpus or mems; nothing, without the controller."""
-        if not self.has_file(cgroup, name):
+        try:
+            return self.files.read(self.path(CPUSET, cgroup, name)).strip()
+        except FileNotFoundError:
             return ""
-        return self.files.read(self.path(CPUSET, cgroup, name)).strip()
 
     def has_file(self, cgroup: str, name: str) -> bool:
         """Return whether a cgroup has a file of the cpuset controller."""
@@ -98,9 +100,16 @@ class Cgroups:
         return False
 
 
+@lru_cache(1024)
 def as_set(text: str) -> CpuSet:
-    """Return the set that a cpuset file says."""
+    """Return the set that a cpuset file says; hundreds of containers of a pool say the same."""
     return parse_cpu_list(text.strip())
+
+
+@lru_cache(1024)
+def as_text(cpus: CpuSet) -> str:
+    """Return a set as a cpuset file says it."""
+    return format_cpu_list(cpus)
 
 
 def join(cgroup: str, name: str) -> str:

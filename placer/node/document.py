@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator
 
-from placer.judge.breaches import breaches
+from placer.judge.breaches import RULES
+from placer.judge.scene import scene_of
 from placer.node.pools import pools_of, settled
 from placer_models.cluster import Instance, Node
 from placer_models.cpuset import CpuSet, format_cpu_list
@@ -65,11 +66,8 @@ def wrong_with(document: NodePlacement) -> tuple[str, ...]:
         Gang(one.pod.name, one.pod.namespace, (one.pod,), 1, lone=True) for one in document.pods
     )
     seats = Placement(tuple(one.placement for one in document.pods))
-    found = [
-        breach.message
-        for breach in breaches(Instance((document.node,), gangs), seats)
-        if breach.rule in _RULES
-    ]
+    scene = scene_of(Instance((document.node,), gangs), seats)
+    found = [finding.message for name in _RULES for finding in RULES[name](scene)]
     pools = pools_of(document)
     for qos, pool in ((QosClass.LS, pools.shared), (QosClass.BE, pools.best_effort)):
         pods = [one for one in document.pods if one.pod.spec.qos is qos]

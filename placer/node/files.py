@@ -9,6 +9,7 @@ a hierarchy of its own: ``cpuset/kubepods/pod1/cpuset.cpus``. The root itself is
 import ctypes
 import errno
 import os
+import weakref
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -62,6 +63,7 @@ class KernelFiles:
     def __init__(self, version: Literal[1, 2], mounts: Mapping[str, Path]) -> None:
         self.version = version
         self.mounts = dict(mounts)
+        self._bases: dict[Path, int] = {}
 
     def read(self, path: str) -> str:
         """Return what a file says, without the line end behind it."""
@@ -131,14 +133,23 @@ class KernelFiles:
                     return os.dup(directory)
             with self._parent(path) as (directory, name):
                 return _open(name, flags, directory)
-        base = os.open(mount, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
-            _check_magic(base, self.version, mount)
-            return _openat2(base, "/".join(parts), flags)
+            return _openat2(self._base(mount), "/".join(parts), flags)
         except OSError as error:
             raise error if error.filename else _with_path(error, path) from None
-        finally:
-            os.close(base)
+
+    def _base(self, mount: Path) -> int:
+        """Return the open mount, once it is known to be a cgroup file system; it stays open."""
+        if (base := self._bases.get(mount)) is None:
+            base = os.open(mount, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+            try:
+                _check_magic(base, self.version, mount)
+            except OSError:
+                os.close(base)
+                raise
+            self._bases[mount] = base
+            weakref.finalize(self, os.close, base)
+        return base
 
     @contextmanager
     def _parent(self, path: str) -> Iterator[tuple[int, str]]:

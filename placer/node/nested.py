@@ -7,10 +7,10 @@ its own: old and new together, then what is inside, then the new one alone.
 
 from collections.abc import Iterator
 
-from placer.node.cgroups import CPUSET, Cgroups, as_set
+from placer.node.cgroups import CPUSET, Cgroups, as_set, as_text
 from placer.node.operations import Kind, Operation
 from placer.node.present import Leaf
-from placer_models.cpuset import CpuSet, format_cpu_list
+from placer_models.cpuset import CpuSet
 
 
 class SetWriter:
@@ -37,7 +37,7 @@ class SetWriter:
         fresh = not leaf.exists
 
         def write(cgroup: str, cpus: CpuSet) -> Iterator[Operation]:
-            before, after = self._text[cgroup, file], format_cpu_list(cpus)
+            before, after = self._text[cgroup, file], as_text(cpus)
             self._text[cgroup, file] = after
             if before != after:
                 unit = leaf.unit if cgroup == leaf.cgroup else ""

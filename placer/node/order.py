@@ -88,10 +88,10 @@ class _Order:
     def __init__(self, holders: Sequence[Holder], shared: CpuSet) -> None:
         self._holders = holders
         self._shared = shared
-        # CPU -> owners on it, and CPU -> the others: a pool of hundreds need not be looked
-        # through for each of its members.
-        self._owners: dict[int, set[int]] = {}
-        self._others: dict[int, set[int]] = {}
+        # Set of CPUs -> the owners that have it, and the others: hundreds of a pool have one,
+        # and need not be looked through for each of them.
+        self._owners: dict[CpuSet, set[int]] = {}
+        self._others: dict[CpuSet, set[int]] = {}
         self._has: list[CpuSet] = [frozenset()] * len(holders)
         self._parked: set[int] = set()
         for i, holder in enumerate(holders):
@@ -127,17 +127,24 @@ class _Order:
 
     def _put(self, i: int, cpus: CpuSet) -> None:
         on = self._owners if self._holders[i].owns_cpus else self._others
-        for cpu in self._has[i]:
-            on[cpu].discard(i)
-        for cpu in cpus:
-            on.setdefault(cpu, set()).add(i)
+        before = on.get(self._has[i], set())
+        before.discard(i)
+        if not before:
+            on.pop(self._has[i], None)
+        on.setdefault(cpus, set()).add(i)
         self._has[i] = cpus
 
     def _blockers(self, i: int, goal: CpuSet) -> list[int]:
         """Return who is on CPUs of a goal and may not be there together with its holder."""
         me = self._holders[i]
         tables = (self._owners, self._others) if me.qos.owns_cpus else (self._owners,)
-        there = {other for cpu in goal for table in tables for other in table.get(cpu, ())}
+        there = {
+            other
+            for table in tables
+            for cpus, holders in table.items()
+            if not cpus.isdisjoint(goal)
+            for other in holders
+        }
         return sorted(
             other
             for other in there - self._parked
@@ -178,4 +185,5 @@ class _Order:
 
     def _spare(self) -> CpuSet:
         """Return the CPUs of the shared pool that no owner is on."""
-        return self._shared - {cpu for cpu, on in self._owners.items() if on - self._parked}
+        taken = [cpus for cpus, on in self._owners.items() if on - self._parked]
+        return self._shared.difference(*taken)

@@ -119,6 +119,7 @@ class _Planner:
         self._shared = pools_of(document).shared & self._online
         reader = Reader(cgroups, host, root, previous)
         self._absent: list[str] = []
+        self._above: dict[tuple[str, str], CpuSet] = {}
         self._leaves = list(self._wanted(reader))
         wanted = {leaf.cgroup for leaf in self._leaves}
         self._gone: list[str] = []
@@ -189,7 +190,7 @@ class _Planner:
             (CPUS, leaf.goal_cpus, "CPUs"),
             (MEMS, leaf.goal_mems, "NUMA nodes"),
         ):
-            has = self._cgroups.effective(above, name)
+            has = self._has(above, name)
             if missing := goal - has:
                 raise RefusedError(
                     f"{leaf.title} is to have the {what} {format_cpu_list(missing)}, and "
@@ -197,6 +198,12 @@ class _Planner:
                     "again"
                 )
         self._check_memory(leaf)
+
+    def _has(self, above: str, name: str) -> CpuSet:
+        """Return what a cgroup above containers has; one is above hundreds of them."""
+        if (above, name) not in self._above:
+            self._above[above, name] = self._cgroups.effective(above, name)
+        return self._above[above, name]
 
     def _lacks_cpuset(self, cgroup: str) -> str | None:
         """Return the first cgroup, from the root, that does not hand the controller down."""

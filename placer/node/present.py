@@ -93,7 +93,7 @@ class Reader:
         """Return a cgroup with what it says, and is to say."""
         groups = self._cgroups
         rival = self._host.rival(cgroup, groups.units)
-        if not groups.exists(cgroup):
+        if (has := self._effective(cgroup, CPUS)) is None:
             return Leaf(cgroup, target, ours, False, cpus, mems, rival=rival)
         return Leaf(
             cgroup,
@@ -102,7 +102,7 @@ class Reader:
             True,
             cpus,
             mems,
-            groups.effective(cgroup, CPUS),
+            has,
             groups.effective(cgroup, MEMS),
             groups.configured(cgroup, CPUS),
             groups.configured(cgroup, MEMS),
@@ -110,6 +110,13 @@ class Reader:
             self._was.get(cgroup),
             self._host.unit_of(cgroup),
         )
+
+    def _effective(self, cgroup: str, name: str) -> CpuSet | None:
+        """Return what a cgroup has; None: it is not there."""
+        try:
+            return as_set(self._cgroups.files.read(self._cgroups.effective_path(cgroup, name)))
+        except FileNotFoundError:  # or without the controller
+            return self._cgroups.effective(cgroup, name) if self._cgroups.exists(cgroup) else None
 
     def cgroups_of(self, target: Target) -> tuple[str, ...]:
         """Return the cgroups of a container; none: it does not run, and is not ours to make."""

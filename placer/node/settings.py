@@ -56,8 +56,10 @@ class SettingWriter:
             if file in (CPUS, MEMS) or (file == MIGRATE) != before:
                 continue
             path = self._cgroups.path(controller, leaf.cgroup, file)
-            present = ""
-            fresh = not files.exists(path)
+            try:
+                present, fresh = files.read(path).strip(), False
+            except FileNotFoundError:
+                present, fresh = "", True
             if fresh and new in NO_LIMIT:
                 continue  # without the controller there is no limit to take away
             if fresh and (lack := self._lack(controller, file)) is not None:
@@ -65,10 +67,8 @@ class SettingWriter:
                 continue
             if fresh and not leaf.ours:
                 continue
-            if not fresh:
-                present = files.read(path).strip()
-                if same(file, present, new):
-                    continue
+            if not fresh and same(file, present, new):
+                continue
             yield Operation(
                 Kind.WRITE, controller, leaf.cgroup, file, present, new, why, fresh, leaf.unit
             )

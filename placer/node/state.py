@@ -16,7 +16,7 @@ import os
 import stat
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +43,8 @@ class NodeState:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self._last: tuple[object, NodePlacement] | None = None  # read once, and what it means
+        self._last: tuple[bytes, NodePlacement] | None = None  # read or written once
+        self._text: tuple[NodePlacement, str] | None = None  # a document, and how it is written
 
     @contextmanager
     def locked(self) -> Iterator[None]:
@@ -82,7 +83,11 @@ class NodeState:
 
     def begin(self, document: NodePlacement, plan: Plan) -> None:
         """Note what is about to be done, before the first of it."""
-        self._write(JOURNAL, self._journal(document, plan))
+        body = (
+            f'{{"document":{self._written(document)},"operations":{_written(plan.operations)},'
+            f'"finish":{_written(plan.finish)}}}'
+        )
+        self._write(JOURNAL, _sealed(body))
 
     def commit(self) -> None:
         """Note that all of it is done: from here on it is finished, never taken back."""
@@ -96,7 +101,9 @@ class NodeState:
     def finished(self, document: NodePlacement) -> None:
         """Note what was applied, and forget the rest."""
         if self._last is None or document is not self._last[1]:  # else it says so already
-            self._write(APPLIED, _document_tree(document))
+            data = _sealed(self._written(document))
+            self._write(APPLIED, data)
+            self._last = data, document
         self._remove(COMMITTED)
 
     def unfinished(self) -> tuple[NodePlacement, Plan] | None:
@@ -109,25 +116,24 @@ class NodeState:
 
     def applied(self) -> NodePlacement | None:
         """Return the document that was applied last; None: there was none."""
-        tree = self._read(APPLIED)
-        if tree is None:
+        data = self._read(APPLIED)
+        if data is None:
             self._last = None
             return None
-        if self._last is None or self._last[0] != tree:
-            self._last = (tree, self._document(tree, APPLIED))
+        if self._last is None or self._last[0] != data:
+            self._last = data, self._document(self._tree(APPLIED, data), APPLIED)
         return self._last[1]
 
     def was_applied(self, document: NodePlacement) -> bool:
         """Return whether this very document was applied last."""
         if document is self.applied():
             return True
-        tree = json.loads(json.dumps(_document_tree(document)))
-        return self._last is not None and bool(self._last[0] == tree)
+        return self._last is not None and self._last[0] == _sealed(self._written(document))
 
     def stop_writing(self, why: str) -> None:
         """Note that nothing may be written here until somebody has looked."""
         with suppress(OSError):  # a full disk: the journal, which stays, says it, too
-            self._write_text(OBSERVE_ONLY, f"{why}\n")
+            self._write(OBSERVE_ONLY, f"{why}\n".encode())
 
     def check_may_write(self) -> None:
         """Refuse where an earlier undo failed.
@@ -147,19 +153,18 @@ class NodeState:
             f"Placer only observes this node: {why}; look at it, then remove {file}"
         )
 
-    def _journal(self, document: NodePlacement, plan: Plan) -> dict[str, Any]:
-        return {
-            "document": self._last[0]
-            if self._last is not None and document is self._last[1]
-            else _document_tree(document),
-            "operations": [asdict(operation) for operation in plan.operations],
-            "finish": [asdict(operation) for operation in plan.finish],
-        }
+    def _written(self, document: NodePlacement) -> str:
+        """Return a document as text; that of the last one is kept."""
+        if self._text is None or self._text[0] is not document:
+            tree = node_placement_to_dict(document)
+            self._text = document, json.dumps(tree, separators=(",", ":"))
+        return self._text[1]
 
     def _read_journal(self, name: str) -> tuple[NodePlacement, Plan] | None:
-        tree = self._read(name)
-        if tree is None:
+        data = self._read(name)
+        if data is None:
             return None
+        tree = self._tree(name, data)
         try:
             plan = Plan(_operations(tree["operations"]), _operations(tree["finish"]))
             return self._document(tree["document"], name), plan
@@ -179,7 +184,7 @@ class NodeState:
             f"document, then remove {self.folder / name}"
         )
 
-    def _read(self, name: str) -> Any:
+    def _read(self, name: str) -> bytes | None:
         try:
             file = os.open(self.folder / name, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
         except FileNotFoundError:
@@ -189,7 +194,10 @@ class NodeState:
                 f"{self.folder / name} cannot be read: {error.strerror}; run as its owner"
             ) from None
         with os.fdopen(file, "rb") as stream:
-            data = stream.read()
+            return stream.read()
+
+    def _tree(self, name: str, data: bytes) -> Any:
+        """Return what a file says, which is as it was written."""
         head, _, body = data.partition(b"\n")
         if head != _head(body):
             raise self._unreadable(name, "its checksum differs")
@@ -198,16 +206,12 @@ class NodeState:
         except ValueError as error:
             raise self._unreadable(name, str(error)) from None
 
-    def _write(self, name: str, tree: object) -> None:
-        body = json.dumps(tree, separators=(",", ":")) + "\n"
-        self._write_text(name, _head(body.encode()).decode() + "\n" + body)
-
-    def _write_text(self, name: str, text: str) -> None:
+    def _write(self, name: str, data: bytes) -> None:
         temporary = self.folder / f".{name}.new"
         flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
         try:
-            with os.fdopen(os.open(temporary, flags, 0o600), "w", encoding="utf-8") as stream:
-                stream.write(text)
+            with os.fdopen(os.open(temporary, flags, 0o600), "wb") as stream:
+                stream.write(data)
                 stream.flush()
                 os.fsync(stream.fileno())
             temporary.replace(self.folder / name)
@@ -237,8 +241,16 @@ def _head(body: bytes) -> bytes:
     return f"placer-journal {_FORMAT} sha256 {hashlib.sha256(body).hexdigest()}".encode()
 
 
-def _document_tree(document: NodePlacement) -> dict[str, object]:
-    return node_placement_to_dict(document)
+def _sealed(text: str) -> bytes:
+    """Return a text behind a line with its checksum."""
+    body = f"{text}\n".encode()
+    return _head(body) + b"\n" + body
+
+
+def _written(operations: Sequence[Operation]) -> str:
+    names = [field.name for field in fields(Operation)]
+    trees = [{name: getattr(one, name) for name in names} for one in operations]
+    return json.dumps(trees, separators=(",", ":"))
 
 
 def _operations(trees: Sequence[dict[str, Any]]) -> tuple[Operation, ...]:

@@ -17,8 +17,7 @@ from node.fake_controllers import (
     parse_number,
     refuse,
 )
-from node.fake_tree import FakeTree, Group
-from placer_models.cpuset import format_cpu_list
+from node.fake_tree import FakeTree, Group, said
 
 THREADED = {"cpuset", "cpu", "pids"}
 """Controllers of version 2 that suffer processes beside cgroups."""
@@ -70,13 +69,13 @@ class FakeV2(FakeTree):
                 return "domain" if self._is_valid_domain(group) else "domain invalid"
             case "cpuset.cpus.effective" | "cpuset.mems.effective":
                 if root or "cpuset" in group.settings:
-                    return format_cpu_list(self._effective(group, name.removesuffix(".effective")))
+                    return said(self._effective(group, name.removesuffix(".effective")))
         if not root and "cpuset" in group.settings:
             match name:
                 case "cpuset.cpus":
-                    return format_cpu_list(group.cpus)
+                    return said(group.cpus)
                 case "cpuset.mems":
-                    return format_cpu_list(group.mems)
+                    return said(group.mems)
                 case "cpuset.cpus.partition":
                     return "member"
                 case "cpuset.cpus.exclusive" | "cpuset.cpus.exclusive.effective":
@@ -235,9 +234,9 @@ class FakeV1(FakeTree):
         if "cpuset" in group.settings:
             match name:
                 case "cpuset.cpus" | "cpuset.effective_cpus":
-                    return format_cpu_list(group.cpus)
+                    return said(group.cpus)
                 case "cpuset.mems" | "cpuset.effective_mems":
-                    return format_cpu_list(group.mems)
+                    return said(group.mems)
                 case "cpuset.cpu_exclusive":
                     return str(int(group.exclusive))
                 case "cpuset.memory_migrate":

@@ -48,7 +48,7 @@ _SETTINGS = frozenset(
 )
 """Cgroup files whose change may be drift."""
 
-_HUGEPAGES = re.compile(r"hugetlb\.\d+[KMG]B\.(max|limit_in_bytes)")
+_HUGEPAGES = re.compile(r"hugetlb\.\d+[KMG]B\.(rsvd\.)?(max|limit_in_bytes)")
 """The same, of which there is one for each size."""
 
 ANYTHING = "*"

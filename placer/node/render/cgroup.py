@@ -5,9 +5,19 @@ from collections.abc import Iterator
 from math import ceil, log2
 from typing import Literal, NamedTuple
 
-from placer.node.cgroups import CPU, CPUS, CPUSET, HUGETLB, MEMORY, MEMS, MEMSW, MIGRATE, PIDS
+from placer.node.cgroups import (
+    CPU,
+    CPUS,
+    CPUSET,
+    HUGETLB,
+    MEMORY,
+    MEMS,
+    MEMSW,
+    MIGRATE,
+    PIDS,
+    as_text,
+)
 from placer.node.targets import Target
-from placer_models.cpuset import format_cpu_list
 from placer_models.limits import Limits
 
 PERIOD_US = 100_000
@@ -46,8 +56,8 @@ def settings(target: Target, version: Literal[1, 2], *, ours: bool) -> tuple[Set
     if version == 1:
         found.append(Setting(CPUSET, MIGRATE, "1", "its memory moves with it, as on version 2"))
     found += [
-        Setting(CPUSET, MEMS, format_cpu_list(target.mems), "memory beside its CPUs"),
-        Setting(CPUSET, CPUS, format_cpu_list(target.cpus), _why_cpus(target)),
+        Setting(CPUSET, MEMS, as_text(target.mems), "memory beside its CPUs"),
+        Setting(CPUSET, CPUS, as_text(target.cpus), _why_cpus(target)),
     ]
     if target.pinned:
         found.append(_quota(None, version, "its CPUs are its own: a quota would throttle it"))
