@@ -239,7 +239,7 @@ class Hugetlb(Settings):
     def texts(self) -> dict[str, str]:
         """Return what each file says."""
         shown = {
-            name: str(value if self.is_root else value // self._sizes[name] * self._sizes[name])
+            name: str(value // self._sizes[name] * self._sizes[name])
             for name, value in self._bytes.items()
         }
         if self._no_limit == "max":
