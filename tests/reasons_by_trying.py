@@ -7,15 +7,15 @@ from dataclasses import replace
 from brute_force import best_placement
 from insides import BETWEEN_NODES, Insides, broken
 from leaves import Stay
-from placer.search.reasons.order import Blocker, Demand, demands_of
+from placer.search.reasons.order import demands_of
 from placer.search.reasons.question import Question
 from placer.search.reasons.relax import without
-from placer.search.reasons.stages import When
 from placer.state.network import required_levels
 from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.network import Grouping, LevelRule
 from placer_models.placement import Answer, PartlyPlaced, Placed, Placement
 from placer_models.pod import Gang, Pod, PodSpec
+from placer_models.reasons import Blocker, Demand, When
 
 MOST_LEAVES = 3_000
 ANY = 1_000

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from placer_models.cpuset import CpuSet
 from placer_models.device_share import DeviceShare
 from placer_models.goals import Tier
+from placer_models.reasons import Reason
 from placer_models.visible_devices import Env
 
 
@@ -129,12 +130,19 @@ class TierValue:
 
 @dataclass(frozen=True, slots=True)
 class Unplaced:
-    """A pod without a place, and why."""
+    """A pod without a place, and why.
+
+    Attributes:
+        reasons: In words; the first is the verdict.
+        why: The same as values, one each; empty where only the words are known.
+
+    """
 
     name: str
     namespace: str
     gang: str | None
     reasons: tuple[str, ...]
+    why: tuple[Reason, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 
-from placer.search.reasons.order import Demand
 from placer.search.reasons.question import Question, has_bound, is_unwanted, lacks_company
 from placer.state.account import Account
 from placer.state.slots import free_functions
@@ -10,6 +9,7 @@ from placer_models.device import FunctionSelector
 from placer_models.device_share import DeviceShare, room, totals_of
 from placer_models.device_strategy import DeviceStrategy
 from placer_models.mig import is_instance
+from placer_models.reasons import Demand
 from placer_models.shares import Slot
 
 

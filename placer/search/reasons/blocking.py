@@ -8,10 +8,10 @@ from placer.search.budget import Budget
 from placer.search.reasons import cells
 from placer.search.reasons.alone import OutOfTimeError, fits_alone
 from placer.search.reasons.amounts import is_counted, lacks
-from placer.search.reasons.order import Blocker, Demand
 from placer.search.reasons.question import Question
 from placer.search.reasons.relax import without
 from placer.state.account import Account
+from placer_models.reasons import Blocker, Demand
 
 Demands = tuple[Demand, ...]
 

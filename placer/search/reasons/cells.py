@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from itertools import combinations
 from math import comb
 
-from placer.search.reasons.order import Demand
 from placer.search.reasons.question import Question
 from placer.state.account import Account
 from placer.state.aligned import aligned, limit_of
 from placer_models.pod import PodSpec
 from placer_models.policy import AlignmentPolicy, QosClass
+from placer_models.reasons import Demand
 
 COUNTED = ("cpu-count", "memory", "hugepages", "device-count")
 """What is had in parts from NUMA nodes, each amount without a look at the others."""

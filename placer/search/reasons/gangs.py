@@ -4,25 +4,28 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from placer.search.reasons.alone import Most, OutOfTimeError, most_placed
-from placer.search.reasons.order import Blocker, Demand
-from placer.search.reasons.stages import Stage, When
+from placer.search.reasons.stages import Stage
 from placer_models.cluster import Instance, Node
 from placer_models.network import NODE_LEVEL, Grouping, LevelRule
 from placer_models.pod import Gang, GangGroup, Pod
 from placer_models.policy import GatherLevel
+from placer_models.reasons import (
+    Blocker,
+    Demand,
+    FewMembers,
+    GroupTooLarge,
+    OutOfTime,
+    Reason,
+    When,
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Short:
-    """From when on something has no place.
-
-    Attributes:
-        text: How that is said; None: from then on it is not known.
-
-    """
+    """From when on something has no place, and why."""
 
     when: When
-    text: str | None
+    why: Reason
 
 
 def gang_short(gang: Gang, stages: Sequence[Stage]) -> Short | None:
@@ -31,13 +34,19 @@ def gang_short(gang: Gang, stages: Sequence[Stage]) -> Short | None:
     for stage in stages:
         found = _most(few, (), stage)
         if found is None or found.pods < gang.minimum <= found.most:
-            return Short(stage.when, None)
+            return Short(stage.when, OutOfTime())
         if found.most < gang.minimum:
-            count = f"{found.most} of {len(gang.pods)} members"
-            if found.pods < found.most:
-                count = f"no more than {count}"
-            text = f"of gang {gang.name} {count} fit {stage.when.value}, minimum {gang.minimum}"
-            return Short(stage.when, text)
+            return Short(
+                stage.when,
+                FewMembers(
+                    stage.when,
+                    gang.name,
+                    len(gang.pods),
+                    gang.minimum,
+                    found.most,
+                    is_bound=found.pods < found.most,
+                ),
+            )
     return None
 
 
@@ -48,11 +57,9 @@ def group_short(group: GangGroup, gangs: Sequence[Gang], stages: Sequence[Stage]
     for stage in stages:
         found = _most(equal, (group,), stage)
         if found is None or found.pods == 0 < least <= found.most:
-            return Short(stage.when, None)
+            return Short(stage.when, OutOfTime())
         if found.most < least:
-            return Short(
-                stage.when, f"gang group {group.name} does not fit whole {stage.when.value}"
-            )
+            return Short(stage.when, GroupTooLarge(stage.when, group.name))
     return None
 
 

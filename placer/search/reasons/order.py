@@ -1,7 +1,6 @@
 """The order of reasons: what the rules ask for a pod on a node, as it is always named."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from placer.search.reasons.question import Question, labels_of, unwanted_there
 from placer.state.boards import healthy
@@ -19,6 +18,7 @@ from placer_models.policy import (
     QosClass,
     Strength,
 )
+from placer_models.reasons import Demand
 from placer_models.topology import ARM
 
 ORDER = (
@@ -61,42 +61,6 @@ then amounts, of what few nodes have before what all have; then what is asked of
 
 BY_CONTAINER = ", each container for itself"
 """What the word of an alignment ends with where that is its scope."""
-
-
-@dataclass(frozen=True, slots=True)
-class Demand:
-    """What one rule asks for a pod on a node.
-
-    Attributes:
-        rule: As in ``ORDER``.
-        subject: A device type, an extended resource or the size of a page, where a rule asks
-            of each for itself.
-        word: The policy or scope that pod and node come to, where there are several.
-
-    """
-
-    rule: str
-    subject: str = ""
-    word: str = ""
-
-    @property
-    def name(self) -> str:
-        """The name of the rule, as the judge and the pages have it."""
-        return self.rule.split()[0]
-
-
-@dataclass(frozen=True, slots=True)
-class Blocker:
-    """Why a pod cannot run on a node: what is asked, up to the demand, cannot all be had.
-
-    Attributes:
-        demand: The first in the order that cannot be had together with all before it.
-        others: Of those before it the fewest with which it cannot be had; none: not by itself.
-
-    """
-
-    demand: Demand
-    others: tuple[Demand, ...] = ()
 
 
 def demands_of(asked: Question) -> tuple[Demand, ...]:

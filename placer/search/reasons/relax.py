@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-from placer.search.reasons.order import Demand
 from placer.search.reasons.question import Question
 from placer_models.affinity import AffinityTerm
 from placer_models.bound import bound_to
@@ -19,6 +18,7 @@ from placer_models.policy import (
     QosClass,
     Strength,
 )
+from placer_models.reasons import Demand
 
 _NOWHERE: CpuSet = frozenset()
 

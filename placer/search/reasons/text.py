@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Sequence
 
-from placer.search.reasons.order import BY_CONTAINER, Blocker, Demand
+from placer.search.reasons.order import BY_CONTAINER
 from placer.search.reasons.question import labels_of
 from placer_models.device import GPU
 from placer_models.device_share import DeviceShare
@@ -11,6 +11,7 @@ from placer_models.device_strategy import DeviceStrategy
 from placer_models.pod import DeviceRequest, PodSpec
 from placer_models.policy import AlignmentPolicy, BindPolicy, NodeBindPolicy
 from placer_models.quantity import format_bytes
+from placer_models.reasons import Blocker, Demand
 from placer_models.topology import ARM
 
 MOST_KINDS = 3

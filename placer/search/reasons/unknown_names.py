@@ -1,4 +1,4 @@
-"""Unknown names that a pod asks for, and the known one that it may have meant (G7).
+"""Unknown names that a pod asks for, with those that there are (G7).
 
 Such a name may be meant, for nodes that are to come, so that the file is read; but whoever
 asks why the pod has no place wants to see the name, and the nearest that there is.
@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 
 from placer_models.cluster import Node
 from placer_models.device import Device
-from placer_models.instance.errors import candidates, shown
 from placer_models.pod import PodSpec
 from placer_models.quantity import format_bytes
+from placer_models.reasons import NameOf, UnknownName
 
 
 class KnownNames:
@@ -30,24 +30,23 @@ class KnownNames:
         self._devices = [device for node in kinds.values() for device in node.devices]
         self._types = {device.type for device in self._devices}
 
-    def unknown_names(self, spec: PodSpec) -> Iterator[str]:
-        """Yield a reason for each thing that the pod names and no node has."""
+    def unknown_names(self, spec: PodSpec) -> Iterator[UnknownName]:
+        """Yield each thing that the pod names and no node has."""
         for key, value in spec.node_selector:
             values = self._labels.get(key)
             if values is None:
-                yield f"no node has the label {shown(key)}{candidates(key, set(self._labels))}"
+                yield UnknownName(NameOf.LABEL, (key,), tuple(sorted(self._labels)))
             elif value not in values:
-                yield f"no node has {shown(f'{key}={value}')}{candidates(value, values)}"
+                yield UnknownName(NameOf.LABEL_VALUE, (value,), tuple(sorted(values)), key)
         requests = spec.requests
         for pages in requests.hugepages:
             if pages.page_bytes not in self._sizes:
-                sizes = [format_bytes(size) for size in sorted(self._sizes)]
-                size = format_bytes(pages.page_bytes)
-                yield f"no node has hugepages of {size}{candidates(size, sizes)}"
+                sizes = tuple(format_bytes(size) for size in sorted(self._sizes))
+                yield UnknownName(NameOf.PAGE_SIZE, (format_bytes(pages.page_bytes),), sizes)
         for kind in dict.fromkeys(device.type for device in requests.devices):
             if kind not in self._types:
-                known = self._types | self._amounts
-                yield f"no node has a device of type {shown(kind)}{candidates(kind, known)}"
+                known = tuple(sorted(self._types | self._amounts))
+                yield UnknownName(NameOf.DEVICE_TYPE, (kind,), known)
         for kind, wish in spec.functions:
             devices = [device for device in self._devices if device.type == kind]
             for label, wanted in wish if devices else ():
@@ -56,19 +55,12 @@ class KnownNames:
 
 def _unlike(
     devices: Sequence[Device], kind: str, label: str, wanted: Sequence[str]
-) -> Iterator[str]:
-    """Say where no virtual function of the devices has the label, or none of its values."""
+) -> Iterator[UnknownName]:
+    """Yield the label that no virtual function of the devices has, or values that none has."""
     labels = [dict(vf.labels) for device in devices for vf in device.virtual_functions]
     if not any(label in had for had in labels):
-        known = {key for had in labels for key in had}
-        yield (
-            f"no virtual function of type {shown(kind)} has the label {shown(label)}"
-            f"{candidates(label, known)}"
-        )
+        known = tuple(sorted({key for had in labels for key in had}))
+        yield UnknownName(NameOf.FUNCTION_LABEL, (label,), known, device_type=kind)
     elif not any(had.get(label) in wanted for had in labels):
-        known = {had[label] for had in labels if label in had}
-        wish = " or ".join(f"{label}={value}" for value in wanted)
-        yield (
-            f"no virtual function of type {shown(kind)} has {shown(wish)}"
-            f"{candidates(wanted[0], known)}"
-        )
+        known = tuple(sorted({had[label] for had in labels if label in had}))
+        yield UnknownName(NameOf.FUNCTION_VALUE, tuple(wanted), known, label, kind)

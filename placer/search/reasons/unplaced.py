@@ -6,7 +6,7 @@ this answer leave none (outvoted)? Of gangs, and of gang groups, the same is ask
 whole. Nothing is guessed: where the time is over before it is known, that is the reason.
 """
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -14,22 +14,26 @@ from functools import partial
 from placer.search.budget import Budget
 from placer.search.reasons.alone import OutOfTimeError, budget_for
 from placer.search.reasons.gangs import Short, gang_short, group_short, level_blocker
-from placer.search.reasons.stages import Ask, Stage, When, stages_of
-from placer.search.reasons.text import counts
+from placer.search.reasons.sentences import sentences
+from placer.search.reasons.stages import Ask, Stage, stages_of
 from placer.search.reasons.unknown_names import KnownNames
 from placer.state.account import Account
 from placer.state.network import required_levels
 from placer_models.cluster import Instance, Node
-from placer_models.network import Grouping, LevelRule
 from placer_models.placement import Placement, Unplaced
 from placer_models.pod import Gang, GangGroup, Pod, pods_of
 from placer_models.problem import Problem
-
-NOT_NOW = "not now: running pods leave no room"
-NO_COMPANY = "not now: no node has both room and the company that it requires"
-TIME = "time: it ran out before the reason was looked into"
-WORDS = {When.EMPTY: "never fits", When.RUNNING: "not now", When.PLACED: "outvoted"}
-"""How a verdict begins."""
+from placer_models.reasons import (
+    Blocked,
+    GangAsks,
+    GangMinimum,
+    GroupIsWhole,
+    MovesAllowed,
+    NotFound,
+    OutOfTime,
+    Reason,
+    When,
+)
 
 
 def why_unplaced(
@@ -58,16 +62,16 @@ def why_unplaced(
     stages = stages_of(instance, asked, problem, accounts, placement, whole)
     reasons = _Reasons(instance, asked, placement, stages, whole)
     return tuple(
-        Unplaced(
-            pod.name,
-            pod.namespace,
-            None if gang.lone else gang.name,
-            tuple(reasons.of(pod, gang)),
-        )
+        _unplaced(pod, gang, tuple(reasons.of(pod, gang)))
         for gang in instance.gangs
         for pod in gang.pods
         if pod.key not in placed
     )
+
+
+def _unplaced(pod: Pod, gang: Gang, why: tuple[Reason, ...]) -> Unplaced:
+    name = None if gang.lone else gang.name
+    return Unplaced(pod.name, pod.namespace, name, tuple(sentences(why, pod.spec)), why)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +100,7 @@ class _Reasons:
         budget: Budget,
     ) -> None:
         self._instance = instance
-        self._moves = tuple(_move_reasons(asked))
+        self._moves = tuple(_moves_allowed(asked))
         self._stages = stages
         self._budget = budget
         self._asks: dict[Hashable, Ask] = {}
@@ -128,34 +132,29 @@ class _Reasons:
         yield
         self._budget.spend(part)
 
-    def of(self, pod: Pod, gang: Gang) -> Iterator[str]:
+    def of(self, pod: Pod, gang: Gang) -> Iterator[Reason]:
         """Yield the reasons for one pod, the verdict first."""
         verdict = self._verdict(pod, gang)
         short = self._short(gang)
-        first = min(
-            (found for found in (verdict.short, *short) if found),
-            key=lambda found: (list(When).index(found.when), found.text is None),
-            default=None,
-        )
-        if first is None:
-            yield _unfound(gang, verdict.room, running=bool(self._members[gang.key]))
-        elif first.text is None:
-            yield TIME
-        elif first is verdict.short:
-            yield first.text
+        members = self._members[gang.key]
+        first = first_of(found for found in (verdict.short, *short) if found)
+        if first is not None:
+            yield first.why
+        elif gang.lone or members:
+            yield NotFound(node=verdict.room)
         else:
-            yield f"{WORDS[first.when]}: {first.text}"
+            yield NotFound(gang=gang.name)
         if verdict.short and verdict.short.when is When.EMPTY:
             self._names = self._names or KnownNames(self._instance.nodes)
             yield from self._names.unknown_names(pod.spec)
         else:
             yield from self._moves
         if not gang.lone:
-            yield from _gang_reasons(gang, len(self._members[gang.key]))
-        yield from (found.text for found in short if found.text and found is not first)
-        if not self._members[gang.key] and (group := self._group(gang)):
-            names = ", ".join(name for _, name in group.gangs)
-            yield f"gang group {group.name} runs whole or not at all: {names}"
+            yield from (GangAsks(rule) for rule in gang.levels if rule.required)
+            yield GangMinimum(gang.name, len(members), len(gang.pods), gang.minimum)
+        yield from (found.why for found in short if found.why != OutOfTime() and found is not first)
+        if not members and (group := self._group(gang)):
+            yield GroupIsWhole(group.name, tuple(name for _, name in group.gangs))
 
     def _verdict(self, pod: Pod, gang: Gang) -> _Verdict:
         """Return what is so of a pod for itself, beside the members of its gang that run."""
@@ -183,16 +182,12 @@ class _Reasons:
                 if isinstance(found, int):
                     room = found
                     continue
-                word = WORDS[stage.when]
-                lonely = any(blocker.demand.name == "affinity" for blocker in found)
-                if stage is second:
-                    word = NO_COMPANY if lonely else NOT_NOW
-                    if lonely and not isinstance(later := third.blockers(ask), int):
-                        found = later
+                alone = stage is second and any(b.demand.name == "affinity" for b in found)
+                if alone and not isinstance(later := third.blockers(ask), int):
+                    found = later
             except OutOfTimeError:
-                return _Verdict(Short(stage.when, None))
-            text = f"{word} ({counts(found, ask.spec)})"
-            return _Verdict(Short(stage.when, text))
+                return _Verdict(Short(stage.when, OutOfTime()))
+            return _Verdict(Short(stage.when, Blocked(stage.when, tuple(found.items()), alone)))
         return _Verdict(None, room=self._instance.nodes[room].name)
 
     def _short(self, gang: Gang) -> list[Short]:
@@ -216,34 +211,18 @@ class _Reasons:
         return next((group for group in self._instance.groups if gang.key in group.gangs), None)
 
 
-def _unfound(gang: Gang, room: str, *, running: bool) -> str:
-    """Say that there is room, and no place was found."""
-    if gang.lone or running:
-        return f"no place was found for it, though node {room} has room"
-    return f"no place was found for gang {gang.name}, though there is room for its minimum"
+def first_of(found: Iterable[Short]) -> Short | None:
+    """Return what holds first; of several at once, one that is known."""
+    order = list(When)
+    return min(
+        found,
+        key=lambda short: (order.index(short.when), short.why == OutOfTime()),
+        default=None,
+    )
 
 
-def _move_reasons(asked: Instance) -> Iterator[str]:
-    """Say how far running pods could make room; nothing where none may move."""
+def _moves_allowed(asked: Instance) -> Iterator[MovesAllowed]:
+    """Yield how far running pods could make room; nothing where none may move."""
     if asked.homes:
-        most = min(asked.move_budget, len(asked.homes))
-        yield f"moves: of {len(asked.homes)} running pods that could move, {most} may"
-
-
-def _gang_reasons(gang: Gang, running: int) -> Iterator[str]:
-    """Say what holds for the members of a gang together."""
-    yield from map(_said, (rule for rule in gang.levels if rule.required))
-    if running:
-        yield f"gang {gang.name} runs with {running} of {len(gang.pods)}, minimum {gang.minimum}"
-    else:
-        yield f"gang {gang.name} runs with its minimum of {gang.minimum} or not at all"
-
-
-def _said(rule: LevelRule) -> str:
-    match rule.grouping:
-        case Grouping.GATHER:
-            return f"gather: all members that run are in one {rule.level}"
-        case Grouping.SPREAD:
-            return f"spread: at most {rule.count} members in one {rule.level}"
-        case Grouping.MULTIPLES:
-            return f"multiples: the members in a {rule.level} are a multiple of {rule.count}"
+        could = len(asked.homes)
+        yield MovesAllowed(could, min(asked.move_budget, could))

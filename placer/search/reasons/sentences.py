@@ -1,0 +1,119 @@
+"""The reasons of a pod in words, as answers print them."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import assert_never
+
+from placer.search.reasons.text import counts
+from placer_models.instance.errors import candidates, shown
+from placer_models.network import Grouping, LevelRule
+from placer_models.pod import PodSpec
+from placer_models.reasons import (
+    Blocked,
+    FewMembers,
+    GangAsks,
+    GangMinimum,
+    GroupIsWhole,
+    GroupTooLarge,
+    MovesAllowed,
+    NameOf,
+    NotFound,
+    OutOfTime,
+    Reason,
+    UnknownName,
+    When,
+)
+
+NOT_NOW = "not now: running pods leave no room"
+NO_COMPANY = "not now: no node has both room and the company that it requires"
+TIME = "time: it ran out before the reason was looked into"
+WORDS = {When.EMPTY: "never fits", When.RUNNING: "not now", When.PLACED: "outvoted"}
+"""How a verdict begins."""
+
+
+def sentences(reasons: Sequence[Reason], spec: PodSpec) -> Iterator[str]:
+    """Yield each reason of a pod in words; the first as the verdict."""
+    for i, reason in enumerate(reasons):
+        text = _sentence(reason, spec)
+        if i == 0 and isinstance(reason, FewMembers | GroupTooLarge):
+            text = f"{WORDS[reason.when]}: {text}"
+        yield text
+
+
+def _sentence(reason: Reason, spec: PodSpec) -> str:
+    match reason:
+        case Blocked():
+            return f"{_verdict(reason)} ({counts(Counter(dict(reason.nodes)), spec)})"
+        case FewMembers():
+            count = f"{reason.most} of {reason.members} members"
+            if reason.is_bound:
+                count = f"no more than {count}"
+            return (
+                f"of gang {reason.gang} {count} fit {reason.when.value}, minimum {reason.minimum}"
+            )
+        case GroupTooLarge():
+            return f"gang group {reason.group} does not fit whole {reason.when.value}"
+        case OutOfTime():
+            return TIME
+        case NotFound():
+            if reason.gang:
+                return (
+                    f"no place was found for gang {reason.gang}, "
+                    "though there is room for its minimum"
+                )
+            return f"no place was found for it, though node {reason.node} has room"
+        case UnknownName():
+            return _unknown(reason)
+        case MovesAllowed():
+            return f"moves: of {reason.could} running pods that could move, {reason.may} may"
+        case GangAsks():
+            return _asked(reason.rule)
+        case GangMinimum():
+            if reason.running:
+                return (
+                    f"gang {reason.gang} runs with {reason.running} of {reason.members}, "
+                    f"minimum {reason.minimum}"
+                )
+            return f"gang {reason.gang} runs with its minimum of {reason.minimum} or not at all"
+        case GroupIsWhole():
+            names = ", ".join(reason.gangs)
+            return f"gang group {reason.group} runs whole or not at all: {names}"
+        case _:
+            assert_never(reason)
+
+
+def _verdict(reason: Blocked) -> str:
+    if reason.when is When.RUNNING:
+        return NO_COMPANY if reason.alone else NOT_NOW
+    return WORDS[reason.when]
+
+
+def _unknown(reason: UnknownName) -> str:
+    """Say which name is unknown, and the nearest that there is."""
+    name = reason.asked[0]
+    near = candidates(name, reason.known)
+    of_type = f"no virtual function of type {shown(reason.device_type)} has"
+    match reason.what:
+        case NameOf.LABEL:
+            return f"no node has the label {shown(name)}{near}"
+        case NameOf.LABEL_VALUE:
+            return f"no node has {shown(f'{reason.label}={name}')}{near}"
+        case NameOf.PAGE_SIZE:
+            return f"no node has hugepages of {name}{near}"
+        case NameOf.DEVICE_TYPE:
+            return f"no node has a device of type {shown(name)}{near}"
+        case NameOf.FUNCTION_LABEL:
+            return f"{of_type} the label {shown(name)}{near}"
+        case NameOf.FUNCTION_VALUE:
+            wish = " or ".join(f"{reason.label}={value}" for value in reason.asked)
+            return f"{of_type} {shown(wish)}{near}"
+
+
+def _asked(rule: LevelRule) -> str:
+    match rule.grouping:
+        case Grouping.GATHER:
+            return f"gather: all members that run are in one {rule.level}"
+        case Grouping.SPREAD:
+            return f"spread: at most {rule.count} members in one {rule.level}"
+        case Grouping.MULTIPLES:
+            return f"multiples: the members in a {rule.level} are a multiple of {rule.count}"
