@@ -134,7 +134,7 @@ def build_problem(
         unit=unit,
         page_sizes=sizes,
         units=tuple(units.items()),
-        asked=tiers_of_states(asked, shapes),
+        asked=tiers_of_states(asked),
         shared=_shared(specs),
         telling=telling,
         bound=left.bound or _may_be_bound(instance, specs),

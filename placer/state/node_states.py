@@ -1,6 +1,6 @@
 """What a Problem says about one node: its kind, and what is left on it."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, fields, replace
 from operator import attrgetter
 from typing import NamedTuple
@@ -16,7 +16,7 @@ from placer_models.banks import DeviceBank
 from placer_models.cluster import Node
 from placer_models.goals import CACHES, LOCALITY_PACKAGES, NUMA_STRATEGY, PACKAGES, Tier
 from placer_models.links import counts_of
-from placer_models.problem import Cell, NodeState, Shape
+from placer_models.problem import Cell, NodeState
 from placer_models.rooms import rooms_of
 from placer_models.shares import Slot
 from placer_models.telling import Telling
@@ -69,13 +69,8 @@ class Terms:
         return replace(self, unit=1, units=tuple((name, 1) for name, _ in self.units), shared=())
 
 
-def tiers_of_states(asked: Collection[Tier], shapes: Iterable[Shape]) -> tuple[Tier, ...]:
-    """Return what the states of nodes look at of the tiers that a batch asks for.
-
-    All of them look at owned CPUs.
-    """
-    if not any(shape.owned_cpus for shape in shapes):
-        return ()
+def tiers_of_states(asked: Collection[Tier]) -> tuple[Tier, ...]:
+    """Return what the states of nodes look at of the tiers that a batch asks for."""
     found = {PACKAGES if tier == LOCALITY_PACKAGES else tier for tier in asked}
     return tuple(tier for tier in (PACKAGES, CACHES, NUMA_STRATEGY) if tier in found)
 

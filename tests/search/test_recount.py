@@ -1,12 +1,17 @@
 """Counting a placement again gives choices that realise to one as good."""
 
+from dataclasses import replace
+
+from mixed_worlds import mixed_instance
 from placer.greedy.place import place_greedily
 from placer.judge.breaches import breaches
 from placer.judge.measure import measure
 from placer.realise.realiser import Unrealisable, realise
 from placer.search.coarse import refine, without_links
 from placer.state.batch import accounts_of, build_problem
+from placer.state.core_classes import core_classes
 from placer.state.recount import recount
+from placer_models.telling import Telling
 from worlds import tiny_instance
 
 
@@ -41,3 +46,20 @@ def test_choices_without_links_refine_to_clean_placements() -> None:
 
         assert not isinstance(placement, Unrealisable)
         assert breaches(instance, placement) == ()
+
+
+def test_core_classes_are_those_that_ids_are_dealt_in() -> None:
+    """
+    Also where no pod of the batch owns CPUs, so that none of them asks for any.
+    """
+    for seed in range(40):
+        mixed = mixed_instance(seed)
+        pooled = tuple(g for g in mixed.gangs if not any(p.spec.qos.owns_cpus for p in g.pods))
+        for instance in (mixed, replace(mixed, gangs=pooled, groups=())):
+            accounts = accounts_of(instance)
+            problem = build_problem(instance, accounts, each_core=True, absolute=True)
+            if problem.telling is Telling.WHO:
+                continue  # What is beside each other has tests of its own.
+            for node, account, state in zip(instance.nodes, accounts, problem.nodes, strict=True):
+                found = core_classes(node, account, state.cells, problem.asked, problem.telling)
+                assert tuple(cores for cores, _ in found) == state.cores
