@@ -84,12 +84,21 @@ def _with_memory(rng: Random, machine: Machine) -> Machine:
 
 
 def _shared(rng: Random, spec: PodSpec) -> PodSpec:
-    """Turn what the first container that asks for devices wants into shares."""
+    """Turn what one container alone asks for of a type into shares."""
     containers = list(spec.containers)
     for i, container in enumerate(containers):
         devices = container.requests.devices
         if devices:
-            found = [part for request in devices for part in _parts(rng, request)]
+            others = [*containers[:i], *containers[i + 1 :]]
+            found = [
+                part
+                for request in devices
+                for part in (
+                    [request]
+                    if any(other.requests.count_of(request.type) for other in others)
+                    else _parts(rng, request)
+                )
+            ]
             requests = replace(container.requests, devices=tuple(found))
             containers[i] = replace(container, requests=requests)
     return replace(spec, containers=tuple(containers))

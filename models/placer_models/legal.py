@@ -113,6 +113,7 @@ def spec_faults(spec: PodSpec, *, on_arm_alone: bool = False) -> Iterator[SpecFa
     yield from _containers(spec)
     for i, container in enumerate(spec.containers):
         yield from _amounts(container, ("containers", i, "requests"))
+    yield from _shares_at_one_container(spec)
     yield from _scopes(spec)
     if spec.device_choice is not None and not any(d.share for d in spec.requests.devices):
         yield SpecFault(
@@ -179,6 +180,20 @@ def _amounts(container: Container, at: Field) -> Iterator[SpecFault]:
         if request.share is not None:
             for field, value, message in share_faults(request.type, request.share):
                 yield SpecFault((*at, "devices", i, "share", *field), value, message)
+
+
+def _shares_at_one_container(spec: PodSpec) -> Iterator[SpecFault]:
+    """Want a type of which shares are asked at one container: nobody adds up what they are."""
+    asked = [d for container in spec.containers for d in container.requests.devices]
+    for kind in sorted({request.type for request in asked if request.share is not None}):
+        names = tuple(c.name for c in spec.containers if c.requests.count_of(kind))
+        if len(names) > 1:
+            yield SpecFault(
+                ("containers",),
+                names,
+                f"the containers {', '.join(names)} ask for devices of type '{kind}', and for "
+                "shares; write all that the pod wants of the type at one of them",
+            )
 
 
 def _cpu_limit(spec: PodSpec, container: Container, index: int) -> Iterator[SpecFault]:

@@ -25,6 +25,7 @@ from placer_models.policy import BindPolicy, DeviceScope, ExclusivePolicy, QosCl
 GREEDY = SolveOptions(engine=Engine.GREEDY, workers=1)
 NODE = Node("n", load_machine("dgx-a100"))
 LSE, LSR, LS, BE = QosClass.LSE, QosClass.LSR, QosClass.LS, QosClass.BE
+HALF = DeviceShare(memory_percent=50)
 
 
 def spec(
@@ -126,6 +127,16 @@ ILLEGAL = {
         "containers is ('main',): none has the role 'app'",
     ),
     "less than nothing": (spec(-1), "container 'main' asks for -1 cpu_milli"),
+    "shares at two containers (D4)": (
+        PodSpec(
+            (
+                Container("a", Resources(1000, devices=(DeviceRequest("gpu", 1, HALF),))),
+                Container("b", Resources(devices=(DeviceRequest("gpu", 1),)), ContainerRole.INIT),
+            )
+        ),
+        "containers is ('a', 'b'): the containers a, b ask for devices of type 'gpu', and for "
+        "shares; write all that the pod wants of the type at one of them",
+    ),
     "two scopes": (
         spec(scopes=(("gpu", DeviceScope.PCIE), ("gpu", DeviceScope.NODE))),
         "scopes for devices of the types gpu, gpu",

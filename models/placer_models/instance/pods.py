@@ -13,7 +13,6 @@ from placer_models.instance.joint import read_joint
 from placer_models.instance.network import gather_of, level_rules
 from placer_models.instance.requests import RequestReader, device_type_of
 from placer_models.instance.schema import GangGroupPart, GangPart, MemberPart, PodPart, SpecPart
-from placer_models.instance.shares import check_containers
 from placer_models.instance.strategies import read_strategies
 from placer_models.legal import SpecFault, spec_faults
 from placer_models.limits import NO_LIMITS, Limits, PodLimits
@@ -266,7 +265,6 @@ class PodReader:
             )
             containers.append(Container(container.name, requests, container.role))
             limits.append(limit)
-        check_containers(containers, place, self._faults)
         return tuple(containers), tuple(limits)
 
 

@@ -16,7 +16,7 @@ from placer_models.instance.faults import Faults, Place
 from placer_models.instance.schema import SharePart
 from placer_models.legal_shares import Field, Offers, offer_faults, share_faults
 from placer_models.placement import DeviceGrant
-from placer_models.pod import Container, DeviceRequest, Resources
+from placer_models.pod import DeviceRequest, Resources
 from placer_models.quantity import format_bytes, parse_bytes
 
 _SHARE_NAMES = DEVICE_RESOURCES - frozenset(WHOLE_GPUS)
@@ -71,18 +71,6 @@ def merged(requests: Sequence[DeviceRequest]) -> tuple[DeviceRequest, ...]:
         counts[key] = counts.get(key, 0) + request.count
     found = (DeviceRequest(kind, count, share) for (kind, share), count in counts.items())
     return tuple(sorted(found, key=lambda request: (request.type, request.share is not None)))
-
-
-def check_containers(containers: Sequence[Container], place: Place, faults: Faults) -> None:
-    """Want the shares of a type at one container, so that nobody adds up what they are."""
-    for kind in sorted({d.type for c in containers for d in c.requests.devices if d.share}):
-        asking = [c.name for c in containers if c.requests.count_of(kind)]
-        if len(asking) > 1:
-            faults.add(
-                place.at("containers"),
-                f"the containers {', '.join(asking)} ask for devices of type '{kind}', and for "
-                "shares; write all that the pod wants of the type at one of them",
-            )
 
 
 def share_to_dict(request: DeviceRequest) -> dict[str, object]:
