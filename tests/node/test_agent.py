@@ -97,6 +97,24 @@ def test_a_document_that_arrives_is_applied(node):
     assert agent.document == THREE
 
 
+def test_what_a_kernel_lacks_is_said_once(node, caplog):
+    exists = node.kernel.exists
+    node.kernel.exists = lambda path: "hugetlb" not in path and exists(path)
+    if node.kernel.version == 2:
+        node.kernel.write("cgroup.subtree_control", "-hugetlb")
+    agent = node.agent()
+    node.send(a_document(a_pod("a"), node=a_node(pages={1 << 21: 8})))
+    agent.take()
+
+    agent.look()
+    agent.look()
+
+    told = [one.why for one in caplog.records if hasattr(one, "why")]
+    assert len(told) == 1
+    assert told[0].startswith("hugepages are not limited: ")
+    assert agent.status.trouble() == []
+
+
 def test_a_lower_generation_is_refused_and_absence_changes_nothing(node):
     agent = node.agent()
     node.send(replace(THREE, generation=7))

@@ -193,6 +193,9 @@ class Agent:
                 self._count_repairs(plan)
             if repair and bring_back(self._cgroups, plan.cgroups):
                 self.counts.repairs += 1
+            for lack in plan.lacking:
+                if lack not in status.plan.lacking:
+                    log.warning("this kernel cannot limit all", extra={"why": lack})
             status.plan = plan
             status.drift = () if repair else drift
             status.refused = ""
