@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from placer_models.banks import DeviceBank
 from placer_models.container_fit import ContainerFit
+from placer_models.core_granularity import CoreGranularity
 from placer_models.goals import Tier, before_links, tiers_for
 from placer_models.joint_fit import JointFit
 from placer_models.locality_fit import LocalityFit
@@ -26,7 +27,6 @@ from placer_models.policy import (
 from placer_models.pools import NO_POOL, Bound, CellPool
 from placer_models.shares import ShareNeed, ShareTake
 from placer_models.tasks import NO_AFFINITIES, Affinities, Beside, GangTask
-from placer_models.telling import Telling
 
 
 @dataclass(frozen=True, slots=True)
@@ -295,7 +295,7 @@ class Problem:
         page_sizes: Sizes in bytes of the hugepages that pods ask for, ascending.
         most_extended: The most that any node has left of each extended resource.
         device_types: Those of which some node has devices, broken ones too; ascending.
-        telling: How finely the nodes' core classes tell cores apart.
+        granularity: How finely the nodes' core classes tell cores apart.
         terms: In what the states of nodes are said: two Problems that agree in it have the same
             state of a node that is as it was.
         homes: (pod, where it runs now; None: on a node beyond) of running pods that may
@@ -316,7 +316,7 @@ class Problem:
     page_sizes: tuple[int, ...] = ()
     most_extended: tuple[int, ...] = ()
     device_types: tuple[str, ...] = ()
-    telling: Telling = Telling.ALIKE
+    granularity: CoreGranularity = CoreGranularity.ALIKE
     terms: Hashable = None
     homes: tuple[tuple[int, "Choice | None"], ...] = ()
     move_budget: int = 0

@@ -18,12 +18,12 @@ from placer.state.account import Account
 from placer.state.core_classes import FreeCore, core_classes
 from placer_models.bound import binds, within
 from placer_models.cluster import Instance, Node, RunningPod
+from placer_models.core_granularity import CoreGranularity
 from placer_models.cpuset import CpuSet
 from placer_models.placement import Placement, PodPlacement
 from placer_models.pod import Gang, Pod
 from placer_models.policy import BindPolicy, QosClass
 from placer_models.problem import Choice, NodeState, Problem
-from placer_models.telling import Telling
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,11 +238,15 @@ def _cpus(
     spread = [fit is not None and fit.bind is BindPolicy.SPREAD_BY_PCPUS for fit in fits]
     shapes = [(problem.shape_of(one.index), one.choice) for one in pods]
     classes = (
-        core_classes(node, account, state.cells, problem.asked, problem.telling)
+        core_classes(node, account, state.cells, problem.asked, problem.granularity)
         if any(shape.owned_cpus for shape, _ in shapes)
         else ()
     )
-    keeps = keeping(state, shapes) if problem.telling is Telling.PAIRS else [None] * len(pods)
+    keeps = (
+        keeping(state, shapes)
+        if problem.granularity is CoreGranularity.PAIRS
+        else [None] * len(pods)
+    )
     kept = frozenset[int]().union(*(one.kept_cpus for one in pods))
     for position, (found, all_cores) in enumerate(classes):
         takers = [

@@ -29,6 +29,7 @@ from placer.search.relaxed_moves import relaxed_moves
 from placer.search.tiers import Progress
 from placer.state.recount import recount
 from placer_models.cluster import Instance
+from placer_models.core_granularity import CoreGranularity
 from placer_models.cpsat.families import is_plain
 from placer_models.cpsat.limits import modelled_tiers
 from placer_models.cpsat.units import units_of
@@ -42,7 +43,6 @@ from placer_models.goals import (
 )
 from placer_models.placement import Placement
 from placer_models.problem import Choices, Problem
-from placer_models.telling import Telling
 
 MOST_ASSIGNMENTS = 4_000
 """(unit, node) pairs up to which the tiers before the links are one model."""
@@ -365,7 +365,7 @@ def assignments_of(problem: Problem) -> int:
 
     Where cores are told apart one by one, each of them makes a pair larger.
     """
-    each = problem.telling >= Telling.PAIRS
+    each = problem.granularity >= CoreGranularity.PAIRS
     units = Counter(unit.shape for unit in units_of(problem))
     return sum(
         count

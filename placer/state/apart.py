@@ -4,10 +4,10 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from placer_models.cluster import Node, RunningPod
+from placer_models.core_granularity import CoreGranularity
 from placer_models.cpuset import CpuSet
 from placer_models.policy import ExclusivePolicy, Strength
 from placer_models.problem import Shape
-from placer_models.telling import Telling
 
 Held = Mapping[int, Strength]
 """Core, or NUMA node -> how strongly it is kept; what nobody keeps is missing."""
@@ -41,10 +41,10 @@ def cores_held(node: Node, running: Iterable[RunningPod]) -> Held:
     return held
 
 
-def telling_of(shapes: Sequence[Shape], pods: Collection[int]) -> Telling:
+def granularity_of(shapes: Sequence[Shape], pods: Collection[int]) -> CoreGranularity:
     """Return how finely cores have to be told apart for the pods that wait."""
     wary = sum(shapes[index].keeps_cores for index in pods)
-    return (Telling.ALIKE, Telling.HELD, Telling.PAIRS)[min(wary, 2)]
+    return (CoreGranularity.ALIKE, CoreGranularity.HELD, CoreGranularity.PAIRS)[min(wary, 2)]
 
 
 def _under(policy: ExclusivePolicy, running: Iterable[RunningPod]) -> list[RunningPod]:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from placer.state.account import Account, account_of, alike_when_idle
 from placer.state.affinity import affinities_of, asks_for_others
-from placer.state.apart import telling_of
+from placer.state.apart import granularity_of
 from placer.state.applied import share_needs
 from placer.state.beside import ask_inside, sides_of, with_sides
 from placer.state.container_fits import by_container, containers_fit
@@ -28,6 +28,7 @@ from placer.state.node_states import LookedAt, Terms, tiers_of_states
 from placer.state.recount import recount
 from placer.state.sums import Sums
 from placer_models.cluster import Instance, Node, Nodes, RunningPod
+from placer_models.core_granularity import CoreGranularity
 from placer_models.node_strategy import NodeStrategy
 from placer_models.optional_tiers import optional_tiers
 from placer_models.placement import Placement, PodPlacement
@@ -43,7 +44,6 @@ from placer_models.policy import (
 )
 from placer_models.problem import Choice, Fit, Problem, Shape
 from placer_models.tasks import NO_AFFINITIES, Beside, GangTask
-from placer_models.telling import Telling
 
 
 def accounts_of(instance: Instance) -> tuple[Account, ...]:
@@ -121,13 +121,13 @@ def build_problem(
         )
         for spec in specs
     )
-    telling = telling_of(shapes, pods)
-    if each_core and telling is Telling.PAIRS:
-        telling = Telling.EACH
+    granularity = granularity_of(shapes, pods)
+    if each_core and granularity is CoreGranularity.PAIRS:
+        granularity = CoreGranularity.EACH
     met = sides_of(accounts, sides) if left.inside or ask_inside(specs) else None
     if met is not None:
         shapes = tuple(map(_with_beside, shapes, met.of_shapes))
-        telling = Telling.WHO if met.on_cores else telling
+        granularity = CoreGranularity.WHO if met.on_cores else granularity
     priorities = tuple(sorted({gang.priority for gang in instance.gangs}, reverse=True))
     terms = Terms(
         looked_at=looked_at,
@@ -136,12 +136,12 @@ def build_problem(
         units=tuple(units.items()),
         asked=tiers_of_states(asked),
         shared=_shared(specs),
-        telling=telling,
+        granularity=granularity,
         bound=left.bound or _may_be_bound(instance, specs),
     )
     nodes = kept.states_of(instance.nodes, accounts, kinds, kind_of, terms)
     if met is not None:
-        nodes = with_sides(nodes, instance.nodes, accounts, met, asked, telling)
+        nodes = with_sides(nodes, instance.nodes, accounts, met, asked, granularity)
     problem = Problem(
         nodes=nodes,
         shapes=shapes,
@@ -163,7 +163,7 @@ def build_problem(
         asked=asked,
         most_extended=tuple(left.most_of(name) // size for name, size in units.items()),
         device_types=kept.once(_device_types, kinds, partial(_device_types, kinds)),
-        telling=telling,
+        granularity=granularity,
         terms=terms,
         move_budget=instance.move_budget,
     )

@@ -9,11 +9,11 @@ from placer.state.core_classes import core_classes
 from placer.state.owners import known_cpus, owners_of_cores
 from placer_models.affinity import AffinityLevel, AffinityTerm
 from placer_models.cluster import Node, RunningPod
+from placer_models.core_granularity import CoreGranularity
 from placer_models.goals import Tier
 from placer_models.pod import PodSpec
 from placer_models.problem import NodeState
 from placer_models.tasks import Beside, BesideTerm
-from placer_models.telling import Telling
 
 INSIDE = (AffinityLevel.NUMA, AffinityLevel.CORE)
 """The levels inside a node."""
@@ -95,7 +95,7 @@ def with_sides(
     accounts: Sequence[Account],
     sides: Sides,
     asked: Collection[Tier],
-    telling: Telling,
+    granularity: CoreGranularity,
 ) -> tuple[NodeState, ...]:
     """Return the nodes with who owns CPUs of their cells and cores already."""
     met = {
@@ -120,9 +120,9 @@ def with_sides(
             for cell in state.cells
         )
         cores = state.cores
-        if telling is Telling.WHO:
+        if granularity is CoreGranularity.WHO:
             on_cores = owners_of_cores(node, account.beside)
-            members = [m for _, m in core_classes(node, account, state.cells, asked, telling)]
+            members = [m for _, m in core_classes(node, account, state.cells, asked, granularity)]
             cores = tuple(
                 replace(c, sides=said(numbers[i] for i in on_cores.get(some.key, ())))
                 for c, (some, *_) in zip(cores, members, strict=True)

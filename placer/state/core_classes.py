@@ -7,10 +7,10 @@ from typing import NamedTuple
 from placer.state.account import Account
 from placer.state.owners import owners_of_cores
 from placer_models.cluster import Node
+from placer_models.core_granularity import CoreGranularity
 from placer_models.goals import CACHES, LOCALITY_PACKAGES, PACKAGES, Tier
 from placer_models.policy import CoreKind, Strength
 from placer_models.problem import Cell, CoreClass
-from placer_models.telling import Telling
 
 _HELD = (None, Strength.PREFERRED, Strength.REQUIRED)
 """What a core may be held by, in the order of classes."""
@@ -32,7 +32,7 @@ def core_classes(
     account: Account,
     cells: Sequence[Cell],
     asked: Collection[Tier] = (),
-    telling: Telling = Telling.ALIKE,
+    granularity: CoreGranularity = CoreGranularity.ALIKE,
 ) -> tuple[tuple[CoreClass, tuple[FreeCore, ...]], ...]:
     """Group the cores that have a free thread; each group with its cores.
 
@@ -46,12 +46,12 @@ def core_classes(
         cells: As `cells_of` returns them.
         asked: Tiers of the instance: packages and caches are told apart where one looks
             at them.
-        telling: Whether it matters who else is on a core, and to how many.
+        granularity: Whether it matters who else is on a core, and to how many.
 
     """
     return tuple(
         (found, tuple(FreeCore(key, free) for _, free, key in members))
-        for found, members in _grouped(node, account, cells, asked, telling)
+        for found, members in _grouped(node, account, cells, asked, granularity)
     )
 
 
@@ -60,22 +60,26 @@ def classes_alone(
     account: Account,
     cells: Sequence[Cell],
     asked: Collection[Tier] = (),
-    telling: Telling = Telling.ALIKE,
+    granularity: CoreGranularity = CoreGranularity.ALIKE,
 ) -> tuple[CoreClass, ...]:
     """Return the groups without their cores."""
-    return tuple(found for found, _ in _grouped(node, account, cells, asked, telling))
+    return tuple(found for found, _ in _grouped(node, account, cells, asked, granularity))
 
 
 def _grouped(
-    node: Node, account: Account, cells: Sequence[Cell], asked: Collection[Tier], telling: Telling
+    node: Node,
+    account: Account,
+    cells: Sequence[Cell],
+    asked: Collection[Tier],
+    granularity: CoreGranularity,
 ) -> Iterator[tuple[CoreClass, list[_Member]]]:
     """Yield each group with its cores."""
     by_package = PACKAGES in asked or LOCALITY_PACKAGES in asked
     by_cache = CACHES in asked
     topology = node.machine.topology
     cell_of = {cell.numa_node: index for index, cell in enumerate(cells)}
-    held = account.cores_held if telling is not Telling.ALIKE else {}
-    owners = owners_of_cores(node, account.beside) if telling is Telling.WHO else {}
+    held = account.cores_held if granularity is not CoreGranularity.ALIKE else {}
+    owners = owners_of_cores(node, account.beside) if granularity is CoreGranularity.WHO else {}
     numbers = {who: number for number, who in enumerate(sorted({(), *owners.values()}))}
     marks = _marks(node)
     free_cpus, efficiency = account.free_cpus, CoreKind.EFFICIENCY
@@ -104,7 +108,9 @@ def _grouped(
         cell, threads_, free_, efficient, rank, _, package_, cache_, _ = kind
         members.sort()
         # A core with one free thread takes one more pod, whoever that is.
-        wide = telling >= Telling.EACH or (telling is Telling.PAIRS and threads_ < -2)
+        wide = granularity >= CoreGranularity.EACH or (
+            granularity is CoreGranularity.PAIRS and threads_ < -2
+        )
         alone = free_ < -1 and (wide or rank > 0)
         for part in [[one] for one in members] if alone else [members]:
             found = CoreClass(

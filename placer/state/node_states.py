@@ -14,12 +14,12 @@ from placer.state.slots import slots_of
 from placer.state.strategies import cell_strategy_of
 from placer_models.banks import DeviceBank
 from placer_models.cluster import Node
+from placer_models.core_granularity import CoreGranularity
 from placer_models.goals import CACHES, LOCALITY_PACKAGES, NUMA_STRATEGY, PACKAGES, Tier
 from placer_models.links import counts_of
 from placer_models.problem import Cell, NodeState
 from placer_models.rooms import rooms_of
 from placer_models.shares import Slot
-from placer_models.telling import Telling
 
 ALL_BUT_THE_NAME = attrgetter(*(f.name for f in fields(NodeState) if f.name != "name"))
 """What idle nodes that are alike share, object by object."""
@@ -60,7 +60,7 @@ class Terms:
     units: tuple[tuple[str, int], ...]
     asked: tuple[Tier, ...]
     shared: tuple[tuple[str, bool], ...]
-    telling: Telling
+    granularity: CoreGranularity
     bound: bool
 
     @property
@@ -153,7 +153,7 @@ def node_state(
     if before is not None and _cores_are_as(before[0], account):
         cores = before[1].cores
     else:
-        cores = classes_alone(node, account, cells, terms.asked, terms.telling)
+        cores = classes_alone(node, account, cells, terms.asked, terms.granularity)
     state = NodeState(
         name=node.name,
         kind=kind,

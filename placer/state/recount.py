@@ -48,7 +48,7 @@ def recount(
         state, fit = problem.nodes[at], problem.fit(index, at)
         bind = fit.bind if fit and problem.shape_of(index).owned_cpus else None
         classes = core_classes(
-            instance.nodes[at], accounts[at], state.cells, problem.asked, problem.telling
+            instance.nodes[at], accounts[at], state.cells, problem.asked, problem.granularity
         )
         choices[index] = Choice(
             node=at,

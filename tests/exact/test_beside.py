@@ -13,10 +13,10 @@ from placer.search.solver import solve
 from placer.state.batch import build_problem
 from placer_models.affinity import AffinityTerm
 from placer_models.cluster import Instance, Machine, Node, RunningPod
+from placer_models.core_granularity import CoreGranularity
 from placer_models.goals import AFFINITY
 from placer_models.placement import Answer, PartlyPlaced, Placed, PodPlacement
 from placer_models.pod import Gang, Pod
-from placer_models.telling import Telling
 from placer_models.topology import Cpu, NumaNode, Topology
 from plain_enumeration import best_vector_plainly
 from spices_affinity import beside_instance
@@ -247,7 +247,7 @@ def test_an_instance_without_the_words_is_as_it_was() -> None:
     running = ((owner("r", 1, "db"), "n", {0}),)
     problem = build_problem(instance_of(node(cores=8), db, running=running))
 
-    assert problem.telling is Telling.ALIKE
+    assert problem.granularity is CoreGranularity.ALIKE
     assert [(c.cores, c.free, c.sides) for c in problem.nodes[0].cores] == [(7, 2, ()), (1, 1, ())]
     assert all(shape.beside is None for shape in problem.shapes)
 

@@ -11,7 +11,7 @@ from placer.search.coarse import refine, without_links
 from placer.state.batch import accounts_of, build_problem
 from placer.state.core_classes import core_classes
 from placer.state.recount import recount
-from placer_models.telling import Telling
+from placer_models.core_granularity import CoreGranularity
 from worlds import tiny_instance
 
 
@@ -58,8 +58,8 @@ def test_core_classes_are_those_that_ids_are_dealt_in() -> None:
         for instance in (mixed, replace(mixed, gangs=pooled, groups=())):
             accounts = accounts_of(instance)
             problem = build_problem(instance, accounts, each_core=True, absolute=True)
-            if problem.telling is Telling.WHO:
+            if problem.granularity is CoreGranularity.WHO:
                 continue  # What is beside each other has tests of its own.
             for node, account, state in zip(instance.nodes, accounts, problem.nodes, strict=True):
-                found = core_classes(node, account, state.cells, problem.asked, problem.telling)
+                found = core_classes(node, account, state.cells, problem.asked, problem.granularity)
                 assert tuple(cores for cores, _ in found) == state.cores

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
+from placer_models.core_granularity import CoreGranularity
 from placer_models.cpsat.assignment import Assignment, Variables
 from placer_models.cpsat.cpus import BrokenCores, cores_of
 from placer_models.cpsat.expression import Expression
@@ -20,7 +21,6 @@ from placer_models.goals import SHARED_CORES, SHARED_NUMA_NODES
 from placer_models.policy import BindPolicy, ExclusivePolicy, Strength
 from placer_models.problem import Choice, CoreClass, CoreTake, NodeState, Problem
 from placer_models.rule_family import RuleFamily
-from placer_models.telling import Telling
 
 Place = tuple[Strength | None, list[tuple[Assignment, Expression]]]
 """How a core class or a cell is held by running pods, and who could be there."""
@@ -74,7 +74,7 @@ def exclusivity_vars(
 
 def counts_pairs(problem: Problem, c: CoreClass) -> bool:
     """Return whether several pods that mind may be on cores of two threads of the class."""
-    return problem.telling is Telling.PAIRS and c.paired
+    return problem.granularity is CoreGranularity.PAIRS and c.paired
 
 
 def _counted_cores(
@@ -85,7 +85,7 @@ def _counted_cores(
     fell_back: IntVar | None,
     name: str,
 ) -> Expression:
-    several = problem.telling >= Telling.PAIRS and not counts_pairs(problem, c)
+    several = problem.granularity >= CoreGranularity.PAIRS and not counts_pairs(problem, c)
     meets = c.held is not None or (several and c.free > 1)
     if not meets or isinstance(threads, int):
         return 0

@@ -17,10 +17,10 @@ from placer.search.reasons.question import Question
 from placer.search.tiers import silent
 from placer.state.batch import build_problem
 from placer_models.cluster import Instance, Node, RunningPod
+from placer_models.core_granularity import CoreGranularity
 from placer_models.placement import PodPlacement
 from placer_models.pod import Gang, Pod, PodSpec
 from placer_models.policy import QosClass
-from placer_models.telling import Telling
 
 WORK = 1.0
 """Deterministic seconds for all reasons, where work is limited in place of time; and a
@@ -125,7 +125,7 @@ def most_placed(instance: Instance, budget: Budget) -> Most:
         raise OutOfTimeError
     everyone = sum(len(gang.pods) for gang in instance.gangs)
     problem = build_problem(instance)
-    several = problem.telling is Telling.PAIRS
+    several = problem.granularity is CoreGranularity.PAIRS
     each_core = build_problem(instance, each_core=True) if several else problem
     pods = len(place_greedily(each_core))
     if pods == everyone:

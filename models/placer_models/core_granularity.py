@@ -3,7 +3,7 @@
 from enum import IntEnum
 
 
-class Telling(IntEnum):
+class CoreGranularity(IntEnum):
     """How finely the cores of a node are told apart, for who shares them (C9)."""
 
     ALIKE = 0
