@@ -88,7 +88,7 @@ def test_a_file_that_may_not_be_read(tmp_path: Path, capsys: pytest.CaptureFixtu
         pytest.skip("this user may read every file, as root may")
 
     assert main(["solve", file]) == Exit.BAD_INPUT
-    assert capsys.readouterr().err.startswith(f"placer: {file}: ")
+    assert f"'{file}' is not readable" in capsys.readouterr().err
 
 
 def test_each_bad_file_is_named_and_the_good_ones_pass(

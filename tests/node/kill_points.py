@@ -19,6 +19,7 @@ from placer.node.errors import ObserveOnlyError, RefusedError
 from placer.node.host import Host
 from placer.node.order import conflict
 from placer.node.plan import Plan, plan_of
+from placer.node.pools import pools_of
 from placer.node.state import NodeState
 from placer.node.targets import targets_of
 from placer.node.units import Property, UnitError
@@ -242,13 +243,23 @@ class Transition:
 
     @cached_property
     def homes(self) -> list[tuple[str, tuple[str, str], QosClass, CpuSet]]:
-        """Return (cgroup, pod, its class, its CPUs) of either document."""
-        return [
-            (cgroup, target.one.pod.key, target.qos, target.cpus)
+        """Return (cgroup, pod, its class, its CPUs) of either document.
+
+        A container that the second one no longer has shares what is shared there, which may be
+        the very CPUs that it owned.
+        """
+        before, after = (
+            [
+                (cgroup, target.one.pod.key, target.qos, target.cpus)
+                for target in targets_of(document)
+                for cgroup in cgroups_of(target.one, target.container, systemd=self.host.systemd)
+            ]
             for document in (self.before, self.after)
-            for target in targets_of(document)
-            for cgroup in cgroups_of(target.one, target.container, systemd=self.host.systemd)
-        ]
+        )
+        kept = {cgroup for cgroup, *_ in after}
+        shared = pools_of(self.after).shared
+        gone = [(c, key, QosClass.LS, shared) for c, key, *_ in before if c not in kept]
+        return [*before, *after, *gone]
 
     def run(
         self,
