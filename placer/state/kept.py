@@ -15,7 +15,6 @@ from typing import Any, NamedTuple, TypeVar
 
 from placer.state.account import Account
 from placer.state.node_states import (
-    ALL_BUT_THE_NAME,
     LookedAt,
     Terms,
     facts_of,
@@ -74,11 +73,13 @@ class _Said:
 
 
 class _View:
-    """The states of the last time in some terms, and as they were in plain ones."""
+    """The states of the last time in terms that are not plain."""
 
     def __init__(self, terms: Terms) -> None:
         self.terms = terms.plain
-        self.plain: tuple[NodeState, ...] = ()
+        self.nodes: tuple[Node, ...] | None = None
+        self.numbers: tuple[int, ...] = ()
+        self.accounts: tuple[Account, ...] = ()
         self.states: tuple[NodeState, ...] = ()
 
 
@@ -159,16 +160,17 @@ class Kept:
         plain = self._counted(nodes, accounts, kinds, kind_numbers, view.terms)
         if terms == view.terms:
             return plain
-        same = len(view.plain) == len(plain)
+        same = view.nodes is nodes and view.numbers is kind_numbers
         states = list(view.states) if same else [*plain]
-        alike: dict[tuple[int, ...], NodeState] = {}
-        for position in changed_indices(view.plain, plain) if same else range(len(plain)):
-            state = plain[position]
-            key = tuple(map(id, ALL_BUT_THE_NAME(state)))
+        alike: dict[tuple[int, int], NodeState] = {}
+        for position in changed_indices(view.accounts, accounts) if same else range(len(plain)):
+            state, account = plain[position], accounts[position]
+            key = state.kind, id(account)
             if key not in alike:
-                alike[key] = state_in(terms, state, accounts[position])
+                alike[key] = state_in(terms, state, account)
             states[position] = replace(alike[key], name=state.name)
-        view.plain, view.states = plain, tuple(states)
+        view.nodes, view.numbers, view.accounts = nodes, kind_numbers, accounts
+        view.states = tuple(states)
         return view.states
 
     def _counted(
