@@ -17,7 +17,7 @@ from placer.search.alike import part
 from placer.search.bound import bound_first_tiers, bounded_tiers
 from placer.search.budget import Budget
 from placer.search.coarse import links_matter, refine, without_links
-from placer.search.default_locality import without_locality
+from placer.search.default_locality import without_choices, without_locality
 from placer.search.exact import search_exactly
 from placer.search.exchanges.placed import place_most
 from placer.search.ground import Ground
@@ -35,11 +35,11 @@ from placer_models.cpsat.limits import modelled_tiers
 from placer_models.cpsat.units import units_of
 from placer_models.goals import (
     DEFAULT_LOCALITY,
+    DEVICE_CHOICE,
     OPENED,
     TIERS_OF,
     USABLE,
     Sense,
-    before_locality,
 )
 from placer_models.placement import Placement
 from placer_models.problem import Choices, Problem
@@ -71,6 +71,9 @@ SHARE_OF_PARTS = 0.5
 SHARE_OF_ROOM = 0.4
 """Of the time: for parts in which the relaxed model finds room by moves."""
 
+TELL_APART = (*DEFAULT_LOCALITY, DEVICE_CHOICE)
+"""Tiers for which pods stand one by one that are counted together before."""
+
 Bounds = list[int | None]
 """One a tier; None where nothing is known."""
 
@@ -82,7 +85,8 @@ class JointSearch:
     Attributes:
         ground: Its nodes before anything is placed.
         problem: The same in integers.
-        plain: The same without default locality, which can count more pods together.
+        plain: The same without default locality and device choices: it can count more pods
+            together.
         bounds: True of the tiers before them as `best` has them.
         round: How often all ways of searching have been gone through.
 
@@ -107,7 +111,7 @@ class JointSearch:
         """
         if self.budget.over:
             return
-        self.plain = without_locality(self.problem)
+        self.plain = without_choices(without_locality(self.problem))
         assignments = assignments_of(self.plain)
         linked = links_matter(self.problem)
         tiers = modelled_tiers(self.problem)
@@ -198,21 +202,20 @@ class JointSearch:
             assignments_of(self.plain), FEW_ASSIGNMENTS
         ):
             self._counted_together(tiers)
-            self._node_by_node(tiers)
+            self._node_by_node()
         if self._settled() < tiers and (whole or told_apart <= most):
             self._first(tiers)
         elif self._settled() < tiers:
             self._by_parts(1.0)
 
     def _counted_together(self, tiers: int) -> None:
-        """Solve tiers without default locality; the last one is bounded by that too.
+        """Solve tiers without those that tell pods apart; the last one is bounded by that too.
 
         Its own tiers are as good as can be in that model, whatever they are in truth.
         """
-        local = before_locality(self.problem.tiers)
-        values = [
-            0 if tier in DEFAULT_LOCALITY else value for tier, value in self.best.worth[:tiers]
-        ]
+        apart = [i for i, (tier, _) in enumerate(self.best.worth) if tier in TELL_APART]
+        before = min(apart, default=tiers)
+        values = [0 if tier in TELL_APART else value for tier, value in self.best.worth[:tiers]]
         found = search_exactly(
             self.plain,
             recount(self.instance, self.ground.accounts, self.plain, self.best.placement),
@@ -220,23 +223,23 @@ class JointSearch:
             self.budget,
             self.tell,
             self.bounds,
-            min(self._settled(), local),
+            min(self._settled(), before),
             kept=1,
         )
         self.bounds[:tiers] = found.bounds
         if found.choices is not None:
             better = realised(self.instance, self.ground, self.plain, found.choices)
-            check_claim(better, found.values[:local])
+            check_claim(better, found.values[:before])
             if better.better_than(self.best):
                 self.best = better
 
-    def _node_by_node(self, tiers: int) -> None:
+    def _node_by_node(self) -> None:
         """Lay the pods of each node anew, apart: often that is as near as all can be."""
         search = self._parts(self.budget)
         self.tell("laying pods anew, node by node")
         for node in sorted({place.node for place in self.best.placement.pods}):
-            local = search.values[before_locality(self.problem.tiers) : tiers]
-            if self.budget.over or not any(local[:-1]):
+            worth = zip(search.tiers, search.values, strict=True)
+            if self.budget.over or not any(v for t, v in worth if t in TELL_APART):
                 break
             search.solve_part({node}, [])
         self._take(search)

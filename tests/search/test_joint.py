@@ -98,7 +98,7 @@ def test_pods_laid_near_node_by_node_need_no_model_of_all_of_them_apart(
     """
     Counted together they had the best nodes, but were dealt out over too many NUMA nodes.
     """
-    shrink(monkeypatch, FEW_SEATS=0)
+    shrink(monkeypatch, FEW_ASSIGNMENTS=0)
     monkeypatch.setattr(joint.JointSearch, "_first", None)
     instance = tiny_instance(72)
     tiers, placement = worth_of(instance, solve(instance, options()))

@@ -14,6 +14,7 @@ from placer.load import in_catalogue, load_instance
 from placer.quota.choose import choose_device
 from placer.scheduler import Scheduler
 from placer.scheduling.words import Batch, lone_gang
+from placer.search import joint
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer_models.capacity import Quantity, Unit
@@ -24,8 +25,9 @@ from placer_models.goals import DEVICE_CHOICE
 from placer_models.instance.errors import InputError
 from placer_models.instance.writer import instance_to_yaml
 from placer_models.legal import IllegalPodError
+from placer_models.machines.catalogue import load_machine
 from placer_models.placement import DeviceGrant, PartlyPlaced, Placed, Placement, PodPlacement
-from placer_models.pod import Container, DeviceRequest, Pod, PodSpec, Resources
+from placer_models.pod import Container, DeviceRequest, Gang, Pod, PodSpec, Resources
 from placer_models.policy import DeviceChoice
 from scheduler.cluster import BOX, DEADLINE_S
 from spices_device_choice import choosing_instance
@@ -364,3 +366,32 @@ def test_many_worlds_of_choices_are_solved_as_by_brute_force(batch: int) -> None
     The same on 2,000 others.
     """
     check_worlds(choosing_instance, 20_000 + batch, BATCHES, SLOW_WORLDS)
+
+
+def test_what_is_left_usable_is_bounded_as_without_choices(monkeypatch: pytest.MonkeyPatch) -> None:
+    """
+    However the choices fall out: no model of all pods one by one is needed for that.
+    """
+    percents = (10, 25, 40, 25)
+    node = Node("n", load_machine("dgx-a100"))
+
+    def answer(choice: DeviceChoice | None) -> Placed:
+        pods = [
+            asking(f"p{i}", DeviceShare(percent, memory_percent=percent), choice=choice)
+            for i, percent in enumerate(percents)
+        ]
+        instance = Instance(
+            (node,), tuple(Gang(p.name, "default", (p,), 1, lone=True) for p in pods)
+        )
+        found = solve(instance, SolveOptions(workers=1, work_limit=20))
+        assert isinstance(found, Placed)
+        return found
+
+    free = answer(None).tiers[-1]
+    monkeypatch.setattr(joint, "FEW_ASSIGNMENTS", 0)
+    monkeypatch.setattr(joint.JointSearch, "_first", lambda search, tiers: None)
+    monkeypatch.setattr(joint.JointSearch, "_node_by_node", lambda search: None)
+    least = answer(LEAST).tiers[-1]
+
+    assert free.proven
+    assert least.bound == free.value > least.value
