@@ -30,11 +30,6 @@ def requests_on(spec: PodSpec, node: Node) -> Resources:
     return replace(spec.requests, devices=tuple(devices))
 
 
-def lacks_devices(spec: PodSpec, node: Node) -> bool:
-    """Return whether the node has none of a type of which a strategy wants one at least."""
-    return any(not healthy(node, kind) for kind, _ in spec.strategies)
-
-
 def share_needs(spec: PodSpec, nodes: Iterable[Node] = ()) -> tuple[ShareNeed, ...]:
     """Return what the pod asks of parts of devices, and of devices by a strategy.
 

@@ -43,6 +43,7 @@ from placer_models.policy import (
     QosClass,
 )
 from placer_models.problem import Choice, Fit, Problem, Shape
+from placer_models.reasons import Blocker
 from placer_models.tasks import NO_AFFINITIES, Beside, GangTask
 
 
@@ -222,7 +223,9 @@ def _fits(
 
 def _fit(spec: PodSpec, kind: Node, unit: int, page_sizes: Sequence[int]) -> Fit | None:
     fit = fit_of(spec, kind)
-    if fit is None or not by_container(spec, kind):
+    if isinstance(fit, Blocker):
+        return None
+    if not by_container(spec, kind):
         return fit
     containers = containers_fit(spec, kind, unit, page_sizes)
     return None if containers is None else replace(fit, containers=containers)

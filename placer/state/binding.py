@@ -6,6 +6,7 @@ from placer_models.cluster import Node
 from placer_models.cpuset import CpuSet
 from placer_models.pod import PodSpec
 from placer_models.policy import BindPolicy, CoreKind, ExclusivePolicy, NodeBindPolicy
+from placer_models.reasons import Demand
 from placer_models.topology import ARM
 
 _OF_NODE = {
@@ -37,34 +38,24 @@ class Binding:
     spread_wished: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Unbindable:
-    """The pod's words and the node's exclude each other.
+def binding_of(spec: PodSpec, node: Node) -> Binding | Demand:
+    """Return the policy that holds: the node's if it has one, else the pod's (C8, C10, C13).
 
-    Attributes:
-        reason: The rule and both words.
-
+    Or what the node demands that excludes the pod's words.
     """
-
-    reason: str
-
-
-def binding_of(spec: PodSpec, node: Node) -> Binding | Unbindable:
-    """Return the policy that holds: the node's if it has one, else the pod's (C8, C10, C13)."""
     policy = BindPolicy.FULL_PCPUS if spec.bind is BindPolicy.DEFAULT else spec.bind
     on_arm = node.machine.topology.architecture == ARM
     if on_arm and spec.constrained_burst:
-        return Unbindable(f"arm-cpu-policy: {ARM} takes FullPCPUs, not ConstrainedBurst")
+        return Demand("arm-cpu-policy")
     if not spec.qos.owns_cpus:
         return Binding(policy, required=False, asked=False, rule="cpu-bind", remainder=0)
     of_node = _OF_NODE.get(node.cpu_bind)
     if spec.bind_required and of_node not in (None, policy):
-        return Unbindable(f"node-cpu-bind: pod asks {policy}, node has {node.cpu_bind}")
+        return Demand("node-cpu-bind", word=node.cpu_bind)
     if on_arm:
-        if BindPolicy.SPREAD_BY_PCPUS in (of_node, policy):
-            return Unbindable(f"arm-cpu-policy: {ARM} takes FullPCPUs, not SpreadByPCPUs")
-        if spec.exclusive is ExclusivePolicy.PCPU_LEVEL:
-            return Unbindable(f"arm-cpu-policy: {ARM} takes NUMANodeLevel, not PCPULevel")
+        spreads = BindPolicy.SPREAD_BY_PCPUS in (of_node, policy)
+        if spreads or spec.exclusive is ExclusivePolicy.PCPU_LEVEL:
+            return Demand("arm-cpu-policy")
     if of_node is not None:
         wished = of_node is BindPolicy.FULL_PCPUS and policy is BindPolicy.SPREAD_BY_PCPUS
         return Binding(

@@ -1,31 +1,38 @@
 """What the specs of pods mean on the kinds of nodes: the constants of a Problem."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from placer.state.aligned import aligned, limit_of
-from placer.state.applied import lacks_devices, requests_on
-from placer.state.binding import Unbindable, binding_of, has_cores_for
-from placer.state.boards import device_board
+from placer.state.applied import requests_on
+from placer.state.binding import binding_of, has_cores_for
+from placer.state.boards import device_board, healthy
 from placer.state.container_fits import by_container, scopes_conflict
 from placer.state.default_locality import locality_fit
 from placer.state.joint import joint_fit_of
 from placer.state.strategies import fewest_cpu_cells
 from placer_models.alignment import (
+    Amounts,
     effective_policy,
     fewest_cells,
     width,
 )
 from placer_models.cluster import Node
 from placer_models.device import GPU
+from placer_models.device_strategy import DeviceStrategy
 from placer_models.links import (
     best_permitted_minimum,
     best_permitted_sum,
     has_set,
 )
-from placer_models.pod import PodSpec
-from placer_models.policy import BINDING, AlignmentPolicy, Locality
+from placer_models.mig import is_instance
+from placer_models.pod import DeviceRequest, PodSpec
+from placer_models.policy import BINDING, AlignmentPolicy, DeviceScope, Locality
 from placer_models.problem import Fit
+from placer_models.reasons import Blocker, Demand
+
+BY_CONTAINER = ", each container for itself"
+"""What the word of an alignment ends with where that is its scope."""
 
 
 def admits(node: Node, spec: PodSpec) -> bool:
@@ -45,35 +52,31 @@ def best_pair_minimum_of(spec: PodSpec, nodes: Iterable[Node]) -> int:
     return max((value for value in found if value is not None), default=0)
 
 
-def fit_of(spec: PodSpec, node: Node) -> Fit | None:
-    """Return what the spec means on the node; None: it can never run there."""
-    policy = effective_policy(spec.alignment, node.alignment)
-    binding = binding_of(spec, node)
-    if policy is None or not admits(node, spec) or _in_parts_of_cpus(spec):
-        return None
-    if isinstance(binding, Unbindable) or not _has_sets(spec, node) or lacks_devices(spec, node):
-        return None
-    if scopes_conflict(spec, node):
-        return None
-    if spec.constrained_burst and policy is not AlignmentPolicy.NONE:
-        return None
+def fit_of(spec: PodSpec, node: Node) -> Fit | Blocker:
+    """Return what the spec means on the node, or what keeps it off the node for ever.
+
+    The blocker need not be the first in the order of reasons (`search.reasons.order`).
+    """
+    policy, binding = effective_policy(spec.alignment, node.alignment), binding_of(spec, node)
+    if (barred := _barred(spec, node)) is not None:
+        return Blocker(barred)
+    if isinstance(binding, Demand):
+        return Blocker(binding)
+    if (unaligned := alignment_demanded(spec, node)) is not None and _unalignable(spec, node):
+        return Blocker(unaligned)
+    assert policy is not None  # else it cannot be aligned
     if by_container(spec, node):
-        if spec.strategies or any(request.share for request in spec.requests.devices):
-            return None
         policy = AlignmentPolicy.NONE  # of the pod as a whole
     owns, bound = spec.qos.owns_cpus, policy in BINDING
     needs, cells, real = aligned(requests_on(spec, node), node, by_cpu=owns or bound)
+    if (short := _short(spec, node, needs, cells)) is not None:
+        return Blocker(short)
     allocatable = node.machine.topology.online - node.reserved_cpus
     if owns and needs[0] and not has_cores_for(binding, needs[0] // 1000, allocatable, node):
-        return None
-    if any(sum(c[i] for c in cells) < need for i, need in enumerate(needs)):
-        return None
-    has = dict(node.extended)
-    if any(has.get(name, 0) < amount for name, amount in spec.requests.extended):
-        return None
+        return Blocker(Demand(binding.rule))
     limit, possible = limit_of(policy, real, needs)
     if not possible:
-        return None
+        return Blocker(Demand("alignment", word=policy))
     if policy is AlignmentPolicy.RESTRICTED and limit is None:
         policy = AlignmentPolicy.NONE  # nothing has a width
     least = 0
@@ -101,15 +104,104 @@ def fit_of(spec: PodSpec, node: Node) -> Fit | None:
     )
 
 
-def _has_sets(spec: PodSpec, node: Node) -> bool:
-    """Return whether the empty node has devices that the pod may have together."""
-    if not spec.scopes and not node.honors_table:
+def alignment_demanded(spec: PodSpec, node: Node) -> Demand | None:
+    """Return what alignment asks for the pod on the node; None: nothing is required."""
+    policy = effective_policy(spec.alignment, node.alignment)
+    if policy is None:
+        return Demand("alignment", word=f"pod asks {spec.alignment}, node has {node.alignment}")
+    if scopes_conflict(spec, node):
+        word = f"pod asks for scope {spec.scope}, node has {node.scope}"
+        return Demand("alignment", word=word)
+    if by_container(spec, node):
+        return Demand("alignment", word=f"{policy}{BY_CONTAINER}")
+    if policy in (AlignmentPolicy.NONE, AlignmentPolicy.BEST_EFFORT):
+        return None
+    return Demand("alignment", word=policy)
+
+
+def device_demanded(spec: PodSpec, node: Node, request: DeviceRequest) -> Demand:
+    """Return what the request demands of a node, by the rule that counts it."""
+    strategy = dict(spec.strategies).get(request.type)
+    if strategy is not None:
+        for_all = strategy is DeviceStrategy.APPLY_FOR_ALL
+        word = f"all {len(healthy(node, request.type))}" if for_all else ""
+        return Demand("device-strategy", request.type, word)
+    if request.share:
+        return Demand("device-share", request.type)
+    return Demand("mig" if is_instance(request.type) else "device-count", request.type)
+
+
+def _devices_demanded(spec: PodSpec, node: Node, lacking: Sequence[DeviceRequest]) -> Demand:
+    """Return what requests that cannot all be had demand.
+
+    Whole devices and parts of others are counted together: with the parts, all are counted.
+    """
+    in_parts = [request for request in lacking if request.share]
+    return device_demanded(spec, node, (in_parts or lacking)[0])
+
+
+def _barred(spec: PodSpec, node: Node) -> Demand | None:
+    """Return what bars the pod by what the node is, whatever it has how many of."""
+    if node.cordoned:
+        return Demand("cordon")
+    if not admits(node, spec):
+        return Demand("node-selector")
+    for request in spec.requests.devices:
+        if request.type in dict(spec.strategies) and not healthy(node, request.type):
+            return device_demanded(spec, node, request)
+    if _in_parts_of_cpus(spec):
+        return Demand("cpu-count")
+    limited = spec.scopes or node.honors_table
+    for kind in sorted({r.type for r in spec.requests.devices if r.count}) if limited else ():
+        # Whole devices and parts of others are one set.
+        count, scope = spec.requests.count_of(kind), spec.scope_of(kind)
+        if has_set(device_board(node, kind), count, scope):
+            continue
+        if node.honors_table and kind == GPU:
+            return Demand("partition")
+        if scope is not DeviceScope.NODE and count > 1:
+            return Demand("device-scope", kind, scope)
+        return _devices_demanded(spec, node, [r for r in spec.requests.devices if r.type == kind])
+    if spec.constrained_burst and effective_policy(spec.alignment, node.alignment) not in (
+        None,
+        AlignmentPolicy.NONE,
+    ):
+        return Demand("constrained-burst", word=node.alignment)
+    return None
+
+
+def _unalignable(spec: PodSpec, node: Node) -> bool:
+    """Return whether the words of pod and node on alignment exclude each other."""
+    if effective_policy(spec.alignment, node.alignment) is None or scopes_conflict(spec, node):
         return True
-    requests = spec.requests
-    return all(  # whole devices and parts of others are one set
-        has_set(device_board(node, kind), requests.count_of(kind), spec.scope_of(kind))
-        for kind in sorted({request.type for request in requests.devices if request.count})
-    )
+    in_parts = spec.strategies or any(request.share for request in spec.requests.devices)
+    return bool(in_parts and by_container(spec, node))
+
+
+def _short(spec: PodSpec, node: Node, needs: Amounts, cells: Sequence[Amounts]) -> Demand | None:
+    """Return what the empty node has too little of."""
+    requests = requests_on(spec, node)
+    has = dict(node.extended)
+    for name, amount in spec.requests.extended:
+        if has.get(name, 0) < amount:
+            return Demand("extended", name)
+    short = [sum(cell[i] for cell in cells) < need for i, need in enumerate(needs)]
+    pages = len(spec.requests.hugepages)
+    if any(short[2 + pages :]):
+        lacking = [
+            request
+            for request in requests.devices
+            if requests.count_of(request.type) > len(healthy(node, request.type))
+        ]
+        return _devices_demanded(spec, node, lacking)
+    if short[0]:
+        return Demand("cpu-count" if spec.qos.owns_cpus else "alignment")
+    if short[1]:
+        return Demand("memory")
+    for asked, lacks in zip(spec.requests.hugepages, short[2 : 2 + pages], strict=True):
+        if lacks:
+            return Demand("hugepages", str(asked.page_bytes))
+    return None
 
 
 def _in_parts_of_cpus(spec: PodSpec) -> bool:

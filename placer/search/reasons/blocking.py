@@ -11,6 +11,7 @@ from placer.search.reasons.amounts import is_counted, lacks
 from placer.search.reasons.question import Question
 from placer.search.reasons.relax import without
 from placer.state.account import Account
+from placer.state.fits import fit_of
 from placer_models.reasons import Blocker, Demand
 
 Demands = tuple[Demand, ...]
@@ -47,6 +48,10 @@ def blocker_of(
     if budget.over:
         raise OutOfTimeError
     short = next((i for i, d in enumerate(demands) if lacks(d, asked, account)), len(demands))
+    if asked.crowd is None and isinstance(never := fit_of(asked.spec, asked.node), Blocker):
+        rule = never.demand.rule, never.demand.subject
+        known = (i for i, d in enumerate(demands[:short]) if (d.rule, d.subject) == rule)
+        short = next(known, short)
     counted = next(
         (i for i, d in enumerate(demands[: short + 1]) if not is_counted(d, asked)), len(demands)
     )

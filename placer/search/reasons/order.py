@@ -3,13 +3,9 @@
 from collections.abc import Iterator
 
 from placer.search.reasons.question import Question, labels_of, unwanted_there
-from placer.state.boards import healthy
-from placer.state.container_fits import by_container, scopes_conflict
-from placer_models.alignment import effective_policy
+from placer.state.fits import alignment_demanded, device_demanded
 from placer_models.bound import bound_to
 from placer_models.device import GPU
-from placer_models.device_strategy import DeviceStrategy
-from placer_models.mig import is_instance
 from placer_models.policy import (
     AlignmentPolicy,
     DeviceScope,
@@ -59,10 +55,6 @@ ORDER = (
 then amounts, of what few nodes have before what all have; then what is asked of them."""
 
 
-BY_CONTAINER = ", each container for itself"
-"""What the word of an alignment ends with where that is its scope."""
-
-
 def demands_of(asked: Question) -> tuple[Demand, ...]:
     """Return all that is asked, in the order."""
     found = [
@@ -94,16 +86,8 @@ def _of_the_node(asked: Question) -> Iterator[Demand]:
 
 def _amounts(asked: Question) -> Iterator[Demand]:
     spec, requests = asked.spec, asked.spec.requests
-    strategies = dict(spec.strategies)
     for request in requests.devices:
-        if request.type in strategies:
-            for_all = strategies[request.type] is DeviceStrategy.APPLY_FOR_ALL
-            there = len(healthy(asked.node, request.type))
-            yield Demand("device-strategy", request.type, f"all {there}" if for_all else "")
-        elif request.share:
-            yield Demand("device-share", request.type)
-        else:
-            yield Demand("mig" if is_instance(request.type) else "device-count", request.type)
+        yield device_demanded(spec, asked.node, request)
     for name, _ in requests.extended:
         yield Demand("extended", name)
     beside = {runner.pod.spec.qos for runner in asked.running}
@@ -177,12 +161,5 @@ def _of_places(asked: Question) -> Iterator[Demand]:
             yield Demand("bound-pool")
         if any(r.pod.spec.constrained_burst for r in beside):
             yield Demand("constrained-burst")
-    policy = effective_policy(spec.alignment, node.alignment)
-    if policy is None:
-        yield Demand("alignment", word=f"pod asks {spec.alignment}, node has {node.alignment}")
-    elif scopes_conflict(spec, node):
-        yield Demand("alignment", word=f"pod asks for scope {spec.scope}, node has {node.scope}")
-    elif by_container(spec, node):
-        yield Demand("alignment", word=f"{policy}{BY_CONTAINER}")
-    elif policy not in (AlignmentPolicy.NONE, AlignmentPolicy.BEST_EFFORT):
-        yield Demand("alignment", word=policy)
+    if (aligned := alignment_demanded(spec, node)) is not None:
+        yield aligned

@@ -3,8 +3,8 @@
 from collections import Counter
 from collections.abc import Callable, Sequence
 
-from placer.search.reasons.order import BY_CONTAINER
 from placer.search.reasons.question import labels_of
+from placer.state.fits import BY_CONTAINER
 from placer_models.device import GPU
 from placer_models.device_share import DeviceShare
 from placer_models.device_strategy import DeviceStrategy

@@ -1,0 +1,108 @@
+"""What a spec means on a kind of node, or which rule keeps it off (G7)."""
+
+from dataclasses import replace
+
+import pytest
+
+from judge.hand import MACHINE, node, pod, with_pages
+from mixed_worlds import mixed_instance
+from placer.search.budget import Budget
+from placer.search.options import SolveOptions
+from placer.search.reasons.blocking import blocker_of
+from placer.search.reasons.order import ORDER, demands_of
+from placer.search.reasons.question import Question
+from placer.state.account import account_of
+from placer.state.fits import fit_of
+from placer_models.cluster import Node
+from placer_models.device import GPU
+from placer_models.pod import Pod
+from placer_models.policy import (
+    AlignmentPolicy,
+    BindPolicy,
+    DeviceScope,
+    ExclusivePolicy,
+    NodeBindPolicy,
+    QosClass,
+)
+from placer_models.problem import Fit
+from placer_models.reasons import Blocker, Demand
+from placer_models.topology import ARM
+
+SINGLE = AlignmentPolicy.SINGLE_NUMA_NODE
+ARM_NODE = replace(
+    node(), machine=replace(MACHINE, topology=replace(MACHINE.topology, architecture=ARM))
+)
+
+
+def within(kind: DeviceScope, waiting: Pod) -> Pod:
+    return replace(waiting, spec=replace(waiting.spec, scopes=((GPU, kind),)))
+
+
+def apart(waiting: Pod) -> Pod:
+    return replace(waiting, spec=replace(waiting.spec, exclusive=ExclusivePolicy.PCPU_LEVEL))
+
+
+CASES: dict[str, tuple[Pod, Node, Demand]] = {
+    "a closed node": (pod("p", 1), node(cordoned=True), Demand("cordon")),
+    "a label": (pod("p", 1, selector={"zone": "a"}), node(), Demand("node-selector")),
+    "more GPUs than there are": (pod("p", 1, gpus=5), node(), Demand("device-count", GPU)),
+    "more CPUs than there are": (pod("p", 10), node(), Demand("cpu-count")),
+    "more memory": (pod("p", 1, memory=9), node(), Demand("memory")),
+    "more pages": (with_pages(pod("p", 1), (2, 3)), node(), Demand("hugepages", "2")),
+    "GPUs that are not on one NUMA node": (
+        within(DeviceScope.NUMA_NODE, pod("p", 1, gpus=3)),
+        node(),
+        Demand("device-scope", GPU, DeviceScope.NUMA_NODE),
+    ),
+    "CPUs that are no whole cores": (
+        pod("p", 7, bind=BindPolicy.FULL_PCPUS, required=True),
+        node(reserved="2,8"),
+        Demand("cpu-bind"),
+    ),
+    "policies of pod and node": (
+        pod("p", 2, bind=BindPolicy.SPREAD_BY_PCPUS, required=True),
+        node(cpu_bind=NodeBindPolicy.FULL_PCPUS_ONLY),
+        Demand("node-cpu-bind", word=NodeBindPolicy.FULL_PCPUS_ONLY),
+    ),
+    "cores apart on Arm": (apart(pod("p", 2)), ARM_NODE, Demand("arm-cpu-policy")),
+    "two NUMA policies": (
+        pod("p", 2, alignment=SINGLE),
+        node(alignment=AlignmentPolicy.RESTRICTED),
+        Demand("alignment", word="pod asks SingleNUMANode, node has Restricted"),
+    ),
+}
+
+
+@pytest.mark.parametrize(("waiting", "on", "demand"), CASES.values(), ids=CASES)
+def test_what_keeps_a_pod_off_a_node_is_a_value(waiting: Pod, on: Node, demand: Demand) -> None:
+    """
+    One rule, with its device type, size or policy; and a pod of one CPU fits, if nothing does.
+    """
+    assert fit_of(waiting.spec, on) == Blocker(demand)
+    if not on.cordoned:
+        assert isinstance(fit_of(pod("q", 1, qos=QosClass.LS).spec, on), Fit)
+
+
+@pytest.mark.parametrize("batch", range(10))
+def test_reasons_stand_on_the_same_blockers(batch: int) -> None:
+    """
+    On 100 worlds: what blocks a spec is asked for, and the reason is it, or one before it.
+    """
+    blocked = 0
+    for seed in range(10 * batch, 10 * batch + 10):
+        instance = mixed_instance(seed)
+        for gang in instance.gangs:
+            for waiting, on in ((waiting, on) for waiting in gang.pods for on in instance.nodes):
+                never = fit_of(waiting.spec, on)
+                if isinstance(never, Fit):
+                    continue
+                asked = Question(waiting.spec, "default", (), on, (), None)
+                demands = demands_of(asked)
+                rules = [(demand.rule, demand.subject) for demand in demands]
+                assert (never.demand.rule, never.demand.subject) in rules, instance.name
+                budget = Budget(SolveOptions(workers=1, seed=1))
+                said = blocker_of(asked, account_of(on, ()), demands, budget)
+                assert said is not None, instance.name
+                assert ORDER.index(said.demand.rule) <= ORDER.index(never.demand.rule)
+                blocked += 1
+    assert blocked
