@@ -246,6 +246,8 @@ def _was_done(operation: Operation, earlier: Sequence[str], cgroups: Cgroups) ->
             return False  # it goes with its cgroup
         case _:
             value = present_value(operation, cgroups)
+            if value is None and operation.unit:  # systemd took the controller away
+                return bool(operation.old) and cgroups.exists(operation.cgroup)
             return value is not None and not any(
                 same(operation.file, value, old) for old in earlier
             )

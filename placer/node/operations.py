@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from placer.node.cgroups import CPUS, CPUSET, MEMS, Cgroups, as_set, parent
-from placer.node.render.cgroup import same
+from placer.node.render.cgroup import NO_LIMIT, same
 from placer.node.render.systemd import property_for
 from placer_models.cpuset import format_cpu_list
 
@@ -141,7 +141,10 @@ def _ask_systemd(operation: Operation, text: str, cgroups: Cgroups) -> None:
 
 
 def _says(operation: Operation, text: str, cgroups: Cgroups) -> bool:
-    return same(operation.file, present_value(operation, cgroups) or "", text)
+    now = present_value(operation, cgroups)
+    if now is None and operation.unit and text in NO_LIMIT:
+        return True  # systemd takes a controller away that no unit has a limit of
+    return same(operation.file, now or "", text)
 
 
 def _check_effect(operation: Operation, cgroups: Cgroups) -> None:

@@ -205,10 +205,18 @@ class StandIn:
                 file, text = found
                 self._hand_down(self.units[unit], file.partition(".")[0])
                 self._write(f"{self.units[unit]}/{file}", text)
+        self._withdraw_cpu(self.units[unit].rpartition("/")[0])
 
     def _write(self, path: str, text: str) -> None:
         with suppress(OSError):  # systemd notes it in its log, and nowhere else
             self.tree.write(path, text)
+
+    def _withdraw_cpu(self, above: str) -> None:
+        """Take the controller from a slice none of whose units has a quota, as systemd does."""
+        inside = [unit for unit, cgroup in self.units.items() if cgroup.startswith(f"{above}/")]
+        quotas = [self.known.get(unit, {}).get("CPUQuotaPerSecUSec", NO_LIMIT) for unit in inside]
+        if all(quota == NO_LIMIT for quota in quotas):
+            self._write(f"{above}/cgroup.subtree_control", "-cpu")
 
     def _hand_down(self, cgroup: str, controller: str) -> None:
         parts = cgroup.split("/")

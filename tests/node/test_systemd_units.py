@@ -1,6 +1,7 @@
 """Containers in units of systemd get their CPUs from systemd, which may refuse, be late, or die."""
 
 import asyncio
+import errno
 import importlib
 import threading
 from collections.abc import Iterator
@@ -59,6 +60,8 @@ class Node:
             self.tree.start(cgroup)
             self.tree.write(f"{cgroup}/cpu.max", "200000 100000")
         self.systemd = StandIn(self.tree, address, self.units)
+        quota = {"CPUQuotaPerSecUSec": 2_000_000}
+        self.systemd.known = {unit: dict(quota) for unit in self.units}
         self.host = Host("n0", frozenset(range(8)), Running(self.units.values()), systemd=True)
         self.state = NodeState(folder / "state")
         self.asks = SystemdUnits(address, answer_s=patience_s, settle_s=2 * patience_s)
@@ -118,8 +121,8 @@ def test_systemd_writes_the_cgroups_of_its_units(node: Node) -> None:
     known = node.systemd.known["cri-containerd-ca.scope"]
     assert bits(known["AllowedCPUs"]) == {2, 3}
     assert bits(known["AllowedMemoryNodes"]) == {0, 1}
-    assert node.tree.read(f"{scope('a')}/cpu.max") == "max 100000", "its CPUs are its own"
-    assert known["CPUQuotaPerSecUSec"] == NO_LIMIT
+    assert known["CPUQuotaPerSecUSec"] == NO_LIMIT, "its CPUs are its own"
+    assert not node.tree.exists(f"{scope('a')}/cpu.max"), "nothing there needs the controller"
     assert not node.apply("2-3", "5").plan.operations
 
 
@@ -233,6 +236,26 @@ def test_a_unit_that_systemd_does_not_know_is_undone(node: Node) -> None:
     assert node.has() == ("2-3", "5")
     assert len(node.systemd.told) in (told, told + 2)
     assert node.state.applied().generation == 1
+
+
+def test_a_quota_comes_back_though_its_controller_was_taken_away(
+    node: Node, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """
+    systemd takes the CPU controller from where nobody has a quota; an undo brings both back.
+    """
+    gone = []
+
+    def full() -> None:
+        gone.append(not node.tree.exists(f"{scope('a')}/cpu.max"))
+        raise OSError(errno.ENOSPC, "No space left on device", "journal.json")
+
+    monkeypatch.setattr(node.state, "commit", full)
+    with pytest.raises(RefusedError, match="No space left"):
+        node.apply("2-3", "5")
+
+    assert gone == [True]
+    assert node.tree.read(f"{scope('a')}/cpu.max") == "200000 100000"
 
 
 def test_a_unit_without_a_set_gets_all_that_is_above_it_back(node: Node) -> None:
