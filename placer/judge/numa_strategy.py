@@ -89,4 +89,5 @@ def _pairs_of_parts(cpus: int, parts: int) -> int:
 
 
 def _uneven(share: Shares, slack: int) -> int:
-    return max(0, max(share.values()) - min(share.values()) - slack)
+    cpus = share.values()
+    return max(0, max(cpus, default=0) - min(cpus, default=0) - slack)

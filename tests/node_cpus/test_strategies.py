@@ -135,6 +135,14 @@ def test_cpus_of_no_numa_node_count_as_one_numa_node_more() -> None:
     assert value(world(pod("a", 1), nodes=[alone]), put("a", "0")) == 3
 
 
+@pytest.mark.parametrize("strategy", [MOST, LEAST, EVEN])
+def test_cpus_that_a_node_does_not_have_count_nothing(strategy: NumaStrategy) -> None:
+    """
+    Any placement has some value, though another rule forbids it.
+    """
+    assert value(on(strategy, pod("a", 4)), put("a", "90-93")) <= 0
+
+
 @pytest.mark.parametrize("engine", [Engine.GREEDY, Engine.EXACT])
 @pytest.mark.parametrize(
     ("strategy", "cpus", "homes"),
