@@ -1,0 +1,201 @@
+"""A real systemd changes the cgroups of its units when Placer asks: what the stand-in is held to.
+
+It runs as a manager for users, which needs no machine booted by it and does with its units what
+the first process does with the system's.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from textwrap import dedent
+from typing import Any
+
+import pytest
+
+from node.kernel_machine import KernelMachine
+from node.node_documents import a_document, a_node, a_pod
+from placer.node.apply import apply
+from placer.node.cgroups import Cgroups
+from placer.node.containers import Running
+from placer.node.host import Host
+from placer.node.render.systemd import property_for
+from placer.node.state import NodeState
+from placer.node.units import SystemdUnits
+from placer_models.cpuset import format_cpu_list
+from placer_models.policy import QosClass
+
+if os.environ["PLACER_VM"] != "v2":
+    pytest.skip("systemd sets CPUs on version 2 only", allow_module_level=True)
+dbus_fast = pytest.importorskip("dbus_fast")
+
+from node.systemd_stand_in import CONFIG  # noqa: E402
+
+MANAGER, DAEMON = Path("/usr/lib/systemd/systemd"), Path("/usr/bin/dbus-daemon")
+TOP = "users.slice"
+SCOPES = {
+    uid: f"{TOP}/kubepods.slice/kubepods-pod{uid}.slice/cri-containerd-c{uid}.scope" for uid in "ab"
+}
+UNITS = {
+    "default.target": "[Unit]\nDefaultDependencies=no\nWants=dbus.socket dbus.service\n",
+    "dbus.socket": "[Unit]\nDefaultDependencies=no\n[Socket]\nListenStream=%t/bus\n",
+    "dbus.service": """
+        [Unit]
+        DefaultDependencies=no
+        Requires=dbus.socket
+        [Service]
+        ExecStart={daemon} --config-file={config} --address=systemd: --nofork --nopidfile
+    """,
+    "basic.target": "",
+    "shutdown.target": "",
+    "exit.target": "",
+}
+"""What it starts: a D-Bus daemon, on which it is then; and names that it looks for."""
+
+RUNTIME = Path("/run/placer-test")
+
+
+class Manager:
+    """A systemd, with a unit for a container of pod a and one of pod b."""
+
+    def __init__(self, folder: Path) -> None:
+        self.kernel = KernelMachine(2, (TOP,))
+        self.kernel.clean()
+        self.kernel.files.write("cgroup.subtree_control", "+cpuset +cpu +memory +pids")
+        self.kernel.files.make_directory(TOP)
+        config = folder / "bus.conf"
+        config.write_text(CONFIG.format(socket=folder / "unused"))
+        for name, text in UNITS.items():
+            told = dedent(text).replace("{config}", str(config)).replace("{daemon}", str(DAEMON))
+            (folder / name).write_text(told)
+        Path("/run/systemd/system").mkdir(parents=True, exist_ok=True)
+        RUNTIME.mkdir(exist_ok=True)
+        self.asks = SystemdUnits(f"unix:path={RUNTIME}/bus", answer_s=120)
+        self.log = folder / "log"
+        environment = {
+            "HOME": str(folder),
+            "PATH": "/usr/bin",
+            "SYSTEMD_UNIT_PATH": f"{folder}:",  # and where properties are kept
+            "XDG_RUNTIME_DIR": str(RUNTIME),
+        }
+        with self.log.open("w") as log:
+            self.process = subprocess.Popen(
+                [MANAGER, "--user"],
+                env=environment,
+                preexec_fn=lambda: Path(f"/sys/fs/cgroup/{TOP}/cgroup.procs").write_text("0"),
+                stdout=log,
+                stderr=log,
+            )
+        give_up = time.monotonic() + 120
+        while why := self.asks.trouble():
+            assert time.monotonic() < give_up, f"{why}\n{self.log.read_text()}"
+            time.sleep(0.2)
+        self.sleepers = [self._start(uid) for uid in SCOPES]
+
+    def call(self, member: str, signature: str = "", *body: Any) -> None:
+        """Call a method of the manager."""
+        self.asks._ask("org.freedesktop.systemd1.Manager", member, signature, body)  # noqa: SLF001
+
+    def file(self, uid: str, name: str) -> str:
+        """Return what a file of a container's cgroup says."""
+        return self.kernel.files.read(f"{SCOPES[uid]}/{name}")
+
+    def _start(self, uid: str) -> "subprocess.Popen[bytes]":
+        sleeper = subprocess.Popen([sys.executable, "-S", "-c", "import time\ntime.sleep(999)"])
+        slice_, scope = SCOPES[uid].split("/")[-2:]
+        variant = dbus_fast.Variant
+        told = [["PIDs", variant("au", [sleeper.pid])], ["Slice", variant("s", slice_)]]
+        self.call("StartTransientUnit", "ssa(sv)a(sa(sv))", scope, "fail", told, [])
+        give_up = time.monotonic() + 60
+        while not self.kernel.files.exists(SCOPES[uid]):
+            assert time.monotonic() < give_up, self.log.read_text()
+            time.sleep(0.1)
+        return sleeper
+
+    def stop(self) -> None:
+        self.asks.close()
+        self.process.kill()
+        self.process.wait()
+        for folder, _, _ in os.walk(f"/sys/fs/cgroup/{TOP}"):
+            Path(folder, "cgroup.kill").write_text("1")
+        for sleeper in self.sleepers:
+            sleeper.wait()
+        time.sleep(0.5)
+        self.kernel.clean()
+        shutil.rmtree("/run/systemd/system")
+
+
+@pytest.fixture(scope="module")
+def manager(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Manager]:
+    """A systemd on a bus of its own."""
+    if not (MANAGER.exists() and DAEMON.exists()):
+        pytest.skip("systemd and dbus-daemon were not on the machine that made this one")
+    found = Manager(tmp_path_factory.mktemp("systemd"))
+    yield found
+    found.stop()
+
+
+def test_it_does_what_it_is_asked_before_it_takes_the_next_message(manager: Manager) -> None:
+    """
+    Its answer may come before the kernel is told; after the answer to one more message it is.
+    That is what an undo waits for.
+    """
+    early = 0
+    for i in range(20):
+        wanted = "2-3" if i % 2 else "1,6"
+        manager.asks.set("cri-containerd-ca.scope", [property_for("cpuset.cpus", wanted)])
+        early += manager.file("a", "cpuset.cpus") != wanted
+        manager.asks.settle()
+        assert manager.file("a", "cpuset.cpus") == wanted
+    results = Path(os.environ["PLACER_VM_RESULTS"])
+    (results / "systemd-early.txt").write_text(f"{early} of 20 answers came before the file\n")
+
+
+def test_containers_in_its_units_follow_documents(manager: Manager, tmp_path: Path) -> None:
+    """
+    CPUs, memory and quota come by properties, which a reload keeps; what was written behind its
+    back is gone after one, and repaired by asking again.
+    """
+    cgroups = Cgroups(manager.kernel.files, manager.asks)
+    host = Host("n0", frozenset(range(8)), Running(SCOPES.values()), systemd=True)
+    state = NodeState(tmp_path / "state")
+    manager.asks.set("cri-containerd-cb.scope", [property_for("cpu.max", "150000 100000")])
+
+    def place(a: str, b: str, generation: int) -> Any:
+        pods = (
+            a_pod("a", QosClass.LSE, a, memory={1: 1 << 30}, uid="a"),
+            a_pod("b", QosClass.LSR, b, uid="b"),
+        )
+        with state.locked():
+            document = a_document(*pods, generation=generation, node=a_node())
+            return apply(document, cgroups, host, state)
+
+    def has() -> list[str]:
+        return [
+            format_cpu_list(cgroups.effective(cgroup, "cpuset.cpus")) for cgroup in SCOPES.values()
+        ]
+
+    applied = place("2-3", "5", 1)
+    assert not applied.plan.observed
+    assert {one.unit for one in applied.plan.operations} == {
+        "cri-containerd-ca.scope",
+        "cri-containerd-cb.scope",
+    }
+    assert has() == ["2-3", "5"]
+    assert manager.file("a", "cpuset.mems.effective") == "1"
+    quota = f"{SCOPES['b']}/cpu.max"
+    assert not manager.kernel.files.exists(quota), "nothing there needs the controller"
+
+    place("5", "2-3", 2)
+    assert has() == ["5", "2-3"]
+    manager.call("Reload")
+    manager.asks.settle()
+    assert has() == ["5", "2-3"]
+
+    manager.kernel.files.write(f"{SCOPES['a']}/cpuset.cpus", "7")
+    assert has() == ["7", "2-3"]
+    place("5", "2-3", 2)
+    assert has() == ["5", "2-3"]
