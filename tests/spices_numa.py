@@ -114,9 +114,13 @@ def container_spice(rng: Random, instance: Instance) -> Instance:
         roles = rng.choice(ROLES)
         init = ContainerRole.INIT in roles
         parts = _parts(rng, spec.requests, len(roles) - init, unit_bytes)
+        # Shares of a type are asked for by one container alone (D4), so parts are of whole devices.
+        kinds = sorted({asked.type for asked in spec.requests.devices})
+        devices = tuple(DeviceRequest(kind, spec.requests.count_of(kind)) for kind in kinds)
+        whole = replace(spec.requests, devices=devices)
         containers = []
         for i, role in enumerate(roles):
-            asked = rng.choice((parts[-1], parts[0], spec.requests))
+            asked = rng.choice((parts[-1], parts[0], whole))
             if role is not ContainerRole.INIT:
                 asked = parts.pop(0)
             containers.append(Container(f"c{i}", asked, role))
