@@ -93,13 +93,13 @@ def running(
     )
     try:
         yield Container(process)
-        process.stdin.close()  # type: ignore[union-attr]
+        process.stdin.close()
         assert process.wait(60) == 0
     finally:
         process.kill()
         process.wait()
         for stream in (process.stdin, process.stdout, process.stderr):
-            stream.close()  # type: ignore[union-attr]
+            stream.close()
 
 
 def _binds(rootfs: Path) -> Iterator[dict[str, Any]]:

@@ -119,7 +119,7 @@ def stand_in(folder: Path, cpus: str) -> None:
     from placer.node.agent import run
 
     host = Host("n0", parse_cpu_list(cpus))
-    run.kernel_files = lambda: FolderCgroups(folder, cpus)  # type: ignore[assignment,return-value]
+    run.kernel_files = lambda: FolderCgroups(folder, cpus)
     run.read_host = lambda _: host
 
 

@@ -37,7 +37,7 @@ KERNEL = tuple(int(part) for part in re.findall(r"\d+", os.uname().release)[:2])
 def service() -> dict[str, str]:
     """The section of the service."""
     parser = configparser.ConfigParser(interpolation=None)
-    parser.optionxform = str  # type: ignore[assignment,method-assign]
+    parser.optionxform = str
     parser.read(UNIT)
     return dict(parser["Service"])
 
