@@ -1,6 +1,7 @@
 """How the house keeps its files."""
 
 import ast
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -34,3 +35,19 @@ def test_a_folder_of_modules_is_a_package(package: str) -> None:
     folders = {file.parent for file in (CHECKOUT / package).rglob("*.py")}
 
     assert [str(folder) for folder in folders if not (folder / "__init__.py").is_file()] == []
+
+
+def test_no_link_is_kept() -> None:
+    """
+    A link points to where it was made: a checkout elsewhere would have a broken one.
+    """
+    if not (CHECKOUT / ".git").exists():
+        pytest.skip("this is no checkout of git, which knows what is kept")
+    listed = subprocess.run(
+        ["git", "-c", "safe.directory=*", "ls-files", "--stage"],
+        cwd=CHECKOUT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert [line for line in listed.stdout.splitlines() if line.startswith("120000")] == []
