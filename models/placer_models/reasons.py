@@ -1,4 +1,4 @@
-"""Reasons of pods without a place, as values; `placer.search.reasons.text` says them (G7)."""
+"""Reasons of pods without a place, as values; `placer.search.reasons.sentences` says them (G7)."""
 
 from dataclasses import dataclass
 from enum import Enum

@@ -10,7 +10,7 @@ KEPT_SHARE = 0.05
 """Of the time: kept for realising and judging the answer, at least."""
 
 FIRST_TIER_SHARE = 0.4
-"""Of the time: guaranteed to tier 1 (DESIGN 5)."""
+"""Of the time: guaranteed to tier 1."""
 
 OVERTIME_SHARE = 0.05
 OVERTIME_S = 0.025

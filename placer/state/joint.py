@@ -1,6 +1,6 @@
 """What devices side by side mean on a kind of node (D9)."""
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from placer.state.boards import device_board, healthy
 from placer_models.alignment import Amounts, fewest_cells
@@ -30,31 +30,9 @@ def joint_fit_of(spec: PodSpec, node: Node) -> JointFit | None:
             tuple(index.get(group_of[kind, minors[0]]) for minors in board.classes)
             for kind, board in zip(asked, boards, strict=True)
         ),
-        beside=_beside(spec, asked, _free_in(group_of, node, asked)),
+        beside=_beside(spec, asked, _healthy_in(group_of, node, asked)),
         each=_each(spec, asked),
     )
-
-
-def stand_together(spec: PodSpec, node: Node, free: Container[tuple[str, int]]) -> bool:
-    """Return whether the free devices alone could keep a required wish of the pod.
-
-    Exact for two types; of more, each is held against the first by itself where not even
-    the empty node could give all of them in every group.
-    """
-    asked = _asked(spec)
-    if spec.joint is None or len(asked) < 2 or spec.joint.strength is not Strength.REQUIRED:
-        return True
-    counts = tuple(asked.values())
-    group_of = _groups(spec.joint.scope, node, tuple(asked))
-    each = _each(spec, asked)
-    cells = [cell for cell in _free_in(group_of, node, asked, free) if all(cell[i] for i in each)]
-    counted = _counted(counts, each)
-    if _in_full(counted, _free_in(group_of, node, asked)):
-        return _in_full(counted, cells)
-    beside = _beside(spec, asked, cells)
-    return all(
-        sum(cell[a] for cell in cells if cell[b]) >= counts[a] for a, b in beside if a not in each
-    ) and all(sum(cell[i] for cell in cells) >= count for i, count in enumerate(counts))
 
 
 def _asked(spec: PodSpec) -> dict[str, int]:
@@ -91,20 +69,11 @@ def _groups(scope: JointScope, node: Node, types: tuple[str, ...]) -> dict[tuple
     return {(d.type, d.minor): group(d) for d in devices}
 
 
-def _free_in(
-    group_of: Mapping[tuple[str, int], Group],
-    node: Node,
-    asked: Mapping[str, int],
-    free: Container[tuple[str, int]] | None = None,
+def _healthy_in(
+    group_of: Mapping[tuple[str, int], Group], node: Node, asked: Mapping[str, int]
 ) -> list[Amounts]:
-    """Return for each group how many devices of each type it has: healthy ones, or free ones."""
-    ready = [
-        key
-        for kind in asked
-        for device in healthy(node, kind)
-        if free is None or (kind, device.minor) in free
-        for key in [(kind, device.minor)]
-    ]
+    """Return for each group how many healthy devices of each type it has."""
+    ready = [(kind, device.minor) for kind in asked for device in healthy(node, kind)]
     groups = {group_of[key] for key in ready} - {None}
     return [
         tuple(sum(key[0] == kind and group_of[key] == group for key in ready) for kind in asked)

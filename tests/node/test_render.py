@@ -12,7 +12,7 @@ from placer.node.render.commands import numactl_line, runtime_flags, taskset_lin
 from placer.node.render.environment import environment_file, environment_of
 from placer.node.render.folder import rendered
 from placer.node.render.oci import edited_config
-from placer.node.render.systemd import INFINITY, bits_of, properties_of, set_property_line
+from placer.node.render.systemd import INFINITY, bits_of, properties_of
 from placer.node.targets import Target, targets_of
 from placer_models.cluster import Node
 from placer_models.device import Device
@@ -276,10 +276,6 @@ def test_properties_of_a_systemd_unit() -> None:
         "MemoryMax": (str(GIB), "MemoryMax", "t", GIB),
         "TasksMax": ("9", "TasksMax", "t", 9),
     }
-    line = set_property_line("a.scope", found[:2])
-    assert line == (
-        "systemctl set-property --runtime a.scope AllowedCPUs=0-7 AllowedMemoryNodes=0-1"
-    )
 
 
 def test_an_owner_has_no_quota_and_maybe_a_partition() -> None:

@@ -1,4 +1,4 @@
-"""The document of ``kind: Placement``: what solve writes and verify reads (DESIGN 7)."""
+"""The document of ``kind: Placement``: what solve writes and verify reads."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Literal, assert_never

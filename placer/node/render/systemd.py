@@ -85,12 +85,6 @@ def property_for(file: str, text: str) -> Property:
             raise AssertionError(f"{file} is not written in cgroups of units")
 
 
-def set_property_line(unit: str, properties: tuple[Property, ...]) -> str:
-    """Return the command that gives them to a unit until the next boot."""
-    words = " ".join(f"{one.name}={one.text}" for one in properties)
-    return f"systemctl set-property --runtime {unit} {words}"
-
-
 def bits_of(ids: CpuSet) -> bytes:
     """Return a set as D-Bus says it: one bit for each id, the lowest first."""
     bits = bytearray(max(ids, default=-1) // 8 + 1)
