@@ -208,6 +208,7 @@ def _fits(
     ask: "_Ask", kinds: tuple[Node, ...], unit: int, page_sizes: tuple[int, ...], kept: Kept
 ) -> tuple[Fit | None, ...]:
     """Return what is asked for on each kind of node."""
+    spec = ask.spec
     fits: list[Fit | None] = []
     bare_kinds = kept.once("without homes", kinds, lambda: tuple(map(kept.without_homes, kinds)))
     for whole, bare in zip(kinds, bare_kinds, strict=True):
@@ -215,20 +216,15 @@ def _fits(
             fits.append(None)
             continue
         # Homes split twins, who matter only to devices side by side and to containers.
-        kind = whole if ask.spec.joint or by_container(ask.spec, whole) else bare
-        found = partial(_fit, ask.spec, kind, unit, page_sizes)
-        fits.append(kept.once((_fit, ask.spec, unit, page_sizes), (kind,), found))
+        each = by_container(spec, whole)
+        kind = whole if spec.joint or each else bare
+        found = kept.once((fit_of, spec), (kind,), partial(fit_of, spec, kind))
+        fit = None if isinstance(found, Blocker) else found
+        if fit is not None and each:
+            containers = containers_fit(spec, kind, unit, page_sizes)
+            fit = None if containers is None else replace(fit, containers=containers)
+        fits.append(fit)
     return tuple(fits)
-
-
-def _fit(spec: PodSpec, kind: Node, unit: int, page_sizes: Sequence[int]) -> Fit | None:
-    fit = fit_of(spec, kind)
-    if isinstance(fit, Blocker):
-        return None
-    if not by_container(spec, kind):
-        return fit
-    containers = containers_fit(spec, kind, unit, page_sizes)
-    return None if containers is None else replace(fit, containers=containers)
 
 
 class _Ask(NamedTuple):
