@@ -5,6 +5,14 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from placer_models.cluster import Instance, Machine
+from placer_models.files.documents import (
+    Document,
+    documents_of,
+    name_of,
+    read_documents,
+    read_text,
+)
+from placer_models.files.errors import InputError
 from placer_models.instance.build import (
     MACHINE,
     PLACEMENT,
@@ -13,14 +21,6 @@ from placer_models.instance.build import (
     machine_of,
 )
 from placer_models.instance.claims import Claims
-from placer_models.instance.documents import (
-    Document,
-    documents_of,
-    name_of,
-    read_documents,
-    read_text,
-)
-from placer_models.instance.errors import InputError
 from placer_models.instance.placement_file import placement_of, placement_with_claims
 from placer_models.machines.catalogue import load_machine, machine_names
 from placer_models.machines.nvidia_topo import TopoError, read_topo

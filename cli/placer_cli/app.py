@@ -26,7 +26,7 @@ from placer_cli.queue.app import queue_app
 from placer_cli.slots.app import slots_app
 from placer_cli.streams import prepare_streams
 from placer_cli.usage import words_of
-from placer_models.instance.errors import InputError, one_line
+from placer_models.files.errors import InputError, one_line
 
 app = typer.Typer(
     name="placer",

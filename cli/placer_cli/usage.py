@@ -6,7 +6,7 @@ from typing import Any
 
 import typer
 
-from placer_models.instance.errors import suggestion
+from placer_models.files.errors import suggestion
 
 
 def words_of(error: typer.TyperException) -> str:

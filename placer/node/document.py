@@ -7,7 +7,7 @@ from placer.judge.scene import scene_of
 from placer.node.pools import pools_of, settled
 from placer_models.cluster import Instance, Node
 from placer_models.cpuset import CpuSet, format_cpu_list
-from placer_models.instance.errors import counted
+from placer_models.files.errors import counted
 from placer_models.node_placement import NodePlacement, NodePod
 from placer_models.placement import Placement
 from placer_models.pod import Gang, pods_of

@@ -23,8 +23,8 @@ from typing import Any
 from placer.node.errors import ObserveOnlyError, RefusedError
 from placer.node.operations import Kind, Operation
 from placer.node.plan import Plan
-from placer_models.instance.documents import documents_of
-from placer_models.instance.errors import InputError
+from placer_models.files.documents import documents_of
+from placer_models.files.errors import InputError
 from placer_models.instance.node_file import node_placement_of, node_placement_to_dict
 from placer_models.node_placement import NodePlacement
 

@@ -15,7 +15,7 @@ After any of these nothing has changed.
 from collections.abc import Iterable
 
 from placer.scheduling.words import Key, titles
-from placer_models.instance.errors import shown, suggestion
+from placer_models.files.errors import shown, suggestion
 from placer_models.legal import IllegalPodError
 
 

@@ -5,7 +5,7 @@ from decimal import Decimal
 
 from placer.slots.fractions import PLACES
 from placer.slots.resources import E8
-from placer_models.instance.errors import shown
+from placer_models.files.errors import shown
 
 _DECIMAL = re.compile(r"(?P<number>[0-9]{1,9}(?:\.[0-9]{1,30})?|\.[0-9]{1,30})(?P<milli>m?)")
 _FRACTION = re.compile(r"(?:[01](?:\.[0-9]+)?|\.[0-9]+)(?:[eE]-[0-9]{1,2})?")

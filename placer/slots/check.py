@@ -17,8 +17,8 @@ from placer.slots.graph import (
 )
 from placer.slots.resources import ANY, UNKNOWN, Amounts
 from placer.slots.wiring import wire_up
-from placer_models.instance.errors import shown
-from placer_models.instance.tree import Path
+from placer_models.files.errors import shown
+from placer_models.files.tree import Path
 
 MAX_PARALLELISM = 1_000_000
 MAX_WEIGHT = 2**31 - 1

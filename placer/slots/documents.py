@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from placer_models.instance.documents import name_of, read_documents
-from placer_models.instance.errors import InputError, shown, suggestion
-from placer_models.instance.faults import Faults, Place
+from placer_models.files.documents import name_of, read_documents
+from placer_models.files.errors import InputError, shown, suggestion
+from placer_models.files.faults import Faults, Place
 
 
 def only_document(path: Path, kind: str) -> tuple[Place, Faults]:

@@ -2,8 +2,8 @@
 
 from typing import NamedTuple
 
-from placer_models.instance.errors import suggestion
-from placer_models.instance.tree import Path, field_name
+from placer_models.files.errors import suggestion
+from placer_models.files.tree import Path, field_name
 
 
 class Fault(NamedTuple):

@@ -32,8 +32,8 @@ from placer.slots.schema import (
     ResourcesPart,
     SharePart,
 )
-from placer_models.instance.faults import Faults, Place
-from placer_models.instance.validate import check
+from placer_models.files.faults import Faults, Place
+from placer_models.files.validate import check
 from placer_models.quantity import parse_bytes
 
 Number = TypeVar("Number", int, Decimal)

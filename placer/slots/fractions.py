@@ -7,7 +7,7 @@ from placer.slots.compiled import Group, KindFractions
 from placer.slots.errors import Fault, JobGraphError
 from placer.slots.graph import Operator, Share
 from placer.slots.resources import Amounts
-from placer_models.instance.errors import shown
+from placer_models.files.errors import shown
 
 PLACES = 16
 """Decimal places of a fraction."""

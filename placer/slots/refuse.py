@@ -6,7 +6,7 @@ from placer.slots.compiled import Group, Link
 from placer.slots.errors import Fault, JobGraphError
 from placer.slots.graph import DEFAULT_GROUP, HYBRIDS, JobGraph
 from placer.slots.resources import UNKNOWN
-from placer_models.instance.errors import shown
+from placer_models.files.errors import shown
 
 
 def refuse_mixed_operators(job: JobGraph) -> None:

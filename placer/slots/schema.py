@@ -3,8 +3,7 @@
 from typing import Literal
 
 from placer.slots.graph import Chaining, Exchange, Mode, Partition, Semantics
-from placer_models.instance.fields import Amount, Amounts, Part
-from placer_models.instance.schema import MetadataPart
+from placer_models.files.part import Amount, Amounts, MetadataPart, Part
 
 KIND = "JobGraph"
 

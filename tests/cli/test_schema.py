@@ -11,9 +11,9 @@ import yaml
 from instance.held_to_schema import problems
 from placer_cli.app import main
 from placer_cli.commands.schema import DocumentKind, schema_of
+from placer_models.files.documents import documents_of
+from placer_models.files.errors import InputError
 from placer_models.instance.build import READ_BY
-from placer_models.instance.documents import documents_of
-from placer_models.instance.errors import InputError
 from placer_models.instance.node_file import node_placement_of
 
 INSTANCES = Path(__file__).parents[2] / "instances"

@@ -32,7 +32,7 @@ from placer.node.discover.inventory import Inventory
 from placer.node.discover.nvidia_smi import read_smi
 from placer.node.discover.report import DocumentKind, to_document
 from placer.node.discover.sysfs import read_sysfs
-from placer_models.instance.errors import InputError
+from placer_models.files.errors import InputError
 from placer_models.instance.machine_schema import MachineFile
 from placer_models.instance.machine_schema import to_machine as read_machine
 

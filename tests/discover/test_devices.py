@@ -18,7 +18,7 @@ from placer.node.discover.devices import read_devices
 from placer.node.discover.inventory import FoundDevices
 from placer.node.discover.pci import PciPlace, bus_id_of, path_kind
 from placer_models.device import VirtualFunction
-from placer_models.instance.errors import InputError
+from placer_models.files.errors import InputError
 
 NIC = a_pci_device("0000:18:00.0", "0000:17:01.0", numa_node=1)
 SWITCH = ("0000:17:01.0", "0000:18:00.0", "0000:19:01.0")

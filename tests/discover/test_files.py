@@ -11,7 +11,7 @@ from placer.node.discover import take_inventory
 from placer.node.discover.archive import Members
 from placer.node.discover.files import MachineFiles, parse_mask
 from placer.node.discover.roots import open_files
-from placer_models.instance.errors import InputError
+from placer_models.files.errors import InputError
 
 MACHINE = smt_machine()
 

@@ -9,7 +9,7 @@ from placer.node.discover import take_inventory
 from placer.node.discover.hwloc_xml import parse_bitmap
 from placer.node.discover.inventory import Inventory
 from placer_models.cpuset import format_cpu_list
-from placer_models.instance.errors import InputError
+from placer_models.files.errors import InputError
 from placer_models.topology import Hugepages
 
 

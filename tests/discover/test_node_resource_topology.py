@@ -20,7 +20,7 @@ from placer.node.discover.report import DocumentKind, to_document
 from placer.node.discover.sysfs import read_sysfs
 from placer.node.kubelet import CPU_MANAGER_STATE
 from placer_models.cpuset import format_cpu_list
-from placer_models.instance.errors import InputError
+from placer_models.files.errors import InputError
 from placer_models.instance.machine_schema import MachineFile
 from placer_models.instance.machine_schema import to_machine as read_machine
 from placer_models.policy import AlignmentPolicy, AlignmentScope

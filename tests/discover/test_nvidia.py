@@ -13,7 +13,7 @@ from placer.node.discover.nvidia import to_devices
 from placer.node.discover.nvidia_smi import read_smi, read_smi_file, smi_devices
 from placer.node.discover.nvml import NoNvmlError, read_nvml
 from placer.node.discover.pci import PciPlace, place_of
-from placer_models.instance.errors import InputError
+from placer_models.files.errors import InputError
 
 BUSES = [f"0000:{bus:02x}:00.0" for bus in (0x18, 0x2A, 0x3A, 0x5D)]
 

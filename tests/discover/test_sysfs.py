@@ -6,7 +6,7 @@ from kernel_trees import CPU, NODE, Tree, a_cache, a_cpu, a_node, files_of, smt_
 from placer.node.discover.inventory import Inventory
 from placer.node.discover.sysfs import read_sysfs
 from placer_models.cpuset import format_cpu_list
-from placer_models.instance.errors import InputError
+from placer_models.files.errors import InputError
 from placer_models.topology import Hugepages
 
 

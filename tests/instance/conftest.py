@@ -7,7 +7,7 @@ import pytest
 
 from placer.load import load_instance
 from placer_models.cluster import Instance
-from placer_models.instance.errors import InputError
+from placer_models.files.errors import InputError
 
 Reader = Callable[..., Instance]
 Refusal = Callable[..., str]

@@ -11,7 +11,8 @@ from instance.held_to_schema import problems
 from placer.load import in_catalogue, load_instance
 from placer_models.affinity import AffinityLevel, AffinityTerm
 from placer_models.cluster import Instance
-from placer_models.instance.schema import json_schema
+from placer_models.files.part import json_schema
+from placer_models.instance.schema import InstanceFile
 from placer_models.instance.writer import instance_to_yaml
 from placer_models.policy import Strength
 
@@ -121,7 +122,7 @@ def test_editors_know_the_words_too(value: dict[str, Any], right: bool) -> None:
     """
     The JSON Schema takes and refuses the same shapes.
     """
-    schema = json_schema()
+    schema = json_schema(InstanceFile)
     defs: Any = schema["$defs"]
 
     assert (problems({"name": "p", **value}, defs["PodPart"], defs) == []) is right

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from placer.load import load_instance
-from placer_models.instance.errors import InputError
-from placer_models.instance.tree import MAX_DEPTH, MAX_VALUES
+from placer_models.files.errors import InputError
+from placer_models.files.tree import MAX_DEPTH, MAX_VALUES
 
 HEAD = "apiVersion: placer/v1\nkind: Instance\n"
 
@@ -137,7 +137,7 @@ LIMITED = """
 import resource, sys
 from pathlib import Path
 from placer.load import load_instance
-from placer_models.instance.errors import InputError
+from placer_models.files.errors import InputError
 used = int(next(l for l in open("/proc/self/status") if l.startswith("VmSize")).split()[1]) << 10
 limit = used + 512 * 2**20
 resource.setrlimit(resource.RLIMIT_AS, (limit, limit))

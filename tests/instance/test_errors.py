@@ -2,7 +2,7 @@
 
 import pytest
 
-from placer_models.instance.errors import candidates, counted, cpus_are, named_cpus
+from placer_models.files.errors import candidates, counted, cpus_are, named_cpus
 
 
 @pytest.mark.parametrize(

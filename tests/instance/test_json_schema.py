@@ -9,8 +9,9 @@ import yaml
 
 from instance.held_to_schema import problems
 from placer.load import load_instance
-from placer_models.instance.errors import InputError
-from placer_models.instance.schema import json_schema
+from placer_models.files.errors import InputError
+from placer_models.files.part import json_schema
+from placer_models.instance.schema import InstanceFile
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "instances").glob("*.yaml"))
 HEAD = "apiVersion: placer/v1\nkind: Instance\n"
@@ -19,7 +20,7 @@ HEAD = "apiVersion: placer/v1\nkind: Instance\n"
 @pytest.fixture(scope="module")
 def schema() -> dict[str, Any]:
     """Return the schema as it is printed."""
-    return json_schema()
+    return json_schema(InstanceFile)
 
 
 def refused(text: str, schema: dict[str, Any]) -> list[str]:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from placer.load import load_instance
-from placer_models.instance.errors import InputError
+from placer_models.files.errors import InputError
 from placer_models.instance.writer import instance_to_yaml
 from placer_models.limits import Limits
 from placer_models.pod import pods_of

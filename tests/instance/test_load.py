@@ -8,7 +8,7 @@ import pytest
 
 from placer.load import load_any, load_instance, load_placement
 from placer_models.cluster import Instance, Machine
-from placer_models.instance.errors import InputError
+from placer_models.files.errors import InputError
 from placer_models.machines.catalogue import load_machine
 from placer_models.placement import Placement
 

@@ -8,7 +8,7 @@ from placer.judge.misfits import misfits_of
 from placer.load import load_instance
 from placer_cli.app import main
 from placer_cli.exits import Exit
-from placer_models.instance.errors import InputError
+from placer_models.files.errors import InputError
 
 FILE = """
 apiVersion: placer/v1

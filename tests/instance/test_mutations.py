@@ -10,7 +10,7 @@ import yaml
 
 from placer.judge.breaches import breaches
 from placer.load import load_any, load_instance
-from placer_models.instance.errors import InputError
+from placer_models.files.errors import InputError
 from placer_models.placement import Placement
 
 ROOT = Path(__file__).parents[2]

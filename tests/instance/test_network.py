@@ -7,7 +7,8 @@ import pytest
 
 from instance.held_to_schema import problems
 from placer_models.cluster import Instance
-from placer_models.instance.schema import json_schema
+from placer_models.files.part import json_schema
+from placer_models.instance.schema import InstanceFile
 from placer_models.network import Grouping, LevelRule
 from placer_models.policy import GatherLevel, Strength
 
@@ -139,7 +140,7 @@ def test_editors_know_the_words_too(value: dict[str, Any], right: bool) -> None:
     """
     The JSON Schema takes and refuses the same shapes.
     """
-    schema = json_schema()
+    schema = json_schema(InstanceFile)
     defs: Any = schema["$defs"]
     part = {"name": "g", "pods": [{"name": "p"}], **value}
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from placer_models.cluster import Instance
-from placer_models.instance.schema import API_VERSION
+from placer_models.files.documents import API_VERSION
 from placer_models.instance.writer import instance_to_dict, instance_to_yaml
 from placer_models.policy import Locality, NodeBindPolicy, NumaStrategy
 

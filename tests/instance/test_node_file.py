@@ -11,8 +11,8 @@ from placer.node.document import document_for
 from placer.node.pools import settled
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
-from placer_models.instance.documents import documents_of
-from placer_models.instance.errors import InputError
+from placer_models.files.documents import documents_of
+from placer_models.files.errors import InputError
 from placer_models.instance.node_file import node_placement_of, node_placement_to_dict
 from placer_models.node_placement import NodePlacement
 from placer_models.placement import PartlyPlaced, Placed

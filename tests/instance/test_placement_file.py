@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from placer.load import load_placement
 from placer_models.cluster import Instance
+from placer_models.files.documents import documents_of
+from placer_models.files.errors import InputError
 from placer_models.goals import ALIGNMENT, placed_tier
-from placer_models.instance.documents import documents_of
-from placer_models.instance.errors import InputError
 from placer_models.instance.placement_file import answer_to_json, placement_of
 from placer_models.placement import (
     Answer,

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from placer.load import in_catalogue, load_instance
 from placer_models.cluster import Instance, Machine, Node, RunningPod
+from placer_models.files.documents import documents_of
 from placer_models.instance.build import machine_of
-from placer_models.instance.documents import documents_of
 from placer_models.instance.machine_writer import machine_to_dict
 from placer_models.instance.writer import instance_to_dict, instance_to_yaml
 from placer_models.machines.catalogue import load_machine, machine_names

@@ -19,7 +19,7 @@ from placer_models.annotations.device_allocated import (
 from placer_models.capacity import Quantity, Unit
 from placer_models.cluster import Instance
 from placer_models.device_share import DeviceShare
-from placer_models.instance.errors import InputError
+from placer_models.files.errors import InputError
 from placer_models.instance.placement_file import answer_to_json
 from placer_models.instance.writer import instance_to_yaml
 from placer_models.placement import DeviceGrant, Infeasible, Placed

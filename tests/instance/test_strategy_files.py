@@ -11,7 +11,7 @@ from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer_models.cluster import Instance
 from placer_models.device_strategy import DeviceStrategy
-from placer_models.instance.errors import InputError
+from placer_models.files.errors import InputError
 from placer_models.instance.placement_file import answer_to_json
 from placer_models.instance.writer import instance_to_yaml
 from placer_models.placement import Placed

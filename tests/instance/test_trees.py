@@ -9,10 +9,10 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from placer_models.instance.errors import InputError
-from placer_models.instance.json_tree import read_json
-from placer_models.instance.tree import field_name, line_of, plain
-from placer_models.instance.yaml_tree import read_yaml
+from placer_models.files.errors import InputError
+from placer_models.files.json_tree import read_json
+from placer_models.files.tree import field_name, line_of, plain
+from placer_models.files.yaml_tree import read_yaml
 
 values = st.recursive(
     st.none()
@@ -136,6 +136,6 @@ def test_the_parser_in_python_reads_the_same(monkeypatch: pytest.MonkeyPatch) ->
     """
     text = (Path(__file__).parent / "sample.yaml").read_text(encoding="utf-8")
     fast = read_yaml(text, "x")
-    monkeypatch.setattr("placer_models.instance.yaml_tree._LOADER", yaml.SafeLoader)
+    monkeypatch.setattr("placer_models.files.yaml_tree._LOADER", yaml.SafeLoader)
 
     assert read_yaml(text, "x") == fast

@@ -16,8 +16,8 @@ from placer.node.cgroups import Cgroups
 from placer.node.errors import DocumentError, RefusedError
 from placer.node.host import Host
 from placer.node.state import NodeState
-from placer_models.instance.documents import documents_of
-from placer_models.instance.errors import InputError
+from placer_models.files.documents import documents_of
+from placer_models.files.errors import InputError
 from placer_models.instance.node_file import node_placement_of, node_placement_to_dict
 
 FILE = Path(__file__).parents[2] / "instances" / "nodes" / "small.yaml"

@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from placer_cli.queue import queue_app
-from placer_models.instance.errors import InputError
+from placer_models.files.errors import InputError
 
 QUEUES = Path(__file__).parents[2] / "instances" / "queues"
 SVG = "{http://www.w3.org/2000/svg}"

@@ -13,7 +13,7 @@ from placer.queue.file.history_file import read_history
 from placer.queue.file.simulation_file import read_simulation
 from placer.queue.simulation.scenario import Capacity, GroupSpec, JobSpec, Scenario
 from placer.queue.words import US_PER_S, Charge
-from placer_models.instance.errors import InputError
+from placer_models.files.errors import InputError
 
 QUEUES = Path(__file__).parents[2] / "instances" / "queues"
 BAD = yaml.safe_load((Path(__file__).parent / "data" / "bad_files.yaml").read_text("utf-8"))

@@ -21,8 +21,8 @@ from placer_models.capacity import Quantity, Unit
 from placer_models.cluster import Instance, Machine, Node, RunningPod
 from placer_models.device import GPU, Device, VirtualFunction
 from placer_models.device_share import DeviceShare, used_millionths
+from placer_models.files.errors import InputError
 from placer_models.goals import DEVICE_CHOICE
-from placer_models.instance.errors import InputError
 from placer_models.instance.writer import instance_to_yaml
 from placer_models.legal import IllegalPodError
 from placer_models.machines.catalogue import load_machine

@@ -10,7 +10,7 @@ from placer.slots.errors import JobGraphError
 from placer.slots.file import compile_file
 from placer.slots.graph import Edge, JobGraph, Network, Operator, Share, SharingGroup, UseCase
 from placer.slots.resources import ANY, Amounts
-from placer_models.instance.errors import InputError
+from placer_models.files.errors import InputError
 
 HEAD = "apiVersion: placer/v1\nkind: JobGraph\n"
 TWO = "operators:\n  - name: a\n  - name: b\n"

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from placer.slots.workers.file import read_workers
-from placer_models.instance.errors import InputError
+from placer_models.files.errors import InputError
 
 HEAD = "apiVersion: placer/v1\nkind: Workers\n"
 SPEC = "worker: {resources: {cpu: 4, heap: 4Gi}, slots: 4}\n"

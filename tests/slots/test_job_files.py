@@ -28,7 +28,7 @@ from placer.slots.graph import (
 )
 from placer.slots.resources import Amounts
 from placer.slots.to_json import job_to_json
-from placer_models.instance.errors import InputError
+from placer_models.files.errors import InputError
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "instances" / "slots").glob("*.yaml"))
 

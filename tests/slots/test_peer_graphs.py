@@ -12,7 +12,7 @@ from placer.slots.compiled import CompiledJob, KindFractions
 from placer.slots.compiler import lay_out
 from placer.slots.graph import Operator, Share
 from placer.slots.resources import UNKNOWN, Amounts, Profile
-from placer_models.instance.errors import InputError
+from placer_models.files.errors import InputError
 from slots.job_files import Row, chain_names, compiled, partition, read, row_id, rows
 
 FLIP_141 = rows("graphs_flip_141.json")

@@ -15,7 +15,7 @@ from placer.slots.workers.file import read_workers
 from placer.slots.workers.lacks import Lack, LimitReached, OutOfTime, SlotTooLarge, lack_of
 from placer.slots.workers.words import Allocation, Workers
 from placer_cli.slots import slots_app
-from placer_models.instance.errors import InputError
+from placer_models.files.errors import InputError
 from slots.job_files import compiled, job_file
 
 EXAMPLES = Path(__file__).parents[2] / "instances" / "slots"

@@ -9,7 +9,7 @@ from placer.slots.parallelism import parallelism_on
 from placer.slots.resources import covers, merge
 from placer.slots.subtasks import Subtask, share_slots
 from placer.slots.use_cases import agreed_weights, consumer_weights, share_of_slot
-from placer_models.instance.errors import InputError
+from placer_models.files.errors import InputError
 from slots.clusters import profile
 from slots.job_files import Row, compiled, row_id, rows
 

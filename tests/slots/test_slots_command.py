@@ -11,7 +11,7 @@ from typer.testing import CliRunner, Result
 
 from placer_cli.app import main
 from placer_cli.slots import slots_app
-from placer_models.instance.errors import InputError
+from placer_models.files.errors import InputError
 
 EXAMPLES = Path(__file__).parents[2] / "instances" / "slots"
 

@@ -16,7 +16,7 @@ from placer_models.affinity import AffinityLevel, AffinityTerm
 from placer_models.capacity import Quantity, Unit
 from placer_models.cluster import Instance, Node
 from placer_models.device_share import DeviceShare
-from placer_models.instance.errors import InputError
+from placer_models.files.errors import InputError
 from placer_models.legal import IllegalPodError, check_pods, spec_faults
 from placer_models.machines.catalogue import load_machine
 from placer_models.pod import Container, ContainerRole, DeviceRequest, Gang, Pod, PodSpec, Resources

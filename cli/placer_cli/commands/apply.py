@@ -93,7 +93,7 @@ def apply(
     Exit codes: 0 done; 2 bad input; 4 the node refused, or is only observed.
     """
     from placer.node.errors import DocumentError, RefusedError
-    from placer_models.instance.errors import InputError
+    from placer_models.files.errors import InputError
 
     if documents is not None:
         if node or here or dry_run or to_document or render or bundle:
@@ -122,8 +122,8 @@ def _document(files: list[Path], node: str | None, generation: int | None) -> "N
 
     from placer.load import load_instance, load_placement
     from placer.node.document import document_for
-    from placer_models.instance.documents import read_documents
-    from placer_models.instance.errors import InputError, candidates
+    from placer_models.files.documents import read_documents
+    from placer_models.files.errors import InputError, candidates
     from placer_models.instance.node_file import node_placement_of
 
     if len(files) == 1:
@@ -151,7 +151,7 @@ def _write_all(files: list[Path], folder: Path, generation: int | None) -> None:
     """Write the documents of all nodes; none, where one of them cannot be."""
     from placer.load import load_instance, load_placement
     from placer.node.document import documents_for, wrong_with
-    from placer_models.instance.errors import InputError
+    from placer_models.files.errors import InputError
     from placer_models.instance.node_file import node_placement_to_dict
 
     if len(files) == 1:
@@ -176,7 +176,7 @@ def _renewed(file: Path, wanted: "NodePlacement", generation: int | None) -> "No
     """Return a document with its generation; None where the file says the same already."""
     from dataclasses import replace
 
-    from placer_models.instance.documents import read_documents
+    from placer_models.files.documents import read_documents
     from placer_models.instance.node_file import node_placement_of
 
     if not file.exists():
@@ -203,7 +203,7 @@ def _write(
     from placer.node.document import wrong_with
     from placer.node.errors import DocumentError
     from placer.node.render.folder import edited_bundle, rendered
-    from placer_models.instance.errors import InputError
+    from placer_models.files.errors import InputError
     from placer_models.instance.node_file import node_placement_to_dict
 
     wanted = replace(wanted, generation=wanted.generation or 1)

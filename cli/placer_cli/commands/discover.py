@@ -8,7 +8,7 @@ import typer
 from placer.node.discover.report import DocumentKind
 from placer_cli.console import out
 from placer_cli.output import Format, document, format_of, output_file, refuse_inputs, replacing
-from placer_models.instance.errors import one_line
+from placer_models.files.errors import one_line
 
 
 def discover(

@@ -31,10 +31,11 @@ def schema_of(kind: DocumentKind) -> dict[str, object]:
     """Return the JSON Schema of the documents of a kind."""
     from placer.slots.schema import JobGraphFile
     from placer.slots.workers.schema import WorkersFile
+    from placer_models.files.part import json_schema
     from placer_models.instance.machine_schema import MachineFile
     from placer_models.instance.node_file import NodePlacementFile
     from placer_models.instance.placement_file import PlacementFile
-    from placer_models.instance.schema import InstanceFile, json_schema
+    from placer_models.instance.schema import InstanceFile
 
     match kind:
         case DocumentKind.INSTANCE:

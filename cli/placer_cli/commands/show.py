@@ -12,7 +12,7 @@ from placer_cli.console import out
 from placer_cli.draw.canvas import Canvas, canvas_of
 from placer_cli.output import output_file, refuse_inputs, replacing
 from placer_models.cluster import Instance, Machine
-from placer_models.instance.errors import candidates, suggestion
+from placer_models.files.errors import candidates, suggestion
 from placer_models.placement import Placement
 
 Draw = Callable[[Canvas], RenderableType]

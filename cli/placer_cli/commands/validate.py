@@ -7,7 +7,7 @@ import typer
 
 from placer_cli.exits import Exit
 from placer_models.cluster import Instance, Machine
-from placer_models.instance.errors import InputError
+from placer_models.files.errors import InputError
 from placer_models.placement import Placement
 
 

@@ -95,8 +95,8 @@ def place(
     from placer.slots.file import compile_file
     from placer.slots.workers.file import read_workers
     from placer.slots.workers.place import place_job
-    from placer_models.instance.documents import STANDARD_INPUT, name_of
-    from placer_models.instance.errors import InputError
+    from placer_models.files.documents import STANDARD_INPUT, name_of
+    from placer_models.files.errors import InputError
 
     if job_file == workers_file == STANDARD_INPUT:
         raise typer.BadParameter("JOB and WORKERS are both standard input; name a file for one")

@@ -1,7 +1,7 @@
 """Affinity between pods in files, read and written."""
 
 from placer_models.affinity import AffinityLevel, AffinityTerm
-from placer_models.instance.faults import Place
+from placer_models.files.faults import Place
 from placer_models.instance.schema import SpecPart
 from placer_models.pod import PodSpec
 from placer_models.policy import Strength

@@ -4,9 +4,11 @@ from collections.abc import Iterator, Sequence
 from typing import TypeVar
 
 from placer_models.cluster import Instance, Machine
-from placer_models.instance.documents import Document
-from placer_models.instance.errors import InputError, shown, suggestion
-from placer_models.instance.faults import Faults, Place
+from placer_models.files.documents import API_VERSION, Document
+from placer_models.files.errors import InputError, shown, suggestion
+from placer_models.files.faults import Faults, Place
+from placer_models.files.tree import Scalar
+from placer_models.files.validate import check
 from placer_models.instance.machine_parts import MachineError
 from placer_models.instance.machine_schema import MachineFile, to_machine
 from placer_models.instance.network import LevelReader
@@ -15,9 +17,7 @@ from placer_models.instance.pods import GangReader, PodReader
 from placer_models.instance.requests import RequestReader
 from placer_models.instance.running import RunningReader
 from placer_models.instance.running_gangs import RunningGangReader
-from placer_models.instance.schema import API_VERSION, InstanceFile
-from placer_models.instance.tree import Scalar
-from placer_models.instance.validate import check
+from placer_models.instance.schema import InstanceFile
 from placer_models.legal_shares import clashing_unit, offers_of
 from placer_models.node_strategy import NodeStrategy
 from placer_models.pod import Gang

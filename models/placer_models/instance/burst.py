@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from placer_models.instance.faults import Faults, Place
+from placer_models.files.faults import Faults, Place
 from placer_models.instance.fields import PodBind
 from placer_models.instance.schema import SpecPart
 from placer_models.pod import Container

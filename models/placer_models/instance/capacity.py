@@ -4,7 +4,7 @@ import re
 
 from placer_models.capacity import OWN_WORDS, Quantity, unit_written
 from placer_models.device_request import DEVICE_RESOURCES, OTHER_SPELLINGS
-from placer_models.instance.errors import shown
+from placer_models.files.errors import shown
 
 _QUANTITY_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._/-]{0,61}[A-Za-z0-9])?")
 

@@ -4,12 +4,12 @@ import re
 from enum import StrEnum
 from typing import Annotated
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
-from pydantic.alias_generators import to_camel
+from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
 from placer_models.cpuset import MAX_CPU_ID, parse_cpu_list
 from placer_models.device_request import MAX_DEVICES
-from placer_models.instance.errors import shown
+from placer_models.files.errors import shown
+from placer_models.files.part import check_name
 from placer_models.policy import (
     AlignmentPolicy,
     BindPolicy,
@@ -18,14 +18,6 @@ from placer_models.policy import (
     NodeBindPolicy,
 )
 
-
-class Part(BaseModel):
-    """A part of a file: it never changes, and a misspelt field is refused."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, alias_generator=to_camel)
-
-
-_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,251}[A-Za-z0-9])?")
 _RANGE = re.compile(r"([0-9]{1,6})(?:-([0-9]{1,6}))?")
 
 _KUBELET_POLICIES = {
@@ -40,16 +32,6 @@ _NODE_BIND_POLICIES = {
 }
 _LOCALITIES = {"Socket": "Package", "UncoreCache": "LLC"}
 _SWITCHES = {"true": True, "false": False}
-
-
-def check_name(text: str) -> str:
-    """Return the name if it is one."""
-    if not _NAME.fullmatch(text):
-        raise ValueError(
-            f"{shown(text)} is no name; expected letters, digits, '-', '_' and '.', "
-            "beginning and ending with a letter or digit, 253 characters at most"
-        )
-    return text
 
 
 def _check_cpu_list(text: str) -> str:
@@ -89,9 +71,6 @@ def _one_or_more(value: object) -> object:
     return tuple(value) if isinstance(value, list) else value
 
 
-Name = Annotated[str, AfterValidator(check_name)]
-"""The name of a pod, a gang or a namespace."""
-
 CpuList = Annotated[
     str, AfterValidator(_check_cpu_list), WithJsonSchema({"type": ["string", "integer"]})
 ]
@@ -101,11 +80,6 @@ GpuList = Annotated[
     str, AfterValidator(_check_gpu_list), WithJsonSchema({"type": ["string", "integer"]})
 ]
 """Minors of GPUs, written as CPUs are."""
-
-Amount = Annotated[str, WithJsonSchema({"type": ["string", "number"]})]
-"""A quantity as it was written; what it may be depends on the resource."""
-
-Amounts = dict[str, Amount]
 
 Count = Annotated[int, Field(ge=1, le=1_000_000)]
 

@@ -7,8 +7,8 @@ from itertools import groupby
 from placer_models.cluster import Node
 from placer_models.cpuset import format_cpu_list
 from placer_models.device import FunctionSelector, VirtualFunction
-from placer_models.instance.errors import shown
-from placer_models.instance.faults import Faults, Place
+from placer_models.files.errors import shown
+from placer_models.files.faults import Faults, Place
 from placer_models.instance.machine_parts import FunctionGroupPart
 from placer_models.placement import DeviceGrant
 from placer_models.pod import PodSpec

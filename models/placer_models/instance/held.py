@@ -20,9 +20,9 @@ from placer_models.device_request import (
     PERCENT_TYPES,
 )
 from placer_models.device_share import DeviceShare, filled
+from placer_models.files.errors import shown
+from placer_models.files.faults import Faults, Place
 from placer_models.instance.capacity import check_quantity_name
-from placer_models.instance.errors import shown
-from placer_models.instance.faults import Faults, Place
 from placer_models.placement import DeviceGrant, Placement
 
 DeviceMemory = Mapping[tuple[str, str, int], int]

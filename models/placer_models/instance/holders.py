@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from placer_models.capacity import format_amount
 from placer_models.device import Device
 from placer_models.device_share import Amounts, DeviceShare, fits, less, room, taken, totals_of
-from placer_models.instance.errors import shown
+from placer_models.files.errors import shown
 
 Key = tuple[str, int]
 """Type and minor."""

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Mapping
 
 from placer_models.cpuset import format_cpu_list
-from placer_models.instance.errors import shown
-from placer_models.instance.faults import Faults, Place
+from placer_models.files.errors import shown
+from placer_models.files.faults import Faults, Place
 from placer_models.quantity import format_bytes, parse_bytes
 from placer_models.topology import Hugepages
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Collection
 
-from placer_models.instance.errors import shown
-from placer_models.instance.faults import Faults, Place
+from placer_models.files.errors import shown
+from placer_models.files.faults import Faults, Place
 from placer_models.instance.requests import device_type_of
 from placer_models.instance.wish_schema import JointPart
 from placer_models.pod import JointAllocation

@@ -2,11 +2,6 @@
 
 import re
 
-_LATER = {
-    "distribute-cpus-across-cores": "set cpuBindPolicy at the pods",
-    "strict-cpu-reservation": "reserved CPUs are part of the pools",
-}
-
 _RESOURCE = re.compile(
     r"""(?P<npu>huawei\.com/npu-(?:core|cpu|dvpp))
     |(?P<overcommitted>(?:kubernetes\.io/)?(?:batch|mid)-(?:cpu|memory))
@@ -18,13 +13,6 @@ _RESOURCE_REASONS = {
     "overcommitted": "ask for cpu and memory",
     "storage": "leave it out",
 }
-
-
-def later_word(word: str) -> str | None:
-    """Return why a known field or value is refused; None: it is not such a word."""
-    if word in _LATER:
-        return f"'{word}' is not supported yet: {_LATER[word]}"
-    return None
 
 
 def later_resource(name: str) -> str | None:

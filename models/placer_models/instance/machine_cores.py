@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 
 from placer_models.cpuset import CpuSet, format_cpu_list
-from placer_models.instance.errors import counted, named_cpus
+from placer_models.files.errors import counted, named_cpus
 
 
 class Numbering(StrEnum):

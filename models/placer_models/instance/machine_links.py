@@ -5,7 +5,7 @@ from decimal import ROUND_HALF_UP, Decimal
 
 from placer_models.cpuset import parse_cpu_list
 from placer_models.device import LinkMatrix
-from placer_models.instance.errors import counted
+from placer_models.files.errors import counted
 
 SELF = "X"
 """The kind on the diagonal: a GPU with itself."""

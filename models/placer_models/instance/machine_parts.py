@@ -8,7 +8,8 @@ from pydantic import BeforeValidator, Field
 
 from placer_models.capacity import Unit
 from placer_models.cpuset import MAX_CPU_ID
-from placer_models.instance.fields import Amount, Count, CpuList, Minor, Part
+from placer_models.files.part import Amount, Part
+from placer_models.instance.fields import Count, CpuList, Minor
 from placer_models.instance.machine_cores import Numbering
 from placer_models.policy import CoreKind
 

@@ -7,7 +7,8 @@ from pydantic import Field
 from placer_models.cluster import Machine
 from placer_models.cpuset import CpuSet, format_cpu_list, parse_cpu_list
 from placer_models.device import GPU
-from placer_models.instance.fields import CpuList, GpuList, Name, Part
+from placer_models.files.part import Name, Part
+from placer_models.instance.fields import CpuList, GpuList
 from placer_models.instance.machine_cores import group_caches, key_by_cpu, split_cores
 from placer_models.instance.machine_devices import read_devices, read_links
 from placer_models.instance.machine_partitions import read_partitions

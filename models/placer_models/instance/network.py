@@ -4,8 +4,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import pairwise
 
 from placer_models.cluster import Node
-from placer_models.instance.errors import shown, suggestion
-from placer_models.instance.faults import Faults, Place
+from placer_models.files.errors import shown, suggestion
+from placer_models.files.faults import Faults, Place
 from placer_models.instance.schema import LevelPart, NodePart, TogetherPart
 from placer_models.network import NODE_LEVEL, Grouping, LevelRule
 from placer_models.policy import GatherLevel, Strength

@@ -5,11 +5,12 @@ from typing import Annotated, Literal, NoReturn
 from pydantic import AfterValidator, Field
 
 from placer_models.cluster import Instance, Node
+from placer_models.files.documents import API_VERSION, Document
+from placer_models.files.errors import InputError, shown
+from placer_models.files.faults import Faults, Place
+from placer_models.files.part import MetadataPart, Name, Part, check_name
+from placer_models.files.validate import check
 from placer_models.instance.build import NODE_PLACEMENT, MachineReader, kind_of
-from placer_models.instance.documents import Document
-from placer_models.instance.errors import InputError, shown
-from placer_models.instance.faults import Faults, Place
-from placer_models.instance.fields import Name, Part, check_name
 from placer_models.instance.held import memory_of_devices
 from placer_models.instance.machine_schema import MachineFile
 from placer_models.instance.machine_writer import machine_to_dict
@@ -18,8 +19,13 @@ from placer_models.instance.nodes import NodeReader
 from placer_models.instance.placement_file import SeatEntry, placed, seat_to_json
 from placer_models.instance.pods import PodReader
 from placer_models.instance.requests import RequestReader
-from placer_models.instance.schema import API_VERSION, MetadataPart, NodePart, SpecPart
-from placer_models.instance.validate import check
+from placer_models.instance.schema import (
+    OTHER_SPELLINGS,
+    SHORT_FORMS,
+    UNSUPPORTED,
+    NodePart,
+    SpecPart,
+)
 from placer_models.instance.writer import node_to_dict, pod_to_dict
 from placer_models.legal_shares import offers_of
 from placer_models.node_placement import NodePlacement, NodePod
@@ -60,6 +66,10 @@ class NodePodPart(SpecPart):
 
 class NodePlacementFile(Part):
     """One document of ``kind: NodePlacement``."""
+
+    other_spellings = OTHER_SPELLINGS
+    unsupported = UNSUPPORTED
+    short_forms = SHORT_FORMS
 
     api_version: Literal["placer/v1"]
     kind: Literal["NodePlacement"]

@@ -6,10 +6,11 @@ from collections.abc import Callable
 from placer_models.cluster import Machine, Node
 from placer_models.cpuset import format_cpu_list, parse_cpu_list
 from placer_models.device import GPU, PartitionTable
-from placer_models.instance.documents import Document
-from placer_models.instance.errors import InputError, named_cpus, shown, suggestion
-from placer_models.instance.faults import Faults, Place
-from placer_models.instance.fields import check_name
+from placer_models.files.documents import Document
+from placer_models.files.errors import InputError, named_cpus, shown, suggestion
+from placer_models.files.faults import Faults, Place
+from placer_models.files.part import check_name
+from placer_models.files.tree import field_name
 from placer_models.instance.hosts import MAX_HOSTS, expand_hosts
 from placer_models.instance.hugepages import pages_by_numa_node
 from placer_models.instance.machine_partitions import read_partitions
@@ -21,7 +22,6 @@ from placer_models.instance.requests import (
     parse_extended,
 )
 from placer_models.instance.schema import NodePart
-from placer_models.instance.tree import field_name
 from placer_models.mig import TABLES, Modes
 from placer_models.policy import AlignmentPolicy, Locality, NodeBindPolicy, NumaStrategy
 from placer_models.quantity import format_bytes

@@ -7,11 +7,13 @@ from pydantic import Field
 
 from placer_models.cluster import Instance
 from placer_models.cpuset import format_cpu_list, parse_cpu_list
+from placer_models.files.documents import Document
+from placer_models.files.faults import Faults, Place
+from placer_models.files.part import Part
+from placer_models.files.validate import check
 from placer_models.goals import strategy_of
 from placer_models.instance.claims import Claims, MoveClaim, TierClaim
-from placer_models.instance.documents import Document
-from placer_models.instance.faults import Faults, Place
-from placer_models.instance.fields import CpuList, Part
+from placer_models.instance.fields import CpuList
 from placer_models.instance.held import (
     DeviceMemory,
     memory_of_devices,
@@ -26,7 +28,6 @@ from placer_models.instance.placement_parts import (
     milli_by_numa,
     milli_to_json,
 )
-from placer_models.instance.validate import check
 from placer_models.moves import movers
 from placer_models.node_strategy import NodeStrategy
 from placer_models.placement import (

@@ -5,8 +5,9 @@ from typing import Annotated
 
 from pydantic import Field
 
-from placer_models.instance.faults import Faults, Place
-from placer_models.instance.fields import Minor, Part
+from placer_models.files.faults import Faults, Place
+from placer_models.files.part import Part
+from placer_models.instance.fields import Minor
 from placer_models.instance.held import DeviceMemory, resources_of, share_of
 from placer_models.placement import DeviceGrant
 from placer_models.quantity import format_bytes, parse_bytes

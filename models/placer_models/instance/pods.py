@@ -3,11 +3,11 @@
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
+from placer_models.files.errors import counted, shown
+from placer_models.files.faults import Faults, Place
+from placer_models.files.part import check_name
 from placer_models.instance.affinity import affinity_terms, place_of_term
 from placer_models.instance.burst import policy_of, read_burst, with_limits
-from placer_models.instance.errors import counted, shown
-from placer_models.instance.faults import Faults, Place
-from placer_models.instance.fields import check_name
 from placer_models.instance.functions import read_selectors
 from placer_models.instance.joint import read_joint
 from placer_models.instance.network import gather_of, level_rules

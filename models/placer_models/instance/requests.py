@@ -13,8 +13,8 @@ from placer_models.device_request import (
     WHOLE_GPUS,
     parse_whole,
 )
-from placer_models.instance.errors import shown, suggestion
-from placer_models.instance.faults import Faults, Place
+from placer_models.files.errors import shown, suggestion
+from placer_models.files.faults import Faults, Place
 from placer_models.instance.hugepages import (
     PREFIX,
     bytes_of_pages,

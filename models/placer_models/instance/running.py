@@ -9,8 +9,8 @@ from placer_models.cluster import Node, RunningPod
 from placer_models.cpuset import CpuSet, format_cpu_list, parse_cpu_list
 from placer_models.device import GPU, Device
 from placer_models.device_share import DeviceShare
-from placer_models.instance.errors import counted, cpus_are, shown
-from placer_models.instance.faults import Faults, Place
+from placer_models.files.errors import counted, cpus_are, shown
+from placer_models.files.faults import Faults, Place
 from placer_models.instance.functions import Holders as FunctionHolders
 from placer_models.instance.functions import held_functions
 from placer_models.instance.holders import Holders

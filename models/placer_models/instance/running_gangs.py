@@ -3,8 +3,8 @@
 from collections.abc import Collection
 
 from placer_models.cluster import RunningGang
-from placer_models.instance.errors import shown
-from placer_models.instance.faults import Faults, Place
+from placer_models.files.errors import shown
+from placer_models.files.faults import Faults, Place
 from placer_models.instance.network import gather_of, level_rules
 from placer_models.instance.pods import Key, Names
 from placer_models.instance.schema import RunningGangPart, RunningPart

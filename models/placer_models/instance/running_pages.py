@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping
 
 from placer_models.cluster import Node
-from placer_models.instance.faults import Faults, Place
+from placer_models.files.faults import Faults, Place
 from placer_models.instance.hugepages import pages_by_numa_node
 from placer_models.pod import Pod
 from placer_models.quantity import format_bytes

@@ -1,15 +1,14 @@
 """The schema of an instance file: which fields there are, and their types."""
 
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import BeforeValidator, ConfigDict, Field, model_validator
 
 from placer_models.device import GPU
 from placer_models.device_strategy import DeviceStrategy
+from placer_models.files.part import Amount, Amounts, MetadataPart, Name, Part
 from placer_models.instance.fields import (
     Alignment,
-    Amount,
-    Amounts,
     Count,
     CpuList,
     DeviceCount,
@@ -19,11 +18,10 @@ from placer_models.instance.fields import (
     Localities,
     Minor,
     MoveBudget,
-    Name,
     NodeBind,
     Pages,
-    Part,
     Percent,
+    PodBind,
     Priority,
     Switch,
 )
@@ -41,19 +39,11 @@ from placer_models.policy import (
     AlignmentScope,
     DeviceChoice,
     DeviceScope,
+    ExclusivePolicy,
     NumaStrategy,
     PartitionPolicy,
     QosClass,
 )
-
-API_VERSION = "placer/v1"
-
-
-class MetadataPart(Part):
-    """What the document is called and about."""
-
-    name: str = ""
-    description: str = ""
 
 
 class CpuManagerOptions(Part):
@@ -275,8 +265,46 @@ class RunningPart(SpecPart):
     movable: bool = Field(True, description="Whether it may move where there is a moveBudget.")
 
 
+OTHER_SPELLINGS = {
+    "gatherStrategy": "gather: {required: ...} or gather: {preferred: ...}",
+    "minMember": "minimum",
+    "minAvailable": "minimum",
+    "nodeCpuBindPolicy": "cpuBindPolicy",
+    "nodeName": "node",
+    "podAffinity": "affinity: {required: {matchLabels: ...}}",
+    "podAntiAffinity": "antiAffinity: {required: {matchLabels: ...}}",
+    "podCountMultiple": "multiples: {LEVEL: ...}",
+    "numaTopologyPolicy": "numaPolicy",
+    "preferredCPUBindPolicy": "cpuBindPolicy: {preferred: ...}",
+    "preferredCPUExclusivePolicy": "cpuExclusivePolicy: {preferred: ...}",
+    "qosClass": "qos",
+    "requiredCPUBindPolicy": "cpuBindPolicy: {required: ...}",
+    "requiredCPUExclusivePolicy": "cpuExclusivePolicy: {required: ...}",
+    "unschedulable": "cordoned",
+}
+
+UNSUPPORTED = {
+    "distribute-cpus-across-cores": "set cpuBindPolicy at the pods",
+    "strict-cpu-reservation": "reserved CPUs are part of the pools",
+}
+
+_STRENGTH = ", or one of them with its strength: {required: "
+
+SHORT_FORMS = {
+    "BindPart": f"{', '.join(PodBind)}{_STRENGTH}{PodBind.FULL_PCPUS}}}",
+    "ExclusivePart": f"{', '.join(ExclusivePolicy)}{_STRENGTH}{ExclusivePolicy.PCPU_LEVEL}}}",
+    "GatherPart": "a level such as node or rack, or levels with their strength: {preferred: rack}",
+    "JointPart": "types and a scope, such as {deviceTypes: [gpu, rdma], requiredScope: SamePCIe}",
+    "SpreadPart": "levels with their most, such as {required: {rack: 2}}",
+}
+
+
 class InstanceFile(Part):
     """One document of ``kind: Instance``; several of them make one instance."""
+
+    other_spellings = OTHER_SPELLINGS
+    unsupported = UNSUPPORTED
+    short_forms = SHORT_FORMS
 
     api_version: Literal["placer/v1"]
     kind: Literal["Instance"]
@@ -298,48 +326,3 @@ class InstanceFile(Part):
     strategy: NodeStrategy | None = Field(
         None, description="Which nodes pods had better have, all else being equal: the last tier."
     )
-
-
-def json_schema(file: type[Part] = InstanceFile, *, nulls: bool = False) -> dict[str, object]:
-    """Return the JSON Schema of the documents of a kind, for editors.
-
-    Args:
-        file: The model of the whole document.
-        nulls: Whether the reader takes a field without a value for one left out.
-
-    """
-    schema = file.model_json_schema(by_alias=True)
-    _as_read(schema, null=nulls, nulls=nulls)
-    kind = file.__name__.removesuffix("File")
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        **schema,
-        "title": f"Placer {kind}, {API_VERSION}",
-    }
-
-
-def _as_read(schema: dict[str, Any], *, null: bool, nulls: bool) -> None:
-    """Make pydantic's schema take what the reader takes, and refuse what it refuses.
-
-    The reader takes a plain scalar for text, such as ``name: 7``, and wants a value for
-    every field, unless `nulls`: only an item of a list may be null. None in our models is a
-    field left out.
-    """
-    if schema.get("type") == "string" and not {"enum", "const"} & schema.keys():
-        schema["type"] = ["string", "number", "boolean"]
-    if schema.get("default", "") is None:
-        del schema["default"]
-    if "anyOf" in schema and not null:
-        schema["anyOf"] = [branch for branch in schema["anyOf"] if branch != {"type": "null"}]
-        if len(schema["anyOf"]) == 1:
-            schema.update(schema.pop("anyOf")[0])
-            _as_read(schema, null=nulls, nulls=nulls)
-    for parts in ("$defs", "properties"):
-        for part in schema.get(parts, {}).values():
-            _as_read(part, null=nulls, nulls=nulls)
-    for part in schema.get("anyOf", ()):
-        _as_read(part, null=nulls, nulls=nulls)
-    if isinstance(schema.get("additionalProperties"), dict):
-        _as_read(schema["additionalProperties"], null=nulls, nulls=nulls)
-    if "items" in schema:
-        _as_read(schema["items"], null=True, nulls=nulls)

@@ -11,8 +11,8 @@ from placer_models.device_request import (
     translate,
 )
 from placer_models.device_share import DeviceShare
+from placer_models.files.faults import Faults, Place
 from placer_models.instance.capacity import check_quantity_name
-from placer_models.instance.faults import Faults, Place
 from placer_models.instance.schema import SharePart
 from placer_models.legal_shares import Field, Offers, offer_faults, share_faults
 from placer_models.placement import DeviceGrant

@@ -3,8 +3,8 @@
 from collections.abc import Collection, Mapping, Sequence
 
 from placer_models.device_strategy import DeviceStrategy, Strategies, strategy_fault
-from placer_models.instance.errors import shown
-from placer_models.instance.faults import Faults, Place
+from placer_models.files.errors import shown
+from placer_models.files.faults import Faults, Place
 from placer_models.instance.requests import device_type_of
 from placer_models.pod import Container, JointAllocation, PodSpec, counts_asked
 from placer_models.policy import AlignmentScope

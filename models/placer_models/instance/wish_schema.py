@@ -5,7 +5,8 @@ from typing import Annotated, Self
 from pydantic import BeforeValidator, ConfigDict, Field, model_validator
 
 from placer_models.affinity import AffinityLevel
-from placer_models.instance.fields import Exclusive, Part, PodBind
+from placer_models.files.part import Part
+from placer_models.instance.fields import Exclusive, PodBind
 from placer_models.policy import JointScope
 
 

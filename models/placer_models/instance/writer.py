@@ -9,6 +9,7 @@ import yaml
 from placer_models.bound import binds, bound_to, numa_nodes_of, within
 from placer_models.cluster import Instance, Machine, Node, RunningGang, RunningPod
 from placer_models.cpuset import CpuSet, format_cpu_list
+from placer_models.files.documents import API_VERSION
 from placer_models.instance.affinity import write_affinity
 from placer_models.instance.fields import PodBind
 from placer_models.instance.functions import selectors_to_dict
@@ -16,7 +17,6 @@ from placer_models.instance.joint import joint_to_dict
 from placer_models.instance.machine_partitions import write_partitions
 from placer_models.instance.machine_writer import Json, machine_to_dict
 from placer_models.instance.pods import ONLY_CONTAINER
-from placer_models.instance.schema import API_VERSION
 from placer_models.instance.shares import in_order, share_to_dict
 from placer_models.instance.strategies import strategies_to_dict
 from placer_models.limits import NO_LIMITS, Limits

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from placer.node.errors import RefusedError
-from placer_models.instance.documents import documents_of
-from placer_models.instance.errors import InputError
+from placer_models.files.documents import documents_of
+from placer_models.files.errors import InputError
 from placer_models.instance.node_file import node_placement_of
 from placer_models.node_placement import NodePlacement
 

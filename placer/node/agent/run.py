@@ -21,7 +21,7 @@ from placer.node.host import read_host
 from placer.node.mounts import kernel_files
 from placer.node.state import NodeState
 from placer.node.units import SystemdUnits
-from placer_models.instance.errors import counted
+from placer_models.files.errors import counted
 
 log = logging.getLogger(__name__)
 

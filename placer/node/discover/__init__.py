@@ -16,7 +16,7 @@ from placer.node.discover.nvidia_smi import is_smi_text, read_smi_file, smi_devi
 from placer.node.discover.pci import PciPlace
 from placer.node.discover.roots import open_files
 from placer.node.discover.sysfs import read_sysfs
-from placer_models.instance.errors import InputError
+from placer_models.files.errors import InputError
 
 HOST = Path("/")
 

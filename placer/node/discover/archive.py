@@ -7,7 +7,7 @@ from collections.abc import Collection
 from pathlib import Path
 
 from placer.node.discover.files import CPU, MAX_READ_BYTES, NOT_A_DUMP, Kind
-from placer_models.instance.errors import InputError, shown
+from placer_models.files.errors import InputError, shown
 
 MAX_ARCHIVE_BYTES = 2**28
 """What an archive may hold when it is unpacked."""

@@ -9,7 +9,7 @@ from collections.abc import Collection
 from typing import Literal, Protocol
 
 from placer_models.cpuset import MAX_CPU_ID, CpuSet, parse_cpu_list
-from placer_models.instance.errors import InputError, shown
+from placer_models.files.errors import InputError, shown
 
 MAX_READ_BYTES = 8 * 2**20
 """No file of the kernel that is read here is larger."""

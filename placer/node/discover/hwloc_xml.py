@@ -11,8 +11,8 @@ from defusedxml.ElementTree import fromstring
 
 from placer.node.discover.inventory import FoundCpu, FoundNumaNode, Inventory
 from placer_models.cpuset import MAX_CPU_ID, CpuSet
-from placer_models.instance.documents import MAX_FILE_BYTES
-from placer_models.instance.errors import InputError, shown
+from placer_models.files.documents import MAX_FILE_BYTES
+from placer_models.files.errors import InputError, shown
 from placer_models.topology import Hugepages
 
 _PACKAGES = ("Package", "Socket")

@@ -10,7 +10,7 @@ from placer.node.discover.inventory import FoundCpu, FoundNumaNode, Inventory
 from placer_models.cluster import Instance, Machine, Node
 from placer_models.cpuset import CpuSet, format_cpu_list
 from placer_models.device import GPU
-from placer_models.instance.errors import cpus_are, named_cpus
+from placer_models.files.errors import cpus_are, named_cpus
 from placer_models.instance.machine_cores import key_by_cpu
 from placer_models.policy import CoreKind
 from placer_models.topology import Cpu, NumaNode, Topology

@@ -12,8 +12,8 @@ from placer.node.discover.nvidia import NvidiaGpu, PlaceOf, to_devices, with_min
 from placer.node.discover.pci import bus_id_of
 from placer_models.cluster import Machine
 from placer_models.device import GPU, LinkMatrix
-from placer_models.instance.documents import name_of, read_text
-from placer_models.instance.errors import InputError, counted
+from placer_models.files.documents import name_of, read_text
+from placer_models.files.errors import InputError, counted
 from placer_models.machines.nvidia_topo import TopoError, read_topo
 
 LONGEST_S = 30.0

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from placer.node.discover.archive import read_archive
 from placer.node.discover.files import CPU, MAX_READ_BYTES, NOT_A_DUMP, Kind, MachineFiles
-from placer_models.instance.errors import InputError
+from placer_models.files.errors import InputError
 
 _DEEPEST = 4
 

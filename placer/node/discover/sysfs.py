@@ -6,7 +6,7 @@ import re
 from placer.node.discover.files import CPU, NODE, NOT_A_DUMP, MachineFiles
 from placer.node.discover.inventory import FoundCpu, FoundNumaNode, Inventory
 from placer_models.cpuset import MAX_CPU_ID, CpuSet
-from placer_models.instance.errors import named_cpus
+from placer_models.files.errors import named_cpus
 from placer_models.topology import Hugepages
 
 _MEM_TOTAL = re.compile(r"MemTotal:\s*(\d{1,15}) kB")

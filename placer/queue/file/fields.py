@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
 from placer.queue.file.amounts import parse_duration_us
-from placer_models.instance.faults import Faults, Place
-from placer_models.instance.tree import Entry, Listing, Mapping, Scalar, Tree, describe
+from placer_models.files.faults import Faults, Place
+from placer_models.files.tree import Entry, Listing, Mapping, Scalar, Tree, describe
 
 T = TypeVar("T")
 

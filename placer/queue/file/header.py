@@ -3,9 +3,9 @@
 from pathlib import Path
 
 from placer.queue.file.fields import Fields
-from placer_models.instance.documents import name_of, read_documents
-from placer_models.instance.errors import InputError
-from placer_models.instance.faults import Faults, Place
+from placer_models.files.documents import name_of, read_documents
+from placer_models.files.errors import InputError
+from placer_models.files.faults import Faults, Place
 
 API_VERSION = "placer/v1"
 

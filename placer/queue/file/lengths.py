@@ -7,7 +7,7 @@ from math import exp, log
 from placer.queue.file.amounts import MAX_DURATION_US, parse_duration_us
 from placer.queue.file.fields import Fields
 from placer.queue.simulation.scenario import dealt, split_evenly
-from placer_models.instance.tree import Mapping
+from placer_models.files.tree import Mapping
 
 MAX_THREADS = 200_000
 """Most threads of work of one job, and of a whole simulation."""

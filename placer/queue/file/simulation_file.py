@@ -9,7 +9,7 @@ from placer.queue.file.header import open_document
 from placer.queue.file.lengths import MAX_THREADS, read_lengths
 from placer.queue.simulation.scenario import Capacity, GroupSpec, JobSpec, Scenario
 from placer.queue.words import ONE_MILLI, US_PER_S, Charge
-from placer_models.instance.tree import Scalar
+from placer_models.files.tree import Scalar
 
 KIND = "QueueSimulation"
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from typing import assert_never
 
 from placer.search.reasons.text import counts
-from placer_models.instance.errors import candidates, shown
+from placer_models.files.errors import candidates, shown
 from placer_models.network import Grouping, LevelRule
 from placer_models.pod import PodSpec
 from placer_models.reasons import (

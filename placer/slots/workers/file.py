@@ -21,8 +21,8 @@ from placer.slots.workers.schema import (
     WorkersFile,
 )
 from placer.slots.workers.words import PendingWorker, Reserve, Worker, Workers, WorkerSpec
-from placer_models.instance.faults import Faults, Place
-from placer_models.instance.validate import check
+from placer_models.files.faults import Faults, Place
+from placer_models.files.validate import check
 from placer_models.quantity import parse_bytes
 
 Number = TypeVar("Number", int, Decimal)

@@ -2,8 +2,7 @@
 
 from typing import Literal
 
-from placer_models.instance.fields import Amount, Amounts, Name, Part
-from placer_models.instance.schema import MetadataPart
+from placer_models.files.part import Amount, Amounts, MetadataPart, Name, Part
 
 KIND = "Workers"
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from math import isfinite
 from typing import NamedTuple
 
-from placer_models.instance.errors import InputError, shown
+from placer_models.files.errors import InputError, shown
 
 Path = tuple[str | int, ...]
 """Keys and indices from the root of a document to one of its parts."""

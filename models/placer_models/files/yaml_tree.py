@@ -4,8 +4,8 @@ import re
 
 import yaml
 
-from placer_models.instance.errors import InputError
-from placer_models.instance.tree import Builder, Listing, Mapping, Tree
+from placer_models.files.errors import InputError
+from placer_models.files.tree import Builder, Listing, Mapping, Tree
 
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 """libyaml where it is built in: the parser in Python takes minutes for a big file."""

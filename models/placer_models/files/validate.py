@@ -9,11 +9,10 @@ from typing import TypeVar, get_args
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from placer_models.instance.errors import suggestion
-from placer_models.instance.faults import Faults, Place
-from placer_models.instance.fields import PodBind
-from placer_models.instance.later import later_word
-from placer_models.instance.tree import (
+from placer_models.files.errors import suggestion
+from placer_models.files.faults import Faults, Place
+from placer_models.files.part import Part
+from placer_models.files.tree import (
     Listing,
     Mapping,
     Path,
@@ -26,28 +25,8 @@ from placer_models.instance.tree import (
     plain,
     steps,
 )
-from placer_models.policy import ExclusivePolicy
 
-Model = TypeVar("Model", bound=BaseModel)
-
-_OTHER_SPELLINGS = {
-    "gatherStrategy": "gather: {required: ...} or gather: {preferred: ...}",
-    "minMember": "minimum",
-    "minAvailable": "minimum",
-    "nodeCpuBindPolicy": "cpuBindPolicy",
-    "nodeName": "node",
-    "podAffinity": "affinity: {required: {matchLabels: ...}}",
-    "podAntiAffinity": "antiAffinity: {required: {matchLabels: ...}}",
-    "podCountMultiple": "multiples: {LEVEL: ...}",
-    "numaTopologyPolicy": "numaPolicy",
-    "preferredCPUBindPolicy": "cpuBindPolicy: {preferred: ...}",
-    "preferredCPUExclusivePolicy": "cpuExclusivePolicy: {preferred: ...}",
-    "qosClass": "qos",
-    "requiredCPUBindPolicy": "cpuBindPolicy: {required: ...}",
-    "requiredCPUExclusivePolicy": "cpuExclusivePolicy: {required: ...}",
-    "unschedulable": "cordoned",
-}
-"""Fields that others have, and what says the same here."""
+Model = TypeVar("Model", bound=Part)
 
 _EXPECTED = {
     "int_type": "a whole number",
@@ -62,16 +41,6 @@ _EXPECTED = {
     "list_type": "a list, that is lines of '- item'",
 }
 """What pydantic's errors of type want, in words."""
-
-_STRENGTH = ", or one of them with its strength: {required: "
-_PARTS = {
-    "BindPart": f"{', '.join(PodBind)}{_STRENGTH}{PodBind.FULL_PCPUS}}}",
-    "ExclusivePart": f"{', '.join(ExclusivePolicy)}{_STRENGTH}{ExclusivePolicy.PCPU_LEVEL}}}",
-    "GatherPart": "a level such as node or rack, or levels with their strength: {preferred: rack}",
-    "JointPart": "types and a scope, such as {deviceTypes: [gpu, rdma], requiredScope: SamePCIe}",
-    "SpreadPart": "levels with their most, such as {required: {rack: 2}}",
-}
-"""What stands in the place of a mapping, by the schema's part, where people may not know."""
 
 _BARE = re.compile(r"true|false|-?[0-9]+(?:\.[0-9]+)?")
 """Numbers and truth values, which are text in quotes."""
@@ -103,7 +72,7 @@ def check(
         if wanted <= as_text:
             break
         as_text |= wanted
-    groups = _by_path(tree, errors)
+    groups = _by_path(schema, tree, errors)
     if not nulls:
         groups |= {path: [] for path in _empty_fields(tree)}
     if not groups:
@@ -153,7 +122,9 @@ def _part(tree: Tree, loc: Sequence[str | int]) -> tuple[Path, Tree]:
     return tuple(step for step, _, _ in walked), walked[-1][1]
 
 
-def _by_path(tree: Tree, errors: list[ErrorDetails]) -> dict[Path, list[ErrorDetails]]:
+def _by_path(
+    schema: type[Part], tree: Tree, errors: list[ErrorDetails]
+) -> dict[Path, list[ErrorDetails]]:
     """Return the errors of each part that is wrong."""
     by_path: dict[Path, list[ErrorDetails]] = defaultdict(list)
     for error in errors:
@@ -163,16 +134,16 @@ def _by_path(tree: Tree, errors: list[ErrorDetails]) -> dict[Path, list[ErrorDet
     above = {path[:i] for path in by_path for i in range(len(path))}
     for path in above & by_path.keys():
         # Another branch of a union got further: this one was not meant.
-        if all(_wanted(error) for error in by_path[path]):
+        if all(_wanted(schema, error) for error in by_path[path]):
             del by_path[path]
     return dict(by_path)
 
 
-def _message(schema: type[BaseModel], node: Tree, path: Path, group: list[ErrorDetails]) -> str:
+def _message(schema: type[Part], node: Tree, path: Path, group: list[ErrorDetails]) -> str:
     if not group:
         return "has no value; give it one, or delete the line"
-    wanted = dict.fromkeys(words for error in group if (words := _wanted(error)))
-    telling = [error for error in group if not _wanted(error)]
+    wanted = dict.fromkeys(words for error in group if (words := _wanted(schema, error)))
+    telling = [error for error in group if not _wanted(schema, error)]
     if not telling:
         plain_text = isinstance(node, Scalar) and node.quoted and _BARE.fullmatch(node.text)
         quotes = ": leave the quotes out" if plain_text else ""
@@ -189,7 +160,7 @@ def _message(schema: type[BaseModel], node: Tree, path: Path, group: list[ErrorD
             allowed = re.findall("'([^']*)'", context["expected"])
             text = node.text if isinstance(node, Scalar) else ""
             said = f"got {describe(node)}; expected {context['expected']}"
-            return later_word(text) or said + suggestion(text, allowed)
+            return _unsupported(schema, text) or said + suggestion(text, allowed)
         case "greater_than_equal":
             return f"got {describe(node)}; expected {context['ge']} or more"
         case "less_than_equal":
@@ -201,19 +172,25 @@ def _message(schema: type[BaseModel], node: Tree, path: Path, group: list[ErrorD
             return f"got {describe(node)}; {error['msg'][0].lower()}{error['msg'][1:]}"
 
 
-def _wanted(error: ErrorDetails) -> str | None:
+def _wanted(schema: type[Part], error: ErrorDetails) -> str | None:
     """Return what would be of the right type, where that is all that is wrong."""
     part = str(error.get("ctx", {}).get("class_name"))
-    return _PARTS.get(part) or _EXPECTED.get(error["type"])
+    return schema.short_forms.get(part) or _EXPECTED.get(error["type"])
 
 
-def _unknown_field(schema: type[BaseModel], path: Path) -> str:
+def _unsupported(schema: type[Part], word: str) -> str | None:
+    """Return why a known field or value is refused; None: it is not such a word."""
+    instead = schema.unsupported.get(word)
+    return instead and f"'{word}' is not supported yet: {instead}"
+
+
+def _unknown_field(schema: type[Part], path: Path) -> str:
     name = str(path[-1])
-    if later := later_word(name):
-        return later
-    if name in _OTHER_SPELLINGS:
-        return f"is not a field here; write '{_OTHER_SPELLINGS[name]}'"
-    models = {schema}
+    if refused := _unsupported(schema, name):
+        return refused
+    if name in schema.other_spellings:
+        return f"is not a field here; write '{schema.other_spellings[name]}'"
+    models: set[type[BaseModel]] = {schema}
     for step in path[:-1]:
         if isinstance(step, str):
             fields = (f for m in models for f in m.model_fields.values() if f.alias == step)

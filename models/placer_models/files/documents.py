@@ -6,10 +6,12 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from placer_models.instance.errors import InputError
-from placer_models.instance.json_tree import read_json
-from placer_models.instance.tree import Mapping, Tree, describe
-from placer_models.instance.yaml_tree import read_yaml
+from placer_models.files.errors import InputError
+from placer_models.files.json_tree import read_json
+from placer_models.files.tree import Mapping, Tree, describe
+from placer_models.files.yaml_tree import read_yaml
+
+API_VERSION = "placer/v1"
 
 MAX_FILE_BYTES = 32 * 2**20
 """Largest file that is read; 1,000 nodes written out one by one take about 1 MiB."""
@@ -53,7 +55,10 @@ def documents_of(text: str, path: Path) -> tuple[Document, ...]:
     roots = [root for root in _roots(text, path) if describe(root) != "nothing"]
     if not roots:
         raise InputError(
-            file, None, "", "is empty; expected a document that begins with 'apiVersion: placer/v1'"
+            file,
+            None,
+            "",
+            f"is empty; expected a document that begins with 'apiVersion: {API_VERSION}'",
         )
     documents = []
     for root in roots:
@@ -62,7 +67,7 @@ def documents_of(text: str, path: Path) -> tuple[Document, ...]:
                 file,
                 root.line,
                 "",
-                f"got {describe(root)}; expected fields such as 'apiVersion: placer/v1'",
+                f"got {describe(root)}; expected fields such as 'apiVersion: {API_VERSION}'",
             )
         documents.append(Document(file, folder, root))
     return tuple(documents)

@@ -4,8 +4,8 @@ import json
 import re
 from enum import StrEnum
 
-from placer_models.instance.errors import InputError, shown
-from placer_models.instance.tree import Builder, Listing, Mapping, Tree
+from placer_models.files.errors import InputError, shown
+from placer_models.files.tree import Builder, Listing, Mapping, Tree
 
 _BLANKS = re.compile(r"[ \t\r\n]*+")
 _TOKEN = re.compile(

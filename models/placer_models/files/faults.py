@@ -4,9 +4,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from placer_models.instance.documents import Document
-from placer_models.instance.errors import InputError, candidates
-from placer_models.instance.tree import Path, describe, field_name, line_of, part_at, steps
+from placer_models.files.documents import Document
+from placer_models.files.errors import InputError, candidates
+from placer_models.files.tree import Path, describe, field_name, line_of, part_at, steps
 
 
 @dataclass(frozen=True, slots=True)

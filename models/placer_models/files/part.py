@@ -1,0 +1,102 @@
+"""Parts of documents of every kind: what their schemas are made of, and how editors are told."""
+
+import re
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, WithJsonSchema
+from pydantic.alias_generators import to_camel
+
+from placer_models.files.documents import API_VERSION
+from placer_models.files.errors import shown
+
+_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,251}[A-Za-z0-9])?")
+
+
+class Part(BaseModel):
+    """A part of a file: it never changes, and a misspelt field is refused.
+
+    Attributes:
+        other_spellings: Of a whole document: fields that others have -> what says the same here.
+        unsupported: Of a whole document: known words that are not obeyed -> what to do instead.
+        short_forms: Of a whole document: name of a part -> what may stand there, where people
+            may not know.
+
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, alias_generator=to_camel)
+
+    other_spellings: ClassVar[Mapping[str, str]] = {}
+    unsupported: ClassVar[Mapping[str, str]] = {}
+    short_forms: ClassVar[Mapping[str, str]] = {}
+
+
+class MetadataPart(Part):
+    """What the document is called and about."""
+
+    name: str = ""
+    description: str = ""
+
+
+def check_name(text: str) -> str:
+    """Return the name if it is one."""
+    if not _NAME.fullmatch(text):
+        raise ValueError(
+            f"{shown(text)} is no name; expected letters, digits, '-', '_' and '.', "
+            "beginning and ending with a letter or digit, 253 characters at most"
+        )
+    return text
+
+
+Name = Annotated[str, AfterValidator(check_name)]
+"""The name of a pod, a gang or a namespace."""
+
+Amount = Annotated[str, WithJsonSchema({"type": ["string", "number"]})]
+"""A quantity as it was written; what it may be depends on the resource."""
+
+Amounts = dict[str, Amount]
+
+
+def json_schema(file: type[Part], *, nulls: bool = False) -> dict[str, object]:
+    """Return the JSON Schema of the documents of a kind, for editors.
+
+    Args:
+        file: The model of the whole document.
+        nulls: Whether the reader takes a field without a value for one left out.
+
+    """
+    schema = file.model_json_schema(by_alias=True)
+    _as_read(schema, null=nulls, nulls=nulls)
+    kind = file.__name__.removesuffix("File")
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        **schema,
+        "title": f"Placer {kind}, {API_VERSION}",
+    }
+
+
+def _as_read(schema: dict[str, Any], *, null: bool, nulls: bool) -> None:
+    """Make pydantic's schema take what the reader takes, and refuse what it refuses.
+
+    The reader takes a plain scalar for text, such as ``name: 7``, and wants a value for
+    every field, unless `nulls`: only an item of a list may be null. None in our models is a
+    field left out.
+    """
+    if schema.get("type") == "string" and not {"enum", "const"} & schema.keys():
+        schema["type"] = ["string", "number", "boolean"]
+    if schema.get("default", "") is None:
+        del schema["default"]
+    if "anyOf" in schema and not null:
+        schema["anyOf"] = [branch for branch in schema["anyOf"] if branch != {"type": "null"}]
+        if len(schema["anyOf"]) == 1:
+            schema.update(schema.pop("anyOf")[0])
+            _as_read(schema, null=nulls, nulls=nulls)
+    for parts in ("$defs", "properties"):
+        for part in schema.get(parts, {}).values():
+            _as_read(part, null=nulls, nulls=nulls)
+    for part in schema.get("anyOf", ()):
+        _as_read(part, null=nulls, nulls=nulls)
+    if isinstance(schema.get("additionalProperties"), dict):
+        _as_read(schema["additionalProperties"], null=nulls, nulls=nulls)
+    if "items" in schema:
+        _as_read(schema["items"], null=True, nulls=nulls)
