@@ -20,10 +20,9 @@ from itertools import combinations
 
 from _worn import taken
 
+from placer.counting.account import Account, accounts_of
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
-from placer.state.account import Account
-from placer.state.batch import accounts_of
 from placer_models.cluster import Instance, Machine, Node
 from placer_models.device import Device
 from placer_models.placement import Placed

@@ -20,6 +20,7 @@ from statistics import median
 from time import thread_time
 from typing import Any, ParamSpec, TypeVar
 
+from placer.counting.account import accounts_of
 from placer.greedy.place import place_greedily
 from placer.scheduler import Scheduler
 from placer.scheduling.words import Batch, Refusal, lone_gang
@@ -27,7 +28,7 @@ from placer.search.ground import ground_of
 from placer.search.judged import realised
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
-from placer.state.batch import accounts_of, build_problem
+from placer.state.batch import build_problem
 from placer_models.cluster import Node
 from placer_models.machines.catalogue import load_machine
 from placer_models.pod import Container, DeviceRequest, Pod, PodSpec, Resources

@@ -15,11 +15,11 @@ import sys
 import time
 from collections.abc import Iterator
 
+from placer.counting.account import Account, accounts_of
 from placer.greedy.fleet import Fleet
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
-from placer.state.account import Account
-from placer.state.batch import accounts_of, build_problem
+from placer.state.batch import build_problem
 from placer_models.cluster import Instance, Machine, Node, RunningPod
 from placer_models.device import Device
 from placer_models.device_share import DeviceShare, totals_of

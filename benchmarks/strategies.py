@@ -13,12 +13,13 @@ import time
 from dataclasses import replace
 from random import Random
 
+from placer.counting.account import accounts_of
+from placer.counting.realise import Unrealisable, realise
 from placer.judge.measure import measure
-from placer.realise.realiser import Unrealisable, realise
 from placer.search.options import Engine, SolveOptions
 from placer.search.plain import place_on, room_of, taken_by
 from placer.search.solver import solve
-from placer.state.batch import accounts_of, build_problem
+from placer.state.batch import build_problem
 from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.goals import TIERS_OF
 from placer_models.machines.catalogue import load_machine

@@ -6,6 +6,7 @@ from dataclasses import replace
 from threading import Lock
 from time import monotonic
 
+from placer.counting.account import Account
 from placer.judge.misfits import Misfit, misfits_on
 from placer.scheduling.checks import check_batch, check_nodes, check_running
 from placer.scheduling.cluster_state import ClusterState, cluster_state_of, followers
@@ -15,7 +16,6 @@ from placer.scheduling.errors import NodeExistsError, NodeInUseError, UnknownPod
 from placer.scheduling.words import Batch, Change, Decision, Key, Refusal, Snapshot
 from placer.search.ground import Memory
 from placer.search.options import SolveOptions
-from placer.state.account import Account
 from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.placement import PodPlacement
 

@@ -5,17 +5,18 @@ from functools import partial
 
 import pytest
 
+from placer.counting.account import accounts_of
+from placer.counting.realise import Unrealisable, realise
+from placer.counting.recount import recount
 from placer.judge.breaches import blamed, breaches
 from placer.judge.measure import measure
-from placer.realise.realiser import Unrealisable, realise
 from placer.search import exact
 from placer.search.budget import Budget
 from placer.search.cp import SolverError
 from placer.search.default_locality import without_locality
 from placer.search.exact import limits_of, search_exactly
 from placer.search.options import SolveOptions
-from placer.state.batch import accounts_of, build_problem
-from placer.state.recount import recount
+from placer.state.batch import build_problem
 from placer_models.cluster import Instance
 from placer_models.cpsat.batch import RULES, build_batch_model
 from placer_models.cpsat.family import Rule

@@ -1,6 +1,6 @@
 """The Problem: one batch as a solver sees it, all in integers, counts instead of ids.
 
-`placer.state` builds a Problem from an instance, `placer.realise` turns counts back into ids.
+`placer.state` builds a Problem from an instance, `placer.counting` turns counts into ids and back.
 """
 
 from collections import Counter

@@ -2,8 +2,8 @@
 
 from collections import Counter
 
+from placer.counting.bound import requests_fit, shared_out
 from placer.greedy.residual import Inside, Residual
-from placer.state.bound import requests_fit, shared_out
 from placer_models.policy import QosClass
 from placer_models.pools import Bound, CellPool
 from placer_models.problem import Shape

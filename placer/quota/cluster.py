@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 
+from placer.counting.account import Account
 from placer.quota.store import Quotas, QuotaStore
 from placer.scheduler import Scheduler
-from placer.state.account import Account
 from placer_models.capacity import MEMORY, PERCENT
 from placer_models.cluster import Node
 from placer_models.device import Device

@@ -10,12 +10,12 @@ from collections import defaultdict
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, replace
 
-from placer.realise.pools import in_their_pools
+from placer.counting.account import Account, account_of, alike_when_idle
+from placer.counting.pools import in_their_pools
 from placer.scheduling.errors import UnknownNodeError
 from placer.scheduling.persistent_map import PersistentMap
 from placer.scheduling.words import Batch, Key
 from placer.search.ground import Ground, Memory, known_ground
-from placer.state.account import Account, account_of, alike_when_idle
 from placer_models.bound import binds, bound_to
 from placer_models.cluster import Instance, Node, Nodes, RunningPod
 from placer_models.incremental import Concatenation, changed_indices

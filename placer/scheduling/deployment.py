@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from time import monotonic
 
+from placer.counting.account import account_of
 from placer.judge.breaches import Breach, breaches
 from placer.judge.measure import better, measure
 from placer.scheduling.cluster_state import ClusterState
@@ -14,7 +15,6 @@ from placer.search.budget import Budget
 from placer.search.options import Engine, SolveOptions
 from placer.search.reasons.alone import OutOfTimeError, most_placed
 from placer.search.solver import solve
-from placer.state.account import account_of
 from placer.state.affinity import lonely_terms
 from placer_models.cluster import Instance, RunningPod
 from placer_models.goals import (

@@ -3,9 +3,9 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 
+from placer.counting.account import Account
 from placer.scheduling.words import Gone
 from placer.search.reasons.amounts import could_share
-from placer.state.account import Account
 from placer_models.cluster import Node
 from placer_models.device import FunctionSelector
 from placer_models.device_share import DeviceShare

@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 
-from placer.realise.container_devices import with_devices
-from placer.realise.environment import with_environment
+from placer.counting.account import Account
+from placer.counting.container_devices import with_devices
+from placer.counting.environment import with_environment
 from placer.search.ground import Ground
 from placer.search.judged import Judged, judged
-from placer.state.account import Account
 from placer_models.banks import DeviceBank
 from placer_models.cluster import Instance, Nodes
 from placer_models.cpsat.families import is_exchangeable

@@ -2,10 +2,9 @@
 
 from dataclasses import dataclass, field
 
+from placer.counting.account import Account, accounts_of
 from placer.greedy.fleets import Fleets
 from placer.judge.scene import Sites, Standing, sites_of
-from placer.state.account import Account
-from placer.state.batch import accounts_of
 from placer.state.kept import Kept
 from placer_models.cluster import Instance, Node, RunningPod
 

@@ -9,10 +9,11 @@ import random
 from collections import Counter
 from dataclasses import dataclass, field
 
+from placer.counting.pools import with_pools
+from placer.counting.realise import Unrealisable, realise
+from placer.counting.recount import recount
 from placer.judge.breaches import breaches
 from placer.judge.measure import measure
-from placer.realise.pools import with_pools
-from placer.realise.realiser import Unrealisable, realise
 from placer.search.alike import part
 from placer.search.bound import bound_first_tiers, bounded_tiers
 from placer.search.budget import Budget
@@ -27,7 +28,6 @@ from placer.search.opened import open_fewest
 from placer.search.plain import place_on
 from placer.search.relaxed_moves import relaxed_moves
 from placer.search.tiers import Progress
-from placer.state.recount import recount
 from placer_models.cluster import Instance
 from placer_models.core_granularity import CoreGranularity
 from placer_models.cpsat.families import is_plain

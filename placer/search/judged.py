@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from placer.counting.realise import Unrealisable, realise
 from placer.judge.breaches import breaches
 from placer.judge.measure import better, measure
-from placer.realise.realiser import Unrealisable, realise
 from placer.search.cp import SolverError
 from placer.search.ground import Ground
 from placer_models.cluster import Instance

@@ -4,8 +4,8 @@ from collections import deque
 from collections.abc import Iterable
 from dataclasses import replace
 
+from placer.counting.pools import with_pools
 from placer.judge.breaches import breaches
-from placer.realise.pools import with_pools
 from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.moves import movers
 from placer_models.placement import Placement, PodPlacement

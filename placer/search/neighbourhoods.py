@@ -9,9 +9,11 @@ import random
 from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, field, replace
 
+from placer.counting.account import accounts_of
+from placer.counting.realise import Unrealisable, realise
+from placer.counting.recount import recount
 from placer.judge.breaches import breaches
 from placer.judge.measure import Vector, better, measure
-from placer.realise.realiser import Unrealisable, realise
 from placer.search.beyond import closed, lonely_nodes, witnesses_of
 from placer.search.budget import Budget
 from placer.search.coarse import refine, without_links
@@ -19,9 +21,8 @@ from placer.search.default_locality import without_locality
 from placer.search.exact import limits_of, search_exactly
 from placer.search.tiers import Progress, silent
 from placer.state.affinity import has_affinity
-from placer.state.batch import accounts_of, build_problem
+from placer.state.batch import build_problem
 from placer.state.fits import admits
-from placer.state.recount import recount
 from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.cpsat.limits import modelled_tiers
 from placer_models.goals import MOVES, Tier, before_links, before_locality, placed_tier

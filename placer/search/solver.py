@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
+from placer.counting.account import Account
 from placer.greedy.place import place_greedily
 from placer.judge.breaches import blamed
 from placer.search.budget import Budget
@@ -15,7 +16,6 @@ from placer.search.move_order import in_move_order
 from placer.search.options import Engine, SolveOptions
 from placer.search.reasons.unplaced import why_unplaced
 from placer.search.tiers import Progress, silent
-from placer.state.account import Account
 from placer.state.batch import build_problem
 from placer_models.cluster import Instance
 from placer_models.goals import UNBOUNDED

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from placer.state.account import Account
+from placer.counting.account import Account
 from placer_models.affinity import AffinityTerm
 from placer_models.cluster import Instance
 from placer_models.pod import Gang, PodSpec, pods_of

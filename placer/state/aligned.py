@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from placer.state.boards import healthy
+from placer.counting.boards import healthy
 from placer_models.alignment import Amounts, restricted_width
 from placer_models.cluster import Node
 from placer_models.pod import Resources

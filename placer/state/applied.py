@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import replace
 
-from placer.state.boards import healthy
+from placer.counting.boards import healthy
 from placer_models.cluster import Node
 from placer_models.device_share import WHOLE_PERCENT, DeviceShare, room, totals_of
 from placer_models.device_strategy import DeviceStrategy

@@ -1,15 +1,15 @@
 """The Problem of a batch: an instance in integers."""
 
-from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from math import gcd
 from typing import NamedTuple
 
-from placer.state.account import Account, account_of, alike_when_idle
+from placer.counting.account import Account, accounts_of
+from placer.counting.apart import granularity_of
+from placer.counting.recount import recount
 from placer.state.affinity import affinities_of, asks_for_others
-from placer.state.apart import granularity_of
 from placer.state.applied import share_needs
 from placer.state.beside import ask_inside, sides_of, with_sides
 from placer.state.container_fits import by_container, containers_fit
@@ -25,9 +25,8 @@ from placer.state.network import (
 )
 from placer.state.node_loads import with_loads
 from placer.state.node_states import LookedAt, Terms, tiers_of_states
-from placer.state.recount import recount
 from placer.state.sums import Sums
-from placer_models.cluster import Instance, Node, Nodes, RunningPod
+from placer_models.cluster import Instance, Node, Nodes
 from placer_models.core_granularity import CoreGranularity
 from placer_models.node_strategy import NodeStrategy
 from placer_models.optional_tiers import optional_tiers
@@ -45,27 +44,6 @@ from placer_models.policy import (
 from placer_models.problem import Choice, Fit, Problem, Shape
 from placer_models.reasons import Blocker
 from placer_models.tasks import NO_AFFINITIES, Beside, GangTask
-
-
-def accounts_of(instance: Instance) -> tuple[Account, ...]:
-    """Count what is left on every node, in the instance's order.
-
-    Nodes that differ in names alone, and run nothing, share one account.
-    """
-    running: defaultdict[str, list[RunningPod]] = defaultdict(list)
-    for pod in instance.running:
-        running[pod.placement.node].append(pod)
-    idle: dict[object, Account] = {}
-    accounts = []
-    for node in instance.nodes:
-        if node.name in running:
-            accounts.append(account_of(node, running[node.name]))
-            continue
-        key = alike_when_idle(node)
-        if key not in idle:
-            idle[key] = account_of(node, ())
-        accounts.append(idle[key])
-    return tuple(accounts)
 
 
 def build_problem(

@@ -4,9 +4,9 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from placer.state.account import Account
-from placer.state.core_classes import core_classes
-from placer.state.owners import known_cpus, owners_of_cores
+from placer.counting.account import Account
+from placer.counting.core_classes import core_classes
+from placer.counting.owners import known_cpus, owners_of_cores
 from placer_models.affinity import AffinityLevel, AffinityTerm
 from placer_models.cluster import Node, RunningPod
 from placer_models.core_granularity import CoreGranularity

@@ -3,10 +3,10 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
+from placer.counting.boards import device_board, healthy
 from placer.state.aligned import aligned, limit_of
 from placer.state.applied import requests_on
 from placer.state.binding import binding_of, has_cores_for
-from placer.state.boards import device_board, healthy
 from placer.state.container_fits import by_container, scopes_conflict
 from placer.state.default_locality import locality_fit
 from placer.state.joint import joint_fit_of

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from placer.state.boards import device_board, healthy
+from placer.counting.boards import device_board, healthy
 from placer_models.alignment import Amounts, fewest_cells
 from placer_models.cluster import Node
 from placer_models.device import Device

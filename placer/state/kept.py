@@ -13,7 +13,7 @@ from dataclasses import fields, replace
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
-from placer.state.account import Account
+from placer.counting.account import Account
 from placer.state.node_states import (
     LookedAt,
     Terms,

@@ -5,12 +5,12 @@ from dataclasses import dataclass, fields, replace
 from operator import attrgetter
 from typing import NamedTuple
 
-from placer.state.account import Account
-from placer.state.boards import cuts_of, device_board
-from placer.state.bound_states import with_bound
-from placer.state.core_classes import classes_alone
+from placer.counting.account import Account
+from placer.counting.boards import cuts_of, device_board
+from placer.counting.bound_states import with_bound
+from placer.counting.core_classes import classes_alone
+from placer.counting.slots import slots_of
 from placer.state.extended import in_units
-from placer.state.slots import slots_of
 from placer.state.strategies import cell_strategy_of
 from placer_models.banks import DeviceBank
 from placer_models.cluster import Node

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import gcd
 
-from placer.state.account import Account
+from placer.counting.account import Account
 
 
 @dataclass(frozen=True, slots=True)

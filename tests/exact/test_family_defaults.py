@@ -8,8 +8,9 @@ from brute_force import best_placement
 from exact_checks import check_exact
 from leaves import TooManyLeavesError
 from mixed_worlds import mixed_instance
+from placer.counting.account import accounts_of
 from placer.search.coarse import without_links
-from placer.state.batch import accounts_of, build_problem
+from placer.state.batch import build_problem
 from placer_models import moves
 from placer_models.cpsat import families
 from placer_models.cpsat.families import FAMILIES, is_countable, is_exchangeable, is_plain

@@ -8,10 +8,10 @@ from brute_force import best_placement
 from exact_checks import check_worlds
 from judge.cases_functions import HERE, OF_A, SHARE, held, sharing
 from judge.hand import placed, pod, world
+from placer.counting.account import account_of
 from placer.judge.breaches import breaches
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
-from placer.state.account import account_of
 from placer_models.cluster import RunningPod
 from placer_models.device import FunctionSelector
 from placer_models.placement import PartlyPlaced, Placed

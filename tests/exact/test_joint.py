@@ -7,6 +7,8 @@ from random import Random
 import pytest
 
 from exact_checks import check_worlds
+from placer.counting.account import accounts_of
+from placer.counting.recount import recount
 from placer.greedy import chooser
 from placer.greedy.devices import pick_devices
 from placer.greedy.place import place_greedily
@@ -14,8 +16,7 @@ from placer.judge.breaches import breaches
 from placer.search.coarse import refine, without_links
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
-from placer.state.batch import accounts_of, build_problem
-from placer.state.recount import recount
+from placer.state.batch import build_problem
 from placer_models.cluster import Instance, Machine, Node, RunningPod
 from placer_models.device import Device
 from placer_models.placement import (

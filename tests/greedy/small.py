@@ -3,10 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from placer.counting.account import accounts_of
+from placer.counting.realise import Unrealisable, realise
 from placer.greedy.fleet import Fleet
 from placer.judge.breaches import Breach, breaches
-from placer.realise.realiser import Unrealisable, realise
-from placer.state.batch import accounts_of, build_problem
+from placer.state.batch import build_problem
 from placer_models.cluster import Instance, Machine, Node, RunningPod
 from placer_models.device import GPU, Device, LinkMatrix
 from placer_models.placement import Placement

@@ -2,10 +2,11 @@
 
 from dataclasses import replace
 
+from placer.counting.account import accounts_of
+from placer.counting.realise import Unrealisable, realise
 from placer.greedy.fleet import Fleet
 from placer.judge.breaches import breaches
-from placer.realise.realiser import Unrealisable, realise
-from placer.state.batch import accounts_of, build_problem
+from placer.state.batch import build_problem
 from placer_models.capacity import Quantity, Unit
 from placer_models.cluster import Instance, Machine, Node, RunningPod
 from placer_models.device import GPU, Device

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 import placer.scheduler
+from placer.counting.realise import Unrealisable
 from placer.judge.breaches import Breach
-from placer.realise.realiser import Unrealisable
 from placer.scheduler import Scheduler
 from placer.scheduling.words import Batch, Decision
 from placer.search.cp import SolverError

@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 from judge.hand import node
+from placer.counting.account import accounts_of
+from placer.counting.realise import Unrealisable, realise
 from placer.greedy.place import place_greedily
 from placer.judge.breaches import breaches
 from placer.judge.measure import measure
-from placer.realise.realiser import Unrealisable, realise
 from placer.search import joint
 from placer.search.budget import Budget
 from placer.search.exchanges.lots import lots_of
@@ -20,7 +21,7 @@ from placer.search.exchanges.swaps import Crowd, settle
 from placer.search.exchanges.wanted import offers_of
 from placer.search.options import SolveOptions
 from placer.search.solver import solve
-from placer.state.batch import accounts_of, build_problem
+from placer.state.batch import build_problem
 from placer_models.cluster import Instance
 from placer_models.placement import Placed, Placement
 from placer_models.pod import Container, Gang, Pod, PodSpec, Resources

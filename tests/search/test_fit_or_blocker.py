@@ -6,12 +6,12 @@ import pytest
 
 from judge.hand import MACHINE, node, pod, with_pages
 from mixed_worlds import mixed_instance
+from placer.counting.account import account_of
 from placer.search.budget import Budget
 from placer.search.options import SolveOptions
 from placer.search.reasons.blocking import blocker_of
 from placer.search.reasons.order import ORDER, demands_of
 from placer.search.reasons.question import Question
-from placer.state.account import account_of
 from placer.state.fits import fit_of
 from placer_models.cluster import Node
 from placer_models.device import GPU

@@ -6,6 +6,7 @@ import pytest
 
 from leaves import TooManyLeavesError
 from mixed_worlds import mixed_instance
+from placer.counting.account import accounts_of
 from placer.judge.breaches import RULES
 from placer.scheduling.words import lone_gang
 from placer.search.budget import Budget
@@ -15,7 +16,7 @@ from placer.search.reasons.order import ORDER, demands_of
 from placer.search.reasons.question import Question
 from placer.search.reasons.stages import stages_of
 from placer.search.solver import solve
-from placer.state.batch import accounts_of, build_problem
+from placer.state.batch import build_problem
 from placer.state.network import required_levels
 from placer_models.affinity import AffinityTerm
 from placer_models.cluster import Instance, Machine, Node, RunningPod

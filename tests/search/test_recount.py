@@ -3,14 +3,15 @@
 from dataclasses import replace
 
 from mixed_worlds import mixed_instance
+from placer.counting.account import accounts_of
+from placer.counting.core_classes import core_classes
+from placer.counting.realise import Unrealisable, realise
+from placer.counting.recount import recount
 from placer.greedy.place import place_greedily
 from placer.judge.breaches import breaches
 from placer.judge.measure import measure
-from placer.realise.realiser import Unrealisable, realise
 from placer.search.coarse import refine, without_links
-from placer.state.batch import accounts_of, build_problem
-from placer.state.core_classes import core_classes
-from placer.state.recount import recount
+from placer.state.batch import build_problem
 from placer_models.core_granularity import CoreGranularity
 from worlds import tiny_instance
 

@@ -4,7 +4,7 @@ Of the broken cores of a class a pod has both threads of some and one of others:
 singles. The pods that count as PCPULevel cover as many cores as they have singles, less
 one for each core that two of them share; others have what is left of each core, one
 thread or two. With two threads a core these counts are enough: some way of dealing the
-threads out has them (`placer.realise.pairs`).
+threads out has them (`placer.counting.core_pairs`).
 """
 
 from collections.abc import Iterator

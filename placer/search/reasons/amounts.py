@@ -2,9 +2,9 @@
 
 from collections.abc import Callable
 
+from placer.counting.account import Account
+from placer.counting.slots import free_functions
 from placer.search.reasons.question import Question, has_bound, is_unwanted, lacks_company
-from placer.state.account import Account
-from placer.state.slots import free_functions
 from placer_models.device import FunctionSelector
 from placer_models.device_share import DeviceShare, room, totals_of
 from placer_models.device_strategy import DeviceStrategy

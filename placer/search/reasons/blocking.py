@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
+from placer.counting.account import Account
 from placer.search.budget import Budget
 from placer.search.reasons import cells
 from placer.search.reasons.alone import OutOfTimeError, fits_alone
 from placer.search.reasons.amounts import is_counted, lacks
 from placer.search.reasons.question import Question
 from placer.search.reasons.relax import without
-from placer.state.account import Account
 from placer.state.fits import fit_of
 from placer_models.reasons import Blocker, Demand
 

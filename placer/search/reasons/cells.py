@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from itertools import combinations
 from math import comb
 
+from placer.counting.account import Account
 from placer.search.reasons.question import Question
-from placer.state.account import Account
 from placer.state.aligned import aligned, limit_of
 from placer_models.pod import PodSpec
 from placer_models.policy import AlignmentPolicy, QosClass

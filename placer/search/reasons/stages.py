@@ -4,11 +4,11 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from placer.counting.account import Account, account_of
 from placer.search.budget import Budget
 from placer.search.reasons.blocking import blocker_of
 from placer.search.reasons.order import demands_of
 from placer.search.reasons.question import Crowd, First, Question, firsts_of
-from placer.state.account import Account, account_of
 from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.placement import Placement
 from placer_models.pod import PodSpec, pods_of

@@ -11,13 +11,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 
+from placer.counting.account import Account
 from placer.search.budget import Budget
 from placer.search.reasons.alone import OutOfTimeError, budget_for
 from placer.search.reasons.gangs import Short, gang_short, group_short, level_blocker
 from placer.search.reasons.sentences import sentences
 from placer.search.reasons.stages import Ask, Stage, stages_of
 from placer.search.reasons.unknown_names import KnownNames
-from placer.state.account import Account
 from placer.state.network import required_levels
 from placer_models.cluster import Instance, Node
 from placer_models.placement import Placement, Unplaced

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from placer.realise.containers import parts_by_core
+from placer.counting.containers import parts_by_core
 from placer_models.bound import within
 from placer_models.cluster import Node
 from placer_models.container_fit import ContainerFit

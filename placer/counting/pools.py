@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from placer.realise.containers import in_pool
-from placer.realise.counted import CpuMilli, counted, room_of, want_of
-from placer.state.account import Account, account_of
-from placer.state.bound import pool_within
+from placer.counting.account import Account, account_of
+from placer.counting.bound import pool_within
+from placer.counting.containers import in_pool
+from placer.counting.counted import CpuMilli, counted, room_of, want_of
 from placer_models.bound import binds, within
 from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.cpuset import CpuSet

@@ -4,8 +4,8 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
-from placer.state.account import Account
-from placer.state.owners import owners_of_cores
+from placer.counting.account import Account
+from placer.counting.owners import owners_of_cores
 from placer_models.cluster import Node
 from placer_models.core_granularity import CoreGranularity
 from placer_models.goals import CACHES, LOCALITY_PACKAGES, PACKAGES, Tier

@@ -4,18 +4,18 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from placer.realise.container_devices import wants_by_cell, with_devices
-from placer.realise.containers import in_parts, in_pool
-from placer.realise.cores import Want as CoreWant
-from placer.realise.cores import pick_cpus
-from placer.realise.counted import CpuMilli, Want, counted, room_of, want_of
-from placer.realise.devices import grants_of
-from placer.realise.environment import with_environment
-from placer.realise.memory import MemoryWant, split_memory
-from placer.realise.pairs import keeping, pick_pairs
-from placer.realise.parts import in_own_parts
-from placer.state.account import Account
-from placer.state.core_classes import FreeCore, core_classes
+from placer.counting.account import Account
+from placer.counting.container_devices import wants_by_cell, with_devices
+from placer.counting.containers import in_parts, in_pool
+from placer.counting.core_classes import FreeCore, core_classes
+from placer.counting.core_pairs import keeping, pick_pairs
+from placer.counting.cores import Want as CoreWant
+from placer.counting.cores import pick_cpus
+from placer.counting.counted import CpuMilli, Want, counted, room_of, want_of
+from placer.counting.devices import grants_of
+from placer.counting.environment import with_environment
+from placer.counting.memory import MemoryWant, split_memory
+from placer.counting.parts import in_own_parts
 from placer_models.bound import binds, within
 from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.core_granularity import CoreGranularity

@@ -3,11 +3,11 @@
 from collections import defaultdict
 from collections.abc import Collection, Sequence
 
-from placer.state.account import Account
-from placer.state.bound import bound_pods
-from placer.state.container_parts import taken_by
-from placer.state.core_classes import core_classes
-from placer.state.slots import slots_of
+from placer.counting.account import Account
+from placer.counting.bound import bound_pods
+from placer.counting.container_parts import taken_by
+from placer.counting.core_classes import core_classes
+from placer.counting.slots import slots_of
 from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.cpuset import CpuSet
 from placer_models.links import counts_of

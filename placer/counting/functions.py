@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from placer.state.account import Account
+from placer.counting.account import Account
 from placer_models.device import FunctionSelector, selects
 from placer_models.placement import DeviceGrant
 

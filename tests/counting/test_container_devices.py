@@ -5,8 +5,8 @@ from itertools import combinations
 
 import pytest
 
+from placer.counting.container_devices import parted
 from placer.judge.breaches import breaches
-from placer.realise.container_devices import parted
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer_models.cluster import Instance, Machine, Node

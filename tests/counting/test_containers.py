@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from greedy.small import Numa, machine
-from placer.realise.containers import in_parts, in_pool
+from placer.counting.containers import in_parts, in_pool
 from placer_models.cpuset import CpuSet
 from placer_models.pod import Container, ContainerRole, Resources
 

@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 
-from placer.realise.functions import given_functions
-from placer.state.account import Account
-from placer.state.slots import slots_of
+from placer.counting.account import Account
+from placer.counting.functions import given_functions
+from placer.counting.slots import slots_of
 from placer_models.links import counts_of, minors_of
 from placer_models.placement import DeviceGrant
 from placer_models.problem import Choice, NodeState, Shape

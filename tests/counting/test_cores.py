@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from placer.realise.cores import Want, broken_cores, pick_cpus
-from placer.state.core_classes import FreeCore
+from placer.counting.core_classes import FreeCore
+from placer.counting.cores import Want, broken_cores, pick_cpus
 from placer_models.problem import CoreClass, CoreTake
 
 

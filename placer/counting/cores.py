@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from placer.state.core_classes import FreeCore
+from placer.counting.core_classes import FreeCore
 from placer_models.problem import CoreClass, CoreTake
 
 

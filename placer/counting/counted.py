@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from placer.state.account import Account
-from placer.state.bound import Asked, cpus_by_numa_node, in_parts, shared_out
+from placer.counting.account import Account
+from placer.counting.bound import Asked, cpus_by_numa_node, in_parts, shared_out
 from placer_models.bound import bound_to
 from placer_models.cluster import Node, RunningPod
 from placer_models.policy import QosClass

@@ -5,10 +5,10 @@ from collections.abc import Collection, Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from math import gcd
 
-from placer.state.apart import Held, cores_held, numa_nodes_held
-from placer.state.bound import bound_pods
-from placer.state.owners import owners_beside
-from placer_models.cluster import Node, RunningPod
+from placer.counting.apart import Held, cores_held, numa_nodes_held
+from placer.counting.bound import bound_pods
+from placer.counting.owners import owners_beside
+from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.cpuset import CpuSet
 from placer_models.device import GPU, Device
 from placer_models.device_share import Amounts, DeviceShare, room, taken, totals_of
@@ -124,6 +124,27 @@ def account_of(node: Node, running: Iterable[RunningPod]) -> Account:
         ),
         memory_unit=gcd(*memory.values()),
     )
+
+
+def accounts_of(instance: Instance) -> tuple[Account, ...]:
+    """Count what is left on every node, in the instance's order.
+
+    Nodes that differ in names alone, and run nothing, share one account.
+    """
+    running: defaultdict[str, list[RunningPod]] = defaultdict(list)
+    for pod in instance.running:
+        running[pod.placement.node].append(pod)
+    idle: dict[object, Account] = {}
+    accounts = []
+    for node in instance.nodes:
+        if node.name in running:
+            accounts.append(account_of(node, running[node.name]))
+            continue
+        key = alike_when_idle(node)
+        if key not in idle:
+            idle[key] = account_of(node, ())
+        accounts.append(idle[key])
+    return tuple(accounts)
 
 
 def alike_when_idle(node: Node) -> Hashable:

@@ -3,9 +3,10 @@
 from dataclasses import replace
 
 from greedy.small import Numa, faults, gang, instance, machine, realised, spec
+from placer.counting.account import accounts_of
+from placer.counting.realise import Unrealisable, realise
 from placer.greedy.place import place_greedily
-from placer.realise.realiser import Unrealisable, realise
-from placer.state.batch import accounts_of, build_problem
+from placer.state.batch import build_problem
 from placer_models.cluster import Instance, RunningPod
 from placer_models.device import GPU
 from placer_models.placement import Placement, PodPlacement

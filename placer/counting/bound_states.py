@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from placer.state.account import Account
-from placer.state.bound import cpus_by_numa_node
+from placer.counting.account import Account
+from placer.counting.bound import cpus_by_numa_node
 from placer_models.cluster import Node
 from placer_models.cpuset import CpuSet
 from placer_models.policy import QosClass

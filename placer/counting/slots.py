@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Collection, Iterable
 
-from placer.state.account import Account
+from placer.counting.account import Account
 from placer_models.device import Device, Labels
 from placer_models.device_share import room, totals_of
 from placer_models.links import Board

@@ -1,6 +1,6 @@
 """Which NUMA nodes the memory comes from."""
 
-from placer.realise.memory import MemoryWant, split_memory
+from placer.counting.memory import MemoryWant, split_memory
 
 
 def pinned(*units: int) -> MemoryWant:

@@ -1,0 +1,1 @@
+"""Counting, both ways: ids become counts, and counts ids, resource by resource."""

@@ -1,1 +1,0 @@
-"""Counts become ids: which CPUs, which devices, which bytes each placed pod has."""
