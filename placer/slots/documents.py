@@ -7,8 +7,8 @@ from placer_models.files.errors import InputError, shown, suggestion
 from placer_models.files.faults import Faults, Place
 
 
-def only_document(path: Path, kind: str) -> tuple[Place, Faults]:
-    """Return the document of a file, and the list for its faults; ``-`` is standard input.
+def only_document(path: Path, kind: str) -> Place:
+    """Return the document of a file; ``-`` is standard input.
 
     Raises:
         InputError: There is not one document, or it is of another kind.
@@ -18,10 +18,10 @@ def only_document(path: Path, kind: str) -> tuple[Place, Faults]:
     if len(documents) != 1:
         message = f"got {len(documents)} documents; expected one of 'kind: {kind}'"
         raise InputError(name_of(path), None, "", message)
-    place, found = Place(documents[0]), Faults(documents)
+    place = Place(documents[0], Faults(documents))
     # Said before saying that the fields are strange.
     said = place.at("kind")
     if said.exists and said.value != shown(kind):
-        found.add(said, f"got {said.value}; expected '{kind}'{suggestion(said.value, (kind,))}")
-        found.raise_first()
-    return place, found
+        said.fault(f"got {said.value}; expected '{kind}'{suggestion(said.value, (kind,))}")
+        place.faults.raise_first()
+    return place

@@ -32,8 +32,8 @@ from placer.slots.schema import (
     ResourcesPart,
     SharePart,
 )
-from placer_models.files.faults import Faults, Place
-from placer_models.files.validate import check
+from placer_models.files.faults import Place
+from placer_models.files.validate import read_as
 from placer_models.quantity import parse_bytes
 
 Number = TypeVar("Number", int, Decimal)
@@ -54,9 +54,8 @@ def compile_file(path: Path) -> CompiledJob:
     try:
         return compile_job(job)
     except JobGraphError as error:
-        found = Faults([place.document])
-        _add(found, place, error.fault)
-        found.raise_first()
+        _add(place, error.fault)
+        place.faults.raise_first()
         raise
 
 
@@ -71,27 +70,22 @@ def read_job_graph(path: Path) -> JobGraph:
 
 
 def _read(path: Path) -> tuple[JobGraph, Place]:
-    place, found = only_document(path, KIND)
-    part = check(JobGraphFile, place, found)
-    found.raise_first()
-    assert part is not None  # A document that differs from the schema has a fault.
-    job = _Builder(found).job(part, place)
-    found.raise_first()
+    place = only_document(path, KIND)
+    job = _Builder().job(read_as(JobGraphFile, place), place)
+    place.faults.raise_first()
     for fault in faults(job):
-        _add(found, place, fault)
-    found.raise_first()
+        _add(place, fault)
+    place.faults.raise_first()
     return job, place
 
 
-def _add(found: Faults, place: Place, fault: Fault) -> None:
-    found.add(place.at(*fault.path), fault.message, name=fault.name, known=fault.known)
+def _add(place: Place, fault: Fault) -> None:
+    place.at(*fault.path).fault(fault.message, name=fault.name, known=fault.known)
 
 
 @dataclass(frozen=True, slots=True)
 class _Builder:
     """Makes words of parts; amounts that cannot be read become faults, and nothing."""
-
-    found: Faults
 
     def job(self, part: JobGraphFile, place: Place) -> JobGraph:
         operators = tuple(
@@ -187,7 +181,7 @@ class _Builder:
         try:
             return parse(text)
         except ValueError as error:
-            self.found.add(place.at(*path), str(error))
+            place.at(*path).fault(str(error))
             return fallback
 
 

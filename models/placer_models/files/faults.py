@@ -1,12 +1,14 @@
 """Places in documents, and the list of what was found wrong at them."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from placer_models.files.documents import Document
 from placer_models.files.errors import InputError, candidates
 from placer_models.files.tree import Path, describe, field_name, line_of, part_at, steps
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,11 +16,37 @@ class Place:
     """A part of a document, for messages."""
 
     document: Document
+    faults: "Faults"
     path: Path = ()
 
     def at(self, *more: str | int) -> "Place":
         """Return the place of a part of this part."""
-        return Place(self.document, (*self.path, *more))
+        return Place(self.document, self.faults, (*self.path, *more))
+
+    def fault(
+        self, message: str, *, name: str = "", known: Iterable[str] = (), more: int = 0
+    ) -> None:
+        """Note what is wrong here.
+
+        Args:
+            message: What, in our words.
+            name: A name that is not known; the message ends with the nearest known ones.
+            known: The known names.
+            more: How many further faults stand behind this one.
+
+        Raises:
+            InputError: There are too many by now.
+
+        """
+        self.faults.add(_Fault(self, message, name, known, more))
+
+    def parsed(self, parse: Callable[[str], T], text: str, otherwise: T) -> T:
+        """Return what a parser makes of the text; its ValueErrors are faults."""
+        try:
+            return parse(text)
+        except ValueError as error:
+            self.fault(str(error))
+            return otherwise
 
     @property
     def exists(self) -> bool:
@@ -55,30 +83,14 @@ class Faults:
         }
         self._found: list[_Fault] = []
 
-    def add(
-        self,
-        place: Place,
-        message: str,
-        *,
-        name: str = "",
-        known: Iterable[str] = (),
-        more: int = 0,
-    ) -> None:
-        """Note what is wrong at a place.
-
-        Args:
-            place: Where.
-            message: What, in our words.
-            name: A name that is not known; the message ends with the nearest known ones.
-            known: The known names.
-            more: How many further faults stand behind this one.
+    def add(self, fault: "_Fault") -> None:
+        """Note a fault.
 
         Raises:
             InputError: There are too many by now.
 
         """
-        order = (self._order.get(place.document.file, 0), place.line, len(self._found))
-        self._found.append(_Fault(order, place, message, name, known, more))
+        self._found.append(fault)
         if len(self._found) == MAX_FAULTS:
             self.raise_first()
 
@@ -91,7 +103,7 @@ class Faults:
         """
         if not self._found:
             return
-        first = min(self._found, key=lambda fault: fault.order)
+        first = min(self._found, key=self._order_of)
         raise InputError(
             first.place.document.file,
             first.place.line,
@@ -101,9 +113,11 @@ class Faults:
             more=len(self._found) - 1 + sum(fault.more for fault in self._found),
         )
 
+    def _order_of(self, fault: "_Fault") -> tuple[int, int]:
+        return self._order.get(fault.place.document.file, 0), fault.place.line
+
 
 class _Fault(NamedTuple):
-    order: tuple[int, int, int]
     place: Place
     message: str
     name: str

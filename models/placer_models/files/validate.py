@@ -10,7 +10,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from placer_models.files.errors import suggestion
-from placer_models.files.faults import Faults, Place
+from placer_models.files.faults import Place
 from placer_models.files.part import Part
 from placer_models.files.tree import (
     Listing,
@@ -46,9 +46,7 @@ _BARE = re.compile(r"true|false|-?[0-9]+(?:\.[0-9]+)?")
 """Numbers and truth values, which are text in quotes."""
 
 
-def check(
-    schema: type[Model], place: Place, faults: Faults, *, nulls: bool = False
-) -> Model | None:
+def check(schema: type[Model], place: Place, *, nulls: bool = False) -> Model | None:
     """Return the part of the document at the place as the schema's model.
 
     What differs from the schema is added to the faults, and the answer is None.
@@ -79,8 +77,21 @@ def check(
         return model
     first = min(groups, key=lambda path: _rank(tree, groups, path))
     message = _message(schema, part_at(tree, first), first, groups[first])
-    faults.add(place.at(*first), message, more=len(groups) - 1)
+    place.at(*first).fault(message, more=len(groups) - 1)
     return None
+
+
+def read_as(schema: type[Model], place: Place, *, nulls: bool = False) -> Model:
+    """Return the part at the place as the schema's model, as `check` does.
+
+    Raises:
+        InputError: It differs from the schema, or something was wrong already.
+
+    """
+    model = check(schema, place, nulls=nulls)
+    place.faults.raise_first()
+    assert model is not None  # what differs from the schema has a fault
+    return model
 
 
 def _rank(tree: Tree, groups: dict[Path, list[ErrorDetails]], path: Path) -> tuple[int, bool, Path]:

@@ -8,7 +8,7 @@ from placer_models.files.documents import API_VERSION, Document
 from placer_models.files.errors import InputError, shown, suggestion
 from placer_models.files.faults import Faults, Place
 from placer_models.files.tree import Scalar
-from placer_models.files.validate import check
+from placer_models.files.validate import check, read_as
 from placer_models.instance.machine_parts import MachineError
 from placer_models.instance.machine_schema import MachineFile, to_machine
 from placer_models.instance.network import LevelReader
@@ -52,7 +52,7 @@ def kind_of(document: Document) -> str:
         InputError: It does not say so, or is nothing that is read here.
 
     """
-    place = Place(document)
+    place = Place(document, Faults([document]))
     for field, allowed in (("apiVersion", (API_VERSION,)), ("kind", _KINDS)):
         entry = document.tree.entries.get(field)
         if entry is None:
@@ -81,13 +81,13 @@ def build_instance(documents: Sequence[Document], find_machine: MachineFinder) -
     files: list[tuple[InstanceFile, Place]] = []
     parts: list[tuple[MachineFile, Place]] = []
     for document in documents:
-        place = Place(document)
+        place = Place(document, faults)
         kind = kind_of(document)
         if kind == MACHINE:
-            machine = check(MachineFile, place, faults)
+            machine = check(MachineFile, place)
             parts += [(machine, place)] if machine else []
         elif kind == INSTANCE:
-            file = check(InstanceFile, place, faults)
+            file = check(InstanceFile, place)
             if file:
                 files.append((file, place))
                 parts += [(m, place.at("machines", i)) for i, m in enumerate(file.machines)]
@@ -99,11 +99,11 @@ def build_instance(documents: Sequence[Document], find_machine: MachineFinder) -
     if not files:
         message = f"holds no document of 'kind: {INSTANCE}'"
         raise InputError(documents[0].file, None, "", message)
-    reader = MachineReader(faults)
+    reader = MachineReader()
     for part, place in parts:
         reader.add(part, place)
     faults.raise_first()
-    instance = _build(files, reader.machines, find_machine, faults)
+    instance = _build(files, reader.machines, find_machine)
     faults.raise_first()
     return instance
 
@@ -115,12 +115,9 @@ def machine_of(document: Document) -> Machine:
         InputError: Something is wrong with it.
 
     """
-    faults = Faults([document])
-    reader = MachineReader(faults)
-    part = check(MachineFile, Place(document), faults)
-    if part:
-        reader.add(part, Place(document))
-    faults.raise_first()
+    place, reader = Place(document, Faults([document])), MachineReader()
+    reader.add(read_as(MachineFile, place), place)
+    place.faults.raise_first()
     return next(iter(reader.machines.values()))
 
 
@@ -132,8 +129,7 @@ class MachineReader:
 
     """
 
-    def __init__(self, faults: Faults) -> None:
-        self._faults = faults
+    def __init__(self) -> None:
         self._weight = 0
         self.machines: dict[str, Machine] = {}
 
@@ -141,20 +137,20 @@ class MachineReader:
         """Read one machine."""
         if part.name in self.machines:
             message = f"a machine {shown(part.name)} is already given; rename one"
-            self._faults.add(place.at("name"), message)
+            place.at("name").fault(message)
             return
         # Short texts can stand for many CPUs and devices: weigh before unfolding.
         weight = self._weight + sum(d.count * (1 + d.function_count) for d in part.devices)
         if weight > MAX_MACHINE_PARTS:
             message = f"the machines have more than {MAX_MACHINE_PARTS:,} CPUs and devices together"
-            self._faults.add(place, message)
+            place.fault(message)
             return
         try:
             machine = to_machine(part)
         except MachineError as error:
-            self._faults.add(place.at(*error.field), error.message)
+            place.at(*error.field).fault(error.message)
         except ValueError as error:
-            self._faults.add(place, str(error))
+            place.fault(str(error))
         else:
             links = len(machine.gpu_links.minors) ** 2 if machine.gpu_links else 0
             topology = machine.topology
@@ -166,13 +162,12 @@ def _build(
     files: Sequence[tuple[InstanceFile, Place]],
     machines: dict[str, Machine],
     find_machine: MachineFinder,
-    faults: Faults,
 ) -> Instance:
-    levels = LevelReader(faults)
+    levels = LevelReader()
     for file, place in files:
         for i, level in enumerate(file.network_topology):
             levels.add(level, place.at("networkTopology", i))
-    node_reader = NodeReader(machines, find_machine, levels, faults)
+    node_reader = NodeReader(machines, find_machine, levels)
     nodes = tuple(
         node
         for file, place in files
@@ -182,37 +177,35 @@ def _build(
     if not any(file.nodes for file, _ in files):
         written = [place.at("nodes") for _, place in files if place.at("nodes").exists]
         what = "is empty; give one or more" if written else "is missing; give one node or more"
-        faults.add([*written, files[0][1].at("nodes")][0], what)
+        [*written, files[0][1].at("nodes")][0].fault(what)
     levels.check(nodes)
     # Without its nodes, whatever names them would be blamed for their faults.
-    faults.raise_first()
+    files[0][1].faults.raise_first()
     offers = offers_of(nodes)
     extended = {name for node in nodes for name, _ in node.extended}
     for machine in {id(node.machine): node.machine for node in nodes}.values():
         if clash := clashing_unit(machine, offers):
             device, quantity = clash
-            faults.add(
-                next(place.at("nodes") for file, place in files if file.nodes),
+            next(place.at("nodes") for file, place in files if file.nodes).fault(
                 f"{quantity.name} of devices of type {shown(device.type)} is in {quantity.unit} on "
                 f"machine {shown(machine.name)}, and in "
-                f"{offers[device.type][quantity.name]} on another; write it in one unit",
+                f"{offers[device.type][quantity.name]} on another; write it in one unit"
             )
     if both := sorted(offers.keys() & extended):
         where = next(place.at("nodes") for file, place in files if file.nodes)
-        faults.add(
-            where,
+        where.fault(
             f"{shown(both[0])} is a type of devices on some nodes, and an extended resource of "
-            "others; name one of them otherwise",
+            "others; name one of them otherwise"
         )
     pods = PodReader(
-        RequestReader(offers, extended, faults),
-        faults,
+        RequestReader(offers, extended),
         on_arm_alone=all(n.machine.topology.architecture == ARM for n in nodes),
         device_choice=_once(
-            "deviceChoice", [(f.device_choice, place) for f, place in files], faults
+            "deviceChoice",
+            [(f.device_choice, place) for f, place in files],
         ),
     )
-    waiting = GangReader(pods, levels.known, faults)
+    waiting = GangReader(pods, levels.known)
     gangs: list[Gang] = []
     for file, place in files:
         for i, pod in enumerate(file.pods):
@@ -225,11 +218,11 @@ def _build(
         for file, place in files
         for i, part in enumerate(file.gang_groups)
     )
-    together = RunningGangReader(waiting.names, levels.known, faults)
+    together = RunningGangReader(waiting.names, levels.known)
     for file, place in files:
         for i, running_gang in enumerate(file.running_gangs):
             together.add(running_gang, place.at("runningGangs", i))
-    running = RunningReader(nodes, pods, faults)
+    running = RunningReader(nodes, pods)
     for file, place in files:
         for i, part in enumerate(file.running):
             running.read(part, place.at("running", i))
@@ -241,19 +234,18 @@ def _build(
         groups=groups,
         running=in_place,
         name=next(_names(files), ""),
-        move_budget=_once("moveBudget", [(f.move_budget, place) for f, place in files], faults)
-        or 0,
+        move_budget=_once("moveBudget", [(f.move_budget, place) for f, place in files]) or 0,
         running_gangs=together.finish(),
-        strategy=_once("strategy", [(f.strategy, place) for f, place in files], faults)
+        strategy=_once("strategy", [(f.strategy, place) for f, place in files])
         or NodeStrategy.USABLE,
     )
 
 
-def _once(field: str, said: Sequence[tuple[T | None, Place]], faults: Faults) -> T | None:
+def _once(field: str, said: Sequence[tuple[T | None, Place]]) -> T | None:
     """Return what one of the documents says; two of them do not."""
     given = [(value, place) for value, place in said if value is not None]
     for _, place in given[1:]:
-        faults.add(place.at(field), "is given by another document already; give it once")
+        place.at(field).fault("is given by another document already; give it once")
     return given[0][0] if given else None
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from placer_models.files.faults import Faults, Place
+from placer_models.files.faults import Place
 from placer_models.instance.fields import PodBind
 from placer_models.instance.schema import SpecPart
 from placer_models.pod import Container
@@ -31,7 +31,6 @@ def read_burst(
     limits: Sequence[int | None],
     qos: QosClass,
     place: Place,
-    faults: Faults,
 ) -> bool:
     """Return whether the pod is under ConstrainedBurst, and can be."""
     said = part.cpu_bind_policy and (
@@ -41,25 +40,22 @@ def read_burst(
         return False
     ok = True
     if qos is not QosClass.LS:
-        faults.add(
-            place.at("cpuBindPolicy"),
+        place.at("cpuBindPolicy").fault(
             f"the qos of this pod is {qos}; ConstrainedBurst is for pods of the shared pool, "
-            "which are LS",
+            "which are LS"
         )
         ok = False
     if part.numa_policy not in (None, AlignmentPolicy.NONE):
-        faults.add(
-            place.at("numaPolicy"),
-            "ConstrainedBurst with a NUMA policy is not supported yet; leave one of them out",
+        place.at("numaPolicy").fault(
+            "ConstrainedBurst with a NUMA policy is not supported yet; leave one of them out"
         )
         ok = False
     for i, (container, limit) in enumerate(zip(containers, limits, strict=True)):
         if limit is None:
             at = place.at("containers", i) if place.at("containers").exists else place
-            faults.add(
-                at.at("limits"),
+            at.at("limits").fault(
                 f"container {container.name!r} has no CPU limit; ConstrainedBurst looks for NUMA "
-                "nodes that can hold the limit: give one, such as {cpu: 4}",
+                "nodes that can hold the limit: give one, such as {cpu: 4}"
             )
             ok = False
     return ok

@@ -8,7 +8,7 @@ from placer_models.cluster import Node
 from placer_models.cpuset import format_cpu_list
 from placer_models.device import FunctionSelector, VirtualFunction
 from placer_models.files.errors import shown
-from placer_models.files.faults import Faults, Place
+from placer_models.files.faults import Place
 from placer_models.instance.machine_parts import FunctionGroupPart
 from placer_models.placement import DeviceGrant
 from placer_models.pod import PodSpec
@@ -44,7 +44,6 @@ def read_selectors(
     written: Mapping[str, Mapping[str, Sequence[str]]],
     shared: Collection[str],
     place: Place,
-    faults: Faults,
 ) -> tuple[tuple[str, FunctionSelector], ...]:
     """Return which virtual functions come with the shares of a pod.
 
@@ -52,15 +51,13 @@ def read_selectors(
         written: Device type -> label -> values of which the virtual function has one.
         shared: Types of which the pod asks for shares.
         place: Where it is written.
-        faults: Gets what is wrong with it.
 
     """
     for kind in written:
         if kind not in shared:
-            faults.add(
-                place.at(kind),
+            place.at(kind).fault(
                 f"the pod asks for no share of a device of type {shown(kind)}; ask for one, "
-                "such as 'koordinator.sh/rdma: 1'",
+                "such as 'koordinator.sh/rdma: 1'"
             )
     return tuple(
         (kind, tuple(sorted((label, tuple(values)) for label, values in labels.items())))
@@ -81,7 +78,6 @@ def held_functions(
     holders: Holders,
     title: str,
     place: Place,
-    faults: Faults,
 ) -> tuple[DeviceGrant, ...]:
     """Return what a running pod holds with the virtual functions that the file names."""
     wishes = dict(spec.functions)
@@ -92,10 +88,9 @@ def held_functions(
         at = place.at(grant.type, str(grant.minor))
         if wish is None or given is None:
             if wish is not None:
-                faults.add(
-                    at if at.exists else place,
+                (at if at.exists else place).fault(
                     f"is missing; name the virtual function of {grant.type} {grant.minor} that "
-                    f"this pod holds: {{{grant.type}: {{'{grant.minor}': 0}}}}",
+                    f"this pod holds: {{{grant.type}: {{'{grant.minor}': 0}}}}"
                 )
             found.append(grant)
             continue
@@ -105,17 +100,14 @@ def held_functions(
         key = node.name, grant.type, grant.minor, given
         if given not in has:
             known = format_cpu_list(has) or "none"
-            faults.add(at, f"there is no virtual function {given}; the device has {known}")
+            at.fault(f"there is no virtual function {given}; the device has {known}")
         elif holders.setdefault(key, title) != title:
-            faults.add(
-                at, f"virtual function {given} is held by the running pod {shown(holders[key])}"
-            )
+            at.fault(f"virtual function {given} is held by the running pod {shown(holders[key])}")
         found.append(replace(grant, vfs=(given,)))
     for kind, minors in written.items():
         for minor in minors:
             if (kind, minor) not in {(g.type, str(g.minor)) for g in found if g.vfs}:
-                faults.add(
-                    place.at(kind, minor),
-                    f"the pod holds no share of {kind} {minor} that comes with a virtual function",
+                place.at(kind, minor).fault(
+                    f"the pod holds no share of {kind} {minor} that comes with a virtual function"
                 )
     return tuple(found)

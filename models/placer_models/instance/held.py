@@ -21,7 +21,7 @@ from placer_models.device_request import (
 )
 from placer_models.device_share import DeviceShare, filled
 from placer_models.files.errors import shown
-from placer_models.files.faults import Faults, Place
+from placer_models.files.faults import Place
 from placer_models.instance.capacity import check_quantity_name
 from placer_models.placement import DeviceGrant, Placement
 
@@ -61,9 +61,7 @@ def resources_of(grant: DeviceGrant, memory_bytes: int) -> dict[str, object]:
     return written
 
 
-def share_of(
-    kind: str, resources: Mapping[str, int | str], place: Place, faults: Faults
-) -> DeviceShare | None:
+def share_of(kind: str, resources: Mapping[str, int | str], place: Place) -> DeviceShare | None:
     """Return the share that a file says is held; None: all of the device.
 
     A quantity is in the unit that its text says; a plain number may be in any.
@@ -83,10 +81,9 @@ def share_of(
             else:
                 raise ValueError(f"got {shown(amount)}; expected a whole number")
         except ValueError as error:
-            faults.add(
-                place.at(name),
+            place.at(name).fault(
                 f"{error}; held of a device of type {shown(kind)} are {', '.join(known)} and what "
-                "its machine says under capacity, or {} for all of it",
+                "its machine says under capacity, or {} for all of it"
             )
     percent, in_bytes, in_percent = known
     return DeviceShare(own.get(percent), own.get(in_bytes), own.get(in_percent), tuple(capacity))

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 
 from placer_models.cpuset import format_cpu_list
 from placer_models.files.errors import shown
-from placer_models.files.faults import Faults, Place
+from placer_models.files.faults import Place
 from placer_models.quantity import format_bytes, parse_bytes
 from placer_models.topology import Hugepages
 
@@ -67,7 +67,6 @@ def pages_by_numa_node(
     numa_nodes: Iterable[int],
     node: str,
     place: Place,
-    faults: Faults,
 ) -> dict[tuple[int, int], int]:
     """Return (NUMA node, page size in bytes) -> pages; what is wrong is a fault.
 
@@ -76,17 +75,15 @@ def pages_by_numa_node(
         numa_nodes: Those that the node has.
         node: Its name.
         place: Where this stands.
-        faults: Gets what is wrong.
 
     """
     known = {str(numa): numa for numa in numa_nodes}
     pages: dict[tuple[int, int], int] = {}
     for key, counts in written.items():
         if key not in known:
-            faults.add(
-                place.at(key),
+            place.at(key).fault(
                 f"node {node} has no NUMA node {shown(key)}; "
-                f"it has {format_cpu_list(known.values())}",
+                f"it has {format_cpu_list(known.values())}"
             )
             continue
         for size, count in counts.items():
@@ -96,5 +93,5 @@ def pages_by_numa_node(
                     raise ValueError("a page has a size, and each size stands here once")
                 pages[at] = count
             except ValueError as error:
-                faults.add(place.at(key, size), str(error))
+                place.at(key, size).fault(str(error))
     return pages

@@ -3,7 +3,7 @@
 from collections.abc import Collection
 
 from placer_models.files.errors import shown
-from placer_models.files.faults import Faults, Place
+from placer_models.files.faults import Place
 from placer_models.instance.requests import device_type_of
 from placer_models.instance.wish_schema import JointPart
 from placer_models.pod import JointAllocation
@@ -13,7 +13,7 @@ Json = dict[str, object]
 
 
 def read_joint(
-    part: JointPart | None, asked: Collection[str], place: Place, faults: Faults
+    part: JointPart | None, asked: Collection[str], place: Place
 ) -> JointAllocation | None:
     """Return the wish; None: there is none, or it is faulty.
 
@@ -21,7 +21,6 @@ def read_joint(
         part: As it is written.
         asked: Device types that the pod asks for.
         place: Where it is written.
-        faults: Gets what is wrong with it.
 
     """
     if part is None:
@@ -29,12 +28,11 @@ def read_joint(
     types = tuple(device_type_of(kind) for kind in part.device_types)
     for i, kind in enumerate(types):
         if kind in types[:i]:
-            faults.add(place.at("deviceTypes", i), f"{shown(kind)} is named twice; name it once")
+            place.at("deviceTypes", i).fault(f"{shown(kind)} is named twice; name it once")
             return None
         if kind not in asked:
-            faults.add(
-                place.at("deviceTypes", i),
-                f"the pod asks for no {shown(kind)}; ask for one or more in requests",
+            place.at("deviceTypes", i).fault(
+                f"the pod asks for no {shown(kind)}; ask for one or more in requests"
             )
             return None
     if part.required_scope:

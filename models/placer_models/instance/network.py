@@ -5,7 +5,7 @@ from itertools import pairwise
 
 from placer_models.cluster import Node
 from placer_models.files.errors import shown, suggestion
-from placer_models.files.faults import Faults, Place
+from placer_models.files.faults import Place
 from placer_models.instance.schema import LevelPart, NodePart, TogetherPart
 from placer_models.network import NODE_LEVEL, Grouping, LevelRule
 from placer_models.policy import GatherLevel, Strength
@@ -14,8 +14,7 @@ from placer_models.policy import GatherLevel, Strength
 class LevelReader:
     """Reads the levels of the network, narrow to wide, and the domains of nodes."""
 
-    def __init__(self, faults: Faults) -> None:
-        self._faults = faults
+    def __init__(self) -> None:
         self._levels: dict[str, tuple[str, Place]] = {}
         self._direct: set[str] = set()
 
@@ -27,21 +26,18 @@ class LevelReader:
     def add(self, part: LevelPart, place: Place) -> None:
         """Read one level and the label that names a node's domain."""
         if part.level == NODE_LEVEL:
-            self._faults.add(place.at("level"), "every node has the level 'node'; leave it out")
+            place.at("level").fault("every node has the level 'node'; leave it out")
         elif part.level in self._levels:
             first = self._levels[part.level][1]
-            self._faults.add(
-                place.at("level"), f"{shown(part.level)} is already given at {first.where}"
-            )
+            place.at("level").fault(f"{shown(part.level)} is already given at {first.where}")
         else:
             self._levels[part.level] = (part.label, place)
 
     def domains(self, part: NodePart, place: Place) -> tuple[tuple[str, str], ...]:
         """Return the node's domains: those it is given, and those that its labels name."""
         if NODE_LEVEL in part.domains:
-            self._faults.add(
-                place.at("domains", NODE_LEVEL),
-                "every node is a domain of its own at the level 'node'; delete the line",
+            place.at("domains", NODE_LEVEL).fault(
+                "every node is a domain of its own at the level 'node'; delete the line"
             )
         self._direct |= part.domains.keys()
         by_label = {
@@ -58,7 +54,7 @@ class LevelReader:
             # A label that no node has may come with further nodes; a slip of the pen may not.
             hint = "" if label in labels else suggestion(label, labels, cutoff=0.75)
             if hint:
-                self._faults.add(place.at("label"), f"no node has the label {shown(label)}{hint}")
+                place.at("label").fault(f"no node has the label {shown(label)}{hint}")
         levels = list(self._levels)
         for narrow, wide in pairwise(levels):
             within: dict[str, str] = {}
@@ -67,11 +63,10 @@ class LevelReader:
                 if inner is None or outer is None:
                     continue
                 if within.setdefault(inner, outer) != outer:
-                    self._faults.add(
-                        self._levels[narrow][1],
+                    self._levels[narrow][1].fault(
                         f"{narrow} {shown(inner)} has nodes in {wide} {shown(within[inner])} and "
                         f"in {wide} {shown(outer)} ({node.name}); list narrow levels first, and "
-                        f"give each {narrow} a name of its own",
+                        f"give each {narrow} a name of its own"
                     )
                     break
 
@@ -81,9 +76,7 @@ def gather_of(part: TogetherPart) -> GatherLevel | None:
     return GatherLevel.NODE if part.gather and NODE_LEVEL in part.gather.required else None
 
 
-def level_rules(
-    part: TogetherPart, known: Collection[str], place: Place, faults: Faults
-) -> tuple[LevelRule, ...]:
+def level_rules(part: TogetherPart, known: Collection[str], place: Place) -> tuple[LevelRule, ...]:
     """Return what a gang asks of levels; that it must be on one node is said elsewhere."""
     seen: dict[tuple[Grouping, str], Strength] = {}
     rules = []
@@ -92,9 +85,9 @@ def level_rules(
             message = f"no node belongs to a {shown(rule.level)}"
             if len(known) == 1:
                 message += "; give levels by 'networkTopology', or by 'domains' at the nodes"
-            faults.add(at, message, name=rule.level, known=known)
+            at.fault(message, name=rule.level, known=known)
         elif (rule.grouping, rule.level) in seen and rule.grouping is Grouping.GATHER:
-            faults.add(at, f"{shown(rule.level)} is asked for twice; keep one of them")
+            at.fault(f"{shown(rule.level)} is asked for twice; keep one of them")
         elif rule.level != NODE_LEVEL or rule.grouping is not Grouping.GATHER or not rule.required:
             rules.append(rule)
         seen[rule.grouping, rule.level] = rule.strength

@@ -9,7 +9,7 @@ from placer_models.files.documents import API_VERSION, Document
 from placer_models.files.errors import InputError, shown
 from placer_models.files.faults import Faults, Place
 from placer_models.files.part import MetadataPart, Name, Part, check_name
-from placer_models.files.validate import check
+from placer_models.files.validate import read_as
 from placer_models.instance.build import NODE_PLACEMENT, MachineReader, kind_of
 from placer_models.instance.held import memory_of_devices
 from placer_models.instance.machine_schema import MachineFile
@@ -87,48 +87,43 @@ def node_placement_of(document: Document) -> NodePlacement:
         InputError: The document is something else, or something is wrong with it.
 
     """
+    place = Place(document, Faults([document]))
     kind = kind_of(document)
     if kind != NODE_PLACEMENT:
         message = f"got {shown(kind)}; expected {NODE_PLACEMENT}"
-        raise InputError(document.file, Place(document).at("kind").line, "kind", message)
-    place, faults = Place(document), Faults([document])
-    file = check(NodePlacementFile, place, faults)
-    faults.raise_first()
-    assert file is not None
-    node = _node(file, place, faults)
+        raise InputError(document.file, place.at("kind").line, "kind", message)
+    file = read_as(NodePlacementFile, place)
+    node = _node(file, place)
     pods = PodReader(
-        RequestReader(offers_of([node]), {name for name, _ in node.extended}, faults),
-        faults,
+        RequestReader(offers_of([node]), {name for name, _ in node.extended}),
         on_arm_alone=False,
     )
-    found = tuple(
-        _pod(part, node, pods, place.at("pods", i), faults) for i, part in enumerate(file.pods)
-    )
-    faults.raise_first()
+    found = tuple(_pod(part, node, pods, place.at("pods", i)) for i, part in enumerate(file.pods))
+    place.faults.raise_first()
     return NodePlacement(node, found, file.generation)
 
 
-def _node(file: NodePlacementFile, place: Place, faults: Faults) -> Node:
-    machines = MachineReader(faults)
+def _node(file: NodePlacementFile, place: Place) -> Node:
+    machines = MachineReader()
     machines.add(file.machine, place.at("machine"))
-    faults.raise_first()
+    place.faults.raise_first()
 
     def find(name: str, _: Document) -> NoReturn:
         raise ValueError(f"the machine of this document is {shown(file.machine.name)}")
 
-    reader = NodeReader(machines.machines, find, LevelReader(faults), faults)
+    reader = NodeReader(machines.machines, find, LevelReader())
     nodes = reader.nodes(file.node, place.at("node"))
     if len(nodes) > 1:
-        faults.add(place.at("node", "name"), f"got {len(nodes)} names; expected one node")
-    faults.raise_first()
+        place.at("node", "name").fault(f"got {len(nodes)} names; expected one node")
+    place.faults.raise_first()
     return nodes[0]
 
 
-def _pod(part: NodePodPart, node: Node, pods: PodReader, place: Place, faults: Faults) -> NodePod:
+def _pod(part: NodePodPart, node: Node, pods: PodReader, place: Place) -> NodePod:
     spec, limits = pods.spec(part, place)
     pods.take(part.namespace, part.name, place)
     at = place.at("placement")
-    seat = placed(part.placement, (part.name, part.namespace, part.gang, node.name), at, faults)
+    seat = placed(part.placement, (part.name, part.namespace, part.gang, node.name), at)
     names = {container.name for container in spec.containers}
     for field, given in (
         (place.at("containerIds"), list(part.container_ids)),
@@ -137,9 +132,9 @@ def _pod(part: NodePodPart, node: Node, pods: PodReader, place: Place, faults: F
         for name in given:
             if name not in names:
                 message = f"the pod has no container {shown(name)}"
-                faults.add(field, message, name=name, known=sorted(names))
+                field.fault(message, name=name, known=sorted(names))
     if len({container.name for container in seat.containers}) < len(seat.containers):
-        faults.add(at.at("containers"), "a container is given twice; keep one")
+        at.at("containers").fault("a container is given twice; keep one")
     return NodePod(
         Pod(part.name, part.namespace, spec, limits),
         seat,

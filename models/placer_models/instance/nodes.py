@@ -8,7 +8,7 @@ from placer_models.cpuset import format_cpu_list, parse_cpu_list
 from placer_models.device import GPU, PartitionTable
 from placer_models.files.documents import Document
 from placer_models.files.errors import InputError, named_cpus, shown, suggestion
-from placer_models.files.faults import Faults, Place
+from placer_models.files.faults import Place
 from placer_models.files.part import check_name
 from placer_models.files.tree import field_name
 from placer_models.instance.hosts import MAX_HOSTS, expand_hosts
@@ -43,13 +43,11 @@ class NodeReader:
         machines: dict[str, Machine],
         find: MachineFinder,
         levels: LevelReader,
-        faults: Faults,
     ) -> None:
         self._machines = machines
         self._levels = levels
         self._find = find
-        self._faults = faults
-        self._names = Names("node", faults)
+        self._names = Names("node")
         self._count = 0
 
     def nodes(self, part: NodePart, place: Place) -> tuple[Node, ...]:
@@ -60,11 +58,11 @@ class NodeReader:
             for name in names:
                 check_name(name)
         except ValueError as error:
-            self._faults.add(place.at("name"), str(error))
+            place.at("name").fault(str(error))
             return ()
         self._count += len(names)
         if self._count > MAX_HOSTS:
-            self._faults.add(place.at("name"), f"the nodes are more than {MAX_HOSTS:,}; use fewer")
+            place.at("name").fault(f"the nodes are more than {MAX_HOSTS:,}; use fewer")
             return ()
         if machine is None:
             return ()
@@ -73,10 +71,9 @@ class NodeReader:
         reserved = parse_cpu_list(part.reserved_cpus)
         unknown = reserved - machine.topology.cpu.keys()
         if unknown:
-            self._faults.add(
-                place.at("reservedCpus"),
+            place.at("reservedCpus").fault(
                 f"the machine {machine.name} has no {named_cpus(unknown)}; "
-                f"it has {format_cpu_list(machine.topology.cpu)}",
+                f"it has {format_cpu_list(machine.topology.cpu)}"
             )
         unhealthy = self._unhealthy(part, machine, place.at("unhealthyDevices"))
         cpu_bind = cpu_bind_of(part)
@@ -90,10 +87,9 @@ class NodeReader:
                 part.cpu_bind_policy,
             )
         if cpu_bind is NodeBindPolicy.SPREAD_BY_PCPUS and machine.topology.architecture == ARM:
-            self._faults.add(
-                place.at("cpuBindPolicy"),
+            place.at("cpuBindPolicy").fault(
                 f"the machine {machine.name} is {ARM}, whose pods take whole cores: "
-                "FullPCPUsOnly, or leave it out (rule arm-cpu-policy)",
+                "FullPCPUsOnly, or leave it out (rule arm-cpu-policy)"
             )
         hugepages = self._hugepages(part, names[0], machine, place.at("hugepages"))
         partitions = self._partitions(part, machine, place)
@@ -134,29 +130,24 @@ class NodeReader:
             machine = self._find(name, place.document)
         except (ValueError, InputError) as error:
             hint = suggestion(name, self._machines)
-            self._faults.add(
-                place, f"no machine {shown(name)} is given{hint}" if hint else str(error)
-            )
+            place.fault(f"no machine {shown(name)} is given{hint}" if hint else str(error))
             return None
         other = self._machines.setdefault(machine.name, machine)
         if other != machine:
-            self._faults.add(
-                place, f"another machine is called {shown(machine.name)} too; rename one of them"
-            )
+            place.fault(f"another machine is called {shown(machine.name)} too; rename one of them")
         return machine
 
     def _hugepages(
         self, part: NodePart, name: str, machine: Machine, place: Place
     ) -> tuple[tuple[int, int, int], ...]:
         numa_nodes = [numa.id for numa in machine.topology.numa_nodes]
-        pages = pages_by_numa_node(part.hugepages, numa_nodes, name, place, self._faults)
+        pages = pages_by_numa_node(part.hugepages, numa_nodes, name, place)
         said = tuple((numa, size, count) for (numa, size), count in sorted(pages.items()))
         for numa, left in Node(name, machine, hugepages=said).memory_bytes_in().items():
             if left < 0:
-                self._faults.add(
-                    place.at(str(numa)) if str(numa) in part.hugepages else place,
+                (place.at(str(numa)) if str(numa) in part.hugepages else place).fault(
                     f"the hugepages of NUMA node {numa} are {format_bytes(-left)} more than its "
-                    "memory; set fewer aside",
+                    "memory; set fewer aside"
                 )
         return said
 
@@ -168,13 +159,12 @@ class NodeReader:
             try:
                 own = read_partitions(part.partitions, gpus)
             except ValueError as error:
-                self._faults.add(place.at("partitions"), str(error))
+                place.at("partitions").fault(str(error))
                 return None
         table = machine.partitions if own is None else own
         if part.gpu_partition_policy is not None and not table:
-            self._faults.add(
-                place.at("gpuPartitionPolicy"),
-                f"the machine {machine.name} has no partition table; give the node partitions",
+            place.at("gpuPartitionPolicy").fault(
+                f"the machine {machine.name} has no partition table; give the node partitions"
             )
         return own
 
@@ -193,7 +183,7 @@ class NodeReader:
                     )
                 amounts[name] = parse_extended(text)
             except ValueError as error:
-                self._faults.add(place.at(name), str(error))
+                place.at(name).fault(str(error))
         return tuple(sorted((name, amount) for name, amount in amounts.items() if amount))
 
     def _mig(self, part: NodePart, machine: Machine, place: Place) -> Modes:
@@ -203,15 +193,13 @@ class NodeReader:
         for table, minors in part.mig.items():
             if table not in TABLES:
                 known = ", ".join(TABLES)
-                self._faults.add(place.at(table), f"no such MIG table; expected one of {known}")
+                place.at(table).fault(f"no such MIG table; expected one of {known}")
                 continue
             for i, minor in enumerate(minors):
                 if minor not in have:
-                    self._faults.add(
-                        place.at(table, i), missing_device(GPU, minor, have, machine.name)
-                    )
+                    place.at(table, i).fault(missing_device(GPU, minor, have, machine.name))
                 elif minor in found:
-                    self._faults.add(place.at(table, i), f"gpu {minor} is in MIG mode already")
+                    place.at(table, i).fault(f"gpu {minor} is in MIG mode already")
                 else:
                     found[minor] = table
         return tuple(sorted(found.items()))
@@ -225,9 +213,7 @@ class NodeReader:
             have = {d.minor for d in machine.devices if d.type == kind}
             for i, minor in enumerate(minors):
                 if minor not in have:
-                    self._faults.add(
-                        place.at(written, i), missing_device(kind, minor, have, machine.name)
-                    )
+                    place.at(written, i).fault(missing_device(kind, minor, have, machine.name))
                 found.add((kind, minor))
         return frozenset(found)
 

@@ -10,7 +10,7 @@ from placer_models.cpuset import format_cpu_list, parse_cpu_list
 from placer_models.files.documents import Document
 from placer_models.files.faults import Faults, Place
 from placer_models.files.part import Part
-from placer_models.files.validate import check
+from placer_models.files.validate import read_as
 from placer_models.goals import strategy_of
 from placer_models.instance.claims import Claims, MoveClaim, TierClaim
 from placer_models.instance.fields import CpuList
@@ -169,24 +169,20 @@ def placement_with_claims(document: Document) -> tuple[Placement, Claims]:
         InputError: The document is not a placement.
 
     """
-    place = Place(document)
-    faults = Faults([document])
-    file = check(PlacementFile, place, faults, nulls=True)
-    pods = []
-    claims = Claims()
-    if file is not None:
-        claims = Claims(
-            file.status,
-            tuple(TierClaim(t.name, t.value, t.bound, t.proven) for t in file.tiers),
-            tuple(MoveClaim((m.namespace, m.name), m.source, m.target) for m in file.moves),
-            file.strategy,
-        )
-        for i, entry in enumerate(file.pods):
-            at = place.at("pods", i)
-            whose = (entry.name, entry.namespace, entry.gang, entry.node)
-            pods.append(placed(entry, whose, at, faults))
-    faults.raise_first()
-    return Placement(tuple(pods)), claims
+    place = Place(document, Faults([document]))
+    file = read_as(PlacementFile, place, nulls=True)
+    claims = Claims(
+        file.status,
+        tuple(TierClaim(t.name, t.value, t.bound, t.proven) for t in file.tiers),
+        tuple(MoveClaim((m.namespace, m.name), m.source, m.target) for m in file.moves),
+        file.strategy,
+    )
+    pods = tuple(
+        placed(entry, (entry.name, entry.namespace, entry.gang, entry.node), place.at("pods", i))
+        for i, entry in enumerate(file.pods)
+    )
+    place.faults.raise_first()
+    return Placement(pods), claims
 
 
 def _parts(answer: Answer) -> tuple[Placement, tuple[TierValue, ...], tuple[Unplaced, ...]]:
@@ -269,19 +265,16 @@ def _container(
     return written
 
 
-def placed(
-    entry: SeatEntry, whose: tuple[str, str, str | None, str], place: Place, faults: Faults
-) -> PodPlacement:
+def placed(entry: SeatEntry, whose: tuple[str, str, str | None, str], place: Place) -> PodPlacement:
     """Read what a pod holds of its node.
 
     Args:
         entry: As it is written.
         whose: Name and namespace of the pod, its gang and its node.
         place: Where it is written.
-        faults: Gets what is wrong with it.
 
     """
-    memory_bytes, hugepages, devices = held_by(entry, place, faults)
+    memory_bytes, hugepages, devices = held_by(entry, place)
     name, namespace, gang, node = whose
     return PodPlacement(
         name=name,
@@ -293,9 +286,9 @@ def placed(
             ContainerPlacement(
                 c.name,
                 parse_cpu_list(c.cpuset),
-                *held_by(c, place.at("containers", i), faults),
+                *held_by(c, place.at("containers", i)),
                 env=tuple(sorted(c.env.items())),
-                cpu_milli=milli_by_numa(c.cpu_milli, place.at("containers", i), faults),
+                cpu_milli=milli_by_numa(c.cpu_milli, place.at("containers", i)),
             )
             for i, c in enumerate(entry.containers)
         ),
@@ -303,5 +296,5 @@ def placed(
         hugepages=hugepages,
         devices=devices,
         env=tuple(sorted(entry.env.items())),
-        cpu_milli=milli_by_numa(entry.cpu_milli, place, faults),
+        cpu_milli=milli_by_numa(entry.cpu_milli, place),
     )

@@ -5,7 +5,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from placer_models.files.faults import Faults, Place
+from placer_models.files.faults import Place
 from placer_models.files.part import Part
 from placer_models.instance.fields import Minor
 from placer_models.instance.held import DeviceMemory, resources_of, share_of
@@ -43,25 +43,23 @@ class HeldEntry(Part):
     devices: tuple[DeviceEntry, ...] = ()
 
 
-def held_by(entry: HeldEntry, place: Place, faults: Faults) -> Held:
+def held_by(entry: HeldEntry, place: Place) -> Held:
     """Read what an entry holds, in order and without zeros; what is wrong is a fault."""
     pages = []
     for numa, counts in entry.hugepages.items():
         for size, count in counts.items():
             at = place.at("hugepages", numa, size)
             try:
-                pages.append((_id(numa, at, faults), parse_bytes(size), count))
+                pages.append((_id(numa, at), parse_bytes(size), count))
             except ValueError as error:
-                faults.add(at, str(error))
-    memory = [
-        (_id(numa, place.at("memory", numa), faults), size) for numa, size in entry.memory.items()
-    ]
+                at.fault(str(error))
+    memory = [(_id(numa, place.at("memory", numa)), size) for numa, size in entry.memory.items()]
     devices = [
         DeviceGrant(
             d.type,
             d.minor,
             d.id,
-            share_of(d.type, d.resources, place.at("devices", i, "resources"), faults),
+            share_of(d.type, d.resources, place.at("devices", i, "resources")),
             tuple(sorted(d.vfs)),
         )
         for i, d in enumerate(entry.devices)
@@ -73,12 +71,12 @@ def held_by(entry: HeldEntry, place: Place, faults: Faults) -> Held:
     )
 
 
-def milli_by_numa(written: Mapping[str, int] | None, place: Place, faults: Faults) -> CpuMilli:
+def milli_by_numa(written: Mapping[str, int] | None, place: Place) -> CpuMilli:
     """Read what is counted of a CPU request by NUMA node, zeros too; None: nothing is said."""
     if written is None:
         return None
     at = place.at("cpuMilli")
-    return tuple(sorted((_id(numa, at.at(numa), faults), n) for numa, n in written.items()))
+    return tuple(sorted((_id(numa, at.at(numa)), n) for numa, n in written.items()))
 
 
 def milli_to_json(counted: CpuMilli) -> Json:
@@ -115,8 +113,8 @@ def devices_to_json(
     ]
 
 
-def _id(text: str, place: Place, faults: Faults) -> int:
+def _id(text: str, place: Place) -> int:
     if text.isascii() and text.isdigit() and len(text) <= 5:
         return int(text)
-    faults.add(place, "the key is the id of a NUMA node, such as '0'")
+    place.fault("the key is the id of a NUMA node, such as '0'")
     return 0

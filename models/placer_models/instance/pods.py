@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from placer_models.files.errors import counted, shown
-from placer_models.files.faults import Faults, Place
+from placer_models.files.faults import Place
 from placer_models.files.part import check_name
 from placer_models.instance.affinity import affinity_terms, place_of_term
 from placer_models.instance.burst import policy_of, read_burst, with_limits
@@ -49,9 +49,8 @@ Key = tuple[str, str]
 class Names:
     """The keys given so far of one kind of thing, and where."""
 
-    def __init__(self, kind: str, faults: Faults) -> None:
+    def __init__(self, kind: str) -> None:
         self._kind = kind
-        self._faults = faults
         self._given: dict[Key, Place] = {}
 
     def take(self, key: Key, place: Place) -> bool:
@@ -59,9 +58,8 @@ class Names:
         first = self._given.get(key)
         if first is not None:
             name = key[1] if key[0] in ("", "default") else "/".join(key)
-            self._faults.add(
-                place.at("name"),
-                f"a {self._kind} {shown(name)} is already given at {first.where}; rename one",
+            place.at("name").fault(
+                f"a {self._kind} {shown(name)} is already given at {first.where}; rename one"
             )
             return False
         self._given[key] = place
@@ -74,7 +72,6 @@ class PodReader:
     def __init__(
         self,
         requests: RequestReader,
-        faults: Faults,
         *,
         on_arm_alone: bool,
         device_choice: DeviceChoice | None = None,
@@ -83,7 +80,6 @@ class PodReader:
 
         Args:
             requests: Reads what containers ask for.
-            faults: Gets what is wrong.
             on_arm_alone: No node is of another architecture.
             device_choice: That of pods with shares that say nothing.
 
@@ -91,8 +87,7 @@ class PodReader:
         self._requests = requests
         self._device_choice = device_choice
         self._on_arm_alone = on_arm_alone
-        self._faults = faults
-        self._names = Names("pod", faults)
+        self._names = Names("pod")
         self._count = 0
 
     def spec(
@@ -113,7 +108,7 @@ class PodReader:
             asked = any(c.requests != Resources() for c in containers)
             qos = QosClass.LS if asked else QosClass.BE
         bind, strength = BindPolicy.DEFAULT, Strength.PREFERRED
-        is_burst = read_burst(part, containers, cpu_limits, qos, place, self._faults)
+        is_burst = read_burst(part, containers, cpu_limits, qos, place)
         if is_burst:
             containers = with_limits(containers, cpu_limits)
         elif part.cpu_bind_policy and part.cpu_bind_policy.required:
@@ -131,24 +126,21 @@ class PodReader:
         ):
             if said and not qos.owns_cpus:
                 why = "" if part.qos else ", for none is given"
-                self._faults.add(
-                    place.at(field),
+                place.at(field).fault(
                     f"the qos of this pod is {qos}{why}; {field} needs CPUs of its own: "
-                    "qos LSE or LSR",
+                    "qos LSE or LSR"
                 )
         if part.numa_scope is AlignmentScope.CONTAINER and any(
             asked.share for c in containers for asked in c.requests.devices
         ):
-            self._faults.add(
-                place.at("numaScope"),
+            place.at("numaScope").fault(
                 "shares of devices are not parted among containers yet; ask for whole "
-                "devices, or leave it out",
+                "devices, or leave it out"
             )
         joint = read_joint(
             part.joint_allocate,
             {d.type for container in containers for d in container.requests.devices},
             place.at("jointAllocate"),
-            self._faults,
         )
         scopes = self._scopes(part, containers, place)
         shares = any(asked.share for c in containers for asked in c.requests.devices)
@@ -165,7 +157,6 @@ class PodReader:
                 part.vf_selector,
                 {d.type for c in containers for d in c.requests.devices if d.share},
                 place.at("vfSelector"),
-                self._faults,
             ),
             joint=joint,
             scopes=scopes,
@@ -181,13 +172,12 @@ class PodReader:
                 dict(scopes),
                 part.numa_scope,
                 place.at("allocateStrategy"),
-                self._faults,
             ),
             device_choice=part.device_choice or (self._device_choice if shares else None),
         )
         limited = replace(spec, containers=with_limits(containers, cpu_limits))
         for fault in spec_faults(limited, on_arm_alone=on_arm_alone):
-            self._faults.add(_place_of(fault, part, place), _message_of(fault, part))
+            _place_of(fault, part, place).fault(_message_of(fault, part))
         return spec, tuple(
             (container.name, limit)
             for container, limit in zip(containers, limits, strict=True)
@@ -203,14 +193,12 @@ class PodReader:
         for written, scope in part.required_topology_scope.items():
             kind = device_type_of(written)
             if kind not in asked:
-                self._faults.add(
-                    place.at("requiredTopologyScope", written),
-                    f"this pod asks for no {shown(written)}; a scope is for what it asks for",
+                place.at("requiredTopologyScope", written).fault(
+                    f"this pod asks for no {shown(written)}; a scope is for what it asks for"
                 )
             elif kind in scopes:
-                self._faults.add(
-                    place.at("requiredTopologyScope", written),
-                    f"the scope of {kind} is given twice; keep one",
+                place.at("requiredTopologyScope", written).fault(
+                    f"the scope of {kind} is given twice; keep one"
                 )
             scopes[kind] = scope
         return tuple(sorted(scopes.items()))
@@ -219,9 +207,7 @@ class PodReader:
         """Return the pods of one template."""
         self._count += part.replicas or 1
         if self._count > MAX_PODS:
-            self._faults.add(
-                place.at("replicas"), f"the pods are more than {MAX_PODS:,}; ask for fewer"
-            )
+            place.at("replicas").fault(f"the pods are more than {MAX_PODS:,}; ask for fewer")
             return ()
         spec, limits = self.spec(part, place, on_arm_alone=self._on_arm_alone)
         names = [part.name]
@@ -243,7 +229,7 @@ class PodReader:
         try:
             check_name(name)
         except ValueError as error:
-            self._faults.add(place.at("name"), str(error))
+            place.at("name").fault(str(error))
 
     def _containers(
         self, part: SpecPart, place: Place
@@ -254,9 +240,7 @@ class PodReader:
             return (Container(ONLY_CONTAINER, requests),), (limit,)
         for field in ("requests", "limits", "shares"):
             if getattr(part, field):
-                self._faults.add(
-                    place.at(field), "the pod has containers; write it at each container"
-                )
+                place.at(field).fault("the pod has containers; write it at each container")
         containers, limits = [], []
         for i, container in enumerate(part.containers):
             at = place.at("containers", i)
@@ -305,13 +289,12 @@ class GangReader:
 
     """
 
-    def __init__(self, pods: PodReader, levels: Collection[str], faults: Faults) -> None:
+    def __init__(self, pods: PodReader, levels: Collection[str]) -> None:
         self._pods = pods
         self._levels = levels
-        self._faults = faults
-        self.names = Names("gang", faults)
+        self.names = Names("gang")
         self._gangs: dict[Key, Gang] = {}
-        self._group_names = Names("gang group", faults)
+        self._group_names = Names("gang group")
         self._group_of: dict[Key, str] = {}
 
     def lone(self, part: PodPart, place: Place) -> tuple[Gang, ...]:
@@ -333,9 +316,8 @@ class GangReader:
         )
         minimum = len(pods) if part.minimum is None else part.minimum
         if minimum > len(pods):
-            self._faults.add(
-                place.at("minimum"),
-                f"got {minimum}; expected at most its {counted(len(pods), 'member')}",
+            place.at("minimum").fault(
+                f"got {minimum}; expected at most its {counted(len(pods), 'member')}"
             )
         gang = Gang(
             part.name,
@@ -345,7 +327,7 @@ class GangReader:
             part.priority,
             part.weight,
             gather_of(part),
-            levels=level_rules(part, self._levels, place, self._faults),
+            levels=level_rules(part, self._levels, place),
         )
         if self.names.take(gang.key, place):
             self._gangs[gang.key] = gang
@@ -362,12 +344,11 @@ class GangReader:
             if key not in self._gangs:
                 known = (n if ns == part.namespace else f"{ns}/{n}" for ns, n in self._gangs)
                 message = f"no gang {shown(written)} is given"
-                self._faults.add(at, message, name=written, known=known)
+                at.fault(message, name=written, known=known)
             elif key in self._group_of:
-                self._faults.add(
-                    at,
+                at.fault(
                     f"the gang {shown(written)} is in the group {shown(self._group_of[key])} "
-                    "already; a gang is in one group at most",
+                    "already; a gang is in one group at most"
                 )
             else:
                 self._group_of[key] = part.name

@@ -14,7 +14,7 @@ from placer_models.device_request import (
     parse_whole,
 )
 from placer_models.files.errors import shown, suggestion
-from placer_models.files.faults import Faults, Place
+from placer_models.files.faults import Place
 from placer_models.instance.hugepages import (
     PREFIX,
     bytes_of_pages,
@@ -68,15 +68,13 @@ class RequestReader:
     Args:
         offers: Types of devices that the machines have, and what they share.
         extended: Names of the resources that nodes have as plain amounts.
-        faults: Gets what is wrong.
 
     """
 
-    def __init__(self, offers: Offers, extended: Collection[str], faults: Faults) -> None:
+    def __init__(self, offers: Offers, extended: Collection[str]) -> None:
         self._offers = offers
         self._types = frozenset(offers)
         self._extended = frozenset(extended)
-        self._faults = faults
 
     def read(
         self,
@@ -92,18 +90,17 @@ class RequestReader:
         """
         for name in _LIMITS_ONLY & requests.keys():
             message = f"there is no request of {name}; move it to limits"
-            self._faults.add(place.at("requests", name), message)
+            place.at("requests", name).fault(message)
         asked = self._amounts(_without_limits_only(requests), place.at("requests"))
         capped = self._amounts(_without_limits_only(limits), place.at("limits"))
         for name, cap in capped.items():
             want = asked.setdefault(name, cap)
             if want > cap or (want != cap and name not in (CPU, MEMORY)):
                 allowed = "at least" if name in (CPU, MEMORY) else "equal to"
-                self._faults.add(
-                    place.at("limits", _written(name, limits)),
+                place.at("limits", _written(name, limits)).fault(
                     f"got {shown(limits[_written(name, limits)])}; "
                     f"expected a limit {allowed} the request "
-                    f"({requests[_written(name, requests)]})",
+                    f"({requests[_written(name, requests)]})"
                 )
         self._check_shares(shares, place.at("shares"))
         extended = tuple(
@@ -120,7 +117,7 @@ class RequestReader:
             devices=merged(
                 [
                     *self._devices(asked, place.at("requests")),
-                    *listed(shares, self._offers, place.at("shares"), self._faults),
+                    *listed(shares, self._offers, place.at("shares")),
                 ]
             ),
             extended=extended,
@@ -133,19 +130,19 @@ class RequestReader:
         text = limits.get(PIDS)
         if text is None or (_WHOLE.fullmatch(text) and 1 <= int(text) <= MAX_PIDS):
             return None if text is None else int(text)
-        self._faults.add(place, f"got {shown(text)}; expected 1 to {MAX_PIDS:,} processes")
+        place.fault(f"got {shown(text)}; expected 1 to {MAX_PIDS:,} processes")
         return None
 
     def _swap(self, limits: Mapping[str, str], place: Place) -> int | None:
         if SWAP not in limits:
             return None
         if MEMORY not in limits:
-            self._faults.add(place, "is beside the memory; give limits.memory, too")
+            place.fault("is beside the memory; give limits.memory, too")
             return None
         try:
             return _at_most(parse_bytes(limits[SWAP]), MAX_MEMORY_BYTES, limits[SWAP], "1Pi")
         except ValueError as error:
-            self._faults.add(place, str(error))
+            place.fault(str(error))
             return None
 
     def _check_shares(self, shares: Sequence[SharePart], place: Place) -> None:
@@ -164,7 +161,7 @@ class RequestReader:
                 problem = f"{shown(part.type)} is no device type; expected such as {GPU}"
             else:
                 continue
-            self._faults.add(place.at(i, "type"), problem)
+            place.at(i, "type").fault(problem)
 
     def _devices(self, asked: Mapping[str, int], place: Place) -> list[DeviceRequest]:
         """Return what is asked of devices, by count, by percent or by memory."""
@@ -176,7 +173,7 @@ class RequestReader:
         others = [
             DeviceRequest(t, n) for t, n in sorted(asked.items()) if n > 0 and t not in together
         ]
-        return [*others, *translated(together, place, self._faults)]
+        return [*others, *translated(together, place)]
 
     def _amounts(self, written: Mapping[str, str], place: Place) -> dict[str, int]:
         amounts: dict[str, int] = {}
@@ -184,14 +181,14 @@ class RequestReader:
             name = _name(key)
             problems = list(self._refusals(name, text, amounts))
             for problem in problems:
-                self._faults.add(place.at(key), problem)
+                place.at(key).fault(problem)
             if problems:
                 continue
             try:
                 extended = name in self._extended
                 amounts[name] = parse_extended(text) if extended else _amount(name, text)
             except ValueError as error:
-                self._faults.add(place.at(key), str(error))
+                place.at(key).fault(str(error))
         return amounts
 
     def _refusals(self, name: str, text: str, amounts: Mapping[str, int]) -> Iterator[str]:

@@ -10,7 +10,7 @@ from placer_models.cpuset import CpuSet, format_cpu_list, parse_cpu_list
 from placer_models.device import GPU, Device
 from placer_models.device_share import DeviceShare
 from placer_models.files.errors import counted, cpus_are, shown
-from placer_models.files.faults import Faults, Place
+from placer_models.files.faults import Place
 from placer_models.instance.functions import Holders as FunctionHolders
 from placer_models.instance.functions import held_functions
 from placer_models.instance.holders import Holders
@@ -57,10 +57,9 @@ class _Seat:
 class RunningReader:
     """Reads running pods; knows the nodes."""
 
-    def __init__(self, nodes: Sequence[Node], pods: PodReader, faults: Faults) -> None:
+    def __init__(self, nodes: Sequence[Node], pods: PodReader) -> None:
         self._nodes = {node.name: node for node in nodes}
         self._pods = pods
-        self._faults = faults
         self._seats: list[_Seat] = []
         self._held: dict[str, _Held] = defaultdict(_Held)
         self._functions: FunctionHolders = {}
@@ -72,7 +71,7 @@ class RunningReader:
         node = self._nodes.get(part.node)
         if node is None:
             message = f"no node {shown(part.node)} is given"
-            self._faults.add(place.at("node"), message, name=part.node, known=self._nodes)
+            place.at("node").fault(message, name=part.node, known=self._nodes)
             return
         pod = Pod(part.name, part.namespace, spec, limits)
         held = self._held[node.name]
@@ -93,7 +92,7 @@ class RunningReader:
             seat.memory = self._memory(part.memory, seat)
         if part.hugepages is not None:
             seat.hugepages = pages_given(
-                part.hugepages, pod, node, held.pages, place.at("hugepages"), self._faults
+                part.hugepages, pod, node, held.pages, place.at("hugepages")
             )
         self._seats.append(seat)
 
@@ -108,7 +107,6 @@ class RunningReader:
                     numa_nodes_near(seat.node, seat.cpus, seat.devices),
                     self._held[seat.node.name].pages,
                     seat.place.at("requests"),
-                    self._faults,
                 )
         owned: dict[str, dict[QosClass, CpuSet]] = defaultdict(dict)
         for seat in self._seats:
@@ -129,24 +127,20 @@ class RunningReader:
             return self._cpus_of_homes(part, pod, node, at)
         if not qos.owns_cpus:
             if part.cpuset:
-                self._faults.add(
-                    at,
+                at.fault(
                     f"got {shown(part.cpuset)}; {qos} pods run in a pool and own no CPUs: "
-                    "delete the line, or make the pod LSR",
+                    "delete the line, or make the pod LSR"
                 )
             return frozenset()
         want = pod.spec.requests.cpu_milli // 1000
         if part.cpuset is None:
-            self._faults.add(
-                at, f"is missing; name the {counted(want, 'CPU')} that this {qos} pod owns"
-            )
+            at.fault(f"is missing; name the {counted(want, 'CPU')} that this {qos} pod owns")
             return frozenset()
         cpus = parse_cpu_list(part.cpuset)
         if len(cpus) != want:
-            self._faults.add(
-                at,
+            at.fault(
                 f"got {shown(part.cpuset)}, {counted(len(cpus), 'CPU')}; "
-                f"expected the {want} of its request",
+                f"expected the {want} of its request"
             )
             return frozenset()
         topology = node.machine.topology
@@ -155,13 +149,12 @@ class RunningReader:
             ("offline", (cpus & topology.cpu.keys()) - topology.online),
         ):
             if wrong:
-                self._faults.add(at, f"{cpus_are(wrong)} {what}; take others")
+                at.fault(f"{cpus_are(wrong)} {what}; take others")
         owners = self._held[node.name].cpus
         if twice := cpus & owners.keys():
-            self._faults.add(
-                at,
+            at.fault(
                 f"{cpus_are(twice)} held by the running pod "
-                f"{shown(owners[min(twice)])} already; a CPU has one owner",
+                f"{shown(owners[min(twice)])} already; a CPU has one owner"
             )
         owners.update(dict.fromkeys(cpus, pod.title))
         return cpus
@@ -173,10 +166,9 @@ class RunningReader:
         pool = "shared" if pod.spec.qos is QosClass.LS else "BE"
         cpus = parse_cpu_list(part.cpuset or "")
         if not cpus or not all(c in known and known[c].numa_node is not None for c in cpus):
-            self._faults.add(
-                at,
+            at.fault(
                 f"got {shown(part.cpuset or '')}; name CPUs of the NUMA nodes of node {node.name} "
-                f"in whose {pool} pool this pod runs, by its {why}",
+                f"in whose {pool} pool this pod runs, by its {why}"
             )
             return frozenset()
         return cpus
@@ -202,19 +194,18 @@ class RunningReader:
                 given[kind] += 1
                 if key not in known:
                     have = {m for t, m in known if t == kind}
-                    self._faults.add(at, missing_device(kind, minor, have, node.machine.name))
+                    at.fault(missing_device(kind, minor, have, node.machine.name))
                 elif fault := self._cannot_have(node, known[key], share, pod.title):
-                    self._faults.add(at, fault)
+                    at.fault(fault)
                 else:
                     grants.append(DeviceGrant(kind, minor, known[key].id, share))
         for kind in sorted({d.type for d in requests.devices} | given.keys()):
             if kind in by_strategy and given[kind]:
                 continue
             if given[kind] != requests.count_of(kind):
-                self._faults.add(
-                    place.at("devices"),
+                place.at("devices").fault(
                     f"got {given[kind]} of type {shown(kind)}; "
-                    f"expected the {requests.count_of(kind)} of its request",
+                    f"expected the {requests.count_of(kind)} of its request"
                 )
         return held_functions(
             part.vfs,
@@ -224,7 +215,6 @@ class RunningReader:
             self._functions,
             pod.title,
             place.at("vfs"),
-            self._faults,
         )
 
     def _cannot_have(
@@ -252,29 +242,26 @@ class RunningReader:
             try:
                 size = parse_bytes(text)
             except ValueError as error:
-                self._faults.add(at.at(key), str(error))
+                at.at(key).fault(str(error))
                 continue
             if key not in known:
-                self._faults.add(
-                    at.at(key),
+                at.at(key).fault(
                     f"node {seat.node.name} has no NUMA node {shown(key)}; "
-                    f"it has {format_cpu_list(room)}",
+                    f"it has {format_cpu_list(room)}"
                 )
             elif size > room[known[key]]:
-                self._faults.add(
-                    at.at(key),
+                at.at(key).fault(
                     f"got {shown(text)}; NUMA node {key} of node {seat.node.name} has "
-                    f"{format_bytes(room[known[key]])} left",
+                    f"{format_bytes(room[known[key]])} left"
                 )
             elif size:
                 room[known[key]] -= size
                 taken[known[key]] = size
         want = seat.pod.spec.requests.memory_bytes
         if sum(taken.values()) != want and len(taken) == len(written):
-            self._faults.add(
-                at,
+            at.fault(
                 f"sums to {format_bytes(sum(taken.values()))}; "
-                f"expected the {format_bytes(want)} of its request",
+                f"expected the {format_bytes(want)} of its request"
             )
         return taken
 
@@ -290,10 +277,9 @@ class RunningReader:
                 room[numa] -= size
                 left -= size
         if left:
-            self._faults.add(
-                seat.place.at("requests", "memory"),
+            seat.place.at("requests", "memory").fault(
                 f"node {seat.node.name} lacks {format_bytes(left)} for this pod; "
-                "its running pods take more memory than it has",
+                "its running pods take more memory than it has"
             )
         return taken
 
@@ -302,10 +288,9 @@ class RunningReader:
         for seat in self._seats:
             qos, node = seat.pod.spec.qos, seat.node
             if not qos.owns_cpus and not pool_of(qos, node, owned[node.name]):
-                self._faults.add(
-                    seat.place.at("node"),
+                seat.place.at("node").fault(
                     f"running pods own every CPU of node {node.name} that this {qos} pod may run "
-                    "on; leave it one",
+                    "on; leave it one"
                 )
 
     def _check_extended(self) -> None:
@@ -316,10 +301,9 @@ class RunningReader:
             for name, amount in seat.pod.spec.requests.extended:
                 here[name] = here.get(name, 0) - amount
                 if here[name] < 0:
-                    self._faults.add(
-                        seat.place.at("requests", name),
+                    seat.place.at("requests", name).fault(
                         f"node {seat.node.name} lacks {-here[name]} for this pod "
-                        "(rule extended); lower it, or raise the node's 'extended'",
+                        "(rule extended); lower it, or raise the node's 'extended'"
                     )
 
 

@@ -11,7 +11,7 @@ from placer_models.device_request import (
     translate,
 )
 from placer_models.device_share import DeviceShare
-from placer_models.files.faults import Faults, Place
+from placer_models.files.faults import Place
 from placer_models.instance.capacity import check_quantity_name
 from placer_models.instance.schema import SharePart
 from placer_models.legal_shares import Field, Offers, offer_faults, share_faults
@@ -28,14 +28,14 @@ def share_name(written: str) -> str | None:
     return name if name in _SHARE_NAMES else None
 
 
-def translated(amounts: Mapping[str, int], place: Place, faults: Faults) -> list[DeviceRequest]:
+def translated(amounts: Mapping[str, int], place: Place) -> list[DeviceRequest]:
     """Return what resources by percent, memory or count ask of devices."""
     if not any(amounts.values()):
         return []
     try:
         demands = translate(dict(amounts))
     except DeviceRequestError as error:
-        faults.add(place, str(error))
+        place.fault(str(error))
         return []
     return [
         DeviceRequest(demand.type, demand.count, None if demand.each.whole else demand.each)
@@ -43,21 +43,18 @@ def translated(amounts: Mapping[str, int], place: Place, faults: Faults) -> list
     ]
 
 
-def listed(
-    parts: Sequence[SharePart], offers: Offers, place: Place, faults: Faults
-) -> list[DeviceRequest]:
+def listed(parts: Sequence[SharePart], offers: Offers, place: Place) -> list[DeviceRequest]:
     """Return what the field ``shares`` asks for, in its order.
 
     Args:
         parts: Its entries.
         offers: What devices share, and in which units.
         place: Of the field.
-        faults: Gets what is wrong.
 
     """
     requests = []
     for i, part in enumerate(parts):
-        share = _share(part, offers, place.at(i), faults)
+        share = _share(part, offers, place.at(i))
         if share is not None:
             requests.append(DeviceRequest(part.type, part.count, None if share.whole else share))
     return requests
@@ -95,16 +92,16 @@ def in_order(requests: Resources, grants: Sequence[DeviceGrant]) -> list[DeviceG
     return sorted(grants, key=lambda g: (g.type, order.get((g.type, g.share), last), g.minor))
 
 
-def _share(part: SharePart, offers: Offers, place: Place, faults: Faults) -> DeviceShare | None:
+def _share(part: SharePart, offers: Offers, place: Place) -> DeviceShare | None:
     memory_bytes = None
     if part.memory is not None:
         try:
             memory_bytes = parse_bytes(part.memory)
         except ValueError as error:
-            faults.add(place.at("memory"), str(error))
+            place.at("memory").fault(str(error))
             return None
         if not memory_bytes:
-            faults.add(place.at("memory"), "got 0; expected some memory, or delete the line")
+            place.at("memory").fault("got 0; expected some memory, or delete the line")
             return None
     capacity = []
     for name in sorted(part.capacity):
@@ -113,14 +110,14 @@ def _share(part: SharePart, offers: Offers, place: Place, faults: Faults) -> Dev
             text, unit = part.capacity[name], offers.get(part.type, {}).get(name)
             capacity.append(Quantity(name, *parse_amount(text, unit)))
         except ValueError as error:
-            faults.add(place.at("capacity", name), str(error))
+            place.at("capacity", name).fault(str(error))
             return None
     share = DeviceShare(part.percent, memory_bytes, part.memory_percent, tuple(capacity))
     for field, _, message in (
         *share_faults(part.type, share),
         *offer_faults(part.type, share, offers),
     ):
-        faults.add(_place_of(field, share, place), message)
+        _place_of(field, share, place).fault(message)
         return None
     return share
 

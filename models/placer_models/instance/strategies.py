@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from placer_models.device_strategy import DeviceStrategy, Strategies, strategy_fault
 from placer_models.files.errors import shown
-from placer_models.files.faults import Faults, Place
+from placer_models.files.faults import Place
 from placer_models.instance.requests import device_type_of
 from placer_models.pod import Container, JointAllocation, PodSpec, counts_asked
 from placer_models.policy import AlignmentScope
@@ -19,7 +19,6 @@ def read_strategies(
     scoped: Collection[str],
     aligned: AlignmentScope | None,
     place: Place,
-    faults: Faults,
 ) -> Strategies:
     """Return the strategies of a pod that go with all else that it asks for.
 
@@ -30,14 +29,13 @@ def read_strategies(
         scoped: Types that have a topology scope.
         aligned: What its alignment policy aligns together.
         place: Where it is written.
-        faults: Gets what is wrong with it.
 
     """
     strategies: dict[str, DeviceStrategy] = {}
     for name, strategy in written.items():
         kind = device_type_of(name)
         if kind in strategies:
-            faults.add(place.at(name), f"the strategy of {shown(kind)} is given twice; keep one")
+            place.at(name).fault(f"the strategy of {shown(kind)} is given twice; keep one")
         strategies[kind] = strategy
     counts, types = counts_asked(containers), joint.types if joint else ()
     found = {}
@@ -50,7 +48,7 @@ def read_strategies(
                 "or ask for a number of them"
             )
         if fault:
-            faults.add(place.at(name), fault)
+            place.at(name).fault(fault)
         else:
             found[kind] = strategies[kind]
     return tuple(sorted(found.items()))

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
 from placer.queue.file.amounts import parse_duration_us
-from placer_models.files.faults import Faults, Place
+from placer_models.files.faults import Place
 from placer_models.files.tree import Entry, Listing, Mapping, Scalar, Tree, describe
 
 T = TypeVar("T")
@@ -20,19 +20,18 @@ class Fields:
     Of what is no mapping that alone is said, and nothing of the fields it lacks.
     """
 
-    def __init__(self, node: Tree, place: Place, faults: Faults, known: Sequence[str]) -> None:
+    def __init__(self, node: Tree, place: Place, known: Sequence[str]) -> None:
         self.place = place
-        self.faults = faults
         self._entries: dict[str, Entry] = {}
         self._is_mapping = isinstance(node, Mapping)
         if not isinstance(node, Mapping):
-            faults.add(place, f"got {describe(node)}; expected fields such as '{known[0]}: ...'")
+            place.fault(f"got {describe(node)}; expected fields such as '{known[0]}: ...'")
             return
         self._entries = node.entries
         for name in node.entries:
             if name not in known:
                 message = f"is not a field here; known: {', '.join(known)}"
-                faults.add(place.at(name), message, name=name, known=known)
+                place.at(name).fault(message, name=name, known=known)
 
     def __contains__(self, name: str) -> bool:
         return name in self._entries
@@ -40,7 +39,7 @@ class Fields:
     def fault(self, name: str, message: str) -> None:
         """Note what is wrong with a field; with an empty name, with the whole mapping."""
         if self._is_mapping:
-            self.faults.add(self.place.at(name) if name else self.place, message)
+            (self.place.at(name) if name else self.place).fault(message)
 
     def node(self, name: str) -> Tree | None:
         """Return what is written in the field; None: it is left out."""
@@ -71,7 +70,7 @@ class Fields:
     def below(self, name: str, known: Sequence[str]) -> "Fields | None":
         """Return the mapping in the field; None: it is left out."""
         node = self.node(name)
-        return None if node is None else Fields(node, self.place.at(name), self.faults, known)
+        return None if node is None else Fields(node, self.place.at(name), known)
 
     def items(self, name: str) -> Iterator[tuple[Tree, Place]]:
         """Yield the parts of the list in the field, with their places."""
@@ -87,7 +86,7 @@ class Fields:
     def mappings(self, name: str, known: Sequence[str]) -> Iterator["Fields"]:
         """Yield the parts of a list of mappings."""
         for item, place in self.items(name):
-            yield Fields(item, place, self.faults, known)
+            yield Fields(item, place, known)
 
     def scalars(self, name: str, parse: Callable[[str], T]) -> Iterator[T]:
         """Yield the parsed parts of a list of single values."""
@@ -120,15 +119,15 @@ class Fields:
 
     def _parsed(self, node: Tree, place: Place, parse: Callable[[str], T]) -> T | None:
         if not isinstance(node, Scalar):
-            self.faults.add(place, f"got {describe(node)}; expected a single value")
+            place.fault(f"got {describe(node)}; expected a single value")
             return None
         if not node.text and not node.quoted:
-            self.faults.add(place, "has no value; give it one, or delete the line")
+            place.fault("has no value; give it one, or delete the line")
             return None
         try:
             return parse(node.text)
         except ValueError as error:
-            self.faults.add(place, f"got {describe(node)}; {error}")
+            place.fault(f"got {describe(node)}; {error}")
             return None
 
 

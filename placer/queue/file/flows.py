@@ -23,8 +23,7 @@ def read_groups(document: Fields) -> dict[str, GroupSpec]:
             places[name] = fields
     for name, group in found.items():
         if group.parent is not None and group.parent not in found:
-            places[name].faults.add(
-                places[name].place.at("parent"),
+            places[name].place.at("parent").fault(
                 f"there is no group '{group.parent}'; add it to 'groups'",
                 name=group.parent,
                 known=found,
@@ -49,11 +48,8 @@ def read_group_of(fields: Fields, groups: Mapping[str, GroupSpec]) -> str | None
     """Return the group of a job; None: the default group."""
     group = fields.text("group", "") or None
     if group is not None and group not in groups and group != DEFAULT_GROUP:
-        fields.faults.add(
-            fields.place.at("group"),
-            f"there is no group '{group}'; add it to 'groups'",
-            name=group,
-            known=groups,
+        fields.place.at("group").fault(
+            f"there is no group '{group}'; add it to 'groups'", name=group, known=groups
         )
         return None
     return group

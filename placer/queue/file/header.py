@@ -23,13 +23,13 @@ def open_document(path: Path, kind: str, known: tuple[str, ...]) -> tuple[Fields
     if len(documents) != 1:
         message = f"expected one document of 'kind: {kind}', got {len(documents)}"
         raise InputError(name_of(path), None, "", message)
-    tree, place, faults = documents[0].tree, Place(documents[0]), Faults(documents)
-    header = Fields(tree, place, faults, (*_HEADER, *tree.entries))
+    tree, place = documents[0].tree, Place(documents[0], Faults(documents))
+    header = Fields(tree, place, (*_HEADER, *tree.entries))
     for name, expected in (("apiVersion", API_VERSION), ("kind", kind)):
         if header.text(name) != expected and name in header:
             header.fault(name, f"got {place.at(name).value}; expected '{expected}'")
-    faults.raise_first()
-    fields = Fields(tree, place, faults, (*_HEADER, *known))
+    place.faults.raise_first()
+    fields = Fields(tree, place, (*_HEADER, *known))
     metadata = fields.below("metadata", ("name", "description"))
     title = metadata.text("name", path.stem) if metadata else path.stem
     if metadata:

@@ -66,7 +66,7 @@ def read_history(path: Path) -> History:
         target_us=document.duration_us("target", TARGET_US, least=1),
         majority_permille=document.parsed("majority", MAJORITY_PERMILLE, parse_permille),
     )
-    document.faults.raise_first()
+    document.place.faults.raise_first()
     return history
 
 

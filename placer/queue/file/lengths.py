@@ -66,7 +66,7 @@ def _alike(job: Fields, seed: str) -> list[int]:
         if key.isascii() and key.isdigit() and len(key) < 10 and 1 <= int(key) <= count:
             units[int(key) - 1] = length_us
         else:
-            job.faults.add(place, f"got unit '{key}'; expected the number of a unit, 1 to {count}")
+            place.fault(f"got unit '{key}'; expected the number of a unit, 1 to {count}")
     return units
 
 

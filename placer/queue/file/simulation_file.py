@@ -59,7 +59,7 @@ def read_simulation(path: Path, *, seed: int | None = None) -> Scenario:
         bypass_limit=document.integer("bypassLimit", 8, least=0, most=1_000_000),
         hold_us=document.duration_us("hold", 600 * US_PER_S),
     )
-    document.faults.raise_first()
+    document.place.faults.raise_first()
     return scenario
 
 
@@ -83,7 +83,7 @@ def _capacity(document: Fields) -> Capacity:
         number = _number(key, capacity.most)
         if number is None:
             message = f"got '{key}'; expected the number of a thread, 1 to {capacity.most}"
-            fields.faults.add(place, message)
+            place.fault(message)
         else:
             slow.append((number, milli))
     return Capacity(threads, tuple(changes), tuple(slow))
@@ -148,8 +148,7 @@ def _running_on(
     named = sum(1 for _ in fields.items("runningOn"))
     if named != needed:
         fields.fault(
-            "runningOn",
-            f"names {named} threads of capacity; its threads of work hold {needed}",
+            "runningOn", f"names {named} threads of capacity; its threads of work hold {needed}"
         )
     if arrives_us:
         fields.fault("arrives", "a job that runs already has arrived; leave it out")

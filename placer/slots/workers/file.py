@@ -21,8 +21,8 @@ from placer.slots.workers.schema import (
     WorkersFile,
 )
 from placer.slots.workers.words import PendingWorker, Reserve, Worker, Workers, WorkerSpec
-from placer_models.files.faults import Faults, Place
-from placer_models.files.validate import check
+from placer_models.files.faults import Place
+from placer_models.files.validate import read_as
 from placer_models.quantity import parse_bytes
 
 Number = TypeVar("Number", int, Decimal)
@@ -35,12 +35,9 @@ def read_workers(path: Path) -> Pool:
         InputError: Something is wrong; one message, for the first fault.
 
     """
-    place, found = only_document(path, KIND)
-    part = check(WorkersFile, place, found)
-    found.raise_first()
-    assert part is not None  # A document that differs from the schema has a fault.
-    pool = _Builder(found, place).pool(part)
-    found.raise_first()
+    place = only_document(path, KIND)
+    pool = _Builder(place).pool(read_as(WorkersFile, place))
+    place.faults.raise_first()
     return pool
 
 
@@ -48,12 +45,11 @@ def read_workers(path: Path) -> Pool:
 class _Builder:
     """Makes words of parts; what cannot be read becomes a fault, and nothing."""
 
-    found: Faults
     place: Place
 
     def pool(self, part: WorkersFile) -> Pool:
         spec = self._spec(part.worker, part.worker.resources, self.place.at("worker"))
-        self.found.raise_first()  # The others are read with it.
+        self.place.faults.raise_first()  # The others are read with it.
         self._check_names(part)
         pool = Pool(
             Workers(
@@ -84,10 +80,9 @@ class _Builder:
                 here = self.place.at(field, i, "name")
                 before = first.setdefault(worker.name, here)
                 if before is not here:
-                    self.found.add(
-                        here,
+                    here.fault(
                         f"two workers are called '{worker.name}', the other in line "
-                        f"{before.line}; rename one",
+                        f"{before.line}; rename one"
                     )
 
     def _registered(self, part: RegisteredPart, new: SpecPart, place: Place) -> Worker:
@@ -95,10 +90,9 @@ class _Builder:
         used = self._amounts(part.used, place.at("used"))
         for name, has, wants in short(its.total, used):
             say = str if name.endswith("_bytes") else format_e8
-            self.found.add(
-                place.at("used"),
+            place.at("used").fault(
                 f"slots use {say(wants)} {FIELDS.get(name, name)} of worker '{part.name}', "
-                f"which has {say(has)}; lower it, or raise resources",
+                f"which has {say(has)}; lower it, or raise resources"
             )
             return Worker(its.total, its.total, its.default_slot)
         return Worker(its.total, add(its.total, used, -1), its.default_slot, part.blocked)
@@ -115,9 +109,7 @@ class _Builder:
     def _spec(self, sized: SpecPart | WorkerPart, total: TotalPart, place: Place) -> WorkerSpec:
         has = self._amounts(total, place.at("resources"))
         if has == ZERO:
-            self.found.add(
-                place.at("resources"), "a worker of nothing holds no slot; raise an amount"
-            )
+            place.at("resources").fault("a worker of nothing holds no slot; raise an amount")
         text, fraction = sized.slot_fraction, None
         if text is not None:
             fraction = self._read(parse_fraction, text, place.at("slotFraction"), Decimal(1))
@@ -125,19 +117,17 @@ class _Builder:
         try:
             spec = worker_spec(has, slots=sized.slots, fraction=fraction)
         except ValueError as error:
-            self.found.add(size, str(error))
+            size.fault(str(error))
             return WorkerSpec(has, has)
         if has != ZERO and spec.default_slot == ZERO:
-            self.found.add(size, "nothing is left for one slot; make slots fewer and larger")
+            size.fault("nothing is left for one slot; make slots fewer and larger")
         return spec
 
     def _reserve(self, part: WorkersFile, spec: WorkerSpec) -> Reserve:
         place = self.place.at("reserve")
         its = part.reserve
         if its.redundant_workers < 0:
-            self.found.add(
-                place.at("redundantWorkers"), f"got {its.redundant_workers}; expected 0 or more"
-            )
+            place.at("redundantWorkers").fault(f"got {its.redundant_workers}; expected 0 or more")
         cpu_e8 = self._read(parse_e8, its.min_cpu, place.at("minCpu"), 0)
         memory_bytes = self._read(parse_bytes, its.min_memory, place.at("minMemory"), 0)
         for field, least, each in (
@@ -145,9 +135,7 @@ class _Builder:
             ("minMemory", memory_bytes, spec.total.total_memory_bytes),
         ):
             if least and not each:
-                self.found.add(
-                    place.at(field), "a new worker has none of it; raise worker.resources"
-                )
+                place.at(field).fault("a new worker has none of it; raise worker.resources")
         return Reserve(max(its.redundant_workers, 0), cpu_e8, memory_bytes)
 
     def _limit(self, parse: Callable[[str], int], text: str | None, field: str) -> int | None:
@@ -160,9 +148,8 @@ class _Builder:
             ("Memory", pool.max_memory_bytes, reserve.min_memory_bytes),
         ):
             if most is not None and most < least:
-                self.found.add(
-                    self.place.at("limits", f"max{field}"),
-                    f"is less than reserve.min{field}; raise it, or lower the other",
+                self.place.at("limits", f"max{field}").fault(
+                    f"is less than reserve.min{field}; raise it, or lower the other"
                 )
 
     def _amounts(self, part: UsedPart, place: Place) -> Amounts:
@@ -186,5 +173,5 @@ class _Builder:
         try:
             return parse(text)
         except ValueError as error:
-            self.found.add(place, str(error))
+            place.fault(str(error))
             return fallback
