@@ -2,12 +2,12 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Hashable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import gcd
+from typing import Any
 
-from placer.counting.apart import Held, cores_held, numa_nodes_held
 from placer.counting.bound import bound_pods
-from placer.counting.owners import owners_beside
+from placer.counting.owners import Held, cores_held, numa_nodes_held, owners_beside
 from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.cpuset import CpuSet
 from placer_models.device import GPU, Device
@@ -45,6 +45,7 @@ class Account:
         alike: Those of them that several pods have -> how many beyond the first.
         affine: Those of them that ask for others, or for none of them.
         memory_unit: The largest number that divides what is left on each NUMA node.
+        core_classes: The free cores in classes, as far as they have been counted (`cores`).
 
     """
 
@@ -71,6 +72,9 @@ class Account:
     alike: Mapping[tuple[PodSpec, str], int]
     affine: frozenset[tuple[PodSpec, str]]
     memory_unit: int
+    core_classes: dict[Hashable, Any] = field(
+        init=False, default_factory=dict, compare=False, repr=False
+    )
 
 
 def account_of(node: Node, running: Iterable[RunningPod]) -> Account:

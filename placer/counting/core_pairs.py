@@ -10,8 +10,7 @@ cores first: of the cores with a thread left the fullest is never missed.
 from collections import Counter
 from collections.abc import Sequence
 
-from placer.counting.core_classes import FreeCore
-from placer.counting.cores import Want, together
+from placer.counting.cores import FreeCore, Want, together
 from placer_models.policy import ExclusivePolicy, Strength
 from placer_models.problem import Choice, NodeState, Shape
 

@@ -1,10 +1,34 @@
-"""Counts of whole cores and single threads become CPU ids, one core class at a time."""
+"""Cores of a node in classes, both ways: owned CPUs as counts of a class, and counts as CPU ids."""
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
-from placer.counting.core_classes import FreeCore
-from placer_models.problem import CoreClass, CoreTake
+from placer.counting.account import Account
+from placer.counting.owners import owners_of_cores
+from placer_models.cluster import Node
+from placer_models.core_granularity import CoreGranularity
+from placer_models.cpuset import CpuSet
+from placer_models.goals import CACHES, LOCALITY_PACKAGES, PACKAGES, Tier
+from placer_models.policy import BindPolicy, CoreKind, Strength
+from placer_models.problem import CoreClass, CoreTake, Shape
+
+_HELD = (None, Strength.PREFERRED, Strength.REQUIRED)
+"""What a core may be held by, in the order of classes."""
+
+
+class FreeCore(NamedTuple):
+    """A core with the threads that a pod may still own, ascending."""
+
+    key: int
+    free: tuple[int, ...]
+
+
+_Member = tuple[int, tuple[int, ...], int]
+"""A core of a class: its cache, its free threads, and its key."""
+
+_Classes = tuple[tuple[CoreClass, Sequence[_Member]], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +42,162 @@ class Want:
 
     take: CoreTake
     spread: bool
+
+
+def granularity_of(shapes: Sequence[Shape], pods: Collection[int]) -> CoreGranularity:
+    """Return how finely cores have to be told apart for the pods that wait."""
+    wary = sum(shapes[index].keeps_cores for index in pods)
+    return (CoreGranularity.ALIKE, CoreGranularity.HELD, CoreGranularity.PAIRS)[min(wary, 2)]
+
+
+def classes_alone(
+    node: Node, account: Account, asked: Collection[Tier], granularity: CoreGranularity
+) -> tuple[CoreClass, ...]:
+    """Return the classes of the cores that have a free thread.
+
+    They are ordered by cell, then widest cores first. An account keeps what was counted.
+
+    Args:
+        node: The node.
+        account: What is left on it.
+        asked: Tiers of the instance: packages and caches are told apart where one looks
+            at them.
+        granularity: Whether it matters who else is on a core, and to how many.
+
+    """
+    return tuple(found for found, _ in _classes(node, account, asked, granularity))
+
+
+def core_classes(
+    node: Node, account: Account, asked: Collection[Tier], granularity: CoreGranularity
+) -> Iterator[tuple[CoreClass, tuple[FreeCore, ...]]]:
+    """Yield each class with its cores, in the order in which they should be taken.
+
+    Caches come one after the other, so that neighbours share one.
+    """
+    for found, members in _classes(node, account, asked, granularity):
+        yield found, tuple(FreeCore(key, free) for _, free, key in members)
+
+
+def takes_of(
+    node: Node,
+    account: Account,
+    asked: Collection[Tier],
+    granularity: CoreGranularity,
+    bind: BindPolicy | None,
+    cpus: CpuSet,
+) -> tuple[CoreTake, ...]:
+    """Count what CPUs are of each class; a pod of a pool, which has no bind policy, owns none."""
+    return tuple(
+        _take(bind, found, members, cpus)
+        for found, members in _classes(node, account, asked, granularity)
+    )
+
+
+def _take(
+    bind: BindPolicy | None, found: CoreClass, members: Sequence[_Member], cpus: CpuSet
+) -> CoreTake:
+    if bind is None:
+        return CoreTake()
+    whole = threads = touched = 0
+    for _, free, _ in members:
+        mine = len(cpus.intersection(free))
+        full = mine == len(free) and found.whole and bind is BindPolicy.FULL_PCPUS
+        whole += full
+        threads += 0 if full else mine
+        touched += bool(mine) and not full
+    return CoreTake(whole, threads, touched)
+
+
+def _classes(
+    node: Node, account: Account, asked: Collection[Tier], granularity: CoreGranularity
+) -> _Classes:
+    """Return each class with its cores, counted once for an account."""
+    by_package, by_cache = PACKAGES in asked or LOCALITY_PACKAGES in asked, CACHES in asked
+    # An account is of one machine; of what its nodes differ in only homes tell cores apart.
+    key = granularity, by_package, by_cache, tuple(home.cpuset for home in node.homes)
+    found: _Classes | None = account.core_classes.get(key)
+    if found is None:
+        grouped = _grouped(node, account, granularity, by_package=by_package, by_cache=by_cache)
+        found = account.core_classes[key] = tuple(grouped)
+    return found
+
+
+def _grouped(
+    node: Node,
+    account: Account,
+    granularity: CoreGranularity,
+    *,
+    by_package: bool,
+    by_cache: bool,
+) -> Iterator[tuple[CoreClass, list[_Member]]]:
+    """Yield each class with its cores."""
+    topology = node.machine.topology
+    cell_of: dict[int | None, int] = {numa.id: i for i, numa in enumerate(topology.numa_nodes)}
+    cell_of[None] = len(cell_of)
+    held = account.cores_held if granularity is not CoreGranularity.ALIKE else {}
+    owners = owners_of_cores(node, account.beside) if granularity is CoreGranularity.WHO else {}
+    numbers = {who: number for number, who in enumerate(sorted({(), *owners.values()}))}
+    marks = _marks(node)
+    free_cpus, efficiency = account.free_cpus, CoreKind.EFFICIENCY
+    groups: defaultdict[tuple[int, ...], list[_Member]] = defaultdict(list)
+    for key, threads, in_order, numa_node, package, llc, core_kind in topology.core_facts:
+        if threads <= free_cpus:
+            free = in_order
+        elif left := threads & free_cpus:
+            free = tuple(sorted(left))
+        else:
+            continue
+        cache = -1 if llc is None else llc
+        group = (
+            cell_of[numa_node],
+            -len(threads),
+            -len(free),
+            core_kind is efficiency and len(threads) > 1,
+            _HELD.index(held.get(key)) if held else 0,
+            numbers[owners.get(key, ())] if owners else 0,
+            package if by_package else 0,
+            cache if by_cache else 0,
+            marks.get(key, 0) if marks else 0,
+        )
+        groups[group].append((cache, free, key))
+    for kind, members in sorted(groups.items()):
+        cell, threads_, free_, efficient, rank, _, package_, cache_, _ = kind
+        members.sort()
+        # A core with one free thread takes one more pod, whoever that is.
+        wide = granularity >= CoreGranularity.EACH or (
+            granularity is CoreGranularity.PAIRS and threads_ < -2
+        )
+        alone = free_ < -1 and (wide or rank > 0)
+        for part in [[one] for one in members] if alone else [members]:
+            found = CoreClass(
+                cell=cell,
+                cores=len(part),
+                threads=-threads_,
+                free=-free_,
+                package=package_ if by_package else None,
+                cache=cache_ if by_cache else None,
+                held=_HELD[rank],
+                efficient=bool(efficient),
+            )
+            yield found, part
+
+
+def _marks(node: Node) -> dict[int, int]:
+    """Tell the cores that pods at home here own from others; the key of a core -> a mark.
+
+    Cores that one pod has all of stay together: by count it then has just these. A core
+    that it has in part stands alone.
+    """
+    marks: dict[int, int] = {}
+    if any(home.cpuset for home in node.homes):
+        for key, threads in node.machine.topology.cores.items():
+            for position, home in enumerate(node.homes, start=1):
+                if threads <= home.cpuset:
+                    marks[key] = position
+                elif threads & home.cpuset:
+                    marks[key] = -1 - key
+    return marks
 
 
 def broken_cores(free: int, threads: int, touched: int) -> int:

@@ -1,10 +1,50 @@
-"""Running pods that others may want beside their CPUs, or away from them (C18)."""
+"""Who of the running pods owns CPUs of which cores and NUMA nodes: what others look at there.
 
-from collections import defaultdict
-from collections.abc import Iterable
+With an exclusive policy they keep others away (C9); others may want to be beside them (C18).
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
 
 from placer_models.cluster import Node, RunningPod
 from placer_models.cpuset import CpuSet
+from placer_models.policy import ExclusivePolicy, Strength
+
+Held = Mapping[int, Strength]
+"""Core, or NUMA node -> how strongly it is kept; what nobody keeps is missing."""
+
+
+def known_cpus(node: Node, runner: RunningPod) -> CpuSet:
+    """Return the pod's CPUs without those that an update took from the node."""
+    return runner.placement.cpuset & node.machine.topology.cpu.keys()
+
+
+def numa_nodes_held(node: Node, running: Iterable[RunningPod]) -> Held:
+    """Return the NUMA nodes with CPUs of running pods under NUMANodeLevel."""
+    held: dict[int, Strength] = {}
+    for pod in _under(ExclusivePolicy.NUMA_NODE_LEVEL, running):
+        for numa_node in _numa_nodes(node, pod):
+            _keep(held, numa_node, pod)
+    return held
+
+
+def cores_held(node: Node, running: Iterable[RunningPod]) -> Held:
+    """Return the cores with CPUs of running pods that count as PCPULevel."""
+    running = tuple(running)
+    levelled = _under(ExclusivePolicy.NUMA_NODE_LEVEL, running)
+    guests = Counter(n for pod in levelled for n in _numa_nodes(node, pod))
+    fallen = [
+        pod
+        for pod in levelled
+        if not pod.pod.spec.exclusive_required
+        and any(guests[numa_node] > 1 for numa_node in _numa_nodes(node, pod))
+    ]
+    held: dict[int, Strength] = {}
+    cpus = node.machine.topology.cpu
+    for pod in (*_under(ExclusivePolicy.PCPU_LEVEL, running), *fallen):
+        for cpu in known_cpus(node, pod):
+            _keep(held, cpus[cpu].core, pod)
+    return held
 
 
 def owners_beside(running: Iterable[RunningPod]) -> tuple[RunningPod, ...]:
@@ -17,11 +57,6 @@ def owners_beside(running: Iterable[RunningPod]) -> tuple[RunningPod, ...]:
     return tuple(sorted(found, key=lambda runner: runner.pod.key))
 
 
-def known_cpus(node: Node, runner: RunningPod) -> CpuSet:
-    """Return the pod's CPUs without those that an update took from the node."""
-    return runner.placement.cpuset & node.machine.topology.cpu.keys()
-
-
 def owners_of_cores(node: Node, owners: Iterable[RunningPod]) -> dict[int, tuple[int, ...]]:
     """Return who of the owners is on each core, by their positions; nobody is left out."""
     found: defaultdict[int, tuple[int, ...]] = defaultdict(tuple)
@@ -30,3 +65,21 @@ def owners_of_cores(node: Node, owners: Iterable[RunningPod]) -> dict[int, tuple
         for core in {cpus[cpu].core for cpu in known_cpus(node, runner)}:
             found[core] += (position,)
     return dict(found)
+
+
+def _under(policy: ExclusivePolicy, running: Iterable[RunningPod]) -> list[RunningPod]:
+    return [
+        pod for pod in running if pod.pod.spec.exclusive is policy and pod.pod.spec.qos.owns_cpus
+    ]
+
+
+def _numa_nodes(node: Node, pod: RunningPod) -> set[int]:
+    cpus = node.machine.topology.cpu
+    homes = {cpus[cpu].numa_node for cpu in known_cpus(node, pod)}
+    return {home for home in homes if home is not None}
+
+
+def _keep(held: dict[int, Strength], place: int, pod: RunningPod) -> None:
+    if held.get(place) is not Strength.REQUIRED:
+        required = pod.pod.spec.exclusive_required
+        held[place] = Strength.REQUIRED if required else Strength.PREFERRED

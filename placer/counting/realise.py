@@ -7,10 +7,9 @@ from dataclasses import dataclass, replace
 from placer.counting.account import Account
 from placer.counting.container_devices import wants_by_cell, with_devices
 from placer.counting.containers import in_parts, in_pool
-from placer.counting.core_classes import FreeCore, core_classes
 from placer.counting.core_pairs import keeping, pick_pairs
+from placer.counting.cores import FreeCore, core_classes, pick_cpus
 from placer.counting.cores import Want as CoreWant
-from placer.counting.cores import pick_cpus
 from placer.counting.counted import CpuMilli, Want, counted, room_of, want_of
 from placer.counting.devices import grants_of
 from placer.counting.environment import with_environment
@@ -238,7 +237,7 @@ def _cpus(
     spread = [fit is not None and fit.bind is BindPolicy.SPREAD_BY_PCPUS for fit in fits]
     shapes = [(problem.shape_of(one.index), one.choice) for one in pods]
     classes = (
-        core_classes(node, account, state.cells, problem.asked, problem.granularity)
+        core_classes(node, account, problem.asked, problem.granularity)
         if any(shape.owned_cpus for shape, _ in shapes)
         else ()
     )

@@ -6,15 +6,13 @@ from collections.abc import Collection, Sequence
 from placer.counting.account import Account
 from placer.counting.bound import bound_pods
 from placer.counting.container_parts import taken_by
-from placer.counting.core_classes import core_classes
+from placer.counting.cores import takes_of
 from placer.counting.slots import slots_of
 from placer_models.cluster import Instance, Node, RunningPod
-from placer_models.cpuset import CpuSet
 from placer_models.links import counts_of
 from placer_models.placement import Placement, PodPlacement
 from placer_models.pod import pods_of
-from placer_models.policy import BindPolicy
-from placer_models.problem import Choice, Choices, CoreTake, NodeState, Problem, Shape
+from placer_models.problem import Choice, Choices, NodeState, Problem, Shape
 from placer_models.shares import ShareTake, follows_strategy
 
 
@@ -47,14 +45,15 @@ def recount(
         at = node_of[place.node]
         state, fit = problem.nodes[at], problem.fit(index, at)
         bind = fit.bind if fit and problem.shape_of(index).owned_cpus else None
-        classes = core_classes(
-            instance.nodes[at], accounts[at], state.cells, problem.asked, problem.granularity
-        )
         choices[index] = Choice(
             node=at,
-            cores=tuple(
-                _take(bind, found.whole, [core.free for core in cores], place.cpuset)
-                for found, cores in classes
+            cores=takes_of(
+                instance.nodes[at],
+                accounts[at],
+                problem.asked,
+                problem.granularity,
+                bind,
+                place.cpuset,
             ),
             memory=_memory(state, place, problem.memory_unit_bytes),
             devices=tuple(
@@ -88,22 +87,6 @@ def _pool(state: NodeState, node: Node, pod: RunningPod) -> tuple[tuple[tuple[in
     index = {cell.numa_node: i for i, cell in enumerate(state.cells)}
     wants = bound_pods(node, [pod])
     return tuple(sorted((tuple(sorted(index[numa] for numa in b.cells)), b.milli) for b in wants))
-
-
-def _take(
-    bind: BindPolicy | None, can_be_whole: bool, cores: list[tuple[int, ...]], cpus: CpuSet
-) -> CoreTake:
-    """Count what the CPUs are of the cores of one class; shared pods own none."""
-    if bind is None:
-        return CoreTake()
-    whole = threads = touched = 0
-    for core in cores:
-        mine = len(cpus.intersection(core))
-        full = mine == len(core) and can_be_whole and bind is BindPolicy.FULL_PCPUS
-        whole += full
-        threads += 0 if full else mine
-        touched += bool(mine) and not full
-    return CoreTake(whole, threads, touched)
 
 
 def _shares(

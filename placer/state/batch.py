@@ -7,7 +7,7 @@ from math import gcd
 from typing import NamedTuple
 
 from placer.counting.account import Account, accounts_of
-from placer.counting.apart import granularity_of
+from placer.counting.cores import granularity_of
 from placer.counting.recount import recount
 from placer.state.affinity import affinities_of, asks_for_others
 from placer.state.applied import share_needs

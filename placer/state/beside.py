@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from placer.counting.account import Account
-from placer.counting.core_classes import core_classes
+from placer.counting.cores import core_classes
 from placer.counting.owners import known_cpus, owners_of_cores
 from placer_models.affinity import AffinityLevel, AffinityTerm
 from placer_models.cluster import Node, RunningPod
@@ -122,7 +122,7 @@ def with_sides(
         cores = state.cores
         if granularity is CoreGranularity.WHO:
             on_cores = owners_of_cores(node, account.beside)
-            members = [m for _, m in core_classes(node, account, state.cells, asked, granularity)]
+            members = [m for _, m in core_classes(node, account, asked, granularity)]
             cores = tuple(
                 replace(c, sides=said(numbers[i] for i in on_cores.get(some.key, ())))
                 for c, (some, *_) in zip(cores, members, strict=True)

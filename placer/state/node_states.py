@@ -8,7 +8,7 @@ from typing import NamedTuple
 from placer.counting.account import Account
 from placer.counting.boards import cuts_of, device_board
 from placer.counting.bound_states import with_bound
-from placer.counting.core_classes import classes_alone
+from placer.counting.cores import classes_alone
 from placer.counting.slots import slots_of
 from placer.state.extended import in_units
 from placer.state.strategies import cell_strategy_of
@@ -153,7 +153,7 @@ def node_state(
     if before is not None and _cores_are_as(before[0], account):
         cores = before[1].cores
     else:
-        cores = classes_alone(node, account, cells, terms.asked, terms.granularity)
+        cores = classes_alone(node, account, terms.asked, terms.granularity)
     state = NodeState(
         name=node.name,
         kind=kind,

@@ -3,8 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from placer.counting.core_classes import FreeCore
-from placer.counting.cores import Want, broken_cores, pick_cpus
+from placer.counting.cores import FreeCore, Want, broken_cores, pick_cpus
 from placer_models.problem import CoreClass, CoreTake
 
 

@@ -6,9 +6,8 @@ from itertools import combinations, product
 from hypothesis import given
 from hypothesis import strategies as st
 
-from placer.counting.core_classes import FreeCore
 from placer.counting.core_pairs import pick_pairs
-from placer.counting.cores import Want
+from placer.counting.cores import FreeCore, Want
 from placer_models.policy import Strength
 from placer_models.problem import CoreTake
 
