@@ -119,9 +119,9 @@ def scatter(rng: Random, problem: Problem, fleet: Fleet, pods: Iterable[int]) ->
     for pod in pods:
         for node in rng.sample(range(len(problem.nodes)), 20):
             fit = problem.fit(pod, node)
-            offer = fit and choose(fleet.residual(fleet.state(node)), problem.shape_of(pod), fit)
+            offer = fit and choose(fleet.left(fleet.state(node)), problem.shape_of(pod), fit)
             if offer:
-                fleet.take(pod, offer.inside.on(node))
+                fleet.take(pod, offer.choice.on(node))
                 break
 
 
@@ -134,9 +134,9 @@ def first_fit_ms(problem: Problem, fleet: Fleet, pods: Iterable[int]) -> list[fl
             fit = problem.fit(pod, node)
             if fit is None:
                 continue
-            offer = choose(fleet.residual(fleet.state(node)), problem.shape_of(pod), fit)
+            offer = choose(fleet.left(fleet.state(node)), problem.shape_of(pod), fit)
             if offer is not None:
-                fleet.take(pod, offer.inside.on(node))
+                fleet.take(pod, offer.choice.on(node))
                 break
         times.append(1_000 * (thread_time() - start))
     return times
@@ -151,7 +151,7 @@ def scan_ms(problem: Problem, fleet: Fleet, pods: Iterable[int]) -> list[float]:
         for node in range(len(problem.nodes)):
             fit = problem.fit(pod, node)
             if fit is not None:
-                choose(fleet.residual(fleet.state(node)), shape, fit)
+                choose(fleet.left(fleet.state(node)), shape, fit)
         times.append(1_000 * (thread_time() - start))
     return times
 

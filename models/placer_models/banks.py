@@ -1,6 +1,6 @@
 """The devices of a node as a solver sees them: what is free, in counts."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from placer_models.links import Board
 from placer_models.mig import Cut
@@ -11,23 +11,22 @@ from placer_models.shares import Slot
 class DeviceBank:
     """The healthy devices of one type on a node.
 
+    The hash leaves out what never changes of it.
+
     Attributes:
         free: Free devices of each twin class of the board: nobody has any part of them.
         cells: Index of the cell of each twin class; None where it has no NUMA node.
         slots: For each twin class the devices that can take shares: those that are
-            shared already, then as many as are free. Empty where no pod of the batch
-            asks for shares of the type.
+            shared already, then as many as were free when the batch came; those that it
+            was given whole are among them. Empty where no pod of the batch asks for
+            shares of the type.
         cuts: Of MIG instances: that of each class, which is one instance; else empty.
 
     """
 
     type: str
-    board: Board
+    board: Board = field(hash=False)
     free: tuple[int, ...]
-    cells: tuple[int | None, ...]
+    cells: tuple[int | None, ...] = field(hash=False)
     slots: tuple[tuple[Slot, ...], ...] = ()
-    cuts: tuple[Cut, ...] = ()
-
-    def is_free(self, twin: int, slot: int) -> bool:
-        """Return whether nobody has any part of the device of a slot."""
-        return slot >= len(self.slots[twin]) - self.free[twin]
+    cuts: tuple[Cut, ...] = field(default=(), hash=False)

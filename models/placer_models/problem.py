@@ -5,16 +5,15 @@
 
 from collections import Counter
 from collections.abc import Hashable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 
-from placer_models.banks import DeviceBank
 from placer_models.container_fit import ContainerFit
 from placer_models.core_granularity import CoreGranularity
 from placer_models.goals import Tier, before_links, tiers_for
 from placer_models.joint_fit import JointFit
 from placer_models.locality_fit import LocalityFit
-from placer_models.node_strategy import Ask, NodeLoad
-from placer_models.numa_strategy import CellStrategy
+from placer_models.node_state import NodeState
+from placer_models.node_strategy import Ask
 from placer_models.policy import (
     BINDING,
     AlignmentPolicy,
@@ -22,124 +21,9 @@ from placer_models.policy import (
     DeviceScope,
     ExclusivePolicy,
     QosClass,
-    Strength,
 )
-from placer_models.pools import NO_POOL, Bound, CellPool
 from placer_models.shares import ShareNeed, ShareTake
 from placer_models.tasks import NO_AFFINITIES, Affinities, Beside, GangTask
-
-
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """A NUMA node of a node, or the place of the CPUs that belong to none.
-
-    Attributes:
-        numa_node: Its id; None for the place of CPUs without a NUMA node.
-        memory: Free memory, in the Problem's memory units.
-        pages: Free hugepages of each of the Problem's page sizes.
-        held: How strongly running pods under NUMANodeLevel keep others off; None: not.
-        shared: Its part of the shared pool; counted where pods are bound.
-        best_effort: Its part of the BE pool, likewise.
-        package: The package of all its CPUs, if there is one.
-        sides: Who of the sides of a `Beside` owns CPUs here already, ascending.
-
-    """
-
-    numa_node: int | None
-    memory: int
-    pages: tuple[int, ...] = ()
-    held: Strength | None = None
-    shared: CellPool = NO_POOL
-    best_effort: CellPool = NO_POOL
-    sides: tuple[int, ...] = ()
-    package: int | None = None
-
-    def pool(self, qos: QosClass) -> CellPool:
-        """Return its part of the pool of LS or BE pods."""
-        return self.best_effort if qos is QosClass.BE else self.shared
-
-
-@dataclass(frozen=True, slots=True)
-class CoreClass:
-    """Cores of a node that are equal to a solver.
-
-    Attributes:
-        cell: Index of the cell the cores belong to.
-        cores: How many cores the class has.
-        threads: Online threads of each core.
-        free: Threads of each core that a pod may still own; at least 1.
-        package: The package they are in; None where packages are not told apart.
-        cache: The last-level cache they share, -1 where it is not known; None where
-            caches are not told apart.
-        efficient: Efficiency cores: who asks for no bind policy does not mind a part of one.
-        held: How strongly running pods that count as PCPULevel keep others off; None: not.
-        sides: As of a cell: who owns CPUs of these cores already.
-
-    """
-
-    cell: int
-    cores: int
-    threads: int
-    free: int
-    package: int | None = None
-    cache: int | None = None
-    held: Strength | None = None
-    efficient: bool = False
-    sides: tuple[int, ...] = ()
-
-    @property
-    def whole(self) -> bool:
-        """Whether cores of the class can be taken whole."""
-        return self.free == self.threads
-
-    @property
-    def paired(self) -> bool:
-        """Whether two threads of each core are free, and nothing else is there."""
-        return self.free == self.threads == 2
-
-
-@dataclass(frozen=True, slots=True)
-class NodeState:
-    """What is left on one node. Equal states are interchangeable nodes.
-
-    Attributes:
-        kind: Index of the node's kind; a shape's Fit is looked up by it.
-        pool_milli: What LS requests and 1000 x newly owned CPUs may sum to.
-        best_effort_milli: The same for BE requests and CPUs that LSE pods newly own.
-        pool_cpus: CPUs of the shared pool, reserved ones included.
-        best_effort_cpus: The same of the BE pool.
-        has_shared: An LS pod runs here already, so the shared pool must not empty.
-        has_best_effort: The same for a BE pod and the BE pool.
-        extended: What is left of each extended resource of the Problem.
-        offered: The node is not there yet; the first pod opens it.
-        strategy: None where the node has none, or one cell with CPUs alone.
-        bound: Running pods bound to the pool of cells, ascending; none needs more than it has.
-        rooms: As `rooms.rooms_of` has them, in the Problem's memory units.
-        load: Who is there, as the strategy sees it; None under ``usable``.
-
-    """
-
-    name: str = field(compare=False)
-    kind: int
-    cells: tuple[Cell, ...]
-    cores: tuple[CoreClass, ...]
-    banks: tuple[DeviceBank, ...]
-    pool_milli: int
-    best_effort_milli: int
-    pool_cpus: int
-    best_effort_cpus: int
-    has_shared: bool
-    has_best_effort: bool
-    extended: tuple[int, ...] = ()
-    offered: bool = False
-    strategy: CellStrategy | None = None
-    bound: tuple[Bound, ...] = ()
-    rooms: tuple[tuple[int, int], ...] = ()
-    load: NodeLoad | None = None
-
-    def bank(self, device_type: str) -> DeviceBank | None:
-        """Return the bank of the type, if the node has such devices."""
-        return next((bank for bank in self.banks if bank.type == device_type), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -356,11 +240,15 @@ class CoreTake:
     touched: int = 0
 
 
+NO_NODE = -1
+
+
 @dataclass(frozen=True, slots=True)
 class Choice:
     """A place for one pod, in counts.
 
     Attributes:
+        node: Its index; ``NO_NODE`` for a place inside any node that has just as much left.
         cores: One a core class of the node.
         memory: Units from each cell of the node; None: it may come from anywhere.
         devices: For each bank of the node, whole devices from each twin class.
@@ -371,7 +259,8 @@ class Choice:
             last from no cell.
         pool: What a bound pod wants of its pool: (cells, milli that are shared out over
             them), ascending; several where its containers have pools of their own.
-        near: Cells that its memory had better come from, where it may come from anywhere.
+        near: Memory, then hugepages of each size, that had better come from each cell,
+            where they may come from anywhere.
 
     """
 
@@ -383,7 +272,16 @@ class Choice:
     shares: tuple[ShareTake, ...] = ()
     containers: tuple[tuple[tuple[int, ...], ...], ...] = ()
     pool: tuple[tuple[tuple[int, ...], int], ...] = ()
-    near: tuple[int, ...] = ()
+    near: tuple[tuple[int, ...], ...] = ()
+
+    def on(self, node: int) -> "Choice":
+        """Return the same place on a node."""
+        return replace(self, node=node)
+
+    @property
+    def near_cells(self) -> tuple[int, ...]:
+        """The cells that memory and hugepages had better come from, ascending."""
+        return tuple(cell for cell, some in enumerate(zip(*self.near, strict=True)) if any(some))
 
     @property
     def pool_cells(self) -> tuple[int, ...]:

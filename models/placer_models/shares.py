@@ -20,12 +20,14 @@ class Slot:
         totals: What there is of it when it is empty.
         functions: (Labels, how many of its virtual functions with them are free),
             ascending; empty where nobody in the batch asks for one.
+        shared: Pods have shares of it.
 
     """
 
     left: Amounts
     totals: DeviceTotals
     functions: tuple[tuple[Labels, int], ...] = ()
+    shared: bool = False
 
     def takes(self, share: DeviceShare, function: FunctionSelector | None = None) -> Amounts | None:
         """Return what the share takes here; None: it does not fit.

@@ -6,9 +6,9 @@ from placer.counting.account import Account
 from placer.counting.bound import cpus_by_numa_node
 from placer_models.cluster import Node
 from placer_models.cpuset import CpuSet
+from placer_models.node_state import NodeState
 from placer_models.policy import QosClass
 from placer_models.pools import NO_POOL, CellPool
-from placer_models.problem import NodeState
 
 
 def with_bound(state: NodeState, node: Node, account: Account) -> NodeState:
@@ -38,7 +38,7 @@ def with_bound(state: NodeState, node: Node, account: Account) -> NodeState:
     return replace(
         state,
         cells=tuple(
-            replace(cell, shared=of_ls, best_effort=of_be)
+            cell._replace(shared=of_ls, best_effort=of_be)
             for cell, of_ls, of_be in zip(state.cells, shared, best_effort, strict=True)
         ),
         bound=tuple(sorted(bound)),

@@ -11,9 +11,10 @@ from placer_models.device import GPU, Device
 from placer_models.device_share import DeviceShare, part_of
 from placer_models.links import Board, counts_of, distance, minors_of, pair_minimum, pair_sum
 from placer_models.links.board import splits
+from placer_models.node_state import NodeState
 from placer_models.placement import ContainerPlacement, DeviceGrant
 from placer_models.pod import Container, ContainerRole, PodSpec
-from placer_models.problem import Choice, NodeState
+from placer_models.problem import Choice
 
 Counts = tuple[int, ...]
 """Devices of each class of twins."""

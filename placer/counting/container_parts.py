@@ -5,9 +5,10 @@ from collections.abc import Sequence
 
 from placer_models.cluster import Node
 from placer_models.container_fit import ContainerFit
+from placer_models.node_state import NodeState
 from placer_models.placement import ContainerPlacement
 from placer_models.pod import PodSpec
-from placer_models.problem import NodeState, Problem
+from placer_models.problem import Problem
 
 
 def taken_by(

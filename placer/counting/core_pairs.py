@@ -11,8 +11,9 @@ from collections import Counter
 from collections.abc import Sequence
 
 from placer.counting.cores import FreeCore, Want, together
+from placer_models.node_state import NodeState
 from placer_models.policy import ExclusivePolicy, Strength
-from placer_models.problem import Choice, NodeState, Shape
+from placer_models.problem import Choice, Shape
 
 
 def keeping(state: NodeState, pods: Sequence[tuple[Shape, Choice]]) -> list[Strength | None]:

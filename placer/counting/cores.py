@@ -11,8 +11,9 @@ from placer_models.cluster import Node
 from placer_models.core_granularity import CoreGranularity
 from placer_models.cpuset import CpuSet
 from placer_models.goals import CACHES, LOCALITY_PACKAGES, PACKAGES, Tier
+from placer_models.node_state import CoreClass
 from placer_models.policy import BindPolicy, CoreKind, Strength
-from placer_models.problem import CoreClass, CoreTake, Shape
+from placer_models.problem import CoreTake, Shape
 
 _HELD = (None, Strength.PREFERRED, Strength.REQUIRED)
 """What a core may be held by, in the order of classes."""

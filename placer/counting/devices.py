@@ -6,8 +6,9 @@ from placer.counting.account import Account
 from placer.counting.functions import given_functions
 from placer.counting.slots import slots_of
 from placer_models.links import counts_of, minors_of
+from placer_models.node_state import NodeState
 from placer_models.placement import DeviceGrant
-from placer_models.problem import Choice, NodeState, Shape
+from placer_models.problem import Choice, Shape
 
 
 def grants_of(

@@ -19,10 +19,11 @@ from placer_models.bound import binds, within
 from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.core_granularity import CoreGranularity
 from placer_models.cpuset import CpuSet
+from placer_models.node_state import NodeState
 from placer_models.placement import Placement, PodPlacement
 from placer_models.pod import Gang, Pod
 from placer_models.policy import BindPolicy, QosClass
-from placer_models.problem import Choice, NodeState, Problem
+from placer_models.problem import Choice, Problem
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +144,7 @@ def _on_node(
         )
         nearest = (
             *sorted(near, key=lambda cell: (-near[cell], cell)),
-            *(cell for cell in one.choice.near if cell not in near),
+            *(cell for cell in one.choice.near_cells if cell not in near),
         )
         amount = problem.shape_of(one.index).memory
         wants.append(MemoryWant(amount, one.choice.memory, nearest))

@@ -10,9 +10,10 @@ from placer.counting.cores import takes_of
 from placer.counting.slots import slots_of
 from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.links import counts_of
+from placer_models.node_state import NodeState
 from placer_models.placement import Placement, PodPlacement
 from placer_models.pod import pods_of
-from placer_models.problem import Choice, Choices, NodeState, Problem, Shape
+from placer_models.problem import Choice, Choices, Problem, Shape
 from placer_models.shares import ShareTake, follows_strategy
 
 

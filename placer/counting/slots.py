@@ -45,7 +45,7 @@ def slots_of(
             if (device_type, minor) in account.free_devices:
                 free.append((minor, Slot(room(total), total, ready[minor])))
             elif left := account.shared_devices.get((device_type, minor)):
-                shared.append((minor, Slot(left, total, ready[minor])))
+                shared.append((minor, Slot(left, total, ready[minor], shared=True)))
         shared.sort(key=lambda item: (item[1].left, item[0]))
         free.sort(key=lambda item: (item[0] not in opened, item[0]))
         return (*shared, *free)

@@ -7,14 +7,12 @@ from dataclasses import replace
 from placer.greedy.chooser import Offer, Price, choose
 from placer.greedy.cores import capacity
 from placer.greedy.held import cells_of_cpus
-from placer.greedy.residual import ClassLeft, Inside, Residual, free_threads
+from placer_models.node_state import CoreClass, NodeState
 from placer_models.policy import ExclusivePolicy, Strength
-from placer_models.problem import Fit, Shape
-
-_NOTHING = ClassLeft(0, 0, 0)
+from placer_models.problem import Choice, Fit, Shape
 
 
-def choose_apart(residual: Residual, shape: Shape, fit: Fit) -> Offer | None:
+def choose_apart(node: NodeState, shape: Shape, fit: Fit) -> Offer | None:
     """Return the cheapest place found for a pod of the shape; None: none was found.
 
     To a pod that keeps apart from others, cores and NUMA nodes that it would share are
@@ -22,55 +20,51 @@ def choose_apart(residual: Residual, shape: Shape, fit: Fit) -> Offer | None:
     it enough CPUs. What it, or who is there, requires to be apart stays hidden.
     """
     if shape.apart is ExclusivePolicy.NONE:
-        return choose(residual, shape, fit)
-    for view in _views(residual, shape, fit):
+        return choose(node, shape, fit)
+    for view in _views(node, shape, fit):
         offer = choose(view, shape, fit)
         if offer is not None:
-            return Offer(_priced(residual, shape, offer), offer.inside)
+            return Offer(_priced(node, shape, offer), offer.choice)
     return None
 
 
-def _priced(residual: Residual, shape: Shape, offer: Offer) -> Price:
+def _priced(node: NodeState, shape: Shape, offer: Offer) -> Price:
     """Return the price with what the place shares."""
     by_cell = shape.apart is ExclusivePolicy.NUMA_NODE_LEVEL
-    used = cells_of_cpus(residual, offer.inside.cores) if by_cell else set()
-    cells = sum(residual.cells_held[cell] is not None for cell in used)
+    used = cells_of_cpus(node, offer.choice.cores) if by_cell else set()
+    cells = sum(node.cells[cell].held is not None for cell in used)
     counts = cells or not by_cell
     return offer.price._replace(
-        shared_cores=_cores_shared(residual, offer.inside) if counts else 0,
+        shared_cores=_cores_shared(node, offer.choice) if counts else 0,
         shared_numa_nodes=cells,
     )
 
 
-def _cores_shared(residual: Residual, inside: Inside) -> int:
+def _cores_shared(node: NodeState, choice: Choice) -> int:
     """Count the held cores that the single threads are on; a class of wide ones is one core."""
     return sum(
-        take.threads if facts.free == 1 else min(1, take.threads)
-        for facts, left, take in zip(
-            residual.layout.classes, residual.cores, inside.cores, strict=True
-        )
-        if left.held is not None
+        take.threads if c.free == 1 else min(1, take.threads)
+        for c, take in zip(node.cores, choice.cores, strict=True)
+        if c.held is not None
     )
 
 
-def _views(residual: Residual, shape: Shape, fit: Fit) -> Iterator[Residual]:
+def _views(node: NodeState, shape: Shape, fit: Fit) -> Iterator[NodeState]:
     """Yield what the pod may see of the node, the best for it first."""
     by_cell = shape.apart is ExclusivePolicy.NUMA_NODE_LEVEL
     held_cells = {
-        cell: held for cell, held in enumerate(residual.cells_held) if by_cell and held is not None
+        i: cell.held for i, cell in enumerate(node.cells) if by_cell and cell.held is not None
     }
     held_cores = {
-        i: left.held
-        for i, left in enumerate(residual.cores)
-        if shape.keeps_cores and left.held is not None
+        i: c.held for i, c in enumerate(node.cores) if shape.keeps_cores and c.held is not None
     }
     barred_cells = {c for c, held in held_cells.items() if _bars(held, shape)}
     barred_cores = {i for i, held in held_cores.items() if _bars(held, shape)}
     # A pod that is alone on its NUMA nodes does not see who is on their cores.
-    yield _without(residual, barred_cores if by_cell else held_cores, held_cells)
+    yield _without(node, barred_cores if by_cell else held_cores, held_cells)
     if len(barred_cells) < len(held_cells):
-        yield _without(residual, held_cores, barred_cells)
-    yield from _sharing(residual, shape, fit, barred_cores, held_cores.keys(), barred_cells)
+        yield _without(node, held_cores, barred_cells)
+    yield from _sharing(node, shape, fit, barred_cores, held_cores.keys(), barred_cells)
 
 
 def _bars(held: Strength, shape: Shape) -> bool:
@@ -78,42 +72,41 @@ def _bars(held: Strength, shape: Shape) -> bool:
 
 
 def _sharing(
-    residual: Residual,
+    node: NodeState,
     shape: Shape,
     fit: Fit,
     barred: Collection[int],
     held: Collection[int],
     cells: Collection[int],
-) -> Iterator[Residual]:
+) -> Iterator[NodeState]:
     """Yield views with more and more of the held cores, those with most room first."""
-    classes = residual.layout.classes
-    left = residual.cores
+    classes = node.cores
     # One entry a core: a class of many has one free thread on each.
     rooms = [
-        (min(classes[i].free, free_threads(classes[i], left[i])), i)
+        (min(classes[i].free, classes[i].free_threads), i)
         for i in held
         if i not in barred and classes[i].cell not in cells
-        for _ in range(free_threads(classes[i], left[i]) if classes[i].free == 1 else 1)
+        for _ in range(classes[i].free_threads if classes[i].free == 1 else 1)
     ]
     rooms = sorted((room for room in rooms if room[0]), key=lambda room: (-room[0], room[1]))
-    unheld = _without(residual, held, cells)
-    have = sum(map(capacity, classes, unheld.cores, [fit] * len(classes)))
+    unheld = _without(node, held, cells)
+    have = sum(capacity(c, fit) for c in unheld.cores)
     for count, (room, _) in enumerate(rooms, start=1):
         have += room
         if have >= shape.owned_cpus:
-            yield _without(residual, held, cells, Counter(i for _, i in rooms[:count]))
+            yield _without(node, held, cells, Counter(i for _, i in rooms[:count]))
 
 
 def _without(
-    residual: Residual,
+    node: NodeState,
     cores: Collection[int],
     cells: Collection[int],
     but: Mapping[int, int] | None = None,
-) -> Residual:
-    """Return the residual without classes, and without the CPUs of cells.
+) -> NodeState:
+    """Return the node without classes, and without the CPUs of cells.
 
     Args:
-        residual: What is left.
+        node: What is left.
         cores: The classes to hide.
         cells: The cells to hide.
         but: Of a class to hide, so many cores are shown all the same.
@@ -121,12 +114,11 @@ def _without(
     """
     shown = but or {}
 
-    def seen(i: int, left: ClassLeft) -> ClassLeft:
-        facts = residual.layout.classes[i]
-        if facts.cell in cells or (i in cores and i not in shown):
-            return _NOTHING
-        if i in cores and facts.free == 1:
-            return left._replace(cores=left.threads + shown[i])
-        return left
+    def seen(i: int, c: CoreClass) -> CoreClass:
+        if c.cell in cells or (i in cores and i not in shown):
+            return c.hidden
+        if i in cores and c.free == 1:
+            return c._replace(cores=c.taken + shown[i])
+        return c
 
-    return replace(residual, cores=tuple(seen(i, left) for i, left in enumerate(residual.cores)))
+    return replace(node, cores=tuple(seen(i, c) for i, c in enumerate(node.cores)))

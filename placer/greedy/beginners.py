@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from placer_models.affinity import AffinityLevel
+from placer_models.node_state import sides_of
 from placer_models.problem import Choice, Problem
 from placer_models.tasks import BesideTerm
 
@@ -64,9 +65,7 @@ class Beginners:
         """Return whether a pod with the place is with a first one that is there."""
         state = self._problem.nodes[node]
         together = all(
-            state.cells[at].numa_node is not None
-            if level is AffinityLevel.NUMA
-            else state.cores[at].free > 1
+            state.cells[at].real if level is AffinityLevel.NUMA else state.cores[at].free > 1
             for level, at in places
         )
         return together and choice.node == node and places <= set(self._places(choice))
@@ -106,9 +105,10 @@ class Beginners:
             if level is not term.level:
                 continue
             on_cores = level is AffinityLevel.CORE
-            if term.matches.intersection((state.cores if on_cores else state.cells)[at].sides):
+            there = state.cores[at].guests if on_cores else state.cells[at].guests
+            if not term.matches.isdisjoint(sides_of(there)):
                 continue
-            shared = state.cores[at].free > 1 if on_cores else state.cells[at].numa_node is not None
+            shared = state.cores[at].free > 1 if on_cores else state.cells[at].real
             others = [s for s in present[choice.node, level, at] if s in term.matches]
             if not shared or len(others) <= (shape in term.matches):
                 return False

@@ -18,13 +18,14 @@ from placer.greedy.localities import (
     without_wishes,
 )
 from placer.greedy.masks import masks
-from placer.greedy.residual import Inside, Residual, sums_allow
 from placer.greedy.slots import off_the_choice, slots_fitting
 from placer.greedy.strategies import against_strategy
+from placer.greedy.taking import sums_allow
 from placer_models.alignment import Amounts, width
 from placer_models.container_fit import pools_of
+from placer_models.node_state import NodeState
 from placer_models.policy import AlignmentPolicy
-from placer_models.problem import CoreTake, Fit, Shape
+from placer_models.problem import NO_NODE, Choice, CoreTake, Fit, Shape
 
 MOST_CLOSE = 16
 """Sets of cells of one size that are tried for a pod that no policy holds together."""
@@ -84,10 +85,10 @@ class Offer:
     """A place inside a node and its price."""
 
     price: Price
-    inside: Inside
+    choice: Choice
 
 
-def choose(residual: Residual, shape: Shape, fit: Fit) -> Offer | None:
+def choose(node: NodeState, shape: Shape, fit: Fit) -> Offer | None:
     """Return the cheapest place found for a pod of the shape; None: none was found.
 
     Without an alignment policy the pod may be anywhere; where that is on more cells or
@@ -96,23 +97,23 @@ def choose(residual: Residual, shape: Shape, fit: Fit) -> Offer | None:
     a set CPUs, memory and devices do not get in each other's way, so each is chosen
     for itself. The number of sets tried is bounded.
     """
-    if not sums_allow(residual, shape):
+    if not sums_allow(node, shape):
         return None
     if fit.containers:
-        return _by_container(residual, shape, fit)
-    everywhere = tuple(range(len(residual.memory)))
+        return _by_container(node, shape, fit)
+    everywhere = tuple(range(len(node.cells)))
     if fit.alignment is AlignmentPolicy.NONE:
-        return _close(residual, shape, fit, everywhere)
-    if fit.joint and pick_devices(residual, shape, fit.joint, everywhere) is None:
+        return _close(node, shape, fit, everywhere)
+    if fit.joint and pick_devices(node, shape, fit.joint, everywhere) is None:
         return None
-    need = _need(residual, shape, fit)
-    amounts = [_amounts(residual, shape, fit, cell) for cell in everywhere]
-    kinds = [_kind(residual, shape, fit, cell) for cell in everywhere]
-    for size in _sizes(residual, fit, need, amounts):
+    need = _need(node, shape, fit)
+    amounts = [_amounts(node, shape, fit, cell) for cell in everywhere]
+    kinds = [_kind(node, shape, fit, cell) for cell in everywhere]
+    for size in _sizes(node, fit, need, amounts):
         best: tuple[Price, int, Offer] | None = None
         tried = 0
         for mask in masks(amounts, need, size, kinds):
-            offer = _offer(residual, shape, fit, mask)
+            offer = _offer(node, shape, fit, mask)
             if offer is None:
                 tried += fit.joint is not None
                 if tried == MAX_TRIED:
@@ -129,15 +130,15 @@ def choose(residual: Residual, shape: Shape, fit: Fit) -> Offer | None:
     return None
 
 
-def _close(residual: Residual, shape: Shape, fit: Fit, everywhere: tuple[int, ...]) -> Offer | None:
+def _close(node: NodeState, shape: Shape, fit: Fit, everywhere: tuple[int, ...]) -> Offer | None:
     """Return the cheapest place found that may be on any cells; None: there is none."""
     if not fit.by_cell:
-        return _offer(residual, shape, fit, everywhere)
-    view = without_wishes(residual)
+        return _offer(node, shape, fit, everywhere)
+    view = without_wishes(node)
     anywhere = _offer(view, shape, fit, everywhere)
     if anywhere is None:
         # Pods under a policy took what others should have had.
-        view = residual
+        view = node
         anywhere = _offer(view, shape, fit, everywhere)
     if anywhere is None or _is_close(anywhere):
         return anywhere
@@ -161,11 +162,11 @@ def _is_close(offer: Offer) -> bool:
     return not (offer.price.numa_nodes or offer.price.all_packages)
 
 
-def _sizes(residual: Residual, fit: Fit, need: Amounts, amounts: list[Amounts]) -> Iterator[int]:
+def _sizes(node: NodeState, fit: Fit, need: Amounts, amounts: list[Amounts]) -> Iterator[int]:
     """Yield how many cells the pod may use, best first."""
     if fit.cell_limit is not None:
-        for cell, real in enumerate(residual.layout.real):
-            if not real:
+        for cell, has in enumerate(node.cells):
+            if not has.real:
                 amounts[cell] = (0,) * len(need)
         yield fit.cell_limit
         return
@@ -184,14 +185,14 @@ def _spare(amounts: list[Amounts], need: Amounts, mask: tuple[int, ...]) -> int:
     )
 
 
-def _need(residual: Residual, shape: Shape, fit: Fit) -> Amounts:
+def _need(node: NodeState, shape: Shape, fit: Fit) -> Amounts:
     """Return what the cells have to hold; devices of no cell are taken off."""
     of_no_cell = [
         sum(
             count
-            for bank, free in zip(residual.layout.banks, residual.devices, strict=True)
+            for bank in node.banks
             if bank.type == kind
-            for count, cell in zip(free, bank.cells, strict=True)
+            for count, cell in zip(bank.free, bank.cells, strict=True)
             if cell is None
         )
         for kind, _ in shape.devices
@@ -199,73 +200,70 @@ def _need(residual: Residual, shape: Shape, fit: Fit) -> Amounts:
     devices = (
         max(0, count - free) for (_, count), free in zip(shape.devices, of_no_cell, strict=True)
     )
-    shares = (max(0, n.count - slots_fitting(residual, n, None)) for n in shape.shares)
+    shares = (max(0, n.count - slots_fitting(node, n, None)) for n in shape.shares)
     cpus = shape.pool_milli if fit.binds(shape) else shape.owned_cpus
     return (cpus, shape.memory, *shape.pages, *devices, *shares)
 
 
-def _amounts(residual: Residual, shape: Shape, fit: Fit, cell: int) -> Amounts:
+def _amounts(node: NodeState, shape: Shape, fit: Fit, cell: int) -> Amounts:
     """Return what one cell holds of what the pod asks for."""
     cpus = 0
     if shape.owned_cpus:
-        cpus = sum(
-            capacity(facts, left, fit)
-            for facts, left in zip(residual.layout.classes, residual.cores, strict=True)
-            if facts.cell == cell
-        )
-    pages = [free[cell] for free in residual.pages]
+        cpus = sum(capacity(c, fit) for c in node.cores if c.cell == cell)
+    has = node.cells[cell]
     if fit.binds(shape) and shape.pool is not None:
-        if not residual.pool(shape.pool)[cell].cpus:
-            return (0,) * (2 + len(pages) + len(shape.devices) + len(shape.shares))
-        cpus = milli_left(residual, shape.pool)[cell]
-    return (cpus, residual.memory[cell], *pages, *_devices_in(residual, shape, cell))
+        if not has.pool(shape.pool).cpus:
+            return (0,) * (2 + len(has.pages) + len(shape.devices) + len(shape.shares))
+        cpus = milli_left(node, shape.pool)[cell]
+    return (cpus, has.memory, *has.pages, *_devices_in(node, shape, cell))
 
 
-def _devices_in(residual: Residual, shape: Shape, cell: int) -> tuple[int, ...]:
+def _devices_in(node: NodeState, shape: Shape, cell: int) -> tuple[int, ...]:
     return tuple(
         sum(
             count
-            for bank, free in zip(residual.layout.banks, residual.devices, strict=True)
+            for bank in node.banks
             if bank.type == kind
-            for count, home in zip(free, bank.cells, strict=True)
+            for count, home in zip(bank.free, bank.cells, strict=True)
             if home == cell
         )
         for kind, _ in shape.devices
-    ) + tuple(slots_fitting(residual, need, cell) for need in shape.shares)
+    ) + tuple(slots_fitting(node, need, cell) for need in shape.shares)
 
 
-def _kind(residual: Residual, shape: Shape, fit: Fit, cell: int) -> Hashable:
+def _kind(node: NodeState, shape: Shape, fit: Fit, cell: int) -> Hashable:
     """Return what makes a cell different for the pod.
 
     Links make every cell different that has a device to give.
     """
-    if any(_devices_in(residual, shape, cell)):
+    if any(_devices_in(node, shape, cell)):
         return cell
-    if fit.binds(shape) and any(cell in bound.cells for bound in residual.bound):
+    if fit.binds(shape) and any(cell in bound.cells for bound in node.bound):
         return cell
     cores = tuple(
-        (facts.threads, facts.free, facts.package, left)
-        for facts, left in zip(residual.layout.classes, residual.cores, strict=True)
-        if facts.cell == cell and shape.owned_cpus
+        c._replace(cell=0, cache=None, efficient=False)
+        for c in node.cores
+        if c.cell == cell and shape.owned_cpus
     )
-    pool = residual.pool(shape.pool)[cell] if shape.pool and fit.binds(shape) else None
-    return (residual.memory[cell], tuple(free[cell] for free in residual.pages), cores, pool)
+    has = node.cells[cell]
+    pool = has.pool(shape.pool) if shape.pool and fit.binds(shape) else None
+    return (has.memory, has.pages, cores, pool)
 
 
-def _offer(residual: Residual, shape: Shape, fit: Fit, cells: tuple[int, ...]) -> Offer | None:
+def _offer(node: NodeState, shape: Shape, fit: Fit, cells: tuple[int, ...]) -> Offer | None:
     """Return the best place on the cells; None: they have not enough."""
-    devices = pick_devices(residual, shape, fit.joint, cells)
+    devices = pick_devices(node, shape, fit.joint, cells)
     if devices is None:
         return None
     offers = (
-        _offer_of(residual, shape, fit, cells, devices, cores)
-        for cores in core_options(residual, shape, fit, cells, devices.cells)
+        _offer_of(node, shape, fit, cells, devices, cores)
+        for cores in core_options(node, shape, fit, cells, devices.cells)
     )
     return min((offer for offer in offers if offer), key=lambda offer: offer.price, default=None)
 
 
 def _offer_of(
-    residual: Residual,
+    node: NodeState,
     shape: Shape,
     fit: Fit,
     cells: tuple[int, ...],
@@ -273,59 +271,62 @@ def _offer_of(
     cores: tuple[CoreTake, ...],
 ) -> Offer | None:
     """Return the best place on the cells with these devices and cores."""
-    facts = residual.layout.classes
-    used = set(devices.cells)
-    used.update(f.cell for f, take in zip(facts, cores, strict=True) if take.whole or take.threads)
+    classes = zip(node.cores, cores, strict=True)
+    used = {*devices.cells, *(c.cell for c, take in classes if take.whole or take.threads)}
     memory: tuple[int, ...] | None = None
     pages: list[tuple[int, ...]] = []
     near: tuple[tuple[int, ...], ...] = ()
     if fit.alignment is AlignmentPolicy.NONE and fit.by_cell:
-        found_near = _near(residual, shape, cells, used)
+        found_near = _pick_memory(node, shape, cells, used)
         if found_near is None:
             return None
         near = found_near
     elif fit.alignment is not AlignmentPolicy.NONE:
-        memory = _pick_amount(residual.memory, shape.memory, cells, used)
-        if memory is None:
+        pinned = _pick_memory(node, shape, cells, used)
+        if pinned is None:
             return None
-        used.update(cell for cell, amount in enumerate(memory) if amount)
-        for free, want in zip(residual.pages, shape.pages, strict=True):
-            found = _pick_amount(free, want, cells, used)
-            if found is None:
-                return None
-            used.update(cell for cell, amount in enumerate(found) if amount)
-            pages.append(found)
+        memory, *pages = pinned
     pool: tuple[tuple[tuple[int, ...], int], ...] = ()
     if shape.pool is not None and fit.binds(shape):
-        milli = _pick_amount(milli_left(residual, shape.pool), shape.pool_milli, cells, used)
+        milli = _pick_amount(milli_left(node, shape.pool), shape.pool_milli, cells, used)
         used.update(cell for cell, amount in enumerate(milli or ()) if amount)
         pool = ((tuple(sorted(used)), shape.pool_milli),) if used else ()
-        if milli is None or not has_room(residual, shape, pool):
+        if milli is None or not has_room(node, shape, pool):
             return None
-    price = _price(residual, shape, fit, devices, cores, used)
-    inside = Inside(
-        cores, memory, devices.counts, tuple(pages), devices.shares, pool=pool, near=near
+    price = _price(node, shape, fit, devices, cores, used)
+    return Offer(
+        price,
+        Choice(
+            node=NO_NODE,
+            cores=cores,
+            memory=memory,
+            devices=devices.counts,
+            pages=tuple(pages),
+            shares=devices.shares,
+            pool=pool,
+            near=near,
+        ),
     )
-    return Offer(price, inside)
 
 
-def _cells_of(residual: Residual, parts: Parts) -> set[int]:
+def _cells_of(node: NodeState, parts: Parts) -> set[int]:
     """Return the cells of all that the pod holds."""
-    classes = zip(residual.layout.classes, parts.cores, strict=True)
-    used = {facts.cell for facts, take in classes if take.whole or take.threads}
+    classes = zip(node.cores, parts.cores, strict=True)
+    used = {c.cell for c, take in classes if take.whole or take.threads}
     for row in (parts.memory, *parts.pages):
         used.update(cell for cell, amount in enumerate(row) if amount)
     return used | parts.devices.cells
 
 
-def _by_container(residual: Residual, shape: Shape, fit: Fit) -> Offer | None:
-    parts = pick_parts(residual, shape, fit)
+def _by_container(node: NodeState, shape: Shape, fit: Fit) -> Offer | None:
+    parts = pick_parts(node, shape, fit)
     if parts is None:
         return None
-    price = _price(residual, shape, fit, parts.devices, parts.cores, _cells_of(residual, parts))
+    price = _price(node, shape, fit, parts.devices, parts.cores, _cells_of(node, parts))
     return Offer(
         price._replace(alignment=parts.beyond),
-        Inside(
+        Choice(
+            NO_NODE,
             parts.cores,
             parts.memory,
             parts.devices.counts,
@@ -336,14 +337,13 @@ def _by_container(residual: Residual, shape: Shape, fit: Fit) -> Offer | None:
     )
 
 
-def _near(
-    residual: Residual, shape: Shape, cells: tuple[int, ...], used: set[int]
+def _pick_memory(
+    node: NodeState, shape: Shape, cells: tuple[int, ...], used: set[int]
 ) -> tuple[tuple[int, ...], ...] | None:
-    """Return from where memory and hugepages had better come; the cells count as used then."""
+    """Return memory, then hugepages of each size, from each cell; they count as used then."""
     found = []
-    for left, want in zip(
-        (residual.memory, *residual.pages), (shape.memory, *shape.pages), strict=True
-    ):
+    goods = zip(*((cell.memory, *cell.pages) for cell in node.cells), strict=True)
+    for left, want in zip(goods, (shape.memory, *shape.pages), strict=True):
         taken = _pick_amount(left, want, cells, used)
         if taken is None:
             return None
@@ -369,7 +369,7 @@ def _pick_amount(
 
 
 def _price(
-    residual: Residual,
+    node: NodeState,
     shape: Shape,
     fit: Fit,
     devices: Devices,
@@ -379,22 +379,22 @@ def _price(
     best_effort = fit.alignment is AlignmentPolicy.BEST_EFFORT
     bind = 0
     if shape.owned_cpus and (fit.spread_wished or not fit.bind_required):
-        bind = against_policy(residual, shape, fit, cores) - fit.bind_remainder
+        bind = against_policy(node, shape, fit, cores) - fit.bind_remainder
     gpus = devices.gpus
     linked = gpus is not None and sum(gpus.counts) > 1
     return Price(
-        opened=int(residual.offered),
+        opened=int(node.offered),
         alignment=len(cells_used) - fit.fewest_cells if best_effort else 0,
         bind=bind,
         joint=devices.apart,
-        partitions=outside_partitions(residual, gpus),
-        packages=groups_beyond(residual, cores, lambda f: f.package, fit.fewest_packages),
-        caches=groups_beyond(residual, cores, lambda f: f.cache, fit.fewest_caches),
+        partitions=outside_partitions(node, gpus),
+        packages=groups_beyond(node, cores, lambda f: f.package, fit.fewest_packages),
+        caches=groups_beyond(node, cores, lambda f: f.cache, fit.fewest_caches),
         pair_minimum=shape.best_pair_minimum - gpus.pair_minimum if gpus and linked else 0,
         pair_sum=fit.best_pair_sum - gpus.pair_sum if gpus and linked else 0,
-        numa_strategy=against_strategy(residual, shape, fit, cores),
+        numa_strategy=against_strategy(node, shape, fit, cores),
         numa_nodes=numa_nodes_beyond(fit, cells_used),
-        all_packages=packages_beyond(residual, fit, cores, cells_used),
-        device_choice=off_the_choice(residual, shape, devices.shares),
-        strategy=cost_of(residual, shape, fit, devices, cores),
+        all_packages=packages_beyond(node, fit, cores, cells_used),
+        device_choice=off_the_choice(node, shape, devices.shares),
+        strategy=cost_of(node, shape, fit, devices, cores),
     )

@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 
 from placer.greedy.bound_left import milli_left
 from placer.greedy.last_tier import rooms_left
-from placer.greedy.residual import Residual, free_threads, whole_cores
 from placer_models.device import GPU
 from placer_models.goals import USABLE_SET_SIZES, strategy_of
 from placer_models.links import disjoint_sets
 from placer_models.mig import is_instance
+from placer_models.node_state import NodeState
 from placer_models.node_strategy import NodeStrategy
 from placer_models.policy import QosClass
 from placer_models.problem import Problem, Shape
@@ -97,7 +97,7 @@ class Row(NamedTuple):
     Attributes:
         numbers: One a column.
         cells: cells[cell, column], devices of no cell counted in each.
-        layout: Number of the layout.
+        layout: Number of the state's layout.
 
     """
 
@@ -189,64 +189,62 @@ class Columns:
         """Return the column of free devices of the type."""
         return _COLUMNS + self.types.index(device_type)
 
-    def row_of(self, residual: Residual) -> Row:
-        """Return what is left on a node in numbers."""
-        layout = residual.layout
+    def row_of(self, node: NodeState, layout: int) -> Row:
+        """Return what is left on a node in numbers, and its layout as it is given."""
         no_devices = [0] * len(self.types)
         cells = [
-            [real, 0, 0, memory, shared, best_effort, *no_devices]
-            for real, memory, shared, best_effort in zip(
-                layout.real,
-                residual.memory,
-                milli_left(residual, QosClass.LS),
-                milli_left(residual, QosClass.BE),
+            [cell.real, 0, 0, cell.memory, shared, best_effort, *no_devices]
+            for cell, shared, best_effort in zip(
+                node.cells,
+                milli_left(node, QosClass.LS),
+                milli_left(node, QosClass.BE),
                 strict=True,
             )
         ]
         ownable = whole = broken = 0
-        for facts, left in zip(layout.classes, residual.cores, strict=True):
-            threads, cores = free_threads(facts, left), whole_cores(facts, left)
+        for c in node.cores:
+            threads, cores = c.free_threads, c.whole_cores
             ownable += threads
-            whole += cores * facts.threads
-            broken += left.cores - cores
-            cell = cells[facts.cell]
+            whole += cores * c.threads
+            broken += c.cores - cores
+            cell = cells[c.cell]
             cell[CellColumn.OWNABLE_CPUS] += threads
-            cell[CellColumn.CPUS_OF_WHOLE_CORES] += cores * facts.threads
+            cell[CellColumn.CPUS_OF_WHOLE_CORES] += cores * c.threads
         devices = list(no_devices)
         sets = [0] * len(USABLE_SET_SIZES)
-        shared = _shared_gpus(residual)
-        for bank, free in zip(layout.banks, residual.devices, strict=True):
+        shared = _shared_gpus(node)
+        for bank in node.banks:
             at = self.types.index(bank.type)
-            devices[at] += sum(free)
-            for count, home in zip(free, bank.cells, strict=True):
+            devices[at] += sum(bank.free)
+            for count, home in zip(bank.free, bank.cells, strict=True):
                 for cell in cells if home is None else [cells[home]]:
                     cell[_CELL_COLUMNS + at] += count
             if bank.type == GPU:
                 for i, size in enumerate(USABLE_SET_SIZES):
-                    sets[i] += disjoint_sets(bank.board, size, free)
+                    sets[i] += disjoint_sets(bank.board, size, bank.free)
         numbers = (
-            residual.pool_milli,
-            residual.best_effort_milli,
-            residual.memory_total,
-            residual.pool_cpus,
-            residual.best_effort_cpus,
+            node.pool_milli,
+            node.best_effort_milli,
+            node.memory_total,
+            node.pool_cpus,
+            node.best_effort_cpus,
             ownable,
             whole,
             broken,
-            residual.offered,
+            node.offered,
             len(shared),
             max((slot.left[0] for slot in shared), default=0),
-            0 if residual.load is None else residual.load.running + residual.load.newcomers,
-            rooms_left(residual),
-            *_beside_rooms(residual),
+            0 if node.load is None else node.load.running + node.load.newcomers,
+            rooms_left(node),
+            *_beside_rooms(node),
             *devices,
-            _percent_left(residual),
+            _percent_left(node),
             *sets,
-            *residual.extended,
-            *_left_of(residual, self.parts),
+            *node.extended,
+            *_left_of(node, self.parts),
         )
         in_cells = np.array(cells, dtype=np.int64).reshape(len(cells), -1)
-        return Row(numbers, in_cells, layout.number)
+        return Row(numbers, in_cells, layout)
 
     def least(self, shape: Shape, *, only_whole_cores: bool) -> Numbers:
         """Return what a node has to have left, at least, to host a pod of the shape.
@@ -305,16 +303,16 @@ class Columns:
         return np.array(least, dtype=np.int64)
 
 
-def _beside_rooms(residual: Residual) -> tuple[int, ...]:
-    milli, memory, rooms = residual.pool_milli, residual.memory_total, residual.layout.rooms
+def _beside_rooms(node: NodeState) -> tuple[int, ...]:
+    milli, memory, rooms = node.pool_milli, node.memory_total, node.rooms
     return (*(milli - cpu for cpu, _ in rooms), *(memory - m for _, m in rooms)) or _NO_ROOMS
 
 
-def _percent_left(residual: Residual) -> int:
+def _percent_left(node: NodeState) -> int:
     return sum(
-        100 * sum(free) + sum(left.slot.left[0] for of in slots for left in of if left.shared)
-        for free, slots in zip(residual.devices, residual.slots, strict=True)
-        if slots
+        100 * sum(bank.free) + sum(slot.left[0] for of in bank.slots for slot in of if slot.shared)
+        for bank in node.banks
+        if bank.slots
     )
 
 
@@ -340,38 +338,37 @@ def _asked(shape: Shape, part: Part) -> list[tuple[int, int]]:
     ]
 
 
-def _left_of(residual: Residual, parts: Sequence[Part]) -> list[int]:
+def _left_of(node: NodeState, parts: Sequence[Part]) -> list[int]:
     """Return what is left of each part, then the most of each on one device."""
     sums, most = [], []
     for part in parts:
         left = [
             -(-slot.left_of(part.name) // (100 * part.unit))
-            for slot in _open_slots(residual, part.type)
+            for slot in _open_slots(node, part.type)
         ]
         sums.append(min(_MOST_LEFT, sum(left)))
         most.append(min(_MOST_LEFT, max(left, default=0)))
     return [*sums, *most]
 
 
-def _open_slots(residual: Residual, device_type: str) -> Iterator[Slot]:
+def _open_slots(node: NodeState, device_type: str) -> Iterator[Slot]:
     """Yield what is left of the devices of a type that can take shares."""
-    banks = zip(residual.layout.banks, residual.devices, residual.slots, strict=True)
-    for bank, free, slots in banks:
+    for bank in node.banks:
         if bank.type == device_type:
-            for openable, members in zip(free, slots, strict=False):
-                yield from (left.slot for left in members if left.shared)
+            for openable, members in zip(bank.free, bank.slots, strict=False):
+                yield from (slot for slot in members if slot.shared)
                 # Those that nobody has a part of are alike; some may have been given whole.
-                yield from [left.slot for left in members if not left.shared][:openable]
+                yield from [slot for slot in members if not slot.shared][:openable]
 
 
-def _shared_gpus(residual: Residual) -> list[Slot]:
+def _shared_gpus(node: NodeState) -> list[Slot]:
     """Return what is left of the GPUs that some pod has a share of."""
     return [
-        left.slot
-        for bank, slots in zip(residual.layout.banks, residual.slots, strict=True)
-        for of_twins in slots
-        for left in of_twins
-        if bank.type == GPU and left.shared
+        slot
+        for bank in node.banks
+        for of_twins in bank.slots
+        for slot in of_twins
+        if bank.type == GPU and slot.shared
     ]
 
 

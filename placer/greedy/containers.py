@@ -10,14 +10,14 @@ from operator import sub
 from typing import NamedTuple
 
 from placer.greedy.bound_left import has_room, milli_left
-from placer.greedy.cores import capacity, pick_cores
+from placer.greedy.cores import NO_CORES, capacity, pick_cores
 from placer.greedy.devices import Devices, pick_devices
 from placer.greedy.masks import masks
-from placer.greedy.residual import NO_CORES, Residual
 from placer_models.alignment import width
 from placer_models.container_fit import ContainerFit, pools_of
 from placer_models.device import GPU
 from placer_models.links import Selection, best_selection, pair_minimum, pair_sum
+from placer_models.node_state import NodeState
 from placer_models.policy import AlignmentPolicy
 from placer_models.problem import CoreTake, Fit, Shape
 
@@ -42,27 +42,27 @@ class Parts(NamedTuple):
     beyond: int
 
 
-def pick_parts(residual: Residual, shape: Shape, fit: Fit) -> Parts | None:
+def pick_parts(node: NodeState, shape: Shape, fit: Fit) -> Parts | None:
     """Return a place in which every container keeps its policy; None: none was found."""
-    everywhere = tuple(range(len(residual.memory)))
+    everywhere = tuple(range(len(node.cells)))
     picked: Devices | None = None
-    banks = residual.layout.banks
+    banks = node.banks
     # Where devices depend on one another, those of the pod come first.
     if fit.joint or shape.scopes or any(bank.cuts or bank.board.honored for bank in banks):
-        picked = pick_devices(residual, shape, fit.joint, everywhere)
+        picked = pick_devices(node, shape, fit.joint, everywhere)
         if picked is None:
             return None
-    left = _supply(residual, shape, fit, residual.devices if picked is None else picked.counts)
+    left = _supply(node, shape, fit, [b.free for b in banks] if picked is None else picked.counts)
     lasting = [i for i, container in enumerate(fit.containers) if container.lasts]
     largest = sorted(lasting, key=lambda i: fit.containers[i].need, reverse=True)
     for order in (largest, lasting, lasting[::-1]):
-        dealt = _deal(residual, shape, fit, order, left)
+        dealt = _deal(node, shape, fit, order, left)
         if dealt is None:
             continue
         held, parts = dealt
-        if fit.binds(shape) and not has_room(residual, shape, pools_of(fit.containers, parts)):
+        if fit.binds(shape) and not has_room(node, shape, pools_of(fit.containers, parts)):
             continue
-        found = _inside(residual, shape, fit, held, picked)
+        found = _inside(node, shape, fit, held, picked)
         if found is not None:
             cores, devices = found
             return Parts(
@@ -78,31 +78,32 @@ def pick_parts(residual: Residual, shape: Shape, fit: Fit) -> Parts | None:
     return None
 
 
-def _supply(residual: Residual, shape: Shape, fit: Fit, free: Sequence[tuple[int, ...]]) -> Rows:
-    cells = len(residual.memory)
+def _supply(node: NodeState, shape: Shape, fit: Fit, free: Sequence[tuple[int, ...]]) -> Rows:
+    cells = len(node.cells)
     cpus = [0] * (cells + 1)
     if shape.owned_cpus:
-        for facts, left in zip(residual.layout.classes, residual.cores, strict=True):
-            cpus[facts.cell] += capacity(facts, left, fit)
+        for c in node.cores:
+            cpus[c.cell] += capacity(c, fit)
     if shape.pool is not None and fit.binds(shape):
-        cpus = [*milli_left(residual, shape.pool), 0]
-    rows = [cpus, [*residual.memory, 0], *([*pages, 0] for pages in residual.pages)]
+        cpus = [*milli_left(node, shape.pool), 0]
+    goods = zip(*((cell.memory, *cell.pages) for cell in node.cells), strict=True)
+    rows = [cpus, *([*good, 0] for good in goods)]
     for kind, _ in shape.devices:
         devices = [0] * (cells + 1)
-        for bank, counts in zip(residual.layout.banks, free, strict=True):
+        for bank, counts in zip(node.banks, free, strict=True):
             for cell, count in zip(bank.cells, counts, strict=True):
                 if bank.type == kind:
                     devices[-1 if cell is None else cell] += count
         rows.append(devices)
     if shape.pool is not None and fit.binds(shape):
         # Who is bound has nothing of a cell without a CPU of its pool.
-        has = [bool(pool.cpus) for pool in residual.pool(shape.pool)]
+        has = [bool(cell.pool(shape.pool).cpus) for cell in node.cells]
         return [[n if i == cells or has[i] else 0 for i, n in enumerate(row)] for row in rows]
     return rows
 
 
 def _deal(
-    residual: Residual, shape: Shape, fit: Fit, order: Sequence[int], supply: Rows
+    node: NodeState, shape: Shape, fit: Fit, order: Sequence[int], supply: Rows
 ) -> tuple[Rows, list[Rows]] | None:
     """Return what the pod holds and what each container has of it; None: one finds none."""
     cpus = shape.pool_milli if fit.binds(shape) else shape.owned_cpus
@@ -119,7 +120,7 @@ def _deal(
             for sidecar in container.beside:
                 again = [list(map(sub, a, b)) for a, b in zip(again, parts[sidecar], strict=True)]
         spare = [most - sum(row) for most, row in zip(total, held, strict=True)]
-        found = _part(residual, container, left, again, spare)
+        found = _part(node, container, left, again, spare)
         if found is None:
             return None
         parts[i], more = found
@@ -133,18 +134,18 @@ def _deal(
 
 
 def _part(
-    residual: Residual,
+    node: NodeState,
     container: ContainerFit,
     left: Rows,
     again: Rows,
     spare: Sequence[int],
 ) -> tuple[Rows, Rows] | None:
     """Return what the container has, and how much more the pod then holds."""
-    cells = range(len(residual.memory))
+    cells = range(len(node.cells))
     in_no_cell = [a[-1] + f[-1] for a, f in zip(again, left, strict=True)]
     need = tuple(max(0, n - f) for n, f in zip(container.need, in_no_cell, strict=True))
     amounts = [tuple(a[cell] + f[cell] for a, f in zip(again, left, strict=True)) for cell in cells]
-    for size in _sizes(residual, container, need, amounts):
+    for size in _sizes(node, container, need, amounts):
         for mask in masks(amounts, need, size, cells):
             found = _pour(container.need, mask, left, again, spare)
             if found is not None:
@@ -153,14 +154,14 @@ def _part(
 
 
 def _sizes(
-    residual: Residual,
+    node: NodeState,
     container: ContainerFit,
     need: tuple[int, ...],
     amounts: list[tuple[int, ...]],
 ) -> Iterator[int]:
     if container.cell_limit is not None:
-        for cell, real in enumerate(residual.layout.real):
-            if not real:
+        for cell, has in enumerate(node.cells):
+            if not has.real:
                 amounts[cell] = (0,) * len(need)
         yield container.cell_limit
         return
@@ -191,29 +192,31 @@ def _pour(
 
 
 def _inside(
-    residual: Residual, shape: Shape, fit: Fit, held: Rows, picked: Devices | None
+    node: NodeState, shape: Shape, fit: Fit, held: Rows, picked: Devices | None
 ) -> tuple[tuple[CoreTake, ...], Devices] | None:
     """Return cores and devices that are as many in each cell as the pod holds there."""
-    cores = [NO_CORES] * len(residual.cores)
+    cores = [NO_CORES] * len(node.cores)
     for cell, cpus in enumerate(held[0][:-1]):
         if cpus and shape.owned_cpus:
-            takes = pick_cores(residual, replace(shape, owned_cpus=cpus), fit, (cell,), ())
+            takes = pick_cores(node, replace(shape, owned_cpus=cpus), fit, (cell,), ())
             if takes is None:
                 return None
             cores = [b if a is NO_CORES else a for a, b in zip(cores, takes, strict=True)]
     if picked is not None:
         return tuple(cores), picked
-    counts = [(0,) * len(free) for free in residual.devices]
+    counts = [(0,) * len(bank.free) for bank in node.banks]
     gpus: Selection | None = None
     wants = zip(shape.devices, held[2 + len(shape.pages) :], strict=True)
     for (kind, _), places in wants:
-        position = next(i for i, b in enumerate(residual.layout.banks) if b.type == kind)
-        bank, free = residual.layout.banks[position], residual.devices[position]
+        position = next(i for i, b in enumerate(node.banks) if b.type == kind)
+        bank = node.banks[position]
         for cell, want in enumerate(places):
             if not want:
                 continue
             home = None if cell == len(places) - 1 else cell
-            here = tuple(n if at == home else 0 for n, at in zip(free, bank.cells, strict=True))
+            here = tuple(
+                n if at == home else 0 for n, at in zip(bank.free, bank.cells, strict=True)
+            )
             found = best_selection(bank.board, want, here)
             if found is None:
                 return None
@@ -225,7 +228,7 @@ def _inside(
             gpus = Selection(taken, pair_minimum(bank.board, taken), pair_sum(bank.board, taken))
     used = frozenset(
         cell
-        for bank, taken in zip(residual.layout.banks, counts, strict=True)
+        for bank, taken in zip(node.banks, counts, strict=True)
         for cell, n in zip(bank.cells, taken, strict=True)
         if n and cell is not None
     )

@@ -3,30 +3,32 @@
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 
-from placer.greedy.residual import (
-    NO_CORES,
-    ClassFacts,
-    ClassLeft,
-    Residual,
-    after_cores,
-    free_threads,
-    whole_cores,
-)
+from placer_models.node_state import CoreClass, NodeState
 from placer_models.policy import BindPolicy
 from placer_models.problem import CoreTake, Fit, Shape
 
+NO_CORES = CoreTake()
+"""Nothing of a core class."""
 
-def capacity(facts: ClassFacts, left: ClassLeft, fit: Fit) -> int:
+
+def after_cores(c: CoreClass, take: CoreTake) -> CoreClass:
+    """Return what is left of a class; right only if ``broken`` stays within ``cores``."""
+    taken = c.taken + take.threads
+    broken = max(-(-taken // c.free), c.broken, take.touched)
+    return c._replace(cores=c.cores - take.whole, taken=taken, broken=broken)
+
+
+def capacity(c: CoreClass, fit: Fit) -> int:
     """Return how many CPUs of the class a pod of the fit could own at most."""
     if not fit.bind_required:
-        return free_threads(facts, left)
+        return c.free_threads
     if fit.bind is BindPolicy.SPREAD_BY_PCPUS:
-        return _on_cores_of_their_own(facts, left)
-    return whole_cores(facts, left) * facts.threads
+        return _on_cores_of_their_own(c)
+    return c.whole_cores * c.threads
 
 
 def pick_cores(
-    residual: Residual,
+    node: NodeState,
     shape: Shape,
     fit: Fit,
     cells: Collection[int],
@@ -39,7 +41,7 @@ def pick_cores(
     lost to others; then cells in ``near`` come first and few cells are touched.
 
     Args:
-        residual: What is left on the node.
+        node: What is left on it.
         shape: What the pod asks for.
         fit: What that means here.
         cells: Where its CPUs may be.
@@ -48,64 +50,61 @@ def pick_cores(
 
     """
     if not shape.owned_cpus:
-        return (NO_CORES,) * len(residual.cores)
-    classes = residual.layout.classes
-    usable = [
-        i for i, facts in enumerate(classes) if facts.cell in cells and (only is None or i in only)
-    ]
-    if sum(capacity(classes[i], residual.cores[i], fit) for i in usable) < shape.owned_cpus:
+        return (NO_CORES,) * len(node.cores)
+    classes = node.cores
+    usable = [i for i, c in enumerate(classes) if c.cell in cells and (only is None or i in only)]
+    if sum(capacity(classes[i], fit) for i in usable) < shape.owned_cpus:
         return None
     takes: dict[int, CoreTake] | None
     if fit.bind is BindPolicy.SPREAD_BY_PCPUS:
-        takes = _spread(residual, usable, shape.owned_cpus, near)
+        takes = _spread(node, usable, shape.owned_cpus, near)
     else:
-        takes = _full(residual, usable, shape.owned_cpus, near, required=fit.bind_required)
+        takes = _full(node, usable, shape.owned_cpus, near, required=fit.bind_required)
     if takes is None:
         return None
     return tuple(takes.get(i, NO_CORES) for i in range(len(classes)))
 
 
-def against_policy(residual: Residual, shape: Shape, fit: Fit, takes: Sequence[CoreTake]) -> int:
+def against_policy(node: NodeState, shape: Shape, fit: Fit, takes: Sequence[CoreTake]) -> int:
     """Return how many CPUs the pod owns against its bind policy, as tier ``bind`` counts."""
-    facts = residual.layout.classes
     if fit.spread_wished or fit.bind is BindPolicy.SPREAD_BY_PCPUS:
         return shape.owned_cpus - sum(take.whole + take.touched for take in takes)
     return sum(
-        t.threads for t, f in zip(takes, facts, strict=True) if fit.bind_asked or not f.efficient
+        take.threads
+        for take, c in zip(takes, node.cores, strict=True)
+        if fit.bind_asked or not c.efficient
     )
 
 
-def whole_cores_lost(residual: Residual, takes: Sequence[CoreTake]) -> int:
+def whole_cores_lost(node: NodeState, takes: Sequence[CoreTake]) -> int:
     """Return how many wholly free cores the node has less than before."""
     return sum(
-        _lost(facts, left, take)
-        for facts, left, take in zip(residual.layout.classes, residual.cores, takes, strict=True)
-        if take is not NO_CORES
+        _lost(c, take) for c, take in zip(node.cores, takes, strict=True) if take is not NO_CORES
     )
 
 
-def whole_cores_free(residual: Residual) -> int:
+def whole_cores_free(node: NodeState) -> int:
     """Return how many cores of the node are free as a whole."""
-    return sum(map(whole_cores, residual.layout.classes, residual.cores))
+    return sum(c.whole_cores for c in node.cores)
 
 
-def _lost(facts: ClassFacts, left: ClassLeft, take: CoreTake) -> int:
-    return whole_cores(facts, left) - whole_cores(facts, after_cores(facts, left, take))
+def _lost(c: CoreClass, take: CoreTake) -> int:
+    return c.whole_cores - after_cores(c, take).whole_cores
 
 
-def _on_cores_of_their_own(facts: ClassFacts, left: ClassLeft) -> int:
+def _on_cores_of_their_own(c: CoreClass) -> int:
     """Return how many single threads can be had with no two of them on one core."""
-    return min(left.cores, free_threads(facts, left))
+    return min(c.cores, c.free_threads)
 
 
 def _full(
-    residual: Residual, usable: list[int], want: int, near: Collection[int], *, required: bool
+    node: NodeState, usable: list[int], want: int, near: Collection[int], *, required: bool
 ) -> dict[int, CoreTake] | None:
     """Whole cores first; the rest are single threads, if the policy allows any."""
-    classes = residual.layout.classes
+    classes = node.cores
     cores_of_size: defaultdict[int, dict[int, int]] = defaultdict(dict)
     for i in usable:
-        if cores := whole_cores(classes[i], residual.cores[i]):
+        if cores := classes[i].whole_cores:
             cores_of_size[classes[i].threads][i] = cores
     sizes = sorted(cores_of_size, reverse=True)
     counts = _whole_counts([(size, sum(cores_of_size[size].values())) for size in sizes], want)
@@ -119,7 +118,7 @@ def _full(
             takes[i] = CoreTake(whole=cores)
             close.add(classes[i].cell)
     while rest:
-        i, threads = _best_for_singles(residual, usable, takes, rest, close)
+        i, threads = _best_for_singles(node, usable, takes, rest, close)
         takes[i] = CoreTake(takes.get(i, NO_CORES).whole, threads, 1)
         rest -= threads
     return takes
@@ -152,7 +151,7 @@ def _whole_counts(supply: Sequence[tuple[int, int]], want: int) -> tuple[int, ..
 
 
 def _best_for_singles(
-    residual: Residual,
+    node: NodeState,
     usable: list[int],
     takes: dict[int, CoreTake],
     rest: int,
@@ -161,36 +160,33 @@ def _best_for_singles(
     """Return the class to take single threads from next, and how many of them."""
 
     def price(i: int) -> tuple[int, bool, int]:
-        facts, left = residual.layout.classes[i], lefts[i]
-        threads = rooms[i]
-        lost = _lost(facts, left, CoreTake(threads=threads, touched=1))
-        return (lost - threads, facts.cell not in close, free_threads(facts, left))
+        c, threads = left[i], rooms[i]
+        lost = _lost(c, CoreTake(threads=threads, touched=1))
+        return (lost - threads, c.cell not in close, c.free_threads)
 
-    lefts: dict[int, ClassLeft] = {}
+    left: dict[int, CoreClass] = {}
     rooms: dict[int, int] = {}
     for i in usable:
-        facts, left = residual.layout.classes[i], residual.cores[i]
         taken = takes.get(i, NO_CORES)
-        left = after_cores(facts, left, taken)
-        room = free_threads(facts, left)
-        if taken.threads or not room:
+        c = after_cores(node.cores[i], taken)
+        if taken.threads or not c.free_threads:
             continue
-        lefts[i] = left
-        rooms[i] = min(rest, room)
+        left[i] = c
+        rooms[i] = min(rest, c.free_threads)
     best = min(rooms, key=price)
     return best, rooms[best]
 
 
 def _spread(
-    residual: Residual, usable: list[int], want: int, near: Collection[int]
+    node: NodeState, usable: list[int], want: int, near: Collection[int]
 ) -> dict[int, CoreTake]:
     """One thread a core as far as there are cores; cores that are broken already first."""
-    classes = residual.layout.classes
+    classes = node.cores
     threads = dict.fromkeys(usable, 0)
-    most = {i: _on_cores_of_their_own(classes[i], residual.cores[i]) for i in usable}
+    most = {i: _on_cores_of_their_own(classes[i]) for i in usable}
     rest = want
     close = set(near)
-    for limit in ({i: _free_of_loss(residual, i, most[i]) for i in usable}, most):
+    for limit in ({i: _free_of_loss(classes[i], most[i]) for i in usable}, most):
         room = {i: limit[i] - threads[i] for i in usable if limit[i] > threads[i]}
         count = min(rest, sum(room.values()))
         for i, got in _concentrated(count, room, classes, close):
@@ -199,22 +195,21 @@ def _spread(
         rest -= count
     touched = dict(threads)
     for i in usable:
-        more = min(rest, free_threads(classes[i], residual.cores[i]) - threads[i])
+        more = min(rest, classes[i].free_threads - threads[i])
         threads[i] += more
         rest -= more
     return {i: CoreTake(0, threads[i], touched[i]) for i in usable if threads[i]}
 
 
-def _free_of_loss(residual: Residual, i: int, most: int) -> int:
+def _free_of_loss(c: CoreClass, most: int) -> int:
     """Return how many threads, each on its own core, break no core that is whole."""
-    facts, left = residual.layout.classes[i], residual.cores[i]
-    if not facts.whole:
+    if not c.whole:
         return most
-    return min(left.broken, left.broken * facts.free - left.threads)
+    return min(c.broken, c.broken * c.free - c.taken)
 
 
 def _concentrated(
-    want: int, room: dict[int, int], classes: Sequence[ClassFacts], close: Collection[int]
+    want: int, room: dict[int, int], classes: Sequence[CoreClass], close: Collection[int]
 ) -> Iterator[tuple[int, int]]:
     """Yield (class, amount): from one class if one is enough, the tightest; else the largest."""
     left = dict(room)

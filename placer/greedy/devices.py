@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 from placer.greedy.joint import Taken, groups_apart, pick_in_scopes
 from placer.greedy.mig import after_devices, instance_points, overlap, pick_instances
-from placer.greedy.residual import Bank, Residual
 from placer.greedy.slots import fitting_counts, pick_parts
+from placer_models.banks import DeviceBank
 from placer_models.device import GPU
 from placer_models.goals import GPU_POINTS
 from placer_models.joint_fit import JointFit
@@ -19,6 +19,7 @@ from placer_models.links import (
     rooms,
     usable_points,
 )
+from placer_models.node_state import NodeState
 from placer_models.problem import Shape
 from placer_models.shares import ShareTake
 
@@ -43,7 +44,7 @@ class Devices(NamedTuple):
 
 
 def pick_devices(
-    residual: Residual, shape: Shape, joint: JointFit | None, cells: Collection[int]
+    node: NodeState, shape: Shape, joint: JointFit | None, cells: Collection[int]
 ) -> Devices | None:
     """Return devices from the cells, or of no cell; None: there are not enough.
 
@@ -52,7 +53,7 @@ def pick_devices(
     """
     asked = dict(shape.devices)
     shared = {need.type for need in shape.shares}
-    banks = residual.layout.banks
+    banks = node.banks
     if (asked.keys() | shared) - {bank.type for bank in banks}:
         return None
     together: Taken = {}
@@ -60,13 +61,13 @@ def pick_devices(
         found = pick_in_scopes(
             joint,
             {bank.type: bank.board for bank in banks},
-            {b.type: reachable(residual, shape, i, cells) for i, b in enumerate(banks)},
+            {b.type: reachable(node, shape, i, cells) for i, b in enumerate(banks)},
             dict(shape.scopes),
         )
         if found is None:
             return None
         together = found
-    counts = [(0,) * len(free) for free in residual.devices]
+    counts = [(0,) * len(bank.free) for bank in banks]
     gpus: Selection | None = None
     shares: list[ShareTake] = []
     used: set[int] = set()
@@ -74,18 +75,18 @@ def pick_devices(
         bank = banks[position]
         want = asked.get(bank.type, 0)
         if bank.type in shared:
-            parts = pick_parts(residual, shape, cells, position, together.get(bank.type))
+            parts = pick_parts(node, shape, cells, position, together.get(bank.type))
             if parts is None:
                 return None
             counts[position], takes = parts
             shares += takes
         elif want:
-            free = within(bank, residual.devices[position], cells)
+            free = within(bank, cells)
             if sum(free) < want:
                 return None
             picked = together.get(bank.type)
             if picked is None and bank.cuts:
-                picked = _cut(residual, tuple(counts), position, free, want, shape, used)
+                picked = _cut(node, tuple(counts), position, free, want, shape, used)
             elif picked is None:
                 picked = _pick(bank, free, want, shape, used)
             if picked is None:
@@ -105,7 +106,7 @@ def pick_devices(
 
 
 def _pick(
-    bank: Bank, free: tuple[int, ...], want: int, shape: Shape, near: set[int]
+    bank: DeviceBank, free: tuple[int, ...], want: int, shape: Shape, near: set[int]
 ) -> tuple[int, ...] | None:
     """Return the best whole devices of one type; None: there is no set that may be."""
     scope = shape.scope_of(bank.type)
@@ -117,7 +118,7 @@ def _pick(
 
 
 def _cut(
-    residual: Residual,
+    node: NodeState,
     counts: tuple[tuple[int, ...], ...],
     position: int,
     free: tuple[int, ...],
@@ -126,11 +127,11 @@ def _cut(
     near: set[int],
 ) -> tuple[int, ...] | None:
     """Return MIG instances of one type, beside what the pod has already; None: no room."""
-    bank = residual.layout.banks[position]
+    bank = node.banks[position]
     found = [
         picked[position]
         for room in rooms(bank.board, want, free, shape.scope_of(bank.type))
-        if (picked := pick_instances(residual, counts, position, room, want, near))
+        if (picked := pick_instances(node.banks, counts, position, room, want, near))
     ]
     return min(found, key=lambda taken: _strangers(bank, taken, near), default=None)
 
@@ -144,79 +145,76 @@ def _with_shares(counts: tuple[int, ...], shares: list[ShareTake]) -> tuple[int,
 
 
 def reachable(
-    residual: Residual, shape: Shape, position: int, cells: Collection[int]
+    node: NodeState, shape: Shape, position: int, cells: Collection[int]
 ) -> tuple[int, ...]:
     """Return how many devices of each twin class of a bank the pod could have a part of."""
-    bank, free = residual.layout.banks[position], residual.devices[position]
+    bank = node.banks[position]
     if any(need.type == bank.type for need in shape.shares):
-        return fitting_counts(residual, shape, cells, position)
-    return within(bank, free, cells)
+        return fitting_counts(node, shape, cells, position)
+    return within(bank, cells)
 
 
-def _hardness(bank: Bank) -> tuple[bool, int]:
+def _hardness(bank: DeviceBank) -> tuple[bool, int]:
     """Order GPUs first, and large MIG instances before small ones."""
     return bank.type != GPU, -len(bank.cuts[0].covers) if bank.cuts else 0
 
 
-def within(bank: Bank, free: tuple[int, ...], cells: Collection[int]) -> tuple[int, ...]:
+def within(bank: DeviceBank, cells: Collection[int]) -> tuple[int, ...]:
     """Return the free devices of each twin class, those of other cells left out."""
     return tuple(
         count if cell is None or cell in cells else 0
-        for count, cell in zip(free, bank.cells, strict=True)
+        for count, cell in zip(bank.free, bank.cells, strict=True)
     )
 
 
 def points_lost(
-    residual: Residual, counts: tuple[tuple[int, ...], ...], shares: tuple[ShareTake, ...] = ()
+    node: NodeState, counts: tuple[tuple[int, ...], ...], shares: tuple[ShareTake, ...] = ()
 ) -> int:
     """Return how many points of tier ``usable`` the node loses with these devices."""
     lost = 0
-    for i, (bank, free, taken) in enumerate(
-        zip(residual.layout.banks, residual.devices, counts, strict=True)
-    ):
-        opened = [t for t in shares if t.bank == i and not residual.slots[i][t.twin][t.slot].shared]
+    banks = node.banks
+    for i, (bank, taken) in enumerate(zip(banks, counts, strict=True)):
+        opened = [t for t in shares if t.bank == i and not bank.slots[t.twin][t.slot].shared]
         if bank.type == GPU and (any(taken) or opened):
             gone = _with_shares(taken, opened)
-            left = tuple(have - take for have, take in zip(free, gone, strict=True))
-            lost += GPU_POINTS * (usable_points(bank.board, free) - usable_points(bank.board, left))
-    banks = residual.layout.banks
-    after = after_devices(banks, residual.devices, counts)
-    return lost + instance_points(banks, residual.devices) - instance_points(banks, after)
+            left = tuple(have - take for have, take in zip(bank.free, gone, strict=True))
+            before = usable_points(bank.board, bank.free)
+            lost += GPU_POINTS * (before - usable_points(bank.board, left))
+    if any(bank.cuts for bank in banks):
+        lost += instance_points(banks) - instance_points(after_devices(banks, counts))
+    return lost
 
 
-def outside_partitions(residual: Residual, gpus: Selection | None) -> int:
+def outside_partitions(node: NodeState, gpus: Selection | None) -> int:
     """Return 1 where the GPUs should be a partition and are none."""
     return sum(
         bank.type == GPU
         and bank.board.partitions is not None
         and gpus is not None
         and not is_partition(bank.board, gpus.counts)
-        for bank in residual.layout.banks
+        for bank in node.banks
     )
 
 
-def points_of(residual: Residual) -> int:
+def points_of(node: NodeState) -> int:
     """Return the points of tier ``usable`` of the node's free GPUs and instances."""
-    banks = residual.layout.banks
     whole = sum(
-        GPU_POINTS * usable_points(bank.board, free)
-        for bank, free in zip(banks, residual.devices, strict=True)
-        if bank.type == GPU
+        GPU_POINTS * usable_points(bank.board, bank.free) for bank in node.banks if bank.type == GPU
     )
-    return whole + instance_points(banks, residual.devices)
+    return whole + instance_points(node.banks)
 
 
-def _selection(bank: Bank, counts: tuple[int, ...]) -> Selection:
+def _selection(bank: DeviceBank, counts: tuple[int, ...]) -> Selection:
     return Selection(counts, pair_minimum(bank.board, counts), pair_sum(bank.board, counts))
 
 
-def _strangers(bank: Bank, taken: tuple[int, ...], near: set[int]) -> int:
+def _strangers(bank: DeviceBank, taken: tuple[int, ...], near: set[int]) -> int:
     """Return how many of the devices are in no cell in ``near``."""
     pairs = zip(taken, bank.cells, strict=True)
     return sum(count for count, cell in pairs if cell not in near)
 
 
-def _nearest(bank: Bank, free: tuple[int, ...], want: int, near: set[int]) -> tuple[int, ...]:
+def _nearest(bank: DeviceBank, free: tuple[int, ...], want: int, near: set[int]) -> tuple[int, ...]:
     """Take from classes in ``near`` first, and from those with the fewest left."""
     taken = [0] * len(free)
     for i in sorted(range(len(free)), key=lambda i: (bank.cells[i] not in near, free[i], i)):

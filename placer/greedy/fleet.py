@@ -12,11 +12,11 @@ from placer.greedy.columns import Columns, Indices, Numbers
 from placer.greedy.company import Company
 from placer.greedy.outlook import Outlook
 from placer.greedy.ranking import Bid, Ranking
-from placer.greedy.residual import Inside, Residual
 from placer.greedy.states import States
 from placer.greedy.table import Table
 from placer.greedy.taking import after
 from placer_models.incremental import changed_indices
+from placer_models.node_state import NodeState
 from placer_models.problem import Choice, Choices, Fit, Problem, Shape
 
 Fits = tuple[Fit | None, ...]
@@ -31,7 +31,7 @@ _NOTHING: frozenset[int] = frozenset()
 class Fleet:
     """The nodes, what was placed on them so far, and what they offer.
 
-    Nodes with equal residuals share a state; what a state offers to a shape is computed
+    Nodes that are alike share a state; what a state offers to a shape is computed
     once, and only if no other node is certain to offer better. Taking a place changes one
     node, and a ranking looks again only at nodes that changed since it was last asked.
 
@@ -72,7 +72,7 @@ class Fleet:
         """
         self.undo(0)
         for node in changed_indices(self._nodes, problem.nodes):
-            self._set(node, self._known.of(problem.nodes[node]))
+            self._set(node, self._known.number(problem.nodes[node]))
         self._nodes = problem.nodes
         largest = self._most()
         if (largest != self._largest).any():
@@ -130,17 +130,17 @@ class Fleet:
             )
         return spare
 
-    def residual(self, state: int) -> Residual:
+    def left(self, state: int) -> NodeState:
         """Return what is left on a node in the state."""
-        return self._known.residual(state)
+        return self._known.left(state)
 
     def state(self, node: int) -> int:
         """Return the state of a node."""
         return int(self._states[node])
 
-    def number(self, residual: Residual) -> int:
-        """Return the state of the residual; equal residuals have one."""
-        return self._known.number(residual)
+    def number(self, node: NodeState) -> int:
+        """Return the state of a node with so much left."""
+        return self._known.number(node)
 
     def find(self, pod: int, allowed: NDArray[np.bool_] | None = None) -> Choice | None:
         """Return the best place for the pod; None: there is none. Nothing is taken.
@@ -169,7 +169,7 @@ class Fleet:
             return None
         state = self.state(node)
         bid = self.bid(shape, state)
-        choice = bid and bid.inside.on(node)
+        choice = bid and bid.choice.on(node)
         if choice and self.company and first and not self.company.covers(choice, *first):
             return None
         if bid and choice:
@@ -184,18 +184,18 @@ class Fleet:
             self._bids[key] = self._bid(shape, state, begun)
         return self._bids[key]
 
-    def leaves(self, shape: int, state: int, inside: Inside) -> int:
+    def leaves(self, shape: int, state: int, choice: Choice) -> int:
         """Return the state that a place taken leaves of a state."""
-        before = self.residual(state)
-        left = after(before, self.problem.shapes[shape], inside)
-        fit = self.problem.fits[shape][before.layout.kind]
+        before = self.left(state)
+        left = after(before, self.problem.shapes[shape], choice)
+        fit = self.problem.fits[shape][before.kind]
         if before.load is not None and fit is not None and fit.ask is not None:
             left = replace(left, load=before.load.with_pod(fit.ask))
         return self.number(left)
 
     def next_state(self, shape: int, state: int, bid: Bid) -> int:
         """Return what a bid taken leaves of a state to pods that come there with its pod."""
-        return self.leaves(shape, state, bid.inside) if bid.inside.near else bid.state
+        return self.leaves(shape, state, bid.choice) if bid.choice.near else bid.state
 
     def hosts(self, shapes: Iterable[int]) -> list[int]:
         """Return the nodes that could, by their sums, host a pod of any of the shapes."""
@@ -229,25 +229,13 @@ class Fleet:
         before = self.state(node)
         known, left = self._left_by.get((pod, before), (None, before))
         if known is not choice:
-            left = self._after(self.problem.pods[pod], before, choice)
+            left = self.leaves(self.problem.pods[pod], before, replace(choice, near=()))
             self._left_by[pod, before] = choice, left
         self._journal.append((pod, before))
         self._choices[pod] = choice
         if self.company is not None:
             self.company.add(self.problem.pods[pod], node, 1)
         self._set(node, left)
-
-    def _after(self, shape: int, state: int, choice: Choice) -> int:
-        inside = Inside(
-            choice.cores,
-            choice.memory,
-            choice.devices,
-            choice.pages,
-            choice.shares,
-            choice.containers,
-            choice.pool,
-        )
-        return self.leaves(shape, state, inside)
 
     def domains(self, level: int) -> NDArray[np.intp]:
         """Return the domain of every node at a level of the network."""
@@ -280,15 +268,16 @@ class Fleet:
         return _NOTHING if self.company is None else self.company.begun(shape)
 
     def _bid(self, shape: int, state: int, begun: frozenset[int]) -> Bid | None:
-        residual = self.residual(state)
-        fit = self.problem.fits[shape][residual.layout.kind]
+        node = self.left(state)
+        fit = self.problem.fits[shape][node.kind]
         if fit is None:
             return None
-        offer = choose_beside_bound(residual, self.problem.shapes[shape], fit, begun)
+        offer = choose_beside_bound(node, self.problem.shapes[shape], fit, begun)
         if offer is None:
             return None
-        left = self.leaves(shape, state, offer.inside._replace(near=()))
-        return Bid(offer.price, offer.inside, left)
+        choice = offer.choice
+        left = self.leaves(shape, state, replace(choice, near=()) if choice.near else choice)
+        return Bid(offer.price, choice, left)
 
     def _outlook(self, shapes: Sequence[int]) -> Outlook:
         shape_of = {self._slot_of[shape]: shape for shape in shapes}

@@ -7,7 +7,6 @@ from placer.greedy.chooser import Price
 from placer.greedy.fleet import Fleet
 from placer.greedy.last_tier import usable_left
 from placer.greedy.order import hardest_first
-from placer.greedy.residual import Inside
 from placer_models.device import GPU
 from placer_models.links import best_pair_sum, best_selection, pair_sum
 from placer_models.problem import Choice
@@ -24,7 +23,7 @@ class Gathering:
     """
 
     cost: tuple[int, ...]
-    members: tuple[tuple[int, Inside], ...]
+    members: tuple[tuple[int, Choice], ...]
 
 
 def gather(fleet: Fleet, pods: Sequence[int], minimum: int) -> list[tuple[int, Choice]]:
@@ -44,7 +43,7 @@ def gather(fleet: Fleet, pods: Sequence[int], minimum: int) -> list[tuple[int, C
     if looked.best is None:
         return []
     _, node = looked.best
-    return [(pod, inside.on(node)) for pod, inside in looked.members]
+    return [(pod, choice.on(node)) for pod, choice in looked.members]
 
 
 class _Looked:
@@ -60,7 +59,7 @@ class _Looked:
         self._fleet, self._pods, self._minimum = fleet, pods, minimum
         self._by_state: dict[int, Gathering | None] = {}
         self.best: tuple[tuple[int, ...], int] | None = None
-        self.members: tuple[tuple[int, Inside], ...] = ()
+        self.members: tuple[tuple[int, Choice], ...] = ()
 
     def look_into(self, node: int) -> None:
         state = self._fleet.state(node)
@@ -118,14 +117,14 @@ def _one_by_one(fleet: Fleet, state: int, view: int, pods: Sequence[int]) -> Gat
         if bid is None:
             hopeless.add(shape)
             continue
-        members.append((pod, bid.inside))
+        members.append((pod, bid.choice))
         prices.append(bid.price)
         seen, view = view, fleet.next_state(shape, view, bid)
-        state = view if seen == state else fleet.leaves(shape, state, bid.inside)
+        state = view if seen == state else fleet.leaves(shape, state, bid.choice)
     *priced, lost = map(sum, zip(*prices, strict=True))
     short = _pair_sum_short(fleet, first, members)
-    if fleet.residual(first).load is None:
-        lost = usable_left(fleet.residual(first)) - usable_left(fleet.residual(state))
+    if fleet.left(first).load is None:
+        lost = usable_left(fleet.left(first)) - usable_left(fleet.left(state))
     spare = fleet.spare(state)
     cost = (-len(members), *priced, short, lost, spare)
     return Gathering(cost, tuple(members))
@@ -136,26 +135,27 @@ def _fence(fleet: Fleet, state: int, found: Gathering) -> int | None:
 
     None where the members' GPUs together are the best set already.
     """
-    residual = fleet.residual(state)
-    for i, bank in enumerate(residual.layout.banks):
-        if bank.type != GPU or residual.slots[i]:
+    node = fleet.left(state)
+    for i, bank in enumerate(node.banks):
+        if bank.type != GPU or bank.slots:
             continue  # Shares are fenced in by what is shared already.
-        taken = sum(sum(inside.devices[i]) for _, inside in found.members)
+        taken = sum(sum(choice.devices[i]) for _, choice in found.members)
         if not _pair_sum_short(fleet, state, found.members):
             continue
-        best = best_selection(bank.board, taken, residual.devices[i])
+        best = best_selection(bank.board, taken, bank.free)
         if best is not None:
-            free = (*residual.devices[:i], best.counts, *residual.devices[i + 1 :])
-            return fleet.number(replace(residual, devices=free))
+            fenced = replace(bank, free=best.counts)
+            banks = (*node.banks[:i], fenced, *node.banks[i + 1 :])
+            return fleet.number(replace(node, banks=banks))
     return None
 
 
-def _pair_sum_short(fleet: Fleet, state: int, members: Sequence[tuple[int, Inside]]) -> int:
+def _pair_sum_short(fleet: Fleet, state: int, members: Sequence[tuple[int, Choice]]) -> int:
     """Return how far the members' GPUs fall short of the best set, as tier 4c counts."""
     short = 0
-    for i, bank in enumerate(fleet.residual(state).layout.banks):
-        counts = tuple(map(sum, zip(*(inside.devices[i] for _, inside in members), strict=True)))
-        shared = {(t.twin, t.slot) for _, inside in members for t in inside.shares if t.bank == i}
+    for i, bank in enumerate(fleet.left(state).banks):
+        counts = tuple(map(sum, zip(*(choice.devices[i] for _, choice in members), strict=True)))
+        shared = {(t.twin, t.slot) for _, choice in members for t in choice.shares if t.bank == i}
         for twin, _ in shared:
             counts = (*counts[:twin], counts[twin] + 1, *counts[twin + 1 :])
         if bank.type == GPU and sum(counts) > 1:

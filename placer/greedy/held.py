@@ -2,38 +2,40 @@
 
 from collections.abc import Sequence
 
-from placer.greedy.residual import ClassLeft, Inside, Residual
+from placer_models.node_state import Cell, CoreClass, NodeState
 from placer_models.policy import ExclusivePolicy, Strength
-from placer_models.problem import CoreTake, Shape
+from placer_models.problem import Choice, CoreTake, Shape
 
 
-def kept(left: ClassLeft, shape: Shape, take: CoreTake) -> ClassLeft:
+def kept(c: CoreClass, shape: Shape, take: CoreTake) -> CoreClass:
     """Return the class as a pod that minds who shares its cores leaves it.
 
     Only a class of one core has to know: on others no two such pods can meet. A pod that
     may fall back counts as if it had, for another may still come to its NUMA node.
     """
     if not shape.keeps_cores or not take.threads:
-        return left
-    return left._replace(held=_stronger(left.held, shape))
+        return c
+    return c._replace(held=_stronger(c.held, shape))
 
 
-def cells_kept(residual: Residual, shape: Shape, inside: Inside) -> tuple[Strength | None, ...]:
-    """Return how the cells are held once a pod of the shape has the place."""
+def cells_kept(
+    node: NodeState, cells: tuple[Cell, ...], shape: Shape, choice: Choice
+) -> tuple[Cell, ...]:
+    """Return the cells as they are held once a pod of the shape has the place."""
     if shape.apart is not ExclusivePolicy.NUMA_NODE_LEVEL:
-        return residual.cells_held
-    used = cells_of_cpus(residual, inside.cores)
+        return cells
+    used = cells_of_cpus(node, choice.cores)
     return tuple(
-        _stronger(held, shape) if cell in used else held
-        for cell, held in enumerate(residual.cells_held)
+        cell._replace(held=_stronger(cell.held, shape)) if i in used else cell
+        for i, cell in enumerate(cells)
     )
 
 
-def cells_of_cpus(residual: Residual, takes: Sequence[CoreTake]) -> set[int]:
+def cells_of_cpus(node: NodeState, takes: Sequence[CoreTake]) -> set[int]:
     """Return the NUMA nodes, as cells, that the cores taken are in."""
-    facts = residual.layout.classes
-    cells = {f.cell for f, take in zip(facts, takes, strict=True) if take.whole or take.threads}
-    return {cell for cell in cells if residual.layout.real[cell]}
+    classes = zip(node.cores, takes, strict=True)
+    cells = {c.cell for c, take in classes if take.whole or take.threads}
+    return {cell for cell in cells if node.cells[cell].real}
 
 
 def _stronger(held: Strength | None, shape: Shape) -> Strength:

@@ -5,12 +5,10 @@ from dataclasses import replace
 
 from placer.greedy.apart import choose_apart
 from placer.greedy.chooser import Offer
-from placer.greedy.residual import ClassLeft, Guest, Inside, Residual
 from placer_models.affinity import AffinityLevel
-from placer_models.problem import Fit, Shape
+from placer_models.node_state import NOBODY, Guest, NodeState, sides_of
+from placer_models.problem import Choice, Fit, Shape
 from placer_models.tasks import Beside, BesideTerm
-
-_NOTHING = ClassLeft(0, 0, 0)
 
 MOST_CROWDS = 8
 """How crowded a place may be is tried in so many steps, and without a limit."""
@@ -22,7 +20,7 @@ Bars = Callable[[AffinityLevel, Guests], bool]
 
 
 def choose_in_company(
-    residual: Residual, shape: Shape, fit: Fit, begun: Collection[int] = ()
+    node: NodeState, shape: Shape, fit: Fit, begun: Collection[int] = ()
 ) -> Offer | None:
     """Return the cheapest place found for a pod of the shape; None: none was found.
 
@@ -31,7 +29,7 @@ def choose_in_company(
     for company are given up, the last ones first.
 
     Args:
-        residual: What is left on the node.
+        node: What is left on it.
         shape: What the pod asks for.
         fit: What that means here.
         begun: Positions of its terms that it need not keep, as the first of its kind.
@@ -39,14 +37,14 @@ def choose_in_company(
     """
     beside = shape.beside
     if beside is None:
-        return choose_apart(residual, shape, fit)
+        return choose_apart(node, shape, fit)
     best: Offer | None = None
-    for bars in _strictest_first(residual, beside, begun):
-        found = choose_apart(_without(residual, bars), shape, fit)
+    for bars in _strictest_first(node, beside, begun):
+        found = choose_apart(_without(node, bars), shape, fit)
         if found is None:
             continue
-        lost = _lost(residual, beside, found.inside)
-        offer = Offer(found.price._replace(affinity=lost), found.inside)
+        lost = _lost(node, beside, found.choice)
+        offer = Offer(found.price._replace(affinity=lost), found.choice)
         if best is None or offer.price < best.price:
             best = offer
         if not lost:
@@ -54,20 +52,20 @@ def choose_in_company(
     return best
 
 
-def _strictest_first(residual: Residual, beside: Beside, begun: Collection[int]) -> Iterator[Bars]:
+def _strictest_first(node: NodeState, beside: Beside, begun: Collection[int]) -> Iterator[Bars]:
     """Yield what keeps the pod off places: with all wishes kept, then with fewer."""
     required = [term for i, term in enumerate(beside.terms) if term.required and i not in begun]
     wishes = [term for term in beside.terms if not (term.required or term.apart)]
-    crowds = sorted({0, *(_pairs(beside, *place) for place in _places(residual))})
+    crowds = sorted({0, *(_pairs(beside, *place) for place in _places(node))})
     for kept in range(len(wishes), -1, -1):
         for crowd in (*crowds[:MOST_CROWDS], *crowds[MOST_CROWDS:][-1:]):
             yield _bars(beside, [*required, *wishes[:kept]], crowd)
 
 
-def _places(residual: Residual) -> Iterator[tuple[AffinityLevel, Guests]]:
+def _places(node: NodeState) -> Iterator[tuple[AffinityLevel, Guests]]:
     """Yield who is in each cell and on each core class."""
-    yield from ((AffinityLevel.NUMA, guests) for guests in residual.cell_guests)
-    yield from ((AffinityLevel.CORE, left.guests) for left in residual.cores)
+    yield from ((AffinityLevel.NUMA, cell.guests) for cell in node.cells)
+    yield from ((AffinityLevel.CORE, c.guests) for c in node.cores)
 
 
 def _pairs(beside: Beside, level: AffinityLevel, guests: Guests) -> int:
@@ -77,7 +75,7 @@ def _pairs(beside: Beside, level: AffinityLevel, guests: Guests) -> int:
 
 def _bars(beside: Beside, terms: Sequence[BesideTerm], crowd: int) -> Bars:
     def bars(level: AffinityLevel, guests: Guests) -> bool:
-        sides = {side for side, _ in guests}
+        sides = sides_of(guests)
         return (
             not beside.off_at(level).isdisjoint(sides)
             or _pairs(beside, level, guests) > crowd
@@ -90,37 +88,32 @@ def _bars(beside: Beside, terms: Sequence[BesideTerm], crowd: int) -> Bars:
     return bars
 
 
-def _without(residual: Residual, bars: Bars) -> Residual:
-    """Return the residual without the cores that the pod keeps off, or whose cell it does."""
-    cells = [
-        bars(AffinityLevel.NUMA, guests if real else frozenset())
-        for guests, real in zip(residual.cell_guests, residual.layout.real, strict=True)
-    ]
+def _without(node: NodeState, bars: Bars) -> NodeState:
+    """Return the node without the cores that the pod keeps off, or whose cell it does."""
+    cells = [bars(AffinityLevel.NUMA, cell.guests if cell.real else NOBODY) for cell in node.cells]
     return replace(
-        residual,
+        node,
         cores=tuple(
-            _NOTHING if cells[facts.cell] or bars(AffinityLevel.CORE, left.guests) else left
-            for facts, left in zip(residual.layout.classes, residual.cores, strict=True)
+            c.hidden if cells[c.cell] or bars(AffinityLevel.CORE, c.guests) else c
+            for c in node.cores
         ),
     )
 
 
-def _lost(residual: Residual, beside: Beside, inside: Inside) -> int:
+def _lost(node: NodeState, beside: Beside, choice: Choice) -> int:
     """Count what the place loses in tier affinity: wishes for company, and pairs too near."""
     lost = 0
     for level in (AffinityLevel.NUMA, AffinityLevel.CORE):
-        met = list(_met(residual, inside, level))
-        lost += _pairs(beside, level, frozenset[Guest]().union(*met))
+        met = list(_met(node, choice, level))
+        lost += _pairs(beside, level, NOBODY.union(*met))
         for term in beside.terms:
             if term.level is level and not (term.required or term.apart):
-                lost += any(term.matches.isdisjoint(side for side, _ in there) for there in met)
+                lost += any(term.matches.isdisjoint(sides_of(there)) for there in met)
     return lost
 
 
-def _met(residual: Residual, inside: Inside, level: AffinityLevel) -> Iterator[Guests]:
+def _met(node: NodeState, choice: Choice, level: AffinityLevel) -> Iterator[Guests]:
     """Yield who is at each place of a level where the pod takes CPUs."""
-    for facts, left, take in zip(
-        residual.layout.classes, residual.cores, inside.cores, strict=True
-    ):
+    for c, take in zip(node.cores, choice.cores, strict=True):
         if take.whole or take.threads:
-            yield left.guests if level is AffinityLevel.CORE else residual.cell_guests[facts.cell]
+            yield c.guests if level is AffinityLevel.CORE else node.cells[c.cell].guests

@@ -4,14 +4,14 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 
-from placer.greedy.cores import capacity, pick_cores
-from placer.greedy.residual import NO_CORES, ClassFacts, Residual
+from placer.greedy.cores import NO_CORES, capacity, pick_cores
 from placer.greedy.strategies import strategy_options
+from placer_models.node_state import CoreClass, NodeState
 from placer_models.problem import CoreTake, Fit, Shape
 
 
 def core_options(
-    residual: Residual, shape: Shape, fit: Fit, cells: Collection[int], near: Collection[int]
+    node: NodeState, shape: Shape, fit: Fit, cells: Collection[int], near: Collection[int]
 ) -> Iterator[tuple[CoreTake, ...]]:
     """Yield choices of cores worth comparing; one for a pod without such a wish.
 
@@ -19,23 +19,17 @@ def core_options(
     the fewest caches, and to the fewest caches of the fewest packages; counted once by
     what keeps the bind policy, once by all CPUs. Those of a NUMA strategy come between.
     """
-    plain = pick_cores(residual, shape, fit, cells, near)
+    plain = pick_cores(node, shape, fit, cells, near)
     if plain is None:
         return
     yield plain
     if not shape.owned_cpus:
         return
-    yield from strategy_options(residual, shape, fit, cells, near)
-    packages = [facts.package for facts in residual.layout.classes]
-    caches = [facts.cache for facts in residual.layout.classes]
+    yield from strategy_options(node, shape, fit, cells, near)
+    packages = [c.package for c in node.cores]
+    caches = [c.cache for c in node.cores]
     for strict in (replace(fit, bind_required=True), fit):
-        rooms = {
-            i: capacity(facts, left, strict)
-            for i, (facts, left) in enumerate(
-                zip(residual.layout.classes, residual.cores, strict=True)
-            )
-            if facts.cell in cells
-        }
+        rooms = {i: capacity(c, strict) for i, c in enumerate(node.cores) if c.cell in cells}
         narrow: list[Collection[int]] = []
         if fit.fewest_packages is not None:
             narrow.append(_in_fewest(rooms, packages, shape.owned_cpus))
@@ -45,34 +39,34 @@ def core_options(
                 inner = {i: rooms[i] for i in narrow[0]}
                 narrow.append(_in_fewest(inner, caches, shape.owned_cpus))
         for only in narrow:
-            found = pick_cores(residual, shape, fit, cells, near, only)
+            found = pick_cores(node, shape, fit, cells, near, only)
             if found is not None:
                 yield found
 
 
 def groups_beyond(
-    residual: Residual,
+    node: NodeState,
     takes: Sequence[CoreTake],
-    key: Callable[[ClassFacts], int | None],
+    key: Callable[[CoreClass], int | None],
     fewest: int | None,
 ) -> int:
     """Return how many packages or caches are touched beyond the fewest; 0 without a wish."""
     if fewest is None:
         return 0
-    facts = residual.layout.classes
-    touched = {key(f) for f, t in zip(facts, takes, strict=True) if t.whole or t.threads}
+    classes = zip(node.cores, takes, strict=True)
+    touched = {key(c) for c, take in classes if take.whole or take.threads}
     return len(touched) - fewest
 
 
-def without_wishes(residual: Residual) -> Residual:
-    """Return the residual without the memory and hugepages that others should have."""
-    if not residual.near:
-        return residual
-    memory, *pages = (
-        tuple(max(0, have - wished) for have, wished in zip(left, near, strict=True))
-        for left, near in zip((residual.memory, *residual.pages), residual.near, strict=True)
-    )
-    return replace(residual, memory=memory, pages=tuple(pages))
+def without_wishes(node: NodeState) -> NodeState:
+    """Return the node without the memory and hugepages that others should have."""
+    if not node.near:
+        return node
+    cells = []
+    for cell, (memory, *pages) in zip(node.cells, zip(*node.near, strict=True), strict=True):
+        left = tuple(max(0, have - near) for have, near in zip(cell.pages, pages, strict=True))
+        cells.append(cell._replace(memory=max(0, cell.memory - memory), pages=left))
+    return replace(node, cells=tuple(cells))
 
 
 def numa_nodes_beyond(fit: Fit, used: Collection[int]) -> int:
@@ -83,14 +77,13 @@ def numa_nodes_beyond(fit: Fit, used: Collection[int]) -> int:
 
 
 def packages_beyond(
-    residual: Residual, fit: Fit, takes: Sequence[CoreTake], used: Collection[int]
+    node: NodeState, fit: Fit, takes: Sequence[CoreTake], used: Collection[int]
 ) -> int:
     """Return how many packages anything of the pod is in beyond the fewest."""
     if fit.locality is None or fit.locality.packages is None:
         return 0
-    layout = residual.layout
-    found = {layout.packages[cell] for cell in used}
-    found.update(f.package for f, t in zip(layout.classes, takes, strict=True) if t != NO_CORES)
+    found = {node.cells[cell].package for cell in used}
+    found.update(c.package for c, t in zip(node.cores, takes, strict=True) if t != NO_CORES)
     return len(found - {None}) - fit.locality.packages
 
 

@@ -1,15 +1,17 @@
 """Which MIG instances a pod takes: those that leave the most for others."""
 
 from collections.abc import Collection
+from dataclasses import replace
+from operator import sub
 
-from placer.greedy.residual import Bank, Residual
+from placer_models.banks import DeviceBank
 
 Counts = tuple[tuple[int, ...], ...]
 """For each bank, devices of each class."""
 
 
 def pick_instances(
-    residual: Residual,
+    banks: tuple[DeviceBank, ...],
     counts: Counts,
     position: int,
     room: tuple[int, ...],
@@ -22,7 +24,7 @@ def pick_instances(
     fewest points are lost, then on the lowest GPU.
 
     Args:
-        residual: What is left on the node.
+        banks: What is left on the node.
         counts: What the pod takes already, of any bank.
         position: The bank.
         room: Which of its instances may be taken.
@@ -30,17 +32,16 @@ def pick_instances(
         near: Cells that the pod uses.
 
     """
-    banks = residual.layout.banks
     bank = banks[position]
     used = set(near)
     for _ in range(want):
-        left = after_devices(banks, residual.devices, counts)
+        left = after_devices(banks, counts)[position].free
         options = []
-        for i, (free, may) in enumerate(zip(left[position], room, strict=True)):
+        for i, (free, may) in enumerate(zip(left, room, strict=True)):
             if free and may:
                 one = tuple(int(j == i) for j in range(len(room)))
                 trial = (*counts[:position], _plus(counts[position], one), *counts[position + 1 :])
-                lost = -instance_points(banks, after_devices(banks, residual.devices, trial))
+                lost = -instance_points(after_devices(banks, trial))
                 options.append((bank.cells[i] not in used, lost, bank.cuts[i].gpu, i, trial))
         if not options:
             return None
@@ -51,16 +52,8 @@ def pick_instances(
     return counts
 
 
-def after_devices(
-    banks: tuple[Bank, ...],
-    devices: tuple[tuple[int, ...], ...],
-    taken: tuple[tuple[int, ...], ...],
-) -> tuple[tuple[int, ...], ...]:
-    """Return the devices that are left: without MIG instances that overlap those taken."""
-    left = tuple(
-        tuple(have - take for have, take in zip(free, counts, strict=True))
-        for free, counts in zip(devices, taken, strict=True)
-    )
+def after_devices(banks: tuple[DeviceBank, ...], taken: Counts) -> tuple[DeviceBank, ...]:
+    """Return what is left of banks: without MIG instances that overlap those taken."""
     gone = {
         (cut.gpu, part)
         for bank, counts in zip(banks, taken, strict=True)
@@ -68,20 +61,27 @@ def after_devices(
         if count
         for part in cut.covers
     }
-    if not gone:
-        return left
     return tuple(
-        tuple(
-            0 if any((cut.gpu, part) in gone for part in cut.covers) else count
-            for cut, count in zip(bank.cuts, free, strict=True)
-        )
-        if bank.cuts
-        else free
-        for bank, free in zip(banks, left, strict=True)
+        replace(bank, free=_left(bank, counts, gone))
+        if any(counts) or (gone and bank.cuts)
+        else bank
+        for bank, counts in zip(banks, taken, strict=True)
     )
 
 
-def overlap(banks: tuple[Bank, ...], counts: Counts) -> bool:
+def _left(
+    bank: DeviceBank, counts: tuple[int, ...], gone: Collection[tuple[int, int]]
+) -> tuple[int, ...]:
+    left = tuple(map(sub, bank.free, counts))
+    if not gone or not bank.cuts:
+        return left
+    return tuple(
+        0 if any((cut.gpu, part) in gone for part in cut.covers) else count
+        for cut, count in zip(bank.cuts, left, strict=True)
+    )
+
+
+def overlap(banks: tuple[DeviceBank, ...], counts: Counts) -> bool:
     """Return whether instances of the counts share anything of a GPU."""
     taken = [
         (cut.gpu, part)
@@ -93,12 +93,12 @@ def overlap(banks: tuple[Bank, ...], counts: Counts) -> bool:
     return len(set(taken)) < len(taken)
 
 
-def instance_points(banks: tuple[Bank, ...], free: Counts) -> int:
+def instance_points(banks: tuple[DeviceBank, ...]) -> int:
     """Return the usable points of the instances that could still be made."""
     return sum(
         cut.points * count
-        for bank, of_bank in zip(banks, free, strict=True)
-        for cut, count in zip(bank.cuts, of_bank, strict=False)
+        for bank in banks
+        for cut, count in zip(bank.cuts, bank.free, strict=False)
     )
 
 

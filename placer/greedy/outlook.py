@@ -11,10 +11,10 @@ import numpy as np
 from placer.greedy.chooser import Price
 from placer.greedy.columns import ROOM_MEMORY, ROOM_MILLI, Column, Columns, Numbers, Part
 from placer.greedy.prospect import Mask, Prospect, Terms, Wanted
-from placer.greedy.residual import Layout
 from placer.greedy.table import Table
 from placer_models.device import GPU
 from placer_models.goals import GPU_POINTS, USABLE_SET_SIZES, WHOLE_CORE_POINTS
+from placer_models.node_state import NodeState
 from placer_models.node_strategy import FIRST_WEIGHT, NodeStrategy
 from placer_models.problem import Shape
 from placer_models.rooms import POINTS
@@ -64,12 +64,12 @@ class Outlook:
         self._milli = sum((1000 * s.owned_cpus + s.shared_milli) * count for s, count in pods)
         self._memory = sum(shape.memory * count for shape, count in pods)
 
-    def terms(self, table: Table, layouts: Sequence[Layout]) -> list[Terms]:
+    def terms(self, table: Table, layouts: Sequence[NodeState]) -> list[Terms]:
         """Return what each of the shapes means on the nodes of the table.
 
         Args:
             table: What the nodes have left.
-            layouts: By number.
+            layouts: A state of each, by number.
 
         """
         return [prospect.terms(table, layouts) for prospect, _ in self._prospects]

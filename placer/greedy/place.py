@@ -237,7 +237,7 @@ def _place_rest(fleet: Fleet, gang: GangTask) -> None:
     for pod in waiting:
         bid = fleet.bid(fleet.problem.pods[pod], fleet.state(node))
         if bid is not None:
-            fleet.take(pod, bid.inside.on(node))
+            fleet.take(pod, bid.choice.on(node))
 
 
 def _place_rest_at_levels(fleet: Fleet, gang: GangTask, waiting: Sequence[int]) -> None:

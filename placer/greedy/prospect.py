@@ -7,10 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from placer.greedy.columns import CellColumn, Columns, Indices, Numbers
-from placer.greedy.residual import Layout
 from placer.greedy.table import Table
 from placer_models.device import GPU
 from placer_models.links import best_permitted_minimum
+from placer_models.node_state import NodeState
 from placer_models.policy import AlignmentPolicy, BindPolicy
 from placer_models.problem import Fit, Shape
 
@@ -85,7 +85,7 @@ class Prospect:
         self._floating = [each for each in self._least if each[0] not in pools]
         self._by_layout: Numbers = np.zeros((len(_Terms._fields), 0), dtype=np.int64)
 
-    def terms(self, table: Table, layouts: Sequence[Layout]) -> Terms:
+    def terms(self, table: Table, layouts: Sequence[NodeState]) -> Terms:
         """Return what the shape means on each node of the table."""
         known = self._by_layout.shape[1]
         if known < len(layouts):
@@ -128,17 +128,17 @@ class Prospect:
         found: Mask = np.logical_or.reduce(each, axis=1)
         return found
 
-    def _mean(self, layout: Layout) -> _Terms:
+    def _mean(self, layout: NodeState) -> _Terms:
         """Return what the shape means on nodes of the layout."""
         # A layout of an earlier batch may be of a kind that no node is of any more.
         fit = self._fits[layout.kind] if layout.kind < len(self._fits) else None
         if fit is None:
             return _Terms()
-        threads = [facts.threads for facts in layout.classes]
+        threads = [c.threads for c in layout.cores]
         best_effort = fit.alignment is AlignmentPolicy.BEST_EFFORT
         close = fit.locality.cells if fit.locality else None
         spread = fit.bind is BindPolicy.SPREAD_BY_PCPUS
-        efficient = any(facts.efficient for facts in layout.classes)
+        efficient = any(c.efficient for c in layout.cores)
         return _Terms(
             possible=True,
             cell_limit=fit.cell_limit or 0,
@@ -158,7 +158,7 @@ class Prospect:
         lost = owned - owned // narrowest - fit.bind_remainder
         return max(0, lost) if fit.spread_wished else 0
 
-    def _pair_minimum(self, layout: Layout) -> int:
+    def _pair_minimum(self, layout: NodeState) -> int:
         gpus = self.shape.count_of(GPU)
         if gpus < 2 or self.shape.shares:
             return 0

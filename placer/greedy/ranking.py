@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from placer.greedy.chooser import Price
 from placer.greedy.columns import Indices, Numbers
-from placer.greedy.residual import Inside
+from placer_models.problem import Choice
 
 
 class Bid(NamedTuple):
@@ -15,14 +15,14 @@ class Bid(NamedTuple):
 
     Attributes:
         price: What it costs in the tiers.
-        inside: The place.
+        choice: The place, on no node yet.
         state: The state in which it leaves the node, as a choice says it: without what should
             come from near.
 
     """
 
     price: Price
-    inside: Inside
+    choice: Choice
     state: int
 
 

@@ -6,15 +6,18 @@ So free devices stay free unless the pod would rather have those.
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from itertools import compress
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
-from placer.greedy.residual import Bank, Residual, Slots
+from placer_models.banks import DeviceBank
 from placer_models.device import GPU, FunctionSelector, Labels, selects
 from placer_models.device_share import Amounts, less, room, used_millionths
 from placer_models.links import best_permitted, rooms, tells_apart, usable_points
+from placer_models.node_state import NodeState
 from placer_models.policy import DeviceChoice, DeviceScope
 from placer_models.problem import Shape
 from placer_models.shares import ShareNeed, ShareTake, Slot
+
+T = TypeVar("T")
 
 Wish = tuple[int, ShareNeed | None]
 """Index of a need of the shape and the need; None for a whole device."""
@@ -40,7 +43,7 @@ class Candidate(NamedTuple):
 
 
 def pick_parts(
-    residual: Residual,
+    node: NodeState,
     shape: Shape,
     cells: Collection[int],
     position: int,
@@ -51,16 +54,16 @@ def pick_parts(
     None: they do not fit, or no set of devices was found that may be.
 
     Args:
-        residual: What is left on the node.
+        node: What is left on it.
         shape: The pod's.
         cells: Devices of these cells, or of none.
         position: Index of the bank.
         together: So many of each twin class, for they stand beside others; None: any.
 
     """
-    bank = residual.layout.banks[position]
+    bank = node.banks[position]
     wishes = _wishes(shape, bank, together)
-    kinds = {wish: sorted(_candidates(residual, position, wish[1], cells)) for wish in wishes}
+    kinds = {wish: sorted(_candidates(node, position, wish[1], cells)) for wish in wishes}
     for allowed in _allowed(bank, shape, list(kinds.values()), len(wishes), together):
         fitting = {wish: _of_classes(found, allowed) for wish, found in kinds.items()}
         met = _match([fitting[wish] for wish in wishes])
@@ -82,7 +85,7 @@ def _parts(
     return tuple(whole), takes
 
 
-def _wishes(shape: Shape, bank: Bank, together: tuple[int, ...] | None) -> list[Wish]:
+def _wishes(shape: Shape, bank: DeviceBank, together: tuple[int, ...] | None) -> list[Wish]:
     """Return what the pod wants of each of its devices of the bank, the hardest first.
 
     With a strategy as many as stand beside others, or the fewest that it may have.
@@ -98,7 +101,7 @@ def _wishes(shape: Shape, bank: Bank, together: tuple[int, ...] | None) -> list[
 
 
 def _allowed(
-    bank: Bank,
+    bank: DeviceBank,
     shape: Shape,
     kinds: list[list[Candidate]],
     size: int,
@@ -129,48 +132,55 @@ def _allowed(
 
 
 def fitting_counts(
-    residual: Residual, shape: Shape, cells: Collection[int], position: int
+    node: NodeState, shape: Shape, cells: Collection[int], position: int
 ) -> tuple[int, ...]:
     """Return how many devices of each twin class could give the pod each of its shares."""
-    bank, free = residual.layout.banks[position], residual.devices[position]
+    bank = node.banks[position]
     counts = []
     for need in shape.shares:
         if need.type == bank.type:
-            found = list(_candidates(residual, position, need, cells))
-            counts.append([sum(c.twin == twin for c in found) for twin in range(len(free))])
+            found = list(_candidates(node, position, need, cells))
+            counts.append([sum(c.twin == twin for c in found) for twin in range(len(bank.free))])
     return tuple(map(min, *counts)) if len(counts) > 1 else tuple(counts[0])
 
 
-def slots_fitting(residual: Residual, need: ShareNeed, cell: int | None) -> int:
+def slots_fitting(node: NodeState, need: ShareNeed, cell: int | None) -> int:
     """Return how many devices of a cell could give a share, each by itself."""
     return sum(
-        sum(left.slot.takes(need.share, need.function) is not None for left in members)
-        for bank, slots in zip(residual.layout.banks, residual.slots, strict=True)
+        sum(slot.takes(need.share, need.function) is not None for slot in members)
+        for bank in node.banks
         if bank.type == need.type
-        for home, members in zip(bank.cells, slots, strict=False)
+        for home, members in zip(bank.cells, bank.slots, strict=False)
         if home == cell
     )
 
 
 def after_shares(
-    residual: Residual, shape: Shape, takes: Sequence[ShareTake]
-) -> tuple[tuple[Slots, ...], list[list[int]]]:
-    """Return the slots once the shares are taken, and the devices opened of each class."""
-    opened = [[0] * len(free) for free in residual.devices]
-    slots = [[list(members) for members in of_bank] for of_bank in residual.slots]
-    for bank, twin, at, need in takes:
-        left = slots[bank][twin][at]
-        wanted = shape.shares[need]
-        amounts = left.slot.takes(wanted.share, wanted.function)
+    banks: Sequence[DeviceBank], shape: Shape, takes: Sequence[ShareTake]
+) -> tuple[DeviceBank, ...]:
+    """Return the banks once the shares are taken."""
+    left = list(banks)
+    for position, twin, at, need in takes:
+        bank, wanted = left[position], shape.shares[need]
+        slot = bank.slots[twin][at]
+        amounts = slot.takes(wanted.share, wanted.function)
         assert amounts is not None, "a share was given that does not fit"
-        slot = replace(
-            left.slot,
-            left=less(left.slot.left, amounts),
-            functions=_after_function(left.slot, wanted.function),
+        after = replace(
+            slot,
+            left=less(slot.left, amounts),
+            functions=_after_function(slot, wanted.function),
+            shared=True,
         )
-        opened[bank][twin] += not left.shared
-        slots[bank][twin][at] = left._replace(slot=slot, shared=True)
-    return tuple(tuple(map(tuple, of_bank)) for of_bank in slots), opened
+        left[position] = replace(
+            bank,
+            free=_with(bank.free, twin, bank.free[twin] - (not slot.shared)),
+            slots=_with(bank.slots, twin, _with(bank.slots[twin], at, after)),
+        )
+    return tuple(left)
+
+
+def _with(items: tuple[T, ...], at: int, item: T) -> tuple[T, ...]:
+    return (*items[:at], item, *items[at + 1 :])
 
 
 def _after_function(slot: Slot, wanted: FunctionSelector | None) -> tuple[tuple[Labels, int], ...]:
@@ -195,25 +205,24 @@ def _hardness(asked: tuple[int, ShareNeed]) -> tuple[int, ...]:
 
 
 def _candidates(
-    residual: Residual, position: int, need: ShareNeed | None, cells: Collection[int]
+    node: NodeState, position: int, need: ShareNeed | None, cells: Collection[int]
 ) -> Iterator[Candidate]:
     """Yield the devices that could give a share; None: those that could be given whole."""
-    bank, free = residual.layout.banks[position], residual.devices[position]
-    for twin, (members, cell) in enumerate(zip(residual.slots[position], bank.cells, strict=False)):
+    bank = node.banks[position]
+    for twin, (members, cell) in enumerate(zip(bank.slots, bank.cells, strict=False)):
         if cell is not None and cell not in cells:
             continue
-        lost = _lost(bank, free, twin)
-        openable = free[twin]
-        for at, left in enumerate(members):
-            slot = left.slot
-            openable -= not left.shared
-            if not left.shared and openable < 0:
+        lost = _lost(bank, twin)
+        openable = bank.free[twin]
+        for at, slot in enumerate(members):
+            openable -= not slot.shared
+            if not slot.shared and openable < 0:
                 continue
             if need is None:
-                if not left.shared:
+                if not slot.shared:
                     yield Candidate(0, True, lost, (), twin, at)
             elif (amounts := slot.takes(need.share, need.function)) is not None:
-                rest, opens = less(slot.left, amounts), not left.shared
+                rest, opens = less(slot.left, amounts), not slot.shared
                 if not all(amounts):
                     rest = (*compress(rest, amounts), *rest)
                 off = _use(slot, amounts, need.choice)
@@ -229,7 +238,7 @@ def _use(slot: Slot, asked: Amounts, choice: DeviceChoice | None) -> int:
     return used if choice is DeviceChoice.LEAST_USED else -used
 
 
-def off_the_choice(residual: Residual, shape: Shape, takes: Sequence[ShareTake]) -> int:
+def off_the_choice(node: NodeState, shape: Shape, takes: Sequence[ShareTake]) -> int:
     """Return how far devices are off what the pod would choose, were it the last one."""
     off = 0
     for take in takes:
@@ -237,21 +246,22 @@ def off_the_choice(residual: Residual, shape: Shape, takes: Sequence[ShareTake])
         if need.choice is None:
             continue
         mine = {(other.twin, other.slot) for other in takes if other.bank == take.bank}
-        everywhere = {cell for cell in residual.layout.banks[take.bank].cells if cell is not None}
+        everywhere = {cell for cell in node.banks[take.bank].cells if cell is not None}
         found = {
             (candidate.twin, candidate.slot): candidate.off
-            for candidate in _candidates(residual, take.bank, need, everywhere)
+            for candidate in _candidates(node, take.bank, need, everywhere)
         }
         here = found.get((take.twin, take.slot), 0)
         off += max(0, here - min((o for at, o in found.items() if at not in mine), default=here))
     return off
 
 
-def _lost(bank: Bank, free: tuple[int, ...], twin: int) -> int:
+def _lost(bank: DeviceBank, twin: int) -> int:
     """Return how many usable points are lost with one device of the class."""
+    free = bank.free
     if bank.type != GPU or not free[twin]:
         return 0
-    left = (*free[:twin], free[twin] - 1, *free[twin + 1 :])
+    left = _with(free, twin, free[twin] - 1)
     return usable_points(bank.board, free) - usable_points(bank.board, left)
 
 

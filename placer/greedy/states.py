@@ -1,15 +1,20 @@
-"""The states that nodes were met in: each different residual is a small number."""
+"""The states that nodes were met in: each different one is a small number."""
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 
 from placer.greedy.columns import Columns, Row
-from placer.greedy.residual import Layout, Layouts, Residual, residual_of
 from placer.state.node_states import ALL_BUT_THE_NAME
-from placer_models.problem import NodeState
+from placer_models.device import GPU
+from placer_models.node_state import NodeState
 
 
 class States:
-    """Residuals by number, with what is left in columns; equal residuals are one state."""
+    """States of nodes by number, with what is left in columns; nodes that are alike share one.
+
+    Attributes:
+        layouts: A state of each layout: of a kind, with cores of some widths, and a board of GPUs.
+
+    """
 
     def __init__(self, columns: Columns) -> None:
         """Begin with none.
@@ -18,24 +23,16 @@ class States:
             columns: What rows have.
 
         """
+        self.layouts: list[NodeState] = []
         self._columns = columns
-        self._layouts = Layouts()
-        self._known: dict[Residual, int] = {}
-        self._residuals: list[Residual] = []
+        self._layout_of: dict[Hashable, int] = {}
+        self._known: dict[NodeState, int] = {}
+        self._states: list[NodeState] = []
         self._rows: list[Row] = []
 
     def __len__(self) -> int:
         """Return how many are known."""
-        return len(self._residuals)
-
-    @property
-    def layouts(self) -> list[Layout]:
-        """The layouts of nodes that were met, by number."""
-        return self._layouts.all
-
-    def of(self, node: NodeState) -> int:
-        """Return the state of a node where nothing new is placed."""
-        return self.number(residual_of(node, self._layouts.of(node)))
+        return len(self._states)
 
     def of_all(self, nodes: Iterable[NodeState]) -> list[int]:
         """Return the state of each node; nodes that share all they have are looked at once."""
@@ -44,22 +41,31 @@ class States:
         for node in nodes:
             parts = tuple(map(id, ALL_BUT_THE_NAME(node)))
             if parts not in known:
-                known[parts] = self.of(node)
+                known[parts] = self.number(node)
             states.append(known[parts])
         return states
 
-    def number(self, residual: Residual) -> int:
-        """Return the state of the residual."""
-        state = self._known.setdefault(residual, len(self._residuals))
-        if state == len(self._residuals):
-            self._residuals.append(residual)
-            self._rows.append(self._columns.row_of(residual))
+    def number(self, node: NodeState) -> int:
+        """Return the number of a state."""
+        state = self._known.setdefault(node, len(self._states))
+        if state == len(self._states):
+            self._states.append(node)
+            self._rows.append(self._columns.row_of(node, self._layout(node)))
         return state
 
-    def residual(self, state: int) -> Residual:
-        """Return what is left on a node in the state."""
-        return self._residuals[state]
+    def left(self, state: int) -> NodeState:
+        """Return what is left on a node in the state; its name is that of the first one."""
+        return self._states[state]
 
     def row(self, state: int) -> Row:
         """Return the same in numbers."""
         return self._rows[state]
+
+    def _layout(self, node: NodeState) -> int:
+        # By identity: nodes of one kind share their boards, which a state keeps alive.
+        boards = tuple(id(bank.board) for bank in node.banks if bank.type == GPU)
+        widths = frozenset((c.threads, c.efficient) for c in node.cores)
+        layout = self._layout_of.setdefault((node.kind, widths, boards), len(self.layouts))
+        if layout == len(self.layouts):
+            self.layouts.append(node)
+        return layout

@@ -6,8 +6,8 @@ from dataclasses import replace
 from itertools import accumulate
 from typing import assert_never
 
-from placer.greedy.cores import capacity, pick_cores
-from placer.greedy.residual import NO_CORES, Residual, free_threads
+from placer.greedy.cores import NO_CORES, capacity, pick_cores
+from placer_models.node_state import NodeState
 from placer_models.numa_strategy import least_pairs, pairs
 from placer_models.policy import NumaStrategy
 from placer_models.problem import CoreTake, Fit, Shape
@@ -16,14 +16,14 @@ MOST_CELLS = 16
 """Cells that are tried one by one for a pod."""
 
 
-def against_strategy(residual: Residual, shape: Shape, fit: Fit, takes: Sequence[CoreTake]) -> int:
+def against_strategy(node: NodeState, shape: Shape, fit: Fit, takes: Sequence[CoreTake]) -> int:
     """Return what a place adds to the tier ``numa-strategy``."""
-    chosen = residual.layout.strategy
+    chosen = node.strategy
     if chosen is None or fit.fewest_cpu_cells is None:
         return 0
     share: Counter[int] = Counter()
-    for facts, take in zip(residual.layout.classes, takes, strict=True):
-        share[facts.cell] += take.whole * facts.threads + take.threads
+    for c, take in zip(node.cores, takes, strict=True):
+        share[c.cell] += take.whole * c.threads + take.threads
     share = +share
     beyond = len(share) - fit.fewest_cpu_cells
     match chosen.strategy:
@@ -31,7 +31,7 @@ def against_strategy(residual: Residual, shape: Shape, fit: Fit, takes: Sequence
             beside = sum(n * (chosen.free[cell] - chosen.least_free) for cell, n in share.items())
             return chosen.points * beyond + beside
         case NumaStrategy.LEAST_ALLOCATED:
-            left = _left(residual)
+            left = _left(node)
             crowd = sum(pairs(n) + n * (chosen.most_free - left[cell]) for cell, n in share.items())
             return (
                 chosen.points * beyond + crowd - least_pairs(shape.owned_cpus, fit.fewest_cpu_cells)
@@ -44,24 +44,24 @@ def against_strategy(residual: Residual, shape: Shape, fit: Fit, takes: Sequence
 
 
 def strategy_options(
-    residual: Residual, shape: Shape, fit: Fit, cells: Collection[int], near: Collection[int]
+    node: NodeState, shape: Shape, fit: Fit, cells: Collection[int], near: Collection[int]
 ) -> Iterator[tuple[CoreTake, ...]]:
     """Yield choices of cores that follow the strategy; none without one.
 
     Each cell that has room for all of the pod, else the fewest that have; and the even
     shares over those with the most room.
     """
-    chosen = residual.layout.strategy
+    chosen = node.strategy
     if chosen is None or fit.fewest_cpu_cells is None:
         return
     for strict in (replace(fit, bind_required=True), fit):
         rooms: Counter[int] = Counter()
-        for facts, left in zip(residual.layout.classes, residual.cores, strict=True):
-            if facts.cell in cells:
-                rooms[facts.cell] += capacity(facts, left, strict)
+        for c in node.cores:
+            if c.cell in cells:
+                rooms[c.cell] += capacity(c, strict)
         roomy = sorted(+rooms, key=lambda cell: (-rooms[cell], cell))
         if chosen.strategy is NumaStrategy.DISTRIBUTE_EVENLY:
-            yield from _even(residual, shape, fit, near, chosen.slack, roomy)
+            yield from _even(node, shape, fit, near, chosen.slack, roomy)
         enough = [cell for cell in roomy if rooms[cell] >= shape.owned_cpus]
         if enough:
             sets = [[cell] for cell in (*enough[:MOST_CELLS], *enough[MOST_CELLS:][-MOST_CELLS:])]
@@ -70,13 +70,13 @@ def strategy_options(
             count = next((i for i, n in enumerate(sums, 1) if n >= shape.owned_cpus), None)
             sets = [] if count is None else [roomy[:count]]
         for some in sets:
-            found = pick_cores(residual, shape, fit, some, near)
+            found = pick_cores(node, shape, fit, some, near)
             if found is not None:
                 yield found
 
 
 def _even(
-    residual: Residual,
+    node: NodeState,
     shape: Shape,
     fit: Fit,
     near: Collection[int],
@@ -86,12 +86,12 @@ def _even(
     """Yield even shares over more and more cells, in steps of a core."""
     for count in range(2, min(len(roomy), MOST_CELLS) + 1):
         steps, rest = divmod(shape.owned_cpus, step)
-        takes: list[CoreTake] = [NO_CORES] * len(residual.cores)
+        takes: list[CoreTake] = [NO_CORES] * len(node.cores)
         for position, cell in enumerate(roomy[:count]):
             share = step * (steps // count + (position < steps % count))
             # What is less than a core goes where it keeps the shares closest.
             share += rest if position == steps % count else 0
-            part = pick_cores(residual, replace(shape, owned_cpus=share), fit, (cell,), near)
+            part = pick_cores(node, replace(shape, owned_cpus=share), fit, (cell,), near)
             if part is None:
                 break
             takes = [a if b is NO_CORES else b for a, b in zip(takes, part, strict=True)]
@@ -99,8 +99,8 @@ def _even(
             yield tuple(takes)
 
 
-def _left(residual: Residual) -> Counter[int]:
+def _left(node: NodeState) -> Counter[int]:
     left: Counter[int] = Counter()
-    for facts, cores in zip(residual.layout.classes, residual.cores, strict=True):
-        left[facts.cell] += free_threads(facts, cores)
+    for c in node.cores:
+        left[c.cell] += c.free_threads
     return left

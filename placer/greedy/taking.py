@@ -1,79 +1,94 @@
 """What a place taken leaves of a node."""
 
-from operator import add, sub
+from dataclasses import replace
+from operator import add, le, sub
 
 from placer.greedy.beside import arriving, cells_joined, joined
 from placer.greedy.bound_left import bound_with, pools_without
+from placer.greedy.cores import NO_CORES, after_cores
 from placer.greedy.held import cells_kept, kept
 from placer.greedy.mig import after_devices
-from placer.greedy.residual import NO_CORES, ClassLeft, Guest, Inside, Residual, after_cores
 from placer.greedy.slots import after_shares
-from placer_models.problem import Shape
+from placer_models.node_state import Cell, CoreClass, Guest, NodeState
+from placer_models.problem import Choice, Shape
 
 Amounts = tuple[tuple[int, ...], ...]
 """Of several goods, how much in each cell."""
 
 
-def after(residual: Residual, shape: Shape, inside: Inside) -> Residual:
+def sums_allow(node: NodeState, shape: Shape) -> bool:
+    """Return whether pools, memory as a whole and extended resources have room for the shape."""
+    owned = shape.owned_cpus
+    exclusive = owned if shape.exclusive else 0
+    pool_need = 1000 * owned + shape.shared_milli
+    best_effort_need = 1000 * exclusive + shape.best_effort_milli
+    pool_left = node.pool_cpus - owned
+    best_effort_left = node.best_effort_cpus - exclusive
+    return (
+        shape.memory <= node.memory_total
+        and all(map(le, shape.pages, node.pages_total))
+        and all(map(le, shape.extended, node.extended))
+        and (not pool_need or pool_need <= node.pool_milli)
+        and (not best_effort_need or best_effort_need <= node.best_effort_milli)
+        # Who takes no CPU out of a pool cannot empty it; it may be empty already.
+        and pool_left >= (shape.shared or (owned > 0 and node.has_shared))
+        and best_effort_left >= (shape.best_effort or (exclusive > 0 and node.has_best_effort))
+    )
+
+
+def after(node: NodeState, shape: Shape, choice: Choice) -> NodeState:
     """Return what is left once a pod of the shape has the place; who is there stays the same."""
-    owned_milli = 1000 * shape.owned_cpus
     exclusive_cpus = shape.owned_cpus if shape.exclusive else 0
-    memory = residual.memory
-    if inside.memory is not None:
-        memory = tuple(have - take for have, take in zip(memory, inside.memory, strict=True))
-    pages = residual.pages
-    if inside.pages:
-        pages = tuple(
-            tuple(have - take for have, take in zip(free, taken, strict=True))
-            for free, taken in zip(pages, inside.pages, strict=True)
+    banks = node.banks
+    if any(map(any, choice.devices)):
+        banks = after_devices(banks, choice.devices)
+    if choice.shares:
+        banks = after_shares(banks, shape, choice.shares)
+    guest = arriving(node, shape)
+    cells = _pinned(node.cells, choice)
+    cells = cells_kept(node, cells, shape, choice)
+    cells = pools_without(node, cells, shape, choice)
+    cells = cells_joined(node, cells, shape, choice, guest)
+    return replace(
+        node,
+        cells=cells,
+        cores=_cores_left(node, shape, choice, guest) if shape.owned_cpus else node.cores,
+        banks=banks,
+        pool_milli=node.pool_milli - 1000 * shape.owned_cpus - shape.shared_milli,
+        best_effort_milli=node.best_effort_milli - 1000 * exclusive_cpus - shape.best_effort_milli,
+        pool_cpus=node.pool_cpus - shape.owned_cpus,
+        best_effort_cpus=node.best_effort_cpus - exclusive_cpus,
+        has_shared=node.has_shared or shape.shared,
+        has_best_effort=node.has_best_effort or shape.best_effort,
+        memory_total=node.memory_total - shape.memory,
+        pages_total=tuple(map(sub, node.pages_total, shape.pages)),
+        extended=tuple(map(sub, node.extended, shape.extended)),
+        offered=False,
+        bound=bound_with(node.bound, shape, choice),
+        near=_added(node.near, choice.near),
+    )
+
+
+def _pinned(cells: tuple[Cell, ...], choice: Choice) -> tuple[Cell, ...]:
+    """Return the cells without the memory and hugepages that a place takes of each."""
+    taken = (*(() if choice.memory is None else (choice.memory,)), *choice.pages)
+    if not any(map(any, taken)):
+        return cells
+    return tuple(
+        cell._replace(
+            memory=cell.memory - memory,
+            pages=tuple(map(sub, cell.pages, pages)) if pages else cell.pages,
         )
-    devices, slots = residual.devices, residual.slots
-    if any(map(any, inside.devices)):
-        devices = after_devices(residual.layout.banks, devices, inside.devices)
-    if inside.shares:
-        slots, opened = after_shares(residual, shape, inside.shares)
-        devices = tuple(tuple(map(sub, *each)) for each in zip(devices, opened, strict=True))
-    guest = arriving(residual, shape)
-    return Residual(
-        layout=residual.layout,
-        cores=_cores_left(residual, shape, inside, guest) if shape.owned_cpus else residual.cores,
-        memory=memory,
-        memory_total=residual.memory_total - shape.memory,
-        devices=devices,
-        pool_milli=residual.pool_milli - owned_milli - shape.shared_milli,
-        best_effort_milli=residual.best_effort_milli
-        - 1000 * exclusive_cpus
-        - shape.best_effort_milli,
-        pool_cpus=residual.pool_cpus - shape.owned_cpus,
-        best_effort_cpus=residual.best_effort_cpus - exclusive_cpus,
-        has_shared=residual.has_shared or shape.shared,
-        has_best_effort=residual.has_best_effort or shape.best_effort,
-        pages=pages,
-        pages_total=tuple(map(sub, residual.pages_total, shape.pages)),
-        slots=slots,
-        extended=tuple(map(sub, residual.extended, shape.extended)),
-        cells_held=cells_kept(residual, shape, inside),
-        shared=pools_without(residual, residual.shared, shape, inside),
-        best_effort=pools_without(residual, residual.best_effort, shape, inside)
-        if shape.exclusive
-        else residual.best_effort,
-        bound=bound_with(residual.bound, shape, inside),
-        cell_guests=cells_joined(residual, shape, inside, guest),
-        near=_added(residual.near, inside.near),
-        load=residual.load,
+        for cell, (memory, *pages) in zip(cells, zip(*taken, strict=True), strict=True)
     )
 
 
 def _cores_left(
-    residual: Residual, shape: Shape, inside: Inside, guest: Guest | None
-) -> tuple[ClassLeft, ...]:
+    node: NodeState, shape: Shape, choice: Choice, guest: Guest | None
+) -> tuple[CoreClass, ...]:
     return tuple(
-        left
-        if take is NO_CORES
-        else joined(facts, kept(after_cores(facts, left, take), shape, take), shape, guest)
-        for facts, left, take in zip(
-            residual.layout.classes, residual.cores, inside.cores, strict=True
-        )
+        c if take is NO_CORES else joined(kept(after_cores(c, take), shape, take), shape, guest)
+        for c, take in zip(node.cores, choice.cores, strict=True)
     )
 
 

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from placer_models.cpsat.batch import room_for
 from placer_models.goals import USABLE, WHOLE_CORE_POINTS, WORTH, Sense, Tier
-from placer_models.problem import NodeState, Problem, Shape
+from placer_models.node_state import NodeState
+from placer_models.problem import Problem, Shape
 from placer_models.rooms import room_points
 
 MOST_PODS = 1_000

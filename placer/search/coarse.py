@@ -16,7 +16,8 @@ from placer_models.cpsat.families import sees_links
 from placer_models.device import GPU
 from placer_models.joint_fit import JointFit
 from placer_models.links import Board, selection_count, selections
-from placer_models.problem import Choice, Choices, Fit, NodeState, Problem
+from placer_models.node_state import NodeState
+from placer_models.problem import Choice, Choices, Fit, Problem
 
 MOST_LOOKED_AT = 5_000
 """GPU sets that refining looks through for one pod."""

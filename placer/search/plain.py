@@ -1,6 +1,7 @@
 """Nodes as what they have room for, to pods that are plain sums."""
 
-from placer_models.problem import Choice, CoreTake, NodeState, Problem, Shape
+from placer_models.node_state import NodeState
+from placer_models.problem import Choice, CoreTake, Problem, Shape
 
 
 def room_of(node: NodeState) -> tuple[int, ...]:

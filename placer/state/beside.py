@@ -11,8 +11,8 @@ from placer_models.affinity import AffinityLevel, AffinityTerm
 from placer_models.cluster import Node, RunningPod
 from placer_models.core_granularity import CoreGranularity
 from placer_models.goals import Tier
+from placer_models.node_state import Guest, NodeState
 from placer_models.pod import PodSpec
-from placer_models.problem import NodeState
 from placer_models.tasks import Beside, BesideTerm
 
 INSIDE = (AffinityLevel.NUMA, AffinityLevel.CORE)
@@ -102,8 +102,9 @@ def with_sides(
         number for beside in sides.of_shapes if beside is not None for number in _looked_at(beside)
     }
 
-    def said(numbers: Iterable[int]) -> tuple[int, ...]:
-        return tuple(sorted(met.intersection(numbers)))
+    def said(numbers: Iterable[int]) -> frozenset[Guest]:
+        # Running pods that count one by one have a side of their own each.
+        return frozenset((number, 0) for number in met.intersection(numbers))
 
     found = []
     for state, node, account in zip(nodes, originals, accounts, strict=True):
@@ -114,9 +115,7 @@ def with_sides(
             for cpu in known_cpus(node, runner):
                 on_cells[node.machine.topology.cpu[cpu].numa_node].add(number)
         cells = tuple(
-            replace(cell, sides=said(on_cells[cell.numa_node]))
-            if cell.numa_node is not None
-            else cell
+            cell._replace(guests=said(on_cells[cell.numa_node])) if cell.real else cell
             for cell in state.cells
         )
         cores = state.cores
@@ -124,7 +123,7 @@ def with_sides(
             on_cores = owners_of_cores(node, account.beside)
             members = [m for _, m in core_classes(node, account, asked, granularity)]
             cores = tuple(
-                replace(c, sides=said(numbers[i] for i in on_cores.get(some.key, ())))
+                c._replace(guests=said(numbers[i] for i in on_cores.get(some.key, ())))
                 for c, (some, *_) in zip(cores, members, strict=True)
             )
         same = cells == state.cells and cores == state.cores

@@ -25,7 +25,7 @@ from placer.state.node_states import (
 from placer.state.sums import Sums, joined, sums_of
 from placer_models.cluster import Machine, Node
 from placer_models.incremental import ChunkedReduce, changed_indices
-from placer_models.problem import NodeState
+from placer_models.node_state import NodeState
 
 MOST_LOOKS = 16
 """Ways of looking at all nodes that are kept at a time, and ways of saying their states."""

@@ -17,7 +17,7 @@ from placer_models.cluster import Node
 from placer_models.core_granularity import CoreGranularity
 from placer_models.goals import CACHES, LOCALITY_PACKAGES, NUMA_STRATEGY, PACKAGES, Tier
 from placer_models.links import counts_of
-from placer_models.problem import Cell, NodeState
+from placer_models.node_state import Cell, NodeState
 from placer_models.rooms import rooms_of
 from placer_models.shares import Slot
 
@@ -179,6 +179,8 @@ def node_state(
         best_effort_cpus=len(account.best_effort_pool),
         has_shared=account.has_shared,
         has_best_effort=account.has_best_effort,
+        memory_total=sum(cell.memory for cell in cells),
+        pages_total=tuple(map(sum, zip(*(cell.pages for cell in cells), strict=True))),
         extended=in_units(account.extended, dict(terms.units)),
         offered=account.offered,
         rooms=facts.rooms,
@@ -234,7 +236,8 @@ def state_in(terms: Terms, state: NodeState, account: Account) -> NodeState:
         return state
     return replace(
         state,
-        cells=tuple(replace(cell, memory=cell.memory // unit) for cell in state.cells),
+        cells=tuple(cell._replace(memory=cell.memory // unit) for cell in state.cells),
+        memory_total=state.memory_total // unit,
         rooms=tuple((milli, -(-memory // unit)) for milli, memory in state.rooms),
         extended=tuple(
             left // size for left, (_, size) in zip(state.extended, terms.units, strict=True)

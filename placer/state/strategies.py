@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from placer_models.alignment import width
 from placer_models.cluster import Node
 from placer_models.cpuset import CpuSet
+from placer_models.node_state import Cell
 from placer_models.numa_strategy import CellStrategy
 from placer_models.pod import PodSpec
-from placer_models.problem import Cell
 
 
 def cell_strategy_of(node: Node, free_cpus: CpuSet, cells: Sequence[Cell]) -> CellStrategy | None:

@@ -15,6 +15,7 @@ from placer_models.affinity import AffinityTerm
 from placer_models.cluster import Instance, Machine, Node, RunningPod
 from placer_models.core_granularity import CoreGranularity
 from placer_models.goals import AFFINITY
+from placer_models.node_state import NOBODY
 from placer_models.placement import Answer, PartlyPlaced, Placed, PodPlacement
 from placer_models.pod import Gang, Pod
 from placer_models.topology import Cpu, NumaNode, Topology
@@ -248,7 +249,10 @@ def test_an_instance_without_the_words_is_as_it_was() -> None:
     problem = build_problem(instance_of(node(cores=8), db, running=running))
 
     assert problem.granularity is CoreGranularity.ALIKE
-    assert [(c.cores, c.free, c.sides) for c in problem.nodes[0].cores] == [(7, 2, ()), (1, 1, ())]
+    assert [(c.cores, c.free, c.guests) for c in problem.nodes[0].cores] == [
+        (7, 2, NOBODY),
+        (1, 1, NOBODY),
+    ]
     assert all(shape.beside is None for shape in problem.shapes)
 
 

@@ -12,10 +12,10 @@ from placer.greedy.chooser import choose
 from placer.greedy.cores import capacity
 from placer.greedy.fleet import Fleet
 from placer.greedy.place import place_greedily
-from placer.greedy.residual import Layouts, Residual, residual_of
 from placer.judge.measure import measure
 from placer.state.batch import build_problem
 from placer_models.cluster import Machine
+from placer_models.node_state import NodeState
 from placer_models.policy import AlignmentPolicy, BindPolicy, QosClass
 from placer_models.problem import Fit, Shape
 from worlds import tiny_instance
@@ -63,29 +63,25 @@ def crowded(rng: Random) -> Machine:
     )
 
 
-def least_cells(residual: Residual, shape: Shape, fit: Fit) -> int | None:
+def least_cells(node: NodeState, shape: Shape, fit: Fit) -> int | None:
     """Return the fewest NUMA nodes whose sums are enough, by trying every set of them."""
-    cells = range(len(residual.memory))
+    cells = range(len(node.cells))
     most = len(cells) if fit.cell_limit is None else fit.cell_limit
     for size in range(most + 1):
-        if any(enough(residual, shape, fit, set(some)) for some in combinations(cells, size)):
+        if any(enough(node, shape, fit, set(some)) for some in combinations(cells, size)):
             return size
     return None
 
 
-def enough(residual: Residual, shape: Shape, fit: Fit, cells: set[int]) -> bool:
-    cpus = sum(
-        capacity(facts, left, fit)
-        for facts, left in zip(residual.layout.classes, residual.cores, strict=True)
-        if facts.cell in cells
-    )
+def enough(node: NodeState, shape: Shape, fit: Fit, cells: set[int]) -> bool:
+    cpus = sum(capacity(c, fit) for c in node.cores if c.cell in cells)
     had = {
-        bank.type: sum(n for n, cell in zip(free, bank.cells, strict=True) if cell in cells)
-        for bank, free in zip(residual.layout.banks, residual.devices, strict=True)
+        bank.type: sum(n for n, cell in zip(bank.free, bank.cells, strict=True) if cell in cells)
+        for bank in node.banks
     }
     return (
         cpus >= shape.owned_cpus
-        and sum(residual.memory[cell] for cell in cells) >= shape.memory
+        and sum(node.cells[cell].memory for cell in cells) >= shape.memory
         and all(had.get(kind, 0) >= count for kind, count in shape.devices)
     )
 
@@ -114,9 +110,9 @@ def test_no_set_of_numa_nodes_is_overlooked(alignment: AlignmentPolicy) -> None:
         (shape,), ((fit,),) = problem.shapes, problem.fits
         if fit is None:
             continue
-        residual = residual_of(problem.nodes[0], Layouts().of(problem.nodes[0]))
-        least = least_cells(residual, shape, fit)
-        offer = choose(residual, shape, fit)
+        node = problem.nodes[0]
+        least = least_cells(node, shape, fit)
+        offer = choose(node, shape, fit)
         places += least is not None
         misses += (offer is None) is not (least is None)
         if offer is not None and alignment is AlignmentPolicy.BEST_EFFORT:

@@ -133,7 +133,7 @@ def test_the_price_counts_cpus_against_the_policy() -> None:
     fleet.take(0, first)
     fit = problem.fit(1, 0)
     assert fit is not None
-    offer = choose(fleet.residual(fleet.state(0)), problem.shape_of(1), fit)
+    offer = choose(fleet.left(fleet.state(0)), problem.shape_of(1), fit)
 
     assert offer is not None
     assert offer.price.bind == 2

@@ -17,9 +17,9 @@ from placer.greedy.fleet import Fleet
 from placer.greedy.gather import gather
 from placer.greedy.last_tier import usable_left
 from placer.greedy.outlook import Outlook
-from placer.greedy.residual import Residual
 from placer.greedy.table import Table
 from placer.state.batch import build_problem
+from placer_models.node_state import NodeState
 from placer_models.node_strategy import NodeStrategy
 from placer_models.pod import Gang, PodSpec
 from placer_models.policy import AlignmentPolicy, BindPolicy, QosClass
@@ -51,21 +51,20 @@ class Looked:
     def outlook(self, node: int, *shapes: int) -> tuple[int, ...] | None:
         """Return what places on the node cost at least; None: there are none."""
         problem, table = self._fleet.problem, self._table().at(np.array([node]))
-        layouts = {residual.layout.number: residual.layout for residual in self._residuals()}
-        known = [layouts[number] for number in sorted(layouts)]
         wanted = Counter((problem.shapes[shape], problem.fits[shape]) for shape in shapes)
         outlook = Outlook(self._columns, wanted.items())
-        terms = outlook.terms(table, known)
+        terms = outlook.terms(table, list(self._left()))
         if not outlook.hosts(table, terms)[0]:
             return None
         return tuple(outlook.costs(table, terms, self._largest)[:, 0].tolist())
 
-    def _residuals(self) -> Iterator[Residual]:
+    def _left(self) -> Iterator[NodeState]:
         for node in range(len(self._fleet.problem.nodes)):
-            yield self._fleet.residual(self._fleet.state(node))
+            yield self._fleet.left(self._fleet.state(node))
 
     def _table(self) -> Table:
-        return Table.of(self._columns, [self._columns.row_of(left) for left in self._residuals()])
+        rows = [self._columns.row_of(left, at) for at, left in enumerate(self._left())]
+        return Table.of(self._columns, rows)
 
 
 def while_pods_come(fleet: Fleet, rng: Random) -> Iterator[None]:
@@ -107,9 +106,7 @@ def test_no_place_on_a_real_machine_costs_less(seed: int) -> None:
                     both = looked.outlook(node, shape, other)
                     assert both is not None
                     *priced, _ = map(sum, zip(bid.price, next_bid.price, strict=True))
-                    lost = usable_left(fleet.residual(state)) - usable_left(
-                        fleet.residual(next_bid.state)
-                    )
+                    lost = usable_left(fleet.left(state)) - usable_left(fleet.left(next_bid.state))
                     assert both <= (*priced, lost, fleet.spare(next_bid.state))
 
 
@@ -205,7 +202,7 @@ def crowded(*gangs: Gang) -> tuple[Fleet, range]:
         node = rng.randrange(60)
         bid = fleet.bid(fleet.problem.pods[pod], fleet.state(node))
         if bid is not None:
-            fleet.take(pod, bid.inside.on(node))
+            fleet.take(pod, bid.choice.on(node))
     assert len({fleet.state(node) for node in range(60)}) > 45
     return fleet, range(len(crowd), len(fleet.problem.pods))
 

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 from placer_models.banks import DeviceBank
 from placer_models.device_share import Amounts, DeviceTotals, room, taken
-from placer_models.problem import NodeState, Problem, Shape
+from placer_models.node_state import NodeState
+from placer_models.problem import Problem, Shape
 
 MEMORY_BITS = 40
 """Memory is counted in so many bits at most, so that no sum leaves 64 bits."""

@@ -12,9 +12,10 @@ from placer_models.cpsat.devices import touched
 from placer_models.cpsat.expression import Expression
 from placer_models.cpsat.family import Family, Hint, KnownPlaces, Value, always, hints, never
 from placer_models.cpsat.numa import goods_of
+from placer_models.node_state import NodeState
 from placer_models.policy import QosClass
 from placer_models.pools import NO_POOL, CellPool
-from placer_models.problem import Choice, NodeState, Problem, Shape
+from placer_models.problem import Choice, Problem, Shape
 from placer_models.rule_family import RuleFamily
 
 POOLS = (QosClass.LS, QosClass.BE)

@@ -19,8 +19,9 @@ from placer_models.cpsat.expression import Expression
 from placer_models.cpsat.family import Family, Hint, KnownPlaces, Value, fits_of, hints, never
 from placer_models.cpsat.numa import goods_of
 from placer_models.goals import ALIGNMENT
+from placer_models.node_state import NodeState
 from placer_models.policy import BINDING, AlignmentPolicy
-from placer_models.problem import Choice, Fit, NodeState, Problem, Shape
+from placer_models.problem import Choice, Fit, Problem, Shape
 from placer_models.rule_family import RuleFamily
 
 

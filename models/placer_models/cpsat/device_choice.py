@@ -20,8 +20,9 @@ from placer_models.cpsat.shares import (
 )
 from placer_models.device_share import MILLION, Amounts, less, room, used_millionths
 from placer_models.goals import DEVICE_CHOICE
+from placer_models.node_state import NodeState
 from placer_models.policy import DeviceChoice
-from placer_models.problem import NodeState, Problem
+from placer_models.problem import Problem
 from placer_models.rule_family import RuleFamily
 from placer_models.shares import Slot
 
@@ -111,10 +112,7 @@ class _Devices:
         need, position = assignment.shape.shares[taken.take.need], taken.take.bank
         bank = self.node.banks[position]
         for twin, slots in enumerate(bank.slots):
-            if any(
-                bank.is_free(twin, at) and slot.takes(need.share, need.function)
-                for at, slot in enumerate(slots)
-            ):
+            if any(not slot.shared and slot.takes(need.share, need.function) for slot in slots):
                 yield twin
 
     def _used(self, device: Device, asked: Amounts) -> IntVar:

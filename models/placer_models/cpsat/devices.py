@@ -13,7 +13,8 @@ from placer_models.cpsat.family import Family, Hint, KnownPlaces, Value, hints
 from placer_models.cpsat.shares import OpenedDevices, opened_in, reach_of, shares_of
 from placer_models.device import GPU
 from placer_models.links import Board, Selection, offered, offered_count, place_keys, tells_apart
-from placer_models.problem import Choice, Fit, NodeState, Problem, Shape
+from placer_models.node_state import NodeState
+from placer_models.problem import Choice, Fit, Problem, Shape
 from placer_models.rule_family import RuleFamily
 
 

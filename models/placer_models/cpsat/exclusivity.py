@@ -18,8 +18,9 @@ from placer_models.cpsat.cpus import BrokenCores, cores_of
 from placer_models.cpsat.expression import Expression
 from placer_models.cpsat.family import Family, Hint, KnownPlaces, always, hints, never
 from placer_models.goals import SHARED_CORES, SHARED_NUMA_NODES
+from placer_models.node_state import CoreClass, NodeState
 from placer_models.policy import BindPolicy, ExclusivePolicy, Strength
-from placer_models.problem import Choice, CoreClass, CoreTake, NodeState, Problem
+from placer_models.problem import Choice, CoreTake, Problem
 from placer_models.rule_family import RuleFamily
 
 Place = tuple[Strength | None, list[tuple[Assignment, Expression]]]

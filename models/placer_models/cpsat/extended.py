@@ -4,7 +4,8 @@ from ortools.sat.python.cp_model import CpModel, LinearExpr
 
 from placer_models.cpsat.assignment import Variables
 from placer_models.cpsat.family import Family, always, never
-from placer_models.problem import NodeState, Problem
+from placer_models.node_state import NodeState
+from placer_models.problem import Problem
 from placer_models.rule_family import RuleFamily
 
 

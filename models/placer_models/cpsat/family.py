@@ -9,7 +9,8 @@ from placer_models.banks import DeviceBank
 from placer_models.cpsat.assignment import Assignment, Variables
 from placer_models.cpsat.expression import Expression
 from placer_models.goals import Tier
-from placer_models.problem import Choice, Choices, Fit, NodeState, Problem, Shape
+from placer_models.node_state import NodeState
+from placer_models.problem import Choice, Choices, Fit, Problem, Shape
 from placer_models.rule_family import RuleFamily
 
 Rule = Callable[[CpModel, Problem, Variables], None]

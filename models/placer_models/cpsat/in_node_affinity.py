@@ -18,6 +18,7 @@ from placer_models.cpsat.envelope import pairs_of
 from placer_models.cpsat.expression import Expression
 from placer_models.cpsat.family import Family, Hint, KnownPlaces, always, hints, never
 from placer_models.goals import AFFINITY
+from placer_models.node_state import sides_of
 from placer_models.problem import Problem
 from placer_models.rule_family import RuleFamily
 from placer_models.tasks import Beside, BesideTerm
@@ -282,16 +283,16 @@ def _levels(problem: Problem, x: Variables) -> Iterator[list[_Place]]:
                 if (own := assignment.part(Presence)) is not None and own.at(level)
             ]
             about = (
-                [(c.sides, c.free > 1) for c in node.cores]
+                [(c.guests, c.free > 1) for c in node.cores]
                 if level is AffinityLevel.CORE
-                else [(cell.sides, cell.numa_node is not None) for cell in node.cells]
+                else [(cell.guests, cell.real) for cell in node.cells]
             )
             places = []
-            for at, (sides, shared) in enumerate(about if present else ()):
+            for at, (running, shared) in enumerate(about if present else ()):
                 guests = tuple(
                     _Guest(assignment, own, own.at(level)[at]) for assignment, own in present
                 )
-                places.append(_Place(level, frozenset(sides), shared, guests))
+                places.append(_Place(level, sides_of(running), shared, guests))
             if places:
                 yield places
 

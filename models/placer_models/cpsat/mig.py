@@ -13,7 +13,8 @@ from placer_models.cpsat.expression import Expression
 from placer_models.cpsat.family import Family, always, never
 from placer_models.goals import USABLE
 from placer_models.mig import MEDIA, SLICES, Cut
-from placer_models.problem import Fit, NodeState, Problem, Shape
+from placer_models.node_state import NodeState
+from placer_models.problem import Fit, Problem, Shape
 from placer_models.rule_family import RuleFamily
 
 Taken = dict[tuple[int, int], list[Expression]]

@@ -19,6 +19,7 @@ from placer_models.goals import (
     SPREAD_USED,
     USABLE,
 )
+from placer_models.node_state import NodeState
 from placer_models.node_strategy import (
     Ask,
     NodeLoad,
@@ -26,7 +27,7 @@ from placer_models.node_strategy import (
     own_score,
     variance_scores,
 )
-from placer_models.problem import NodeState, Problem
+from placer_models.problem import Problem
 from placer_models.rooms import POINTS, room_points
 from placer_models.rule_family import RuleFamily
 

@@ -12,7 +12,8 @@ from placer_models.banks import DeviceBank
 from placer_models.cpsat.assignment import Assignment, Variables
 from placer_models.cpsat.family import Family, Hint, KnownPlaces, Value, always
 from placer_models.device_share import Amounts
-from placer_models.problem import Choice, NodeState, Problem, Shape
+from placer_models.node_state import NodeState
+from placer_models.problem import Choice, Problem, Shape
 from placer_models.rule_family import RuleFamily
 from placer_models.shares import ShareTake
 
@@ -107,7 +108,7 @@ def opened_devices(model: CpModel, problem: Problem, x: Variables) -> OpenedDevi
             {
                 (bank, twin, slot): model.new_bool_var(f"opened[{node.name},{bank},{twin},{slot}]")
                 for bank, twin, slot in reached
-                if node.banks[bank].is_free(twin, slot)
+                if not node.banks[bank].slots[twin][slot].shared
             }
         )
     return OpenedDevices(tuple(found))
@@ -126,9 +127,9 @@ def reach_of(bank: DeviceBank, shape: Shape) -> tuple[int, ...]:
     whole = shape.whole_of(bank.type) > 0
     return tuple(
         sum(
-            (whole and bank.is_free(twin, at))
+            (whole and not slot.shared)
             or any(slot.takes(need.share, need.function) for need in needs)
-            for at, slot in enumerate(slots)
+            for slot in slots
         )
         for twin, slots in enumerate(bank.slots)
     )

@@ -1,0 +1,162 @@
+"""What is left on a node, in counts: as a batch finds it, and while pods are being placed."""
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from placer_models.banks import DeviceBank
+from placer_models.node_strategy import NodeLoad
+from placer_models.numa_strategy import CellStrategy
+from placer_models.policy import QosClass, Strength
+from placer_models.pools import NO_POOL, Bound, CellPool
+
+Guest = tuple[int, int]
+"""A side of a `Beside`, and a number that tells its pods on a node apart where they count."""
+
+NOBODY: frozenset[Guest] = frozenset()
+
+
+def sides_of(guests: frozenset[Guest]) -> frozenset[int]:
+    """Return the sides that guests are of."""
+    return frozenset(side for side, _ in guests)
+
+
+class Cell(NamedTuple):
+    """A NUMA node of a node, or the place of the CPUs that belong to none.
+
+    Attributes:
+        numa_node: Its id; None for the place of CPUs without a NUMA node.
+        memory: What may be pinned to it, in the Problem's memory units.
+        pages: Hugepages of each of the Problem's page sizes that may be pinned to it.
+        held: How strongly pods under NUMANodeLevel keep others off; None: not.
+        shared: Its part of the shared pool; counted where pods are bound.
+        best_effort: Its part of the BE pool, likewise.
+        package: The package of all its CPUs, if there is one.
+        guests: Who of the sides of a `Beside` owns CPUs here.
+
+    """
+
+    numa_node: int | None
+    memory: int
+    pages: tuple[int, ...] = ()
+    held: Strength | None = None
+    shared: CellPool = NO_POOL
+    best_effort: CellPool = NO_POOL
+    package: int | None = None
+    guests: frozenset[Guest] = NOBODY
+
+    @property
+    def real(self) -> bool:
+        """Whether it is a NUMA node."""
+        return self.numa_node is not None
+
+    def pool(self, qos: QosClass) -> CellPool:
+        """Return its part of the pool of LS or BE pods."""
+        return self.best_effort if qos is QosClass.BE else self.shared
+
+
+class CoreClass(NamedTuple):
+    """Cores of a node that are equal to a solver.
+
+    Attributes:
+        cell: Index of the cell the cores belong to.
+        cores: Cores that nobody took whole.
+        threads: Online threads of each core.
+        free: Threads of each core that pods of the batch may own; at least 1.
+        package: The package they are in; None where packages are not told apart.
+        cache: The last-level cache they share, -1 where it is not known; None where
+            caches are not told apart.
+        held: How strongly pods that count as PCPULevel keep others off; None: not.
+        efficient: Efficiency cores: who asks for no bind policy does not mind a part of one.
+        guests: As of a cell: who owns CPUs of these cores.
+        taken: Single threads that pods of the batch have.
+        broken: Cores that those threads are on.
+
+    """
+
+    cell: int
+    cores: int
+    threads: int
+    free: int
+    package: int | None = None
+    cache: int | None = None
+    held: Strength | None = None
+    efficient: bool = False
+    guests: frozenset[Guest] = NOBODY
+    taken: int = 0
+    broken: int = 0
+
+    @property
+    def whole(self) -> bool:
+        """Whether cores of the class can be taken whole."""
+        return self.free == self.threads
+
+    @property
+    def paired(self) -> bool:
+        """Whether two threads of each core are free, and nothing else is there."""
+        return self.free == self.threads == 2
+
+    @property
+    def free_threads(self) -> int:
+        """How many CPUs of the class a pod may still own."""
+        return self.cores * self.free - self.taken
+
+    @property
+    def whole_cores(self) -> int:
+        """How many cores of the class are free as a whole."""
+        return self.cores - self.broken if self.free == self.threads else 0
+
+    @property
+    def hidden(self) -> "CoreClass":
+        """The class without its cores, as who may not have them sees it."""
+        return self._replace(cores=0, held=None, guests=NOBODY, taken=0, broken=0)
+
+
+@dataclass(frozen=True, slots=True)
+class NodeState:
+    """What is left on one node. Equal states are interchangeable nodes.
+
+    Attributes:
+        kind: Index of the node's kind; a shape's Fit is looked up by it.
+        pool_milli: What LS requests and 1000 x newly owned CPUs may sum to.
+        best_effort_milli: The same for BE requests and CPUs that LSE pods newly own.
+        pool_cpus: CPUs of the shared pool, reserved ones included.
+        best_effort_cpus: The same of the BE pool.
+        has_shared: An LS pod runs here already, so the shared pool must not empty.
+        has_best_effort: The same for a BE pod and the BE pool.
+        memory_total: What may still be taken altogether; less than the cells have where pods
+            of the batch hold memory that may come from anywhere.
+        pages_total: The same of each page size.
+        extended: What is left of each extended resource of the Problem.
+        offered: The node is not there yet; the first pod opens it.
+        strategy: None where the node has none, or one cell with CPUs alone.
+        bound: Pods bound to the pool of cells, ascending; none needs more than it has.
+        rooms: As `rooms.rooms_of` has them, in the Problem's memory units.
+        load: Who is there, as the strategy sees it; None under ``usable``.
+        near: As in `Choice`, of all pods of the batch together; empty where nothing is.
+
+    """
+
+    name: str = field(compare=False)
+    kind: int
+    cells: tuple[Cell, ...]
+    cores: tuple[CoreClass, ...]
+    banks: tuple[DeviceBank, ...]
+    pool_milli: int
+    best_effort_milli: int
+    pool_cpus: int
+    best_effort_cpus: int
+    has_shared: bool
+    has_best_effort: bool
+    memory_total: int
+    pages_total: tuple[int, ...] = ()
+    extended: tuple[int, ...] = ()
+    offered: bool = False
+    strategy: CellStrategy | None = None
+    bound: tuple[Bound, ...] = ()
+    rooms: tuple[tuple[int, int], ...] = ()
+    load: NodeLoad | None = None
+    near: tuple[tuple[int, ...], ...] = ()
+
+    def bank(self, device_type: str) -> DeviceBank | None:
+        """Return the bank of the type, if the node has such devices."""
+        return next((bank for bank in self.banks if bank.type == device_type), None)
