@@ -1,29 +1,57 @@
 """The schema of a job graph's file: which fields there are, and their types."""
 
-from typing import Literal
+from decimal import Decimal
+from functools import lru_cache
+from typing import Annotated, Any, Literal
 
+from placer.slots.amounts import parse_e8, parse_fraction
 from placer.slots.graph import Chaining, Exchange, Mode, Partition, Semantics
-from placer_models.files.part import Amount, Amounts, MetadataPart, Part
+from placer.slots.resources import Amounts, extended
+from placer_models.files.part import Field, MetadataPart, Part, text_read_by
+from placer_models.quantity import parse_bytes
 
-KIND = "JobGraph"
+# The operators of a job have few different needs: each text is read once.
+AmountE8 = Annotated[int, text_read_by(lru_cache(parse_e8))]
+"""CPUs, or an amount of an extended resource."""
+
+Bytes = Annotated[int, text_read_by(lru_cache(parse_bytes))]
+
+Fraction = Annotated[Decimal, text_read_by(parse_fraction)]
+"""Of a slot."""
+
+
+NOTHING: Any = Field(default="0", validate_default=True)
+"""The default of an amount."""
 
 
 class ResourcesPart(Part):
     """What one subtask of an operator, or a slot of a group, needs."""
 
-    cpu: Amount
-    heap: Amount
-    off_heap: Amount = "0"
-    managed_on_heap: Amount = "0"
-    managed_off_heap: Amount = "0"
-    extended: Amounts | None = None
+    cpu: AmountE8
+    heap: Bytes
+    off_heap: Bytes = NOTHING
+    managed_on_heap: Bytes = NOTHING
+    managed_off_heap: Bytes = NOTHING
+    extended: dict[str, AmountE8] | None = None
+
+    def amounts(self, network_bytes: int = 0) -> Amounts:
+        """Return all of it."""
+        return Amounts(
+            self.cpu,
+            self.heap,
+            self.off_heap,
+            self.managed_on_heap,
+            self.managed_off_heap,
+            network_bytes,
+            extended(self.extended or {}),
+        )
 
 
 class SharePart(Part):
     """How an operator comes to its managed memory: by weight, or by a fraction of its own."""
 
     weight: int = 0
-    fraction: Amount | None = None
+    fraction: Fraction | None = None
 
 
 class ManagedPart(Part):
@@ -74,7 +102,7 @@ class GroupPart(Part):
 class NetworkPart(Part):
     """What network memory is derived from."""
 
-    buffer_size: Amount = "32Ki"
+    buffer_size: Bytes = Field(default="32Ki", validate_default=True)
     buffers_per_channel: int = 2
     floating_buffers: int = 8
 

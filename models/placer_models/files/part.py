@@ -1,11 +1,13 @@
 """Parts of documents of every kind: what their schemas are made of, and how editors are told."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any, ClassVar
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, WithJsonSchema
+from pydantic import AfterValidator, BaseModel, ConfigDict, PlainValidator, WithJsonSchema
+from pydantic import Field as Field
 from pydantic.alias_generators import to_camel
+from pydantic_core import PydanticKnownError
 
 from placer_models.files.documents import API_VERSION
 from placer_models.files.errors import shown
@@ -29,6 +31,11 @@ class Part(BaseModel):
     other_spellings: ClassVar[Mapping[str, str]] = {}
     unsupported: ClassVar[Mapping[str, str]] = {}
     short_forms: ClassVar[Mapping[str, str]] = {}
+
+    @classmethod
+    def kind_of_documents(cls) -> str:
+        """Return what documents say as their ``kind`` whose schema this is."""
+        return cls.__name__.removesuffix("File")
 
 
 class MetadataPart(Part):
@@ -57,6 +64,17 @@ Amount = Annotated[str, WithJsonSchema({"type": ["string", "number"]})]
 Amounts = dict[str, Amount]
 
 
+def text_read_by(parse: Callable[[str], object]) -> PlainValidator:
+    """Return what makes a field of what a parser makes of its text; ValueErrors are messages."""
+
+    def read(value: object) -> object:
+        if not isinstance(value, str):
+            raise PydanticKnownError("string_type")
+        return parse(value)
+
+    return PlainValidator(read, json_schema_input_type=Amount)
+
+
 def json_schema(file: type[Part], *, nulls: bool = False) -> dict[str, object]:
     """Return the JSON Schema of the documents of a kind, for editors.
 
@@ -67,11 +85,10 @@ def json_schema(file: type[Part], *, nulls: bool = False) -> dict[str, object]:
     """
     schema = file.model_json_schema(by_alias=True)
     _as_read(schema, null=nulls, nulls=nulls)
-    kind = file.__name__.removesuffix("File")
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         **schema,
-        "title": f"Placer {kind}, {API_VERSION}",
+        "title": f"Placer {file.kind_of_documents()}, {API_VERSION}",
     }
 
 

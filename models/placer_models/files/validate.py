@@ -4,13 +4,15 @@ import json
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from pathlib import Path as FilePath
 from typing import TypeVar, get_args
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from placer_models.files.errors import suggestion
-from placer_models.files.faults import Place
+from placer_models.files.documents import name_of, read_documents
+from placer_models.files.errors import InputError, shown, suggestion
+from placer_models.files.faults import Faults, Place
 from placer_models.files.part import Part
 from placer_models.files.tree import (
     Listing,
@@ -92,6 +94,31 @@ def read_as(schema: type[Model], place: Place, *, nulls: bool = False) -> Model:
     place.faults.raise_first()
     assert model is not None  # what differs from the schema has a fault
     return model
+
+
+def read_only_document(path: FilePath, schema: type[Model]) -> tuple[Model, Place]:
+    """Return the one document of a file and its place; ``-`` is standard input.
+
+    Args:
+        path: The file.
+        schema: The model of documents of the kind that is expected.
+
+    Raises:
+        InputError: There is not one document, or it is of another kind or differs.
+
+    """
+    kind = schema.kind_of_documents()
+    documents = read_documents(path)
+    if len(documents) != 1:
+        message = f"got {len(documents)} documents; expected one of 'kind: {kind}'"
+        raise InputError(name_of(path), None, "", message)
+    place = Place(documents[0], Faults(documents))
+    # Said before saying that the fields are strange.
+    said = place.at("kind")
+    if said.exists and said.value != shown(kind):
+        said.fault(f"got {said.value}; expected '{kind}'{suggestion(said.value, (kind,))}")
+        place.faults.raise_first()
+    return read_as(schema, place), place
 
 
 def _rank(tree: Tree, groups: dict[Path, list[ErrorDetails]], path: Path) -> tuple[int, bool, Path]:

@@ -2,61 +2,50 @@
 
 from collections.abc import Mapping, Sequence
 
-from placer.queue.file.amounts import parse_weight_milli
-from placer.queue.file.fields import Fields
+from placer.queue.file.schema import GroupPart
 from placer.queue.simulation.scenario import GroupSpec
-from placer.queue.words import DEFAULT_GROUP, ONE_MILLI
+from placer.queue.words import DEFAULT_GROUP
+from placer_models.files.faults import Place
 
-_KNOWN = ("name", "weight", "parent")
 
-
-def read_groups(document: Fields) -> dict[str, GroupSpec]:
+def read_groups(parts: Sequence[GroupPart], place: Place) -> dict[str, GroupSpec]:
     """Return the groups by name, each after its parent."""
     found: dict[str, GroupSpec] = {}
-    places: dict[str, Fields] = {}
-    for fields in document.mappings("groups", _KNOWN):
-        name = read_name(fields, places)
-        weight_milli = fields.parsed("weight", ONE_MILLI, parse_weight_milli)
-        parent = fields.text("parent", "") or None
-        if name:
-            found[name] = GroupSpec(name, weight_milli, parent)
-            places[name] = fields
+    places: dict[str, Place] = {}
+    for i, part in enumerate(parts):
+        if take_name(part.name, place.at(i), places):
+            found[part.name] = GroupSpec(part.name, part.weight, part.parent or None)
     for name, group in found.items():
-        if group.parent is not None and group.parent not in found:
-            places[name].place.at("parent").fault(
-                f"there is no group '{group.parent}'; add it to 'groups'",
-                name=group.parent,
-                known=found,
-            )
+        if group.parent is not None:
+            _check_group(group.parent, found, places[name].at("parent"))
     return _parents_first(found, places)
 
 
-def read_name(fields: Fields, taken: Mapping[str, Fields]) -> str:
-    """Return the name of a flow, which no other has; empty if there is none."""
-    name = fields.text("name")
-    if "name" in fields and (not name or not name.isprintable() or len(name) > 100):
-        fields.fault("name", "expected 1 to 100 characters that can be printed")
-        return ""
+def take_name(name: str, place: Place, taken: dict[str, Place]) -> bool:
+    """Note the name of a flow, which no other has."""
     if name in taken:
-        where = taken[name].place.at("name").where
-        fields.fault("name", f"'{name}' is the name of another flow, at {where}; rename one")
-        return ""
-    return name
+        where = taken[name].at("name").where
+        message = f"'{name}' is the name of another flow, at {where}; rename one"
+        place.at("name").fault(message)
+        return False
+    taken[name] = place
+    return True
 
 
-def read_group_of(fields: Fields, groups: Mapping[str, GroupSpec]) -> str | None:
-    """Return the group of a job; None: the default group."""
-    group = fields.text("group", "") or None
-    if group is not None and group not in groups and group != DEFAULT_GROUP:
-        fields.place.at("group").fault(
-            f"there is no group '{group}'; add it to 'groups'", name=group, known=groups
-        )
-        return None
-    return group
+def group_of(name: str | None, groups: Mapping[str, GroupSpec], place: Place) -> str | None:
+    """Return the group of a job, which is written at the place; None: the default group."""
+    if name and name != DEFAULT_GROUP:
+        _check_group(name, groups, place)
+    return name or None
+
+
+def _check_group(name: str, groups: Mapping[str, GroupSpec], place: Place) -> None:
+    if name not in groups:
+        place.fault(f"there is no group '{name}'; add it to 'groups'", name=name, known=groups)
 
 
 def _parents_first(
-    found: Mapping[str, GroupSpec], places: Mapping[str, Fields]
+    found: Mapping[str, GroupSpec], places: Mapping[str, Place]
 ) -> dict[str, GroupSpec]:
     ordered: dict[str, GroupSpec] = {}
     for name in found:
@@ -72,7 +61,7 @@ def _parents_first(
     return ordered
 
 
-def _note_cycle(cycle: Sequence[str], places: Mapping[str, Fields]) -> None:
-    first = places[cycle[0]]
+def _note_cycle(cycle: Sequence[str], places: Mapping[str, Place]) -> None:
     shown = " -> ".join(cycle[:8]) + (" -> ..." if len(cycle) > 8 else "")
-    first.fault("parent", f"its parents lead back to it: {shown}; leave one 'parent' out")
+    message = f"its parents lead back to it: {shown}; leave one 'parent' out"
+    places[cycle[0]].at("parent").fault(message)

@@ -3,17 +3,11 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from placer.queue.advice import MAJORITY_PERMILLE, TARGET_US, Advice, advise
-from placer.queue.file.amounts import parse_duration_us, parse_permille
-from placer.queue.file.fields import Fields
-from placer.queue.file.flows import read_name
-from placer.queue.file.header import open_document
-
-KIND = "QueueHistory"
-
-_KNOWN = ("target", "majority", "jobs")
-_JOB = ("name", "durations", "splittable")
-_WORDS = {"true": True, "false": False}
+from placer.queue.advice import Advice, advise
+from placer.queue.file.flows import take_name
+from placer.queue.file.schema import QueueHistoryFile
+from placer_models.files.faults import Place
+from placer_models.files.validate import read_only_document
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,31 +49,19 @@ def read_history(path: Path) -> History:
         InputError: Something is wrong; one message, for the first fault.
 
     """
-    document, title = open_document(path, KIND, _KNOWN)
-    names: dict[str, Fields] = {}
-    jobs = [_job(fields, names) for fields in document.mappings("jobs", _JOB)]
-    if not jobs and document.is_empty("jobs"):
-        document.fault("jobs", "names no job; add one")
-    history = History(
-        title=title,
-        jobs=tuple(jobs),
-        target_us=document.duration_us("target", TARGET_US, least=1),
-        majority_permille=document.parsed("majority", MAJORITY_PERMILLE, parse_permille),
+    file, place = read_only_document(path, QueueHistoryFile)
+    names: dict[str, Place] = {}
+    for i, job in enumerate(file.jobs):
+        at = place.at("jobs", i)
+        take_name(job.name, at, names)
+        if not job.durations:
+            at.at("durations").fault("names no duration; list how long each thread took")
+    if not file.jobs:
+        place.at("jobs").fault("names no job; add one")
+    place.faults.raise_first()
+    return History(
+        title=file.metadata.name or path.stem,
+        jobs=tuple(JobHistory(job.name, job.durations, job.splittable) for job in file.jobs),
+        target_us=file.target,
+        majority_permille=file.majority,
     )
-    document.place.faults.raise_first()
-    return history
-
-
-def _job(fields: Fields, names: dict[str, Fields]) -> JobHistory:
-    name = read_name(fields, names)
-    names[name] = fields
-    lengths_us = tuple(fields.scalars("durations", parse_duration_us))
-    if fields.is_empty("durations"):
-        fields.fault("durations", "names no duration; list how long each thread took")
-    return JobHistory(name, lengths_us, fields.parsed("splittable", True, _truth))
-
-
-def _truth(text: str) -> bool:
-    if text not in _WORDS:
-        raise ValueError("expected true or false")
-    return _WORDS[text]

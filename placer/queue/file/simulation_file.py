@@ -2,39 +2,13 @@
 
 from pathlib import Path
 
-from placer.queue.file.amounts import parse_factor_milli, parse_weight_milli
-from placer.queue.file.fields import Fields
-from placer.queue.file.flows import read_group_of, read_groups, read_name
-from placer.queue.file.header import open_document
-from placer.queue.file.lengths import MAX_THREADS, read_lengths
+from placer.queue.file.flows import group_of, read_groups, take_name
+from placer.queue.file.lengths import read_lengths
+from placer.queue.file.schema import MAX_THREADS, CapacityPart, JobPart, QueueSimulationFile
 from placer.queue.simulation.scenario import Capacity, GroupSpec, JobSpec, Scenario
-from placer.queue.words import ONE_MILLI, US_PER_S, Charge
-from placer_models.files.tree import Scalar
-
-KIND = "QueueSimulation"
-
-MAX_CAPACITY = 10_000
-"""Most threads of capacity."""
-
-_KNOWN = ("seed", "charge", "guess", "bypassLimit", "hold", "capacity", "groups", "jobs")
-_CAPACITY = ("threads", "changes", "slow")
-_JOB = (
-    "name",
-    "group",
-    "weight",
-    "arrives",
-    "length",
-    "lengths",
-    "work",
-    "units",
-    "slow",
-    "threads",
-    "width",
-    "estimate",
-    "served",
-    "runningOn",
-)
-_LEARNED = "learned"
+from placer_models.files.errors import shown
+from placer_models.files.faults import Place
+from placer_models.files.validate import read_only_document
 
 
 def read_simulation(path: Path, *, seed: int | None = None) -> Scenario:
@@ -44,134 +18,109 @@ def read_simulation(path: Path, *, seed: int | None = None) -> Scenario:
         InputError: Something is wrong; one message, for the first fault.
 
     """
-    document, title = open_document(path, KIND, _KNOWN)
-    own_seed = document.integer("seed", 0, least=0, most=2**63 - 1)
-    capacity = _capacity(document)
-    groups = read_groups(document)
-    jobs = _jobs(document, groups, capacity, own_seed if seed is None else seed)
+    file, place = read_only_document(path, QueueSimulationFile)
+    capacity = _capacity(file.capacity, place.at("capacity"))
+    groups = read_groups(file.groups, place.at("groups"))
     scenario = Scenario(
-        title=title,
+        title=file.metadata.name or path.stem,
         capacity=capacity,
-        jobs=tuple(jobs),
+        jobs=_jobs(file, groups, capacity, place, file.seed if seed is None else seed),
         groups=tuple(groups.values()),
-        charge=document.parsed("charge", Charge.DISPATCH, _charge),
-        guess_us=document.duration_us("guess", 60 * US_PER_S, least=1),
-        bypass_limit=document.integer("bypassLimit", 8, least=0, most=1_000_000),
-        hold_us=document.duration_us("hold", 600 * US_PER_S),
+        charge=file.charge,
+        guess_us=file.guess,
+        bypass_limit=file.bypass_limit,
+        hold_us=file.hold,
     )
-    document.place.faults.raise_first()
+    place.faults.raise_first()
     return scenario
 
 
-def _capacity(document: Fields) -> Capacity:
-    if isinstance(document.node("capacity"), Scalar):
-        return Capacity(document.integer("capacity", least=1, most=MAX_CAPACITY))
-    fields = document.below("capacity", _CAPACITY)
-    if fields is None:
-        document.fault("capacity", "is missing; say how many threads of capacity there are")
+def _capacity(part: int | CapacityPart | None, place: Place) -> Capacity:
+    if part is None:
+        place.fault("is missing; say how many threads of capacity there are")
         return Capacity(1)
-    threads = fields.integer("threads", least=1, most=MAX_CAPACITY)
+    if isinstance(part, int):
+        return Capacity(part)
     changes: list[tuple[int, int]] = []
-    for change in fields.mappings("changes", ("at", "threads")):
-        at_us = change.duration_us("at", least=1)
-        if changes and at_us <= changes[-1][0]:
-            change.fault("at", "is not after the change before it; put changes in order")
-        changes.append((at_us, change.integer("threads", least=0, most=MAX_CAPACITY)))
-    capacity = Capacity(threads, tuple(changes))
+    for i, change in enumerate(part.changes):
+        if changes and change.at <= changes[-1][0]:
+            message = "is not after the change before it; put changes in order"
+            place.at("changes", i, "at").fault(message)
+        changes.append((change.at, change.threads))
+    most = Capacity(part.threads, tuple(changes)).most
     slow: list[tuple[int, int]] = []
-    for key, milli, place in fields.pairs("slow", parse_factor_milli):
-        number = _number(key, capacity.most)
-        if number is None:
-            message = f"got '{key}'; expected the number of a thread, 1 to {capacity.most}"
-            place.fault(message)
+    for key, milli in part.slow.items():
+        if key.isascii() and key.isdigit() and len(key) < 10 and 1 <= int(key) <= most:
+            slow.append((int(key), milli))
         else:
-            slow.append((number, milli))
-    return Capacity(threads, tuple(changes), tuple(slow))
+            message = f"got '{key}'; expected the number of a thread, 1 to {most}"
+            place.at("slow", key).fault(message)
+    return Capacity(part.threads, tuple(changes), tuple(slow))
 
 
 def _jobs(
-    document: Fields, groups: dict[str, GroupSpec], capacity: Capacity, seed: int
-) -> list[JobSpec]:
+    file: QueueSimulationFile,
+    groups: dict[str, GroupSpec],
+    capacity: Capacity,
+    place: Place,
+    seed: int,
+) -> tuple[JobSpec, ...]:
     jobs: list[JobSpec] = []
-    names: dict[str, Fields] = {}
+    names: dict[str, Place] = {}
     busy: set[int] = set()
     threads = 0
-    for fields in document.mappings("jobs", _JOB):
-        name = read_name(fields, names)
-        if name in groups:
-            fields.fault("name", f"'{name}' is also a group; rename one")
-        names[name] = fields
-        job = _job(fields, name, groups, capacity, busy, seed)
+    for i, part in enumerate(file.jobs):
+        at = place.at("jobs", i)
+        take_name(part.name, at, names)
+        if part.name in groups:
+            at.at("name").fault(f"'{part.name}' is also a group; rename one")
+        job = _job(part, groups, capacity, at, f"{seed}/{part.name}")
+        _check_running_on(job, capacity, busy, at)
         jobs.append(job)
         threads += len(job.lengths_us)
         if threads > MAX_THREADS:
-            fields.fault("", f"brings the threads of work to {threads:,}; at most {MAX_THREADS:,}")
+            at.fault(f"brings the threads of work to {threads:,}; at most {MAX_THREADS:,}")
             break
-    if not jobs and document.is_empty("jobs"):
-        document.fault("jobs", "names no job; add one")
-    return jobs
+    if not jobs:
+        place.at("jobs").fault("names no job; add one")
+    return tuple(jobs)
 
 
 def _job(
-    fields: Fields,
-    name: str,
-    groups: dict[str, GroupSpec],
-    capacity: Capacity,
-    busy: set[int],
-    seed: int,
+    part: JobPart, groups: dict[str, GroupSpec], capacity: Capacity, place: Place, seed: str
 ) -> JobSpec:
-    lengths_us = read_lengths(fields, f"{seed}/{name}")
-    arrives_us = fields.duration_us("arrives", 0)
-    width = fields.integer("width", 1, least=1, most=capacity.most)
-    learned = fields.text("estimate", "") == _LEARNED
-    estimated = "estimate" in fields and not learned
+    if part.width > capacity.most:
+        place.at("width").fault(f"got '{part.width}'; expected {capacity.most} at most")
     return JobSpec(
-        name=name,
-        lengths_us=lengths_us,
-        group=read_group_of(fields, groups),
-        weight_milli=fields.parsed("weight", ONE_MILLI, parse_weight_milli),
-        arrives_us=arrives_us,
-        width=width,
-        known=not learned,
-        estimate_us=fields.duration_us("estimate", least=1) if estimated else None,
-        served=fields.duration_us("served") if "served" in fields else None,
-        running_on=_running_on(fields, len(lengths_us) * width, arrives_us, capacity, busy),
+        name=part.name,
+        lengths_us=read_lengths(part, place, seed),
+        group=group_of(part.group, groups, place.at("group")),
+        weight_milli=part.weight,
+        arrives_us=part.arrives,
+        width=part.width,
+        known=part.estimate != "learned",
+        estimate_us=part.estimate if isinstance(part.estimate, int) else None,
+        served=part.served,
+        running_on=part.running_on or (),
     )
 
 
-def _running_on(
-    fields: Fields, needed: int, arrives_us: int, capacity: Capacity, busy: set[int]
-) -> tuple[int, ...]:
-    if "runningOn" not in fields:
-        return ()
-    numbers = tuple(fields.scalars("runningOn", lambda text: _thread(text, capacity, busy)))
-    named = sum(1 for _ in fields.items("runningOn"))
-    if named != needed:
-        fields.fault(
-            "runningOn", f"names {named} threads of capacity; its threads of work hold {needed}"
+def _check_running_on(job: JobSpec, capacity: Capacity, busy: set[int], place: Place) -> None:
+    at = place.at("runningOn")
+    for i, number in enumerate(job.running_on):
+        got = f"got {shown(str(number))}"
+        if not 1 <= number <= capacity.threads:
+            expected = f"the number of a thread of capacity, 1 to {capacity.threads}"
+            at.at(i).fault(f"{got}; expected {expected}")
+        elif number in busy:
+            at.at(i).fault(f"{got}; another thread of work runs there already")
+        busy.add(number)
+    if not at.exists:
+        return
+    needed = len(job.lengths_us) * job.width
+    if len(job.running_on) != needed:
+        at.fault(
+            f"names {len(job.running_on)} threads of capacity; its threads of work hold {needed}"
         )
-    if arrives_us:
-        fields.fault("arrives", "a job that runs already has arrived; leave it out")
-    return numbers
-
-
-def _thread(text: str, capacity: Capacity, busy: set[int]) -> int:
-    number = _number(text, capacity.threads)
-    if number is None:
-        raise ValueError(f"expected the number of a thread of capacity, 1 to {capacity.threads}")
-    if number in busy:
-        raise ValueError("another thread of work runs there already")
-    busy.add(number)
-    return number
-
-
-def _number(text: str, most: int) -> int | None:
-    plain = text.isascii() and text.isdigit() and len(text) < 10
-    return int(text) if plain and 1 <= int(text) <= most else None
-
-
-def _charge(text: str) -> Charge:
-    try:
-        return Charge(text)
-    except ValueError:
-        raise ValueError(f"expected {' or '.join(Charge)}") from None
+    if job.arrives_us:
+        place.at("arrives").fault("a job that runs already has arrived; leave it out")

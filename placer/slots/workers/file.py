@@ -1,31 +1,22 @@
 """Reads a file of workers, with errors that name file, line and field."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from decimal import Decimal
 from pathlib import Path
-from typing import TypeVar
 
-from placer.slots.amounts import FIELDS, format_e8, parse_e8, parse_fraction
-from placer.slots.documents import only_document
-from placer.slots.resources import ZERO, Amounts, add, extended, short
+from placer.slots.amounts import FIELDS, format_e8
+from placer.slots.resources import ZERO, add, short
 from placer.slots.workers.default_slots import worker_spec
 from placer.slots.workers.place import Pool
 from placer.slots.workers.schema import (
-    KIND,
     RegisteredPart,
     SpecPart,
     TotalPart,
-    UsedPart,
     WorkerPart,
     WorkersFile,
 )
 from placer.slots.workers.words import PendingWorker, Reserve, Worker, Workers, WorkerSpec
 from placer_models.files.faults import Place
-from placer_models.files.validate import read_as
-from placer_models.quantity import parse_bytes
-
-Number = TypeVar("Number", int, Decimal)
+from placer_models.files.validate import read_only_document
 
 
 def read_workers(path: Path) -> Pool:
@@ -35,15 +26,15 @@ def read_workers(path: Path) -> Pool:
         InputError: Something is wrong; one message, for the first fault.
 
     """
-    place = only_document(path, KIND)
-    pool = _Builder(place).pool(read_as(WorkersFile, place))
+    part, place = read_only_document(path, WorkersFile)
+    pool = _Builder(place).pool(part)
     place.faults.raise_first()
     return pool
 
 
 @dataclass(frozen=True, slots=True)
 class _Builder:
-    """Makes words of parts; what cannot be read becomes a fault, and nothing."""
+    """Makes words of parts; what they contradict becomes a fault."""
 
     place: Place
 
@@ -66,8 +57,8 @@ class _Builder:
             ),
             tuple(worker.name for worker in part.registered),
             tuple(worker.name for worker in part.pending),
-            self._limit(parse_e8, part.limits.max_cpu, "maxCpu"),
-            self._limit(parse_bytes, part.limits.max_memory, "maxMemory"),
+            part.limits.max_cpu,
+            part.limits.max_memory,
         )
         self._check_limits(pool)
         return pool
@@ -87,7 +78,7 @@ class _Builder:
 
     def _registered(self, part: RegisteredPart, new: SpecPart, place: Place) -> Worker:
         its = self._worker(part, new, place)
-        used = self._amounts(part.used, place.at("used"))
+        used = part.used.amounts()
         for name, has, wants in short(its.total, used):
             say = str if name.endswith("_bytes") else format_e8
             place.at("used").fault(
@@ -107,13 +98,11 @@ class _Builder:
         return self._spec(sized, part.resources or new.resources, place)
 
     def _spec(self, sized: SpecPart | WorkerPart, total: TotalPart, place: Place) -> WorkerSpec:
-        has = self._amounts(total, place.at("resources"))
+        has = total.amounts()
         if has == ZERO:
             place.at("resources").fault("a worker of nothing holds no slot; raise an amount")
-        text, fraction = sized.slot_fraction, None
-        if text is not None:
-            fraction = self._read(parse_fraction, text, place.at("slotFraction"), Decimal(1))
-        size = place.at("slotFraction" if sized.slots is None and text is not None else "slots")
+        fraction = sized.slot_fraction
+        size = place.at("slotFraction" if sized.slots is None and fraction is not None else "slots")
         try:
             spec = worker_spec(has, slots=sized.slots, fraction=fraction)
         except ValueError as error:
@@ -128,18 +117,13 @@ class _Builder:
         its = part.reserve
         if its.redundant_workers < 0:
             place.at("redundantWorkers").fault(f"got {its.redundant_workers}; expected 0 or more")
-        cpu_e8 = self._read(parse_e8, its.min_cpu, place.at("minCpu"), 0)
-        memory_bytes = self._read(parse_bytes, its.min_memory, place.at("minMemory"), 0)
         for field, least, each in (
-            ("minCpu", cpu_e8, spec.total.cpu_e8),
-            ("minMemory", memory_bytes, spec.total.total_memory_bytes),
+            ("minCpu", its.min_cpu, spec.total.cpu_e8),
+            ("minMemory", its.min_memory, spec.total.total_memory_bytes),
         ):
             if least and not each:
                 place.at(field).fault("a new worker has none of it; raise worker.resources")
-        return Reserve(max(its.redundant_workers, 0), cpu_e8, memory_bytes)
-
-    def _limit(self, parse: Callable[[str], int], text: str | None, field: str) -> int | None:
-        return None if text is None else self._read(parse, text, self.place.at("limits", field), 0)
+        return Reserve(max(its.redundant_workers, 0), its.min_cpu, its.min_memory)
 
     def _check_limits(self, pool: Pool) -> None:
         reserve = pool.workers.reserve
@@ -151,27 +135,3 @@ class _Builder:
                 self.place.at("limits", f"max{field}").fault(
                     f"is less than reserve.min{field}; raise it, or lower the other"
                 )
-
-    def _amounts(self, part: UsedPart, place: Place) -> Amounts:
-        more = {
-            name: self._read(parse_e8, amount, place.at("extended", name), 0)
-            for name, amount in (part.extended or {}).items()
-        }
-        return Amounts(
-            self._read(parse_e8, part.cpu, place.at("cpu"), 0),
-            self._read(parse_bytes, part.heap, place.at("heap"), 0),
-            self._read(parse_bytes, part.off_heap, place.at("offHeap"), 0),
-            self._read(parse_bytes, part.managed_on_heap, place.at("managedOnHeap"), 0),
-            self._read(parse_bytes, part.managed_off_heap, place.at("managedOffHeap"), 0),
-            self._read(parse_bytes, part.network, place.at("network"), 0),
-            extended(more),
-        )
-
-    def _read(
-        self, parse: Callable[[str], Number], text: str, place: Place, fallback: Number
-    ) -> Number:
-        try:
-            return parse(text)
-        except ValueError as error:
-            place.fault(str(error))
-            return fallback

@@ -2,28 +2,26 @@
 
 from typing import Literal
 
-from placer_models.files.part import Amount, Amounts, MetadataPart, Name, Part
-
-KIND = "Workers"
-
-
-class UsedPart(Part):
-    """What slots take of a worker; what is left out is 0."""
-
-    cpu: Amount = "0"
-    heap: Amount = "0"
-    off_heap: Amount = "0"
-    managed_on_heap: Amount = "0"
-    managed_off_heap: Amount = "0"
-    network: Amount = "0"
-    extended: Amounts | None = None
+from placer.slots.resources import Amounts
+from placer.slots.schema import NOTHING, AmountE8, Bytes, Fraction, ResourcesPart
+from placer_models.files.part import MetadataPart, Name, Part
 
 
-class TotalPart(UsedPart):
+class TotalPart(ResourcesPart):
     """What a worker has; CPUs and heap must be said."""
 
-    cpu: Amount
-    heap: Amount
+    network: Bytes = NOTHING
+
+    def amounts(self, network_bytes: int = 0) -> Amounts:
+        """Return all of it."""
+        return super().amounts(network_bytes + self.network)
+
+
+class UsedPart(TotalPart):
+    """What slots take of a worker; what is left out is 0."""
+
+    cpu: AmountE8 = NOTHING
+    heap: Bytes = NOTHING
 
 
 class SpecPart(Part):
@@ -31,7 +29,7 @@ class SpecPart(Part):
 
     resources: TotalPart
     slots: int | None = None
-    slot_fraction: Amount | None = None
+    slot_fraction: Fraction | None = None
 
 
 class WorkerPart(Part):
@@ -40,7 +38,7 @@ class WorkerPart(Part):
     name: Name
     resources: TotalPart | None = None
     slots: int | None = None
-    slot_fraction: Amount | None = None
+    slot_fraction: Fraction | None = None
 
 
 class RegisteredPart(WorkerPart):
@@ -54,15 +52,15 @@ class ReservePart(Part):
     """What is kept beyond what jobs ask for."""
 
     redundant_workers: int = 0
-    min_cpu: Amount = "0"
-    min_memory: Amount = "0"
+    min_cpu: AmountE8 = NOTHING
+    min_memory: Bytes = NOTHING
 
 
 class LimitsPart(Part):
     """What all workers together may not exceed."""
 
-    max_cpu: Amount | None = None
-    max_memory: Amount | None = None
+    max_cpu: AmountE8 | None = None
+    max_memory: Bytes | None = None
 
 
 class WorkersFile(Part):

@@ -1,0 +1,137 @@
+"""The schemas of simulations and histories: which fields there are, and their types."""
+
+from typing import Annotated, Literal
+
+from placer.queue.advice import MAJORITY_PERMILLE, TARGET_US
+from placer.queue.file.amounts import (
+    parse_duration_us,
+    parse_factor_milli,
+    parse_length_us,
+    parse_permille,
+    parse_sigma,
+    parse_weight_milli,
+)
+from placer.queue.words import ONE_MILLI, US_PER_S, Charge
+from placer_models.files.part import Field, MetadataPart, Part, text_read_by
+
+MAX_CAPACITY = 10_000
+"""Most threads of capacity."""
+
+MAX_THREADS = 200_000
+"""Most threads of work of one job, and of a whole simulation."""
+
+
+def _check_flow(text: str) -> str:
+    if not text or not text.isprintable() or len(text) > 100:
+        raise ValueError("expected 1 to 100 characters that can be printed")
+    return text
+
+
+Flow = Annotated[str, text_read_by(_check_flow)]
+"""The name of a job or a group."""
+
+Duration = Annotated[int, text_read_by(parse_duration_us)]
+"""A time in microseconds."""
+
+Length = Annotated[int, text_read_by(parse_length_us)]
+"""A time in microseconds, above 0."""
+
+Weight = Annotated[int, text_read_by(parse_weight_milli)]
+Factor = Annotated[int, text_read_by(parse_factor_milli)]
+Permille = Annotated[int, text_read_by(parse_permille)]
+Sigma = Annotated[float, text_read_by(parse_sigma)]
+
+Threads = Annotated[int, Field(ge=1, le=MAX_THREADS)]
+Capacity = Annotated[int, Field(ge=1, le=MAX_CAPACITY)]
+
+
+class ChangePart(Part):
+    """From a time on there are so many threads of capacity."""
+
+    at: Length
+    threads: Annotated[int, Field(ge=0, le=MAX_CAPACITY)]
+
+
+class CapacityPart(Part):
+    """Threads of capacity that come and go, or that are slow."""
+
+    threads: Capacity
+    changes: tuple[ChangePart, ...] = ()
+    slow: dict[str, Factor] = Field(default_factory=dict)
+
+
+class GroupPart(Part):
+    """A group of flows; without a parent it stands at the top."""
+
+    name: Flow
+    weight: Weight = ONE_MILLI
+    parent: str | None = None
+
+
+class LognormalPart(Part):
+    """A lognormal distribution."""
+
+    median: Length
+    sigma: Sigma = 0.5
+
+
+class DrawnPart(Part):
+    """How lengths are drawn: one of these."""
+
+    uniform: tuple[Length, ...] | None = None
+    exponential: Length | None = None
+    lognormal: LognormalPart | None = None
+
+
+class JobPart(Part):
+    """A job; ``length``, ``lengths`` or ``work`` says how long its units of work take."""
+
+    name: Flow
+    group: str | None = None
+    weight: Weight = ONE_MILLI
+    arrives: Duration = 0
+    length: Length | DrawnPart | None = None
+    lengths: tuple[Length, ...] = ()
+    work: Length | None = None
+    units: Threads = 1
+    slow: dict[str, Length] = Field(default_factory=dict)
+    threads: Threads | None = None
+    width: Annotated[int, Field(ge=1, le=MAX_CAPACITY)] = 1
+    estimate: Length | Literal["learned"] | None = None
+    served: Duration | None = None
+    running_on: tuple[int, ...] | None = None
+
+
+class QueueSimulationFile(Part):
+    """One document of ``kind: QueueSimulation``."""
+
+    api_version: Literal["placer/v1"]
+    kind: Literal["QueueSimulation"]
+    metadata: MetadataPart = MetadataPart()
+    seed: Annotated[int, Field(ge=0, le=2**63 - 1)] = 0
+    charge: Charge = Charge.DISPATCH
+    guess: Length = 60 * US_PER_S
+    bypass_limit: Annotated[int, Field(ge=0, le=1_000_000)] = 8
+    hold: Duration = 600 * US_PER_S
+    capacity: Capacity | CapacityPart | None = None
+    groups: tuple[GroupPart, ...] = ()
+    jobs: tuple[JobPart, ...] = ()
+
+
+class FinishedJobPart(Part):
+    """How long the threads of one run of a job took."""
+
+    name: Flow
+    durations: tuple[Duration, ...] = ()
+    splittable: bool = True
+
+
+class QueueHistoryFile(Part):
+    """One document of ``kind: QueueHistory``."""
+
+    api_version: Literal["placer/v1"]
+    kind: Literal["QueueHistory"]
+    metadata: MetadataPart = MetadataPart()
+    target: Length = TARGET_US
+    majority: Permille = MAJORITY_PERMILLE
+    jobs: tuple[FinishedJobPart, ...] = ()
