@@ -23,17 +23,20 @@ def alignment(scene: Scene) -> Iterator[Finding]:
 
 def _fault(site: Site, tenant: Tenant) -> str | None:
     policy = policy_of(site, tenant)
+    if policy is AlignmentPolicy.NONE:
+        return None
     if policy is None:
         return (
             f"asks for NUMA alignment {tenant.pod.spec.alignment}, "
             f"but the node's own policy is {site.node.alignment}; they have to agree"
         )
-    if scope_of(site, tenant) is None:
+    scope = scope_of(site, tenant)
+    if scope is None:
         return (
             f"asks for the NUMA scope {tenant.pod.spec.scope}, "
             f"but the node's own is {site.node.scope}; they have to agree"
         )
-    by_container = scope_of(site, tenant) is AlignmentScope.CONTAINER
+    by_container = scope is AlignmentScope.CONTAINER
     if by_container and any(asked.share for asked in tenant.requests.devices):
         return (
             "asks for shares of devices, which are not parted among containers; "

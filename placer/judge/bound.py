@@ -11,7 +11,7 @@ from placer_models.bound import bound_to
 from placer_models.cpuset import CpuSet, format_cpu_list
 from placer_models.moves import stays
 from placer_models.placement import PodPlacement
-from placer_models.policy import AlignmentPolicy, QosClass
+from placer_models.policy import BINDING, AlignmentPolicy, QosClass
 
 Homes = frozenset[int]
 """The NUMA nodes to whose pool a pod is bound."""
@@ -36,15 +36,17 @@ def bound_pool(scene: Scene) -> Iterator[Finding]:
     homes = {home.key: home for home in scene.instance.homes}
     for site in scene.touched():
         for qos in (QosClass.LS, QosClass.BE):
-            tenants = [tenant for tenant in site.tenants if tenant.qos is qos]
-            for tenant in tenants:
+            new = [tenant for tenant in site.new if tenant.qos is qos]
+            for tenant in new:
                 yield from _is_bound_rightly(site, tenant)
+            bound = [t for t in site.tenants if t.qos is qos and _homes(site, t)]
+            for tenant in bound:
                 yield from _has_its_cpus(site, tenant)
             # What running pods count where may be shared out anew; also of those that stay.
-            come = [t for t in tenants if t.new and not _stays(t, homes.get(t.pod.key))]
+            come = [tenant for tenant in new if not _stays(tenant, homes.get(tenant.pod.key))]
             for tenant in come:
                 yield from _counts_its_request(tenant)
-            yield from _requests_fit(site, qos, tenants, come)
+            yield from _requests_fit(site, qos, bound, come)
 
 
 def _stays(tenant: Tenant, home: PodPlacement | None) -> bool:
@@ -84,11 +86,10 @@ def _taken_there(site: Site, tenant: Tenant) -> Homes:
 
 def _is_bound_rightly(site: Site, tenant: Tenant) -> Iterator[Finding]:
     """Hold a new pod to what binds it, and its NUMA nodes to what it holds."""
-    if not tenant.new:
-        return
     spec, node = tenant.pod.spec, site.node.name
     homes, policy = _homes(site, tenant), policy_of(site, tenant)
-    claims = [claim for claim in claims_of(site, tenant) if is_bound(site, tenant, claim)]
+    claims = claims_of(site, tenant) if policy in BINDING else []
+    claims = [claim for claim in claims if is_bound(site, tenant, claim)]
     held = frozenset(c for claim in claims for c in cells_used(site, without_homes(claim)))
     by_policy = bool(held) or any(claim.requests.cpu_milli for claim in claims)
     who = f"{tenant.qos} pod {tenant.title!r} on node {node!r}"
@@ -106,8 +107,7 @@ def _is_bound_rightly(site: Site, tenant: Tenant) -> Iterator[Finding]:
             f"{who} holds something of NUMA nodes {_list(held - homes)}, to whose pool it is not "
             f"bound; {policy} wants both on one set",
         )
-    pool = pool_here(site, tenant)
-    if homes and tenant.place.cpuset != pool:
+    if homes and tenant.place.cpuset != (pool := pool_here(site, tenant)):
         yield Finding(
             tenant.title,
             f"{who} runs on CPUs {_text(tenant.place.cpuset)}; it runs in all of the pool of its "
@@ -123,8 +123,6 @@ def _runs_everywhere(site: Site, tenant: Tenant) -> bool:
 def _has_its_cpus(site: Site, tenant: Tenant) -> Iterator[Finding]:
     """Hold new pods to a CPU on each of their NUMA nodes, and new owners to leave it."""
     homes = _homes(site, tenant)
-    if not homes:
-        return
     cpu = site.inside.topology.cpu
     there = {cpu[c].numa_node for c in pool_here(site, tenant)}
     asked = homes if tenant.new else _taken_there(site, tenant)
@@ -149,19 +147,19 @@ def _counts_its_request(tenant: Tenant) -> Iterator[Finding]:
 
 
 def _requests_fit(
-    site: Site, qos: QosClass, tenants: Sequence[Tenant], come: Sequence[Tenant]
+    site: Site, qos: QosClass, bound: Iterable[Tenant], come: Sequence[Tenant]
 ) -> Iterator[Finding]:
     """Where running pods do not fit by themselves, nobody new may take CPUs."""
     asked: list[Asked] = []
     newly = False
-    for tenant in tenants:
+    for tenant in bound:
         homes, said = _homes(site, tenant), tenant.place.cpu_milli
         in_parts = any(part.cpu_milli is not None for part in tenant.place.containers)
-        if homes and said and (in_parts or tenant in come):
+        if said and (in_parts or tenant in come):
             asked += [((numa,), milli) for numa, milli in said]
-        elif homes:
+        else:
             asked.append((homes, tenant.requests.cpu_milli))
-        newly |= bool(homes and tenant.new and tenant.requests.cpu_milli)
+        newly |= bool(tenant.new and tenant.requests.cpu_milli)
     if not asked:
         return
     gone = withheld(site, qos)

@@ -5,7 +5,6 @@ The page docs/rules.md says the same rules in words, by the same names.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from weakref import WeakKeyDictionary
 
 from placer.judge.affinity import affinity, anti_affinity
 from placer.judge.alignment import alignment
@@ -36,7 +35,7 @@ from placer.judge.network import domain, multiples, spread
 from placer.judge.node_cpus import arm_cpu_policy, node_cpu_bind
 from placer.judge.pods import cordon, known, node_selector
 from placer.judge.pools import be_pool, containers, shared_pool
-from placer.judge.scene import Standing, scene_of
+from placer.judge.scene import Scene, Standing, scene_of
 from placer.judge.shares import device_share
 from placer_models.cluster import Instance
 from placer_models.moves import complete_with_current, with_movable_pods
@@ -104,11 +103,6 @@ class Breach:
     message: str
 
 
-_verdicts: WeakKeyDictionary[Standing, tuple[Instance, Placement, tuple[Breach, ...]]]
-_verdicts = WeakKeyDictionary()
-"""What was found of the last placement on a ground: neither ever changes."""
-
-
 def breaches(
     instance: Instance, placement: Placement, standing: Standing | None = None
 ) -> tuple[Breach, ...]:
@@ -123,33 +117,34 @@ def breaches(
         standing: As `scene.sites_of` returns it, where it is known.
 
     """
-    if standing is None:
-        return _broken(*_with_moves(instance, placement))
-    known = _verdicts.get(standing)
-    if known is None or known[0] is not instance or known[1] is not placement:
-        asked, complete = _with_moves(instance, placement)
-        found = _broken(asked, complete, standing if asked is instance else None)
-        known = _verdicts[standing] = instance, placement, found
-    return known[2]
+    last = standing and standing.faultless
+    if last and last[0] is instance and last[1] is placement:
+        return ()
+    return broken_in(scene_with_moves(instance, placement, standing))
 
 
-def blamed(instance: Instance, placement: Placement) -> set[str]:
-    """Return the pods, nodes and gangs at which a placement of all who are asked breaks a rule."""
-    return {breach.subject for breach in _broken(instance, placement)}
-
-
-def _with_moves(instance: Instance, placement: Placement) -> tuple[Instance, Placement]:
-    """Return what is judged: the running pods that may move are placed, too."""
-    asked = with_movable_pods(instance, blamed)
-    return asked, placement if asked is instance else complete_with_current(asked, placement)
-
-
-def _broken(
+def scene_with_moves(
     instance: Instance, placement: Placement, standing: Standing | None = None
-) -> tuple[Breach, ...]:
-    scene = scene_of(instance, placement, standing)
-    return tuple(
+) -> Scene:
+    """Lay a placement over its instance; the running pods that may move are placed, too."""
+    asked = with_movable_pods(instance, blamed)
+    if asked is instance:
+        return scene_of(instance, placement, standing)
+    return scene_of(asked, complete_with_current(asked, placement))
+
+
+def broken_in(scene: Scene) -> tuple[Breach, ...]:
+    """Return all that is wrong in a scene."""
+    found = tuple(
         Breach(name, finding.subject, finding.message)
         for name, rule in RULES.items()
         for finding in rule(scene)
     )
+    if not found:
+        scene.standing.faultless = scene.instance, scene.placement
+    return found
+
+
+def blamed(instance: Instance, placement: Placement) -> set[str]:
+    """Return the pods, nodes and gangs at which a placement of all who are asked breaks a rule."""
+    return {breach.subject for breach in broken_in(scene_of(instance, placement))}

@@ -31,8 +31,8 @@ def on_cores(site: Site) -> Guests:
     cpus = site.inside.topology.cpu
     numa_nodes = on_numa_nodes(site)
     for tenant in site.tenants:
-        under = tenant.pod.spec.exclusive is ExclusivePolicy.PCPU_LEVEL
-        if under or fell_back(tenant, numa_nodes):
+        policy = tenant.pod.spec.exclusive
+        if policy is ExclusivePolicy.PCPU_LEVEL or (numa_nodes and fell_back(tenant, numa_nodes)):
             for core in {cpus[cpu].core for cpu in tenant.owned if cpu in cpus}:
                 found[core].append(tenant)
     return found

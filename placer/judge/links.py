@@ -1,39 +1,30 @@
 """GPU sets: partitions, and the tiers of what the links of a set are worth (D6 to D8, D10)."""
 
 from collections.abc import Collection, Iterator
-from functools import cache
 
 from placer.judge.finding import Finding
-from placer.judge.scene import Scene, Selector, Site, Tenant
+from placer.judge.scene import GpuSet, Scene, Site, Tenant
 from placer_models.cpuset import format_cpu_list
 from placer_models.device import GPU
 from placer_models.links import (
     best_pair_sum,
-    best_permitted_minimum,
     best_permitted_sum,
     counts_of,
     pair_minimum,
     pair_sum,
 )
-from placer_models.policy import DeviceScope, GatherLevel, PartitionPolicy
+from placer_models.policy import GatherLevel, PartitionPolicy
 
 
 def pod_minimum_shortfall(scene: Scene) -> int:
     """Return tier 4a: slowest pairs against the best of any node open to the pod, empty."""
-
-    @cache
-    def best(size: int, selector: Selector, scope: DeviceScope) -> int:
-        minima = (
-            best_permitted_minimum(board, size, scope) for board in scene.standing.boards(selector)
-        )
-        return max((value for value in minima if value is not None), default=0)
-
     short = 0
     for site, tenant, gpus in _pods_with_links(scene):
         board = site.inside.gpus
         slowest = pair_minimum(board, counts_of(board, gpus))
         spec = tenant.pod.spec
-        short += best(len(gpus), spec.node_selector, spec.scope_of(GPU)) - slowest
+        wanted = GpuSet(len(gpus), spec.node_selector, spec.scope_of(GPU))
+        short += scene.standing.best_minimum(wanted) - slowest
     return short
 
 

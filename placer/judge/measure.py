@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from placer.judge.affinity import wishes_not_met
 from placer.judge.alignment import cells_beyond_fewest
-from placer.judge.breaches import blamed
+from placer.judge.breaches import scene_with_moves
 from placer.judge.cpus import cpus_against_policy
 from placer.judge.device_choice import use_off_the_choice
 from placer.judge.exclusivity import shared_cores, shared_numa_nodes
@@ -26,7 +26,7 @@ from placer.judge.network import gathering_short
 from placer.judge.node_strategy import STRATEGY_MEASURES, usable_points_left
 from placer.judge.numa_strategy import against_strategies
 from placer.judge.opened import nodes_opened
-from placer.judge.scene import Scene, Standing, scene_of
+from placer.judge.scene import Scene, Standing
 from placer_models.cluster import Instance
 from placer_models.goals import (
     AFFINITY,
@@ -55,7 +55,6 @@ from placer_models.goals import (
     placed_tier,
     tiers_for,
 )
-from placer_models.moves import complete_with_current, with_movable_pods
 from placer_models.optional_tiers import optional_tiers
 from placer_models.placement import Placement
 
@@ -99,11 +98,12 @@ def measure(instance: Instance, placement: Placement, standing: Standing | None 
         standing: As `scene.sites_of` returns it, where it is known.
 
     """
-    asked = with_movable_pods(instance, blamed)
-    if asked is not instance:
-        placement = complete_with_current(asked, placement)
-    scene = scene_of(asked, placement, standing if asked is instance else None)
-    instance = asked
+    return worth_of(scene_with_moves(instance, placement, standing))
+
+
+def worth_of(scene: Scene) -> Vector:
+    """Return the value of each tier in a scene."""
+    instance = scene.instance
     points = {placed_tier(p): points for p, points in _placed_points(scene).items()}
     tiers = tiers_for((gang.priority for gang in instance.gangs), optional_tiers(instance))
     return tuple((t, points[t] if t in points else MEASURES[t](scene)) for t in tiers)

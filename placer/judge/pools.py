@@ -90,10 +90,10 @@ def _pool_holds(site: Site, qos: QosClass) -> Iterator[Finding]:
             f"node {name!r} runs {len(tenants)} {qos} pods, but every CPU they may use is owned; "
             "leave them one",
         )
-    for tenant in tenants:
-        if bound_to(tenant.place, tenant.pod.spec, site.node):
-            continue  # rule bound-pool
-        if tenant.new and tenant.place.cpuset != pool:
+    for tenant in site.new:
+        if tenant.qos is not qos or tenant.place.cpuset == pool:
+            continue
+        if not bound_to(tenant.place, tenant.pod.spec, site.node):  # else rule bound-pool
             yield Finding(
                 tenant.title,
                 f"{qos} pod {tenant.title!r} runs on CPUs {_text(tenant.place.cpuset)}; "

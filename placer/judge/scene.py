@@ -3,18 +3,19 @@
 from collections import ChainMap, Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from placer_models.cluster import Instance, Machine, Node, RunningPod
 from placer_models.cpuset import CpuSet
 from placer_models.device import GPU, Device
 from placer_models.incremental import changed_indices
-from placer_models.links import Board, board_of
+from placer_models.links import Board, best_permitted_minimum, board_of
 from placer_models.moves import stays
 from placer_models.placement import Placement, PodPlacement
 from placer_models.pod import Gang, Pod, Resources
-from placer_models.policy import CoreKind, QosClass
+from placer_models.policy import CoreKind, DeviceScope, QosClass
 from placer_models.topology import Topology
-from placer_models.visible_devices import GpuVendor, vendor_of
+from placer_models.visible_devices import GpuVendor, has_readable_id, vendor_of
 
 Key = tuple[str, str]
 """Namespace and name."""
@@ -29,7 +30,7 @@ Runners = tuple[RunningPod, ...]
 """What runs on a node."""
 
 MOST_INSIDES = 1_000
-"""Kinds of empty nodes that are kept at a time, and selectors of labels."""
+"""Kinds of empty nodes that are kept at a time, and sets of GPUs that pods ask for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +44,8 @@ class Inside:
         devices: (type, minor) -> the device, broken ones too.
         healthy: Device type -> its healthy devices.
         gpus: The healthy GPUs and the links between them.
-        gpus_of: Vendor -> minor -> the GPU, broken ones too; no vendor without any.
+        gpus_of: Vendor -> minors of its GPUs, broken ones too; no vendor without any.
+        gpu_named: Vendor -> what its variable may call a GPU -> the GPU's minor.
         cpus_in: Cell -> how many allocatable CPUs it has.
         cpus_in_package: The same by package.
         memory_bytes_in: NUMA node -> its memory that is not hugepages.
@@ -58,7 +60,8 @@ class Inside:
     devices: Mapping[tuple[str, int], Device]
     healthy: Mapping[str, tuple[Device, ...]]
     gpus: Board
-    gpus_of: Mapping[GpuVendor, Mapping[int, Device]]
+    gpus_of: Mapping[GpuVendor, CpuSet]
+    gpu_named: Mapping[GpuVendor, Mapping[str, int]]
     cpus_in: Mapping[Cell, int]
     cpus_in_package: Mapping[int | None, int]
     memory_bytes_in: Mapping[Cell, int]
@@ -116,37 +119,52 @@ class Site:
     taken_by_lse: CpuSet
 
 
+class GpuSet(NamedTuple):
+    """A set of GPUs that a pod asks for: how many, on which nodes, within what."""
+
+    size: int
+    selector: Selector
+    scope: DeviceScope
+
+
 class Standing:
     """All nodes before a placement. Never changes.
 
     Attributes:
         sites: Name of a node -> its site, in the order of the nodes.
+        faultless: The last placement in which nothing was found wrong, and its instance, so
+            that nobody looks through it twice.
 
     """
 
     def __init__(self, sites: Iterable[Site]) -> None:
         """Begin with the sites of nodes."""
+        self.faultless: tuple[Instance, Placement] | None = None
         self.sites: dict[str, Site] = {site.node.name: site for site in sites}
         self._totals: dict[Callable[[Site], int], int] = {}
-        self._boards: dict[Selector, tuple[Board, ...]] = {}
+        self._minima: dict[GpuSet, int] = {}
 
-    def boards(self, selector: Selector) -> tuple[Board, ...]:
-        """Return the different GPU boards of nodes that are open to pods that select so.
+    def best_minimum(self, wanted: GpuSet) -> int:
+        """Return the fastest slowest pair of such a set on any node that is open to it, empty.
 
-        Those of the nodes when nothing runs there.
+        0 where no node has such a set.
         """
-        if selector not in self._boards:
-            if len(self._boards) >= MOST_INSIDES:
-                self._boards.clear()
-            wanted = set(selector)
-            found: dict[int, Board] = {}
+        if wanted not in self._minima:
+            if len(self._minima) >= MOST_INSIDES:
+                self._minima.clear()
+            labels = set(wanted.selector)
+            boards: dict[int, Board] = {}
             for site in self.sites.values():
                 # Nodes share their inside: most are known after a look at a few.
-                known = id(site.inside) in found
-                if not known and not site.node.cordoned and wanted <= set(site.node.labels):
-                    found[id(site.inside)] = site.inside.gpus
-            self._boards[selector] = tuple(found.values())
-        return self._boards[selector]
+                known = id(site.inside) in boards
+                if not known and not site.node.cordoned and labels <= set(site.node.labels):
+                    boards[id(site.inside)] = site.inside.gpus
+            minima = (
+                best_permitted_minimum(board, wanted.size, wanted.scope)
+                for board in boards.values()
+            )
+            self._minima[wanted] = max((m for m in minima if m is not None), default=0)
+        return self._minima[wanted]
 
     def total(self, worth: Callable[[Site], int]) -> int:
         """Return what all nodes are worth together; worked out once."""
@@ -165,7 +183,7 @@ class Standing:
             worth: total + sum(worth(new[name]) - worth(self.sites[name]) for name in new)
             for worth, total in self._totals.items()
         }
-        found._boards = self._boards
+        found._minima = self._minima
         return found
 
 
@@ -327,10 +345,10 @@ def inside_of(node: Node) -> Inside:
     topology = node.machine.topology
     allocatable = topology.online - node.reserved_cpus
     healthy: dict[str, list[Device]] = defaultdict(list)
-    gpus_of: dict[GpuVendor, dict[int, Device]] = defaultdict(dict)
+    gpus_of: dict[GpuVendor, list[Device]] = defaultdict(list)
     for device in node.machine.devices:
         if device.type == GPU:
-            gpus_of[vendor_of(device)][device.minor] = device
+            gpus_of[vendor_of(device)].append(device)
     for device in node.devices:
         if node.is_healthy(device):
             healthy[device.type].append(device)
@@ -347,12 +365,20 @@ def inside_of(node: Node) -> Inside:
             table=node.table,
             honored=node.honors_table,
         ),
-        gpus_of=dict(gpus_of),
+        gpus_of={of: frozenset(gpu.minor for gpu in gpus) for of, gpus in gpus_of.items()},
+        gpu_named={of: _names(gpus) for of, gpus in gpus_of.items()},
         cpus_in=Counter(topology.cpu[cpu].numa_node for cpu in allocatable),
         cpus_in_package=Counter[int | None](topology.cpu[cpu].package for cpu in allocatable),
         memory_bytes_in=dict[Cell, int](node.memory_bytes_in().items()),
         pages_in=dict[tuple[Cell, int], int](node.pages_in().items()),
     )
+
+
+def _names(gpus: Sequence[Device]) -> dict[str, int]:
+    """Return what a vendor's variable may call each GPU: its minor, or an id of its own."""
+    ids = Counter(gpu.id for gpu in gpus if has_readable_id(gpu))
+    names = {str(gpu.minor): gpu.minor for gpu in gpus}
+    return names | {gpu.id: gpu.minor for gpu in gpus if ids[gpu.id] == 1}
 
 
 def _tenant(runner: RunningPod) -> Tenant:

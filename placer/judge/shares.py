@@ -1,7 +1,7 @@
 """The rule about shares of devices (D3, D5, B11)."""
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from placer.judge.finding import Finding
 from placer.judge.scene import Scene, Site, Tenant
@@ -19,14 +19,6 @@ from placer_models.placement import DeviceGrant
 
 def device_share(scene: Scene) -> Iterator[Finding]:
     """Each share is the one asked for, and those of one device fit it together."""
-    for site, tenant in scene.newcomers():
-        for grant, asked in matched(site, tenant):
-            if asked is None:
-                yield Finding(
-                    tenant.title,
-                    f"pod {tenant.title!r} holds a share of {grant.type} {grant.minor} of node "
-                    f"{site.node.name!r} that it does not ask for: {_text(grant.share)}",
-                )
     for site in scene.touched():
         yield from _sums(site)
 
@@ -39,6 +31,12 @@ def _sums(site: Site) -> Iterator[Finding]:
             key = grant.type, grant.minor
             totals = totals_of(site.inside.devices.get(key))
             amounts = taken(asked or grant.share or DeviceShare(), totals)
+            if asked is None and tenant.new:
+                yield Finding(
+                    tenant.title,
+                    f"pod {tenant.title!r} holds a share of {grant.type} {grant.minor} of node "
+                    f"{site.node.name!r} that it does not ask for: {_text(grant.share)}",
+                )
             if amounts is None and tenant.new:
                 yield Finding(
                     tenant.title,
@@ -83,14 +81,17 @@ def matched(site: Site, tenant: Tenant) -> Iterator[tuple[DeviceGrant, DeviceSha
         if grant.share is None:
             continue
         mine = open_shares[grant.type]
-        total_bytes = _total_bytes(site, grant)
-        as_held = _numbers(grant.share, total_bytes)
-        found = next((s for s in mine if s == grant.share), None) or next(
-            (s for s in mine if _numbers(s, total_bytes) == as_held), None
-        )
+        found = grant.share if grant.share in mine else _alike(site, grant, mine)
         if found is not None:
             mine.remove(found)
         yield grant, found
+
+
+def _alike(site: Site, grant: DeviceGrant, asked: Iterable[DeviceShare]) -> DeviceShare | None:
+    """Return the first of some shares that says the same as the one that is held."""
+    total_bytes = _total_bytes(site, grant)
+    held = _numbers(grant.share or DeviceShare(), total_bytes)
+    return next((share for share in asked if _numbers(share, total_bytes) == held), None)
 
 
 def _numbers(share: DeviceShare, total_bytes: int) -> tuple[object, ...]:

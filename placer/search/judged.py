@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from placer.counting.realise import Unrealisable, realise
-from placer.judge.breaches import breaches
-from placer.judge.measure import better, measure
+from placer.judge.breaches import broken_in, scene_with_moves
+from placer.judge.measure import better, worth_of
 from placer.search.cp import SolverError
 from placer.search.ground import Ground
 from placer_models.cluster import Instance
@@ -38,10 +38,10 @@ def judged(instance: Instance, ground: Ground, placement: Placement) -> Judged:
         SolverError: It breaks a rule: a defect of ours.
 
     """
-    found = breaches(instance, placement, ground.standing)
-    if found:
+    scene = scene_with_moves(instance, placement, ground.standing)
+    if found := broken_in(scene):
         raise SolverError("; ".join(f"{b.rule}: {b.message}" for b in found[:3]))
-    return Judged(placement, measure(instance, placement, ground.standing))
+    return Judged(placement, worth_of(scene))
 
 
 def realised(instance: Instance, ground: Ground, problem: Problem, choices: Choices) -> Judged:

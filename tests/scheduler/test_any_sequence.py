@@ -40,7 +40,7 @@ STEPS = (
     "placer.search.solver.build_problem",
     "placer.search.solver.place_greedily",
     "placer.search.judged.realise",
-    "placer.search.judged.breaches",
+    "placer.search.judged.broken_in",
     "placer.scheduling.decide.breaches",
     "placer.scheduling.deployment.breaches",
     "placer.scheduling.cluster_state.account_of",
