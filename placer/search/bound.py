@@ -43,7 +43,7 @@ def bound_first_tiers(
         bound = limit
         if value != limit and not budget.over:
             share = budget.slice(count - len(bounds))
-            solved = optimise(relaxed.model, expression, tier.sense, budget, share, of_sums=True)
+            solved = optimise(relaxed.model, expression, tier.sense, budget, share)
             if solved.bound is not None and (limit is None or tier.better(limit, solved.bound)):
                 bound = solved.bound
             if solved.solution is not None:
