@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Callable, Mapping
-from typing import Annotated, Any, ClassVar
+from enum import StrEnum
+from typing import Annotated, Any, ClassVar, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, PlainValidator, WithJsonSchema
 from pydantic import Field as Field
@@ -11,6 +12,11 @@ from pydantic_core import PydanticKnownError
 
 from placer_models.files.documents import API_VERSION
 from placer_models.files.errors import shown
+
+Json = dict[str, object]
+"""A mapping as JSON says it."""
+
+T = TypeVar("T")
 
 _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,251}[A-Za-z0-9])?")
 
@@ -36,6 +42,34 @@ class Part(BaseModel):
     def kind_of_documents(cls) -> str:
         """Return what documents say as their ``kind`` whose schema this is."""
         return cls.__name__.removesuffix("File")
+
+    @classmethod
+    def written(cls, **values: object) -> Json:
+        """Return fields as files say them; what is None or the default is left out."""
+        said: Json = {}
+        for name, value in values.items():
+            field, plain = cls.model_fields[name], _plain(value)
+            if plain is None:
+                continue
+            if field.is_required() or plain != _plain(field.get_default(call_default_factory=True)):
+                said[field.alias or name] = plain
+        return said
+
+
+def unless(value: T, default: T) -> T | None:
+    """Return the value, or None where it is the default."""
+    return None if value == default else value
+
+
+def _plain(value: object) -> object:
+    match value:
+        case StrEnum():
+            return value.value
+        case Mapping():
+            return {str(name): _plain(part) for name, part in value.items()}
+        case list() | tuple():
+            return [_plain(part) for part in value]
+    return value
 
 
 class MetadataPart(Part):

@@ -1,13 +1,12 @@
 """Affinity between pods in files, read and written."""
 
-from placer_models.affinity import AffinityLevel, AffinityTerm
+from placer_models.affinity import AffinityTerm
 from placer_models.files.faults import Place
+from placer_models.files.part import Json
 from placer_models.instance.schema import SpecPart
+from placer_models.instance.wish_schema import AffinityTermPart
 from placer_models.pod import PodSpec
 from placer_models.policy import Strength
-
-FIELDS = {"affinity": False, "antiAffinity": True}
-"""Field -> whether its terms keep apart."""
 
 STRENGTHS = (Strength.REQUIRED, Strength.PREFERRED)
 
@@ -34,23 +33,11 @@ def place_of_term(part: SpecPart, index: int, place: Place) -> Place:
     return places[index].at("level")
 
 
-def write_affinity(spec: PodSpec) -> dict[str, object]:
+def affinity_to_dict(spec: PodSpec) -> Json:
     """Return the fields that say what the pod asks of others."""
-    written: dict[str, object] = {}
-    for field, apart in FIELDS.items():
-        terms = {
-            strength.value: [
-                _term(t) for t in spec.affinity if t.apart is apart and t.strength is strength
-            ]
-            for strength in STRENGTHS
-        }
-        if any(terms.values()):
-            written[field] = {strength: found for strength, found in terms.items() if found}
-    return written
-
-
-def _term(term: AffinityTerm) -> dict[str, object]:
-    written: dict[str, object] = {"matchLabels": dict(term.labels)}
-    if term.level is not AffinityLevel.NODE:
-        written["level"] = term.level.value
-    return written
+    said: dict[str, dict[str, list[Json]]] = {"affinity": {}, "anti_affinity": {}}
+    for term in sorted(spec.affinity, key=lambda term: STRENGTHS.index(term.strength)):
+        terms = said["anti_affinity" if term.apart else "affinity"]
+        written = AffinityTermPart.written(match_labels=dict(term.labels), level=term.level)
+        terms.setdefault(term.strength.value, []).append(written)
+    return SpecPart.written(**{name: terms or None for name, terms in said.items()})

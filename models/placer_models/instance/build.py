@@ -9,14 +9,14 @@ from placer_models.files.errors import InputError, shown, suggestion
 from placer_models.files.faults import Faults, Place
 from placer_models.files.tree import Scalar
 from placer_models.files.validate import check, read_as
+from placer_models.instance.gangs import GangReader, RunningGangReader
 from placer_models.instance.machine_parts import MachineError
 from placer_models.instance.machine_schema import MachineFile, to_machine
 from placer_models.instance.network import LevelReader
 from placer_models.instance.nodes import MachineFinder, NodeReader
-from placer_models.instance.pods import GangReader, PodReader
+from placer_models.instance.pods import PodReader
 from placer_models.instance.requests import RequestReader
 from placer_models.instance.running import RunningReader
-from placer_models.instance.running_gangs import RunningGangReader
 from placer_models.instance.schema import InstanceFile
 from placer_models.legal_shares import clashing_unit, offers_of
 from placer_models.node_strategy import NodeStrategy

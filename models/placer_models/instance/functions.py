@@ -9,11 +9,10 @@ from placer_models.cpuset import format_cpu_list
 from placer_models.device import FunctionSelector, VirtualFunction
 from placer_models.files.errors import shown
 from placer_models.files.faults import Place
+from placer_models.files.part import Json
 from placer_models.instance.machine_parts import FunctionGroupPart
 from placer_models.placement import DeviceGrant
 from placer_models.pod import PodSpec
-
-Json = dict[str, object]
 
 Holders = dict[tuple[str, str, int, int], str]
 """(node, type, minor, minor of a virtual function) -> title of the pod that holds it."""
@@ -63,11 +62,6 @@ def read_selectors(
         (kind, tuple(sorted((label, tuple(values)) for label, values in labels.items())))
         for kind, labels in sorted(written.items())
     )
-
-
-def selectors_to_dict(spec: PodSpec) -> Json:
-    """Return what a file says of the virtual functions that a pod wants."""
-    return {kind: {label: list(own) for label, own in wish} for kind, wish in spec.functions}
 
 
 def held_functions(

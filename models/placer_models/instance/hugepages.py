@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from placer_models.cpuset import format_cpu_list
 from placer_models.files.errors import shown
 from placer_models.files.faults import Place
+from placer_models.files.part import Json
 from placer_models.quantity import format_bytes, parse_bytes
 from placer_models.topology import Hugepages
 
@@ -95,3 +96,11 @@ def pages_by_numa_node(
             except ValueError as error:
                 place.at(key, size).fault(str(error))
     return pages
+
+
+def pages_to_dict(held: Iterable[tuple[int, int, int]]) -> Json:
+    """Return pages by NUMA node and size, given (NUMA node, page size in bytes, pages)."""
+    written: dict[str, dict[str, int]] = {}
+    for numa, page_bytes, pages in held:
+        written.setdefault(str(numa), {})[format_bytes(page_bytes)] = pages
+    return {**written}

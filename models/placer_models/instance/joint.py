@@ -4,12 +4,11 @@ from collections.abc import Collection
 
 from placer_models.files.errors import shown
 from placer_models.files.faults import Place
+from placer_models.files.part import Json
 from placer_models.instance.requests import device_type_of
 from placer_models.instance.wish_schema import JointPart
 from placer_models.pod import JointAllocation
 from placer_models.policy import JointScope, Strength
-
-Json = dict[str, object]
 
 
 def read_joint(
@@ -40,8 +39,10 @@ def read_joint(
     return JointAllocation(types, part.preferred_scope or JointScope.SAME_PCIE)
 
 
-def joint_to_dict(joint: JointAllocation) -> Json:
-    """Return what a file says of the wish."""
+def joint_to_dict(joint: JointAllocation | None) -> Json | None:
+    """Return what a file says of the wish; None: nothing."""
+    if joint is None:
+        return None
     required = joint.strength is Strength.REQUIRED
     return {
         "deviceTypes": list(joint.types),

@@ -7,6 +7,7 @@ from itertools import groupby
 from placer_models.cluster import Machine
 from placer_models.cpuset import CpuSet, format_cpu_list
 from placer_models.device import Device, LinkMatrix
+from placer_models.files.part import Json
 from placer_models.instance.capacity import quantity_to_dict
 from placer_models.instance.functions import groups_to_list
 from placer_models.instance.machine_cores import Numbering, split_cores
@@ -15,8 +16,6 @@ from placer_models.instance.machine_partitions import write_partitions
 from placer_models.policy import CoreKind
 from placer_models.quantity import format_bytes
 from placer_models.topology import Topology
-
-Json = dict[str, object]
 
 
 def machine_to_dict(machine: Machine, name: str) -> Json:

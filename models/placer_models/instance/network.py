@@ -1,14 +1,13 @@
-"""Turns what files say about levels of the network into the words."""
+"""Levels of the network in files, and the domains of nodes."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from itertools import pairwise
 
 from placer_models.cluster import Node
 from placer_models.files.errors import shown, suggestion
 from placer_models.files.faults import Place
-from placer_models.instance.schema import LevelPart, NodePart, TogetherPart
-from placer_models.network import NODE_LEVEL, Grouping, LevelRule
-from placer_models.policy import GatherLevel, Strength
+from placer_models.instance.schema import LevelPart, NodePart
+from placer_models.network import NODE_LEVEL
 
 
 class LevelReader:
@@ -69,41 +68,3 @@ class LevelReader:
                         f"give each {narrow} a name of its own"
                     )
                     break
-
-
-def gather_of(part: TogetherPart) -> GatherLevel | None:
-    """Return whether the gang must be on one node."""
-    return GatherLevel.NODE if part.gather and NODE_LEVEL in part.gather.required else None
-
-
-def level_rules(part: TogetherPart, known: Collection[str], place: Place) -> tuple[LevelRule, ...]:
-    """Return what a gang asks of levels; that it must be on one node is said elsewhere."""
-    seen: dict[tuple[Grouping, str], Strength] = {}
-    rules = []
-    for rule, at in _written(part, place):
-        if rule.level not in known:
-            message = f"no node belongs to a {shown(rule.level)}"
-            if len(known) == 1:
-                message += "; give levels by 'networkTopology', or by 'domains' at the nodes"
-            at.fault(message, name=rule.level, known=known)
-        elif (rule.grouping, rule.level) in seen and rule.grouping is Grouping.GATHER:
-            at.fault(f"{shown(rule.level)} is asked for twice; keep one of them")
-        elif rule.level != NODE_LEVEL or rule.grouping is not Grouping.GATHER or not rule.required:
-            rules.append(rule)
-        seen[rule.grouping, rule.level] = rule.strength
-    return tuple(rules)
-
-
-def _written(part: TogetherPart, place: Place) -> Iterator[tuple[LevelRule, Place]]:
-    """Yield the rules in the order in which files are written."""
-    for strength in (Strength.REQUIRED, Strength.PREFERRED):
-        levels = getattr(part.gather, strength.value) if part.gather else ()
-        for level in levels:
-            yield LevelRule(level, Grouping.GATHER, strength), place.at("gather")
-    for strength in (Strength.REQUIRED, Strength.PREFERRED):
-        counts: Mapping[str, int] = getattr(part.spread, strength.value) if part.spread else {}
-        for level, count in counts.items():
-            at = place.at("spread", strength.value, level)
-            yield LevelRule(level, Grouping.SPREAD, strength, count), at
-    for level, count in part.multiples.items():
-        yield LevelRule(level, Grouping.MULTIPLES, count=count), place.at("multiples", level)

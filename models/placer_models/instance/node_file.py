@@ -8,16 +8,16 @@ from placer_models.cluster import Instance, Node
 from placer_models.files.documents import API_VERSION, Document
 from placer_models.files.errors import InputError, shown
 from placer_models.files.faults import Faults, Place
-from placer_models.files.part import MetadataPart, Name, Part, check_name
+from placer_models.files.part import Json, MetadataPart, Name, Part, check_name
 from placer_models.files.validate import read_as
 from placer_models.instance.build import NODE_PLACEMENT, MachineReader, kind_of
 from placer_models.instance.held import memory_of_devices
 from placer_models.instance.machine_schema import MachineFile
 from placer_models.instance.machine_writer import machine_to_dict
 from placer_models.instance.network import LevelReader
-from placer_models.instance.nodes import NodeReader
+from placer_models.instance.nodes import NodeReader, node_to_dict
 from placer_models.instance.placement_file import SeatEntry, placed, seat_to_json
-from placer_models.instance.pods import PodReader
+from placer_models.instance.pods import PodReader, pod_to_dict
 from placer_models.instance.requests import RequestReader
 from placer_models.instance.schema import (
     OTHER_SPELLINGS,
@@ -26,13 +26,10 @@ from placer_models.instance.schema import (
     NodePart,
     SpecPart,
 )
-from placer_models.instance.writer import node_to_dict, pod_to_dict
 from placer_models.legal_shares import offers_of
 from placer_models.node_placement import NodePlacement, NodePod
 from placer_models.placement import Placement
 from placer_models.pod import Pod
-
-Json = dict[str, object]
 
 _MAX_GENERATION = 2**63 - 1
 

@@ -1,7 +1,7 @@
 """Turns what files say about nodes into the words."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from placer_models.cluster import Machine, Node
 from placer_models.cpuset import format_cpu_list, parse_cpu_list
@@ -9,11 +9,11 @@ from placer_models.device import GPU, PartitionTable
 from placer_models.files.documents import Document
 from placer_models.files.errors import InputError, named_cpus, shown, suggestion
 from placer_models.files.faults import Place
-from placer_models.files.part import check_name
+from placer_models.files.part import Json, check_name, unless
 from placer_models.files.tree import field_name
 from placer_models.instance.hosts import MAX_HOSTS, expand_hosts
-from placer_models.instance.hugepages import pages_by_numa_node
-from placer_models.instance.machine_partitions import read_partitions
+from placer_models.instance.hugepages import pages_by_numa_node, pages_to_dict
+from placer_models.instance.machine_partitions import read_partitions, write_partitions
 from placer_models.instance.network import LevelReader
 from placer_models.instance.pods import Names
 from placer_models.instance.requests import (
@@ -243,6 +243,38 @@ def numa_strategy_of(part: NodePart) -> NumaStrategy | None:
         return part.numa_allocate_strategy
     even = part.kubelet.cpu_manager_policy_options.distribute_cpus_across_numa
     return NumaStrategy.DISTRIBUTE_EVENLY if even else None
+
+
+def node_to_dict(node: Node, machine: str) -> Json:
+    """Return a node, which names its machine."""
+    return NodePart.written(
+        name=node.name,
+        machine=machine,
+        labels=dict(node.labels),
+        domains=dict(node.domains),
+        reserved_cpus=format_cpu_list(node.reserved_cpus),
+        cpu_bind_policy=unless(node.cpu_bind, NodeBindPolicy.NONE),
+        numa_allocate_strategy=node.numa_strategy,
+        cpu_locality=node.locality or None,
+        numa_policy=unless(node.alignment, AlignmentPolicy.NONE),
+        numa_scope=node.scope,
+        unhealthy_devices=minors_by_type(sorted(node.unhealthy)),
+        hugepages=pages_to_dict(node.hugepages),
+        cordoned=node.cordoned,
+        partitions=None if node.partitions is None else write_partitions(node.partitions),
+        gpu_partition_policy=node.partition_policy,
+        offered=node.offered,
+        extended=dict(node.extended),
+        mig=minors_by_type(sorted((table, minor) for minor, table in node.mig)),
+    )
+
+
+def minors_by_type(devices: Iterable[tuple[str, int]]) -> dict[str, list[int]]:
+    """Return the minors of devices, each with its type, by type."""
+    minors: dict[str, list[int]] = {}
+    for kind, minor in devices:
+        minors.setdefault(kind, []).append(minor)
+    return minors
 
 
 def missing_device(kind: str, minor: int, have: set[int], machine: str) -> str:

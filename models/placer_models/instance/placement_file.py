@@ -9,7 +9,7 @@ from placer_models.cluster import Instance
 from placer_models.cpuset import format_cpu_list, parse_cpu_list
 from placer_models.files.documents import Document
 from placer_models.files.faults import Faults, Place
-from placer_models.files.part import Part
+from placer_models.files.part import Json, Part
 from placer_models.files.validate import read_as
 from placer_models.goals import strategy_of
 from placer_models.instance.claims import Claims, MoveClaim, TierClaim
@@ -44,8 +44,6 @@ from placer_models.placement import (
     Unplaced,
 )
 from placer_models.pod import pods_of
-
-Json = dict[str, object]
 
 
 class ContainerEntry(HeldEntry):

@@ -6,13 +6,11 @@ from typing import Annotated
 from pydantic import Field
 
 from placer_models.files.faults import Place
-from placer_models.files.part import Part
+from placer_models.files.part import Json, Part
 from placer_models.instance.fields import Minor
 from placer_models.instance.held import DeviceMemory, resources_of, share_of
 from placer_models.placement import DeviceGrant
 from placer_models.quantity import format_bytes, parse_bytes
-
-Json = dict[str, object]
 
 Bytes = Annotated[int, Field(ge=0, le=2**60)]
 

@@ -1,31 +1,34 @@
 """Turns what files say about pods and gangs into the words."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from placer_models.files.errors import counted, shown
+from placer_models.files.errors import shown
 from placer_models.files.faults import Place
-from placer_models.files.part import check_name
-from placer_models.instance.affinity import affinity_terms, place_of_term
-from placer_models.instance.burst import policy_of, read_burst, with_limits
+from placer_models.files.part import Json, check_name, unless
+from placer_models.instance.affinity import affinity_terms, affinity_to_dict, place_of_term
+from placer_models.instance.cpu_policies import (
+    cpu_policies_to_dict,
+    read_bind,
+    read_burst,
+    read_exclusive,
+    with_limits,
+)
 from placer_models.instance.functions import read_selectors
-from placer_models.instance.joint import read_joint
-from placer_models.instance.network import gather_of, level_rules
-from placer_models.instance.requests import RequestReader, device_type_of
-from placer_models.instance.schema import GangGroupPart, GangPart, MemberPart, PodPart, SpecPart
+from placer_models.instance.joint import joint_to_dict, read_joint
+from placer_models.instance.requests import RequestReader, device_type_of, requests_to_dict
+from placer_models.instance.schema import ContainerPart, MemberPart, SpecPart
 from placer_models.instance.strategies import read_strategies
 from placer_models.legal import SpecFault, spec_faults
 from placer_models.limits import NO_LIMITS, Limits, PodLimits
-from placer_models.pod import Container, Gang, GangGroup, Pod, PodSpec, Resources
+from placer_models.pod import Container, ContainerRole, Pod, PodSpec, Resources
 from placer_models.policy import (
     AlignmentPolicy,
     AlignmentScope,
     BindPolicy,
     DeviceChoice,
     DeviceScope,
-    ExclusivePolicy,
     QosClass,
-    Strength,
 )
 
 MAX_PODS = 200_000
@@ -107,19 +110,11 @@ class PodReader:
         if qos is None:
             asked = any(c.requests != Resources() for c in containers)
             qos = QosClass.LS if asked else QosClass.BE
-        bind, strength = BindPolicy.DEFAULT, Strength.PREFERRED
         is_burst = read_burst(part, containers, cpu_limits, qos, place)
         if is_burst:
             containers = with_limits(containers, cpu_limits)
-        elif part.cpu_bind_policy and part.cpu_bind_policy.required:
-            bind, strength = policy_of(part.cpu_bind_policy.required), Strength.REQUIRED
-        elif part.cpu_bind_policy and part.cpu_bind_policy.preferred:
-            bind = policy_of(part.cpu_bind_policy.preferred)
-        exclusive, apart = ExclusivePolicy.NONE, Strength.PREFERRED
-        if part.cpu_exclusive_policy and part.cpu_exclusive_policy.required:
-            exclusive, apart = part.cpu_exclusive_policy.required, Strength.REQUIRED
-        elif part.cpu_exclusive_policy and part.cpu_exclusive_policy.preferred:
-            exclusive = part.cpu_exclusive_policy.preferred
+        bind, strength = read_bind(part)
+        exclusive, apart = read_exclusive(part)
         for field, said in (
             ("cpuBindPolicy", bind is not BindPolicy.DEFAULT),
             ("cpuLocality", part.cpu_locality != ()),
@@ -281,76 +276,43 @@ def _message_of(fault: SpecFault, part: SpecPart) -> str:
     )
 
 
-class GangReader:
-    """Reads what waits: lone pods, gangs and gang groups.
+def pod_to_dict(pod: Pod) -> Json:
+    """Return what a pod asks for, and its limits; its namespace is written by the caller."""
+    spec, limits = pod.spec, dict(pod.limits)
+    only = spec.containers[0]
+    if spec.containers == (replace(only, name=ONLY_CONTAINER, role=ContainerRole.APP),):
+        asked = SpecPart.written(**_requests(only, limits))
+    else:
+        asked = {"containers": [_container_to_dict(c, limits) for c in spec.containers]}
+    return {
+        **SpecPart.written(name=pod.name, qos=spec.qos),
+        **asked,
+        **cpu_policies_to_dict(spec),
+        **SpecPart.written(
+            numa_policy=unless(spec.alignment, AlignmentPolicy.NONE),
+            numa_scope=spec.scope,
+            node_selector=dict(spec.node_selector),
+            labels=dict(spec.labels),
+        ),
+        **affinity_to_dict(spec),
+        **SpecPart.written(
+            vf_selector={kind: dict(wish) for kind, wish in spec.functions},
+            joint_allocate=joint_to_dict(spec.joint),
+            allocate_strategy=dict(spec.strategies),
+            device_choice=spec.device_choice,
+            required_topology_scope=dict(spec.scopes),
+        ),
+    }
 
-    Attributes:
-        names: Those of all gangs, which gangs that run may not have.
 
-    """
+def _container_to_dict(container: Container, limits: Mapping[str, Limits]) -> Json:
+    asked = _requests(container, limits)
+    return {
+        **ContainerPart.written(name=container.name, role=container.role),
+        "requests": asked["requests"],
+        **ContainerPart.written(limits=asked["limits"], shares=asked["shares"]),
+    }
 
-    def __init__(self, pods: PodReader, levels: Collection[str]) -> None:
-        self._pods = pods
-        self._levels = levels
-        self.names = Names("gang")
-        self._gangs: dict[Key, Gang] = {}
-        self._group_names = Names("gang group")
-        self._group_of: dict[Key, str] = {}
 
-    def lone(self, part: PodPart, place: Place) -> tuple[Gang, ...]:
-        """Return a gang of its own for each pod of the template."""
-        gangs = []
-        for pod in self._pods.members(part, part.namespace, place):
-            if self.names.take(pod.key, place):
-                gangs.append(
-                    Gang(pod.name, pod.namespace, (pod,), 1, part.priority, part.weight, lone=True)
-                )
-        return tuple(gangs)
-
-    def gang(self, part: GangPart, place: Place) -> Gang:
-        """Return the gang with all its members."""
-        pods = tuple(
-            pod
-            for i, member in enumerate(part.pods)
-            for pod in self._pods.members(member, part.namespace, place.at("pods", i))
-        )
-        minimum = len(pods) if part.minimum is None else part.minimum
-        if minimum > len(pods):
-            place.at("minimum").fault(
-                f"got {minimum}; expected at most its {counted(len(pods), 'member')}"
-            )
-        gang = Gang(
-            part.name,
-            part.namespace,
-            pods,
-            minimum,
-            part.priority,
-            part.weight,
-            gather_of(part),
-            levels=level_rules(part, self._levels, place),
-        )
-        if self.names.take(gang.key, place):
-            self._gangs[gang.key] = gang
-        return gang
-
-    def group(self, part: GangGroupPart, place: Place) -> GangGroup:
-        """Return the gang group; its gangs have been read before."""
-        self._group_names.take((part.namespace, part.name), place)
-        keys: list[Key] = []
-        for i, written in enumerate(part.gangs):
-            namespace, slash, name = written.rpartition("/")
-            key = (namespace if slash else part.namespace, name)
-            at = place.at("gangs", i)
-            if key not in self._gangs:
-                known = (n if ns == part.namespace else f"{ns}/{n}" for ns, n in self._gangs)
-                message = f"no gang {shown(written)} is given"
-                at.fault(message, name=written, known=known)
-            elif key in self._group_of:
-                at.fault(
-                    f"the gang {shown(written)} is in the group {shown(self._group_of[key])} "
-                    "already; a gang is in one group at most"
-                )
-            else:
-                self._group_of[key] = part.name
-                keys.append(key)
-        return GangGroup(part.name, part.namespace, tuple(keys))
+def _requests(container: Container, limits: Mapping[str, Limits]) -> Json:
+    return requests_to_dict(container, limits.get(container.name, NO_LIMITS))

@@ -15,6 +15,7 @@ from placer_models.device_request import (
 )
 from placer_models.files.errors import shown, suggestion
 from placer_models.files.faults import Place
+from placer_models.files.part import Json
 from placer_models.instance.hugepages import (
     PREFIX,
     bytes_of_pages,
@@ -24,13 +25,13 @@ from placer_models.instance.hugepages import (
 )
 from placer_models.instance.later import later_resource
 from placer_models.instance.schema import SharePart
-from placer_models.instance.shares import listed, merged, share_name, translated
+from placer_models.instance.shares import listed, merged, share_name, share_to_dict, translated
 from placer_models.legal_shares import Offers
 from placer_models.limits import Limits
 from placer_models.mig import PREFIX as MIG
 from placer_models.mig import is_instance, profile_types
-from placer_models.pod import DeviceRequest, Resources
-from placer_models.quantity import parse_bytes, parse_milli
+from placer_models.pod import Container, DeviceRequest, Resources
+from placer_models.quantity import format_bytes, parse_bytes, parse_milli
 
 CPU = "cpu"
 MEMORY = "memory"
@@ -329,3 +330,30 @@ def _name(key: str) -> str:
         except ValueError:
             return key  # its amount is refused
     return share_name(key) or key
+
+
+def requests_to_dict(container: Container, limits: Limits) -> Json:
+    """Return what a file says of a container's requests, limits and shares."""
+    cpu_milli = container.cpu_limit_milli if limits.cpu_milli is None else limits.cpu_milli
+    capped: Json = {
+        CPU: None if cpu_milli is None else _cpus(cpu_milli),
+        MEMORY: None if limits.memory_bytes is None else format_bytes(limits.memory_bytes),
+        PIDS: limits.pids,
+        SWAP: None if limits.swap_bytes is None else format_bytes(limits.swap_bytes),
+    }
+    capped = {name: amount for name, amount in capped.items() if amount is not None}
+    requests = container.requests
+    # One of nothing is said where there is a limit, which it would be else.
+    asked: Json = {name: 0 for name in (CPU, MEMORY) if name in capped}
+    asked.update({CPU: _cpus(requests.cpu_milli)} if requests.cpu_milli else {})
+    asked.update({MEMORY: format_bytes(requests.memory_bytes)} if requests.memory_bytes else {})
+    for pages in requests.hugepages:
+        asked[resource_of(pages.page_bytes)] = format_bytes(pages.page_bytes * pages.count)
+    asked.update({d.type: d.count for d in requests.devices if d.share is None})
+    asked.update(requests.extended)
+    shares = [share_to_dict(request) for request in requests.devices if request.share]
+    return {"requests": asked, "limits": capped, "shares": shares}
+
+
+def _cpus(milli: int) -> int | str:
+    return f"{milli}m" if milli % 1000 else milli // 1000

@@ -12,6 +12,7 @@ from placer_models.device_request import (
 )
 from placer_models.device_share import DeviceShare
 from placer_models.files.faults import Place
+from placer_models.files.part import Json
 from placer_models.instance.capacity import check_quantity_name
 from placer_models.instance.schema import SharePart
 from placer_models.legal_shares import Field, Offers, offer_faults, share_faults
@@ -70,19 +71,19 @@ def merged(requests: Sequence[DeviceRequest]) -> tuple[DeviceRequest, ...]:
     return tuple(sorted(found, key=lambda request: (request.type, request.share is not None)))
 
 
-def share_to_dict(request: DeviceRequest) -> dict[str, object]:
+def share_to_dict(request: DeviceRequest) -> Json:
     """Write a request for shares as an entry of the field ``shares``."""
     share = request.share or DeviceShare()
-    written: dict[str, object] = {"type": request.type}
-    written.update({"count": request.count} if request.count > 1 else {})
-    written.update({"percent": share.percent} if share.percent is not None else {})
-    if share.memory_bytes is not None:
-        written["memory"] = format_bytes(share.memory_bytes)
-    if share.memory_percent is not None:
-        written["memoryPercent"] = share.memory_percent
-    if share.capacity:
-        written["capacity"] = {quantity.name: quantity.text for quantity in share.capacity}
-    return written
+    return {
+        "type": request.type,
+        **SharePart.written(
+            count=request.count,
+            percent=share.percent,
+            memory=None if share.memory_bytes is None else format_bytes(share.memory_bytes),
+            memory_percent=share.memory_percent,
+            capacity={quantity.name: quantity.text for quantity in share.capacity},
+        ),
+    }
 
 
 def in_order(requests: Resources, grants: Sequence[DeviceGrant]) -> list[DeviceGrant]:

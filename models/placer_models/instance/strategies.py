@@ -6,10 +6,8 @@ from placer_models.device_strategy import DeviceStrategy, Strategies, strategy_f
 from placer_models.files.errors import shown
 from placer_models.files.faults import Place
 from placer_models.instance.requests import device_type_of
-from placer_models.pod import Container, JointAllocation, PodSpec, counts_asked
+from placer_models.pod import Container, JointAllocation, counts_asked
 from placer_models.policy import AlignmentScope
-
-Json = dict[str, object]
 
 
 def read_strategies(
@@ -52,8 +50,3 @@ def read_strategies(
         else:
             found[kind] = strategies[kind]
     return tuple(sorted(found.items()))
-
-
-def strategies_to_dict(spec: PodSpec) -> Json:
-    """Return what a file says of the strategies of a pod."""
-    return {kind: strategy.value for kind, strategy in spec.strategies}

@@ -35,8 +35,8 @@ from placer_models.annotations.node_topology import (
 from placer_models.device import GPU, Device
 from placer_models.files.documents import read_documents
 from placer_models.files.errors import InputError, shown
+from placer_models.files.part import Json
 from placer_models.files.tree import Scalar, plain
-from placer_models.instance.machine_writer import Json
 from placer_models.machines.sketch import RDMA
 from placer_models.policy import AlignmentPolicy, AlignmentScope
 from placer_models.quantity import format_bytes, parse_bytes, parse_milli

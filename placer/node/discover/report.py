@@ -9,7 +9,8 @@ from placer.node.discover.node_resource_topology import write_node_resource_topo
 from placer_models.cpuset import CpuSet, format_cpu_list
 from placer_models.device import Device
 from placer_models.files.documents import API_VERSION
-from placer_models.instance.machine_writer import Json, machine_to_dict
+from placer_models.files.part import Json
+from placer_models.instance.machine_writer import machine_to_dict
 from placer_models.instance.writer import instance_to_dict
 from placer_models.quantity import format_bytes
 

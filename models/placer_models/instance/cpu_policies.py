@@ -1,0 +1,93 @@
+"""CPU policies of pods in files: binding, exclusivity and ConstrainedBurst (C8, C9)."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from placer_models.files.faults import Place
+from placer_models.files.part import Json, unless
+from placer_models.instance.fields import PodBind
+from placer_models.instance.schema import SpecPart
+from placer_models.instance.wish_schema import BindPart, ExclusivePart
+from placer_models.pod import Container, PodSpec
+from placer_models.policy import AlignmentPolicy, BindPolicy, ExclusivePolicy, QosClass, Strength
+
+
+def read_bind(part: SpecPart) -> tuple[BindPolicy, Strength]:
+    """Return the bind policy of a pod that owns CPUs; Default for others."""
+    wish = part.cpu_bind_policy
+    word = None if wish is None else wish.required or wish.preferred
+    if wish is None or word is None or word is PodBind.CONSTRAINED_BURST:
+        return BindPolicy.DEFAULT, Strength.PREFERRED
+    return BindPolicy(word.value), _strength(wish)
+
+
+def read_exclusive(part: SpecPart) -> tuple[ExclusivePolicy, Strength]:
+    """Return with whom the pod shares no core or NUMA node."""
+    wish = part.cpu_exclusive_policy
+    if wish is None:
+        return ExclusivePolicy.NONE, Strength.PREFERRED
+    return wish.required or wish.preferred or ExclusivePolicy.NONE, _strength(wish)
+
+
+def cpu_policies_to_dict(spec: PodSpec) -> Json:
+    """Return what a file says of how a pod owns its CPUs; of others it says little."""
+    if not spec.qos.owns_cpus:
+        burst = PodBind.CONSTRAINED_BURST if spec.constrained_burst else None
+        return SpecPart.written(cpu_bind_policy=burst)
+    return SpecPart.written(
+        cpu_bind_policy=_wish(spec.bind, spec.bind_strength, BindPolicy.DEFAULT),
+        cpu_locality=spec.locality,
+        cpu_exclusive_policy=_wish(spec.exclusive, spec.exclusive_strength, ExclusivePolicy.NONE),
+    )
+
+
+def _strength(wish: BindPart | ExclusivePart) -> Strength:
+    return Strength.REQUIRED if wish.required else Strength.PREFERRED
+
+
+def _wish(policy: object, strength: Strength, default: object) -> object:
+    return {"required": policy} if strength is Strength.REQUIRED else unless(policy, default)
+
+
+def with_limits(
+    containers: Sequence[Container], limits: Sequence[int | None]
+) -> tuple[Container, ...]:
+    """Return the containers with their CPU limits, which decide where the pod can be."""
+    return tuple(
+        replace(container, cpu_limit_milli=limit)
+        for container, limit in zip(containers, limits, strict=True)
+    )
+
+
+def read_burst(
+    part: SpecPart,
+    containers: Sequence[Container],
+    limits: Sequence[int | None],
+    qos: QosClass,
+    place: Place,
+) -> bool:
+    """Return whether the pod is under ConstrainedBurst, and can be."""
+    wish = part.cpu_bind_policy
+    if PodBind.CONSTRAINED_BURST not in (wish and wish.required, wish and wish.preferred):
+        return False
+    ok = True
+    if qos is not QosClass.LS:
+        place.at("cpuBindPolicy").fault(
+            f"the qos of this pod is {qos}; ConstrainedBurst is for pods of the shared pool, "
+            "which are LS"
+        )
+        ok = False
+    if part.numa_policy not in (None, AlignmentPolicy.NONE):
+        place.at("numaPolicy").fault(
+            "ConstrainedBurst with a NUMA policy is not supported yet; leave one of them out"
+        )
+        ok = False
+    for i, (container, limit) in enumerate(zip(containers, limits, strict=True)):
+        if limit is None:
+            at = place.at("containers", i) if place.at("containers").exists else place
+            at.at("limits").fault(
+                f"container {container.name!r} has no CPU limit; ConstrainedBurst looks for NUMA "
+                "nodes that can hold the limit: give one, such as {cpu: 4}"
+            )
+            ok = False
+    return ok

@@ -1,0 +1,222 @@
+"""Gangs in files, waiting or running, read and written: members, levels and groups (G1 to G6)."""
+
+from collections.abc import Collection, Iterator, Mapping
+
+from placer_models.cluster import RunningGang
+from placer_models.files.errors import counted, shown
+from placer_models.files.faults import Place
+from placer_models.files.part import Json
+from placer_models.instance.pods import Key, Names, PodReader, pod_to_dict
+from placer_models.instance.schema import (
+    GangGroupPart,
+    GangPart,
+    PodPart,
+    RunningGangPart,
+    RunningPart,
+    TogetherPart,
+)
+from placer_models.network import NODE_LEVEL, Grouping, LevelRule
+from placer_models.pod import Gang, GangGroup
+from placer_models.policy import GatherLevel, Strength
+
+
+class GangReader:
+    """Reads what waits: lone pods, gangs and gang groups.
+
+    Attributes:
+        names: Those of all gangs, which gangs that run may not have.
+
+    """
+
+    def __init__(self, pods: PodReader, levels: Collection[str]) -> None:
+        self._pods = pods
+        self._levels = levels
+        self.names = Names("gang")
+        self._gangs: dict[Key, Gang] = {}
+        self._group_names = Names("gang group")
+        self._group_of: dict[Key, str] = {}
+
+    def lone(self, part: PodPart, place: Place) -> tuple[Gang, ...]:
+        """Return a gang of its own for each pod of the template."""
+        gangs = []
+        for pod in self._pods.members(part, part.namespace, place):
+            if self.names.take(pod.key, place):
+                gangs.append(
+                    Gang(pod.name, pod.namespace, (pod,), 1, part.priority, part.weight, lone=True)
+                )
+        return tuple(gangs)
+
+    def gang(self, part: GangPart, place: Place) -> Gang:
+        """Return the gang with all its members."""
+        pods = tuple(
+            pod
+            for i, member in enumerate(part.pods)
+            for pod in self._pods.members(member, part.namespace, place.at("pods", i))
+        )
+        minimum = len(pods) if part.minimum is None else part.minimum
+        if minimum > len(pods):
+            place.at("minimum").fault(
+                f"got {minimum}; expected at most its {counted(len(pods), 'member')}"
+            )
+        gang = Gang(
+            part.name,
+            part.namespace,
+            pods,
+            minimum,
+            part.priority,
+            part.weight,
+            gather_of(part),
+            levels=level_rules(part, self._levels, place),
+        )
+        if self.names.take(gang.key, place):
+            self._gangs[gang.key] = gang
+        return gang
+
+    def group(self, part: GangGroupPart, place: Place) -> GangGroup:
+        """Return the gang group; its gangs have been read before."""
+        self._group_names.take((part.namespace, part.name), place)
+        keys: list[Key] = []
+        for i, written in enumerate(part.gangs):
+            namespace, slash, name = written.rpartition("/")
+            key = (namespace if slash else part.namespace, name)
+            at = place.at("gangs", i)
+            if key not in self._gangs:
+                known = (n if ns == part.namespace else f"{ns}/{n}" for ns, n in self._gangs)
+                message = f"no gang {shown(written)} is given"
+                at.fault(message, name=written, known=known)
+            elif key in self._group_of:
+                at.fault(
+                    f"the gang {shown(written)} is in the group {shown(self._group_of[key])} "
+                    "already; a gang is in one group at most"
+                )
+            else:
+                self._group_of[key] = part.name
+                keys.append(key)
+        return GangGroup(part.name, part.namespace, tuple(keys))
+
+
+class RunningGangReader:
+    """Reads gangs that run; knows the levels of the network, and the names of other gangs."""
+
+    def __init__(self, names: Names, levels: Collection[str]) -> None:
+        self._names = names
+        self._levels = levels
+        self._gangs: dict[Key, tuple[RunningGang, Place]] = {}
+        self._members: set[Key] = set()
+
+    def add(self, part: RunningGangPart, place: Place) -> None:
+        """Read one gang; who is in it is said by the running pods."""
+        levels = level_rules(part, self._levels, place)
+        gang = RunningGang(part.name, part.namespace, gather_of(part), levels)
+        if self._names.take(gang.key, place):
+            self._gangs[gang.key] = gang, place
+
+    def member(self, part: RunningPart, place: Place) -> None:
+        """Note that a running pod is in the gang that it names, one of its namespace."""
+        if part.gang is None:
+            return
+        self._members.add((part.namespace, part.gang))
+        if (part.namespace, part.gang) not in self._gangs:
+            place.at("gang").fault(
+                f"no gang {shown(part.gang)} is given under 'runningGangs'",
+                name=part.gang,
+                known=[name for namespace, name in self._gangs if namespace == part.namespace],
+            )
+
+    def finish(self) -> tuple[RunningGang, ...]:
+        """Return the gangs, once every running pod has been noted; each has a member."""
+        misspelt = self._members - self._gangs.keys()
+        for key, (_, place) in self._gangs.items():
+            if key not in self._members and not misspelt:
+                what = f"no running pod is in it; say 'gang: {key[1]}' at its pods, or delete it"
+                place.at("name").fault(what)
+        return tuple(gang for gang, _ in self._gangs.values())
+
+
+def gather_of(part: TogetherPart) -> GatherLevel | None:
+    """Return whether the gang must be on one node."""
+    return GatherLevel.NODE if part.gather and NODE_LEVEL in part.gather.required else None
+
+
+def level_rules(part: TogetherPart, known: Collection[str], place: Place) -> tuple[LevelRule, ...]:
+    """Return what a gang asks of levels; that it must be on one node is said elsewhere."""
+    seen: dict[tuple[Grouping, str], Strength] = {}
+    rules = []
+    for rule, at in _written(part, place):
+        if rule.level not in known:
+            message = f"no node belongs to a {shown(rule.level)}"
+            if len(known) == 1:
+                message += "; give levels by 'networkTopology', or by 'domains' at the nodes"
+            at.fault(message, name=rule.level, known=known)
+        elif (rule.grouping, rule.level) in seen and rule.grouping is Grouping.GATHER:
+            at.fault(f"{shown(rule.level)} is asked for twice; keep one of them")
+        elif rule.level != NODE_LEVEL or rule.grouping is not Grouping.GATHER or not rule.required:
+            rules.append(rule)
+        seen[rule.grouping, rule.level] = rule.strength
+    return tuple(rules)
+
+
+def _written(part: TogetherPart, place: Place) -> Iterator[tuple[LevelRule, Place]]:
+    """Yield the rules in the order in which files are written."""
+    for strength in (Strength.REQUIRED, Strength.PREFERRED):
+        levels = getattr(part.gather, strength.value) if part.gather else ()
+        for level in levels:
+            yield LevelRule(level, Grouping.GATHER, strength), place.at("gather")
+    for strength in (Strength.REQUIRED, Strength.PREFERRED):
+        counts: Mapping[str, int] = getattr(part.spread, strength.value) if part.spread else {}
+        for level, count in counts.items():
+            at = place.at("spread", strength.value, level)
+            yield LevelRule(level, Grouping.SPREAD, strength, count), at
+    for level, count in part.multiples.items():
+        yield LevelRule(level, Grouping.MULTIPLES, count=count), place.at("multiples", level)
+
+
+def lone_to_dict(gang: Gang) -> Json:
+    """Return a pod that waits by itself."""
+    rank = PodPart.written(namespace=gang.namespace, priority=gang.priority, weight=gang.weight)
+    return {**pod_to_dict(gang.pods[0]), **rank}
+
+
+def gang_to_dict(gang: Gang) -> Json:
+    """Return a gang with all its members."""
+    return GangPart.written(
+        name=gang.name,
+        namespace=gang.namespace,
+        minimum=gang.minimum,
+        priority=gang.priority,
+        weight=gang.weight,
+        **_levels(gang),
+        pods=[pod_to_dict(pod) for pod in gang.pods],
+    )
+
+
+def group_to_dict(group: GangGroup) -> Json:
+    """Return a gang group."""
+    gangs = ["/".join(key) for key in group.gangs]
+    return GangGroupPart.written(name=group.name, namespace=group.namespace, gangs=gangs)
+
+
+def running_gang_to_dict(gang: RunningGang) -> Json:
+    """Return what running pods that name the gang ask of each other's places."""
+    return RunningGangPart.written(name=gang.name, namespace=gang.namespace, **_levels(gang))
+
+
+def _levels(gang: Gang | RunningGang) -> Json:
+    """Return what the gang asks of levels of the network, by field of the schema."""
+    gather: dict[str, list[str]] = {"required": [gang.gather.value]} if gang.gather else {}
+    spread: dict[str, dict[str, int]] = {}
+    multiples: dict[str, int] = {}
+    for rule in gang.levels:
+        match rule.grouping:
+            case Grouping.GATHER:
+                gather.setdefault(rule.strength.value, []).append(rule.level)
+            case Grouping.SPREAD:
+                spread.setdefault(rule.strength.value, {})[rule.level] = rule.count
+            case Grouping.MULTIPLES:
+                multiples[rule.level] = rule.count
+    on_one_node = gather == {"required": [NODE_LEVEL]}
+    return {
+        "gather": NODE_LEVEL if on_one_node else gather or None,
+        "spread": spread or None,
+        "multiples": multiples,
+    }
