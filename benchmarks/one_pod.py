@@ -67,10 +67,12 @@ def holder(name: str, cpus: int, memory: int, held: Mapping[str, int]) -> Pod:
 
 def walk(account: Account, kind: Machine) -> int | None:
     """Return the size of the first set of NUMA nodes with room, smallest first."""
-    where = [kind.topology.cpu[cpu].numa_node for cpu in account.free_cpus]
-    homes = [d.numa_node for d in account.devices if (d.type, d.minor) in account.free_devices]
+    where = [kind.topology.cpu[cpu].numa_node for cpu in account.cores.free_cpus]
+    homes = [
+        d.numa_node for d in account.devices.healthy if (d.type, d.minor) in account.devices.free
+    ]
     cells = [
-        (where.count(numa.id), account.memory_bytes[numa.id], homes.count(numa.id))
+        (where.count(numa.id), account.memory.bytes_in[numa.id], homes.count(numa.id))
         for numa in kind.topology.numa_nodes
     ]
     for size in range(1, 5):

@@ -85,7 +85,7 @@ def walk(accounts: list[Account], share: DeviceShare) -> int:
     return min(
         left[1]
         for account in accounts
-        for key, left in account.shared_devices.items()
+        for key, left in account.devices.shared.items()
         if Slot(left, totals[key]).takes(share)
     )
 

@@ -14,7 +14,7 @@ from dataclasses import replace
 from random import Random
 
 from placer.counting.account import accounts_of
-from placer.counting.realise import Unrealisable, realise
+from placer.counting.placements import Unrealisable, realise
 from placer.judge.measure import measure
 from placer.search.options import Engine, SolveOptions
 from placer.search.plain import place_on, room_of, taken_by

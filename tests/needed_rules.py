@@ -6,8 +6,7 @@ from functools import partial
 import pytest
 
 from placer.counting.account import accounts_of
-from placer.counting.realise import Unrealisable, realise
-from placer.counting.recount import recount
+from placer.counting.placements import Unrealisable, realise, recount
 from placer.judge.breaches import blamed, breaches
 from placer.judge.measure import measure
 from placer.search import exact

@@ -1,11 +1,22 @@
-"""The CPUs of each container among its pod's."""
+"""The CPUs, memory and pools of each container among its pod's, both ways.
 
-from collections.abc import Sequence
+What a pod holds is parted among its containers; where each is aligned for itself (C12), as the
+counts of its choice say, and what each holds is counted again from its placement.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from placer_models.bound import within
+from placer_models.cluster import Node
+from placer_models.container_fit import ContainerFit
 from placer_models.cpuset import CpuSet
+from placer_models.node_state import NodeState
 from placer_models.placement import ContainerPlacement
-from placer_models.pod import Container, ContainerRole
+from placer_models.pod import Container, ContainerRole, PodSpec
+from placer_models.policy import BINDING
+from placer_models.problem import Choice, Problem
 from placer_models.topology import Topology
 
 
@@ -41,7 +52,7 @@ def in_parts(
     together = [c for c in containers if c.role is not ContainerRole.INIT and c.requests.cpu_milli]
     sizes = [c.requests.cpu_milli // 1000 for c in together]
     part_of = dict(
-        zip((c.name for c in together), parts_by_core(sizes, cpus, topology), strict=True)
+        zip((c.name for c in together), _parts_by_core(sizes, cpus, topology), strict=True)
     )
     everything = frozenset(cpus)
     held: CpuSet = frozenset()
@@ -57,21 +68,14 @@ def in_parts(
     return tuple(placed)
 
 
-def parts_by_core(sizes: Sequence[int], cpus: Sequence[int], topology: Topology) -> list[CpuSet]:
+def _parts_by_core(sizes: Sequence[int], cpus: Sequence[int], topology: Topology) -> list[CpuSet]:
     """Return disjoint parts of the CPUs of these sizes, whole cores as far as they go."""
-    return _parts(sizes, _by_core(cpus, topology))
-
-
-def _by_core(cpus: Sequence[int], topology: Topology) -> list[list[int]]:
-    cores: dict[int, list[int]] = {}
+    by_core: dict[int, list[int]] = {}
     for cpu in cpus:
-        cores.setdefault(topology.cpu[cpu].core, []).append(cpu)
-    return list(cores.values())
-
-
-def _parts(sizes: Sequence[int], cores: list[list[int]]) -> list[CpuSet]:
-    """Give each part the cores that fit into it, in order; what is left of it comes after."""
+        by_core.setdefault(topology.cpu[cpu].core, []).append(cpu)
+    cores = list(by_core.values())
     parts: list[list[int]] = [[] for _ in sizes]
+    # Each part has the cores that fit into it, in order; what is left of it comes after.
     for part, size in zip(parts, sizes, strict=True):
         for core in cores:
             if core and len(part) + len(core) <= size:
@@ -83,3 +87,151 @@ def _parts(sizes: Sequence[int], cores: list[list[int]]) -> list[CpuSet]:
         part.extend(rest[:missing])
         del rest[:missing]
     return [frozenset(part) for part in parts]
+
+
+def in_own_parts(
+    spec: PodSpec,
+    fits: Sequence[ContainerFit],
+    choice: Choice,
+    cpus: Sequence[int],
+    pool: CpuSet,
+    node: Node,
+    problem: Problem,
+) -> tuple[ContainerPlacement, ...]:
+    """Part what a pod holds among its containers, as the counts say; all but its devices.
+
+    Args:
+        spec: Of the pod.
+        fits: Of its containers that hold something.
+        choice: The counts.
+        cpus: The pod's own CPUs, neighbours together.
+        pool: What a pod runs in that owns none.
+        node: Where it goes.
+        problem: What the counts are counted in.
+
+    """
+    numa_nodes = [cell.numa_node for cell in problem.nodes[choice.node].cells]
+    own = _cpus(fits, choice, cpus, numa_nodes, node)
+    position_of = {fit.index: position for position, fit in enumerate(fits)}
+    everything = frozenset(cpus) if spec.qos.owns_cpus else pool
+    sidecars: CpuSet = frozenset()
+    placed = []
+    for index, container in enumerate(spec.containers):
+        at = position_of.get(index)
+        cpuset = frozenset(own[at]) if at is not None else frozenset[int]()
+        if container.role is ContainerRole.RESTARTABLE_INIT:
+            sidecars |= cpuset
+        if not cpuset:
+            init = container.role is ContainerRole.INIT
+            cpuset = ((everything - sidecars) if init else everything) or everything
+        rows = choice.containers[at] if at is not None else ()
+        counted = None
+        if choice.pool:
+            bound = at is not None and fits[at].alignment in BINDING
+            counted = _counted(rows, numa_nodes) if bound else ()
+        if counted:
+            cpuset = within(pool, [numa for numa, _ in counted], node.machine.topology)
+        placed.append(
+            ContainerPlacement(
+                name=container.name,
+                cpuset=cpuset,
+                memory_bytes=tuple(
+                    (numa, amount * problem.memory_unit_bytes)
+                    for numa, amount in zip(numa_nodes, rows[1] if rows else (), strict=False)
+                    if amount and numa is not None
+                ),
+                hugepages=tuple(
+                    (numa, size, rows[2 + i][cell])
+                    for cell, numa in enumerate(numa_nodes)
+                    for i, size in enumerate(problem.page_sizes)
+                    if rows and rows[2 + i][cell] and numa is not None
+                ),
+                cpu_milli=counted,
+            )
+        )
+    return tuple(placed)
+
+
+def _counted(
+    rows: Sequence[Sequence[int]], numa_nodes: Sequence[int | None]
+) -> tuple[tuple[int, int], ...]:
+    """Return the NUMA nodes of a bound container, with what it counts of its request there."""
+    return tuple(
+        (numa, rows[0][cell])
+        for cell, numa in enumerate(numa_nodes)
+        if numa is not None and any(row[cell] for row in rows)
+    )
+
+
+def _cpus(
+    fits: Sequence[ContainerFit],
+    choice: Choice,
+    cpus: Sequence[int],
+    numa_nodes: Sequence[int | None],
+    node: Node,
+) -> list[list[int]]:
+    """Return the CPUs of every container, whole cores as far as they go."""
+    topology = node.machine.topology
+    own: list[list[int]] = [[] for _ in fits]
+    for cell, numa in enumerate(numa_nodes):
+        here = [cpu for cpu in cpus if topology.cpu[cpu].numa_node == numa]
+        wants = [rows[0][cell] for rows in choice.containers]
+        lasting = [i for i, fit in enumerate(fits) if fit.lasts]
+        parts = _parts_by_core([wants[i] for i in lasting], here, topology)
+        dealt: Mapping[int, CpuSet] = dict(zip(lasting, parts, strict=True))
+        for i, fit in enumerate(fits):
+            if fit.lasts:
+                own[i].extend(sorted(dealt[i]))
+            else:
+                held = frozenset[int]().union(*(dealt[s] for s in fit.beside))
+                own[i].extend([cpu for cpu in here if cpu not in held][: wants[i]])
+    return own
+
+
+def taken_by(
+    spec: PodSpec,
+    places: Sequence[ContainerPlacement],
+    fit: ContainerFit,
+    node: Node,
+    state: NodeState,
+    problem: Problem,
+) -> tuple[tuple[int, ...], ...]:
+    """Return for each good of the fit how much is from each cell, and last from no cell."""
+    name = spec.containers[fit.index].name
+    place = next(place for place in places if place.name == name)
+    topology = node.machine.topology
+    cpus = place.cpuset if fit.need[0] else ()
+    owned = Counter(topology.cpu[cpu].numa_node for cpu in cpus)
+    shared = Counter[int | None](dict(place.cpu_milli or ()))
+    homes = {(d.type, d.minor): d.numa_node for d in node.devices}
+    unit = problem.memory_unit_bytes
+    rows: list[Counter[int | None]] = [
+        owned if spec.qos.owns_cpus else shared,
+        Counter({numa: size // unit for numa, size in place.memory_bytes}),
+        *(
+            Counter[int | None](
+                {numa: count for numa, size, count in place.hugepages if size == wanted}
+            )
+            for wanted in problem.page_sizes
+        ),
+        *(
+            Counter(homes[d.type, d.minor] for d in place.devices if d.type == kind)
+            for kind in _types(spec)
+        ),
+    ]
+    first_device = len(rows) - len(_types(spec))
+    found = []
+    for good, row in enumerate(rows):
+        in_cells = [row[cell.numa_node] for cell in state.cells]
+        if good >= first_device:  # a device without a NUMA node is in no cell
+            in_cells = [
+                0 if cell.numa_node is None else row[cell.numa_node] for cell in state.cells
+            ]
+            found.append((*in_cells, row[None]))
+        else:
+            found.append((*in_cells, 0))
+    return tuple(found)
+
+
+def _types(spec: PodSpec) -> list[str]:
+    return [request.type for request in spec.requests.devices if request.count]

@@ -1,13 +1,12 @@
 """Cores of a node in classes, both ways: owned CPUs as counts of a class, and counts as CPU ids."""
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Hashable, Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from placer.counting.account import Account
-from placer.counting.owners import owners_of_cores
-from placer_models.cluster import Node
+from placer.counting.owners import Held, cores_held, numa_nodes_held, owners_beside, owners_of_cores
+from placer_models.cluster import Node, RunningPod
 from placer_models.core_granularity import CoreGranularity
 from placer_models.cpuset import CpuSet
 from placer_models.goals import CACHES, LOCALITY_PACKAGES, PACKAGES, Tier
@@ -33,6 +32,35 @@ _Classes = tuple[tuple[CoreClass, Sequence[_Member]], ...]
 
 
 @dataclass(frozen=True, slots=True)
+class CoresLeft:
+    """What is left of the cores of a node.
+
+    Attributes:
+        free_cpus: CPUs that a pod may own: allocatable, owned by nobody.
+        held: Cores that running pods keep from others of the policy PCPULevel.
+        numa_nodes_held: NUMA nodes that they keep from others of NUMANodeLevel.
+        owners: Running pods that own CPUs and have labels or affinities of their own, by name.
+        classes: What was counted of the cores already: they are put in classes once.
+
+    """
+
+    free_cpus: CpuSet
+    held: Held
+    numa_nodes_held: Held
+    owners: tuple[RunningPod, ...]
+    classes: dict[Hashable, _Classes] = field(
+        init=False, default_factory=dict, compare=False, repr=False
+    )
+
+
+def cores_left(node: Node, free_cpus: CpuSet, pods: Sequence[RunningPod]) -> CoresLeft:
+    """Return what the pods that run on the node leave of its cores."""
+    return CoresLeft(
+        free_cpus, cores_held(node, pods), numa_nodes_held(node, pods), owners_beside(pods)
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class Want:
     """What one pod takes of a class.
 
@@ -52,37 +80,37 @@ def granularity_of(shapes: Sequence[Shape], pods: Collection[int]) -> CoreGranul
 
 
 def classes_alone(
-    node: Node, account: Account, asked: Collection[Tier], granularity: CoreGranularity
+    node: Node, left: CoresLeft, asked: Collection[Tier], granularity: CoreGranularity
 ) -> tuple[CoreClass, ...]:
     """Return the classes of the cores that have a free thread.
 
-    They are ordered by cell, then widest cores first. An account keeps what was counted.
+    They are ordered by cell, then widest cores first. What was counted is kept.
 
     Args:
         node: The node.
-        account: What is left on it.
+        left: What is left of its cores.
         asked: Tiers of the instance: packages and caches are told apart where one looks
             at them.
         granularity: Whether it matters who else is on a core, and to how many.
 
     """
-    return tuple(found for found, _ in _classes(node, account, asked, granularity))
+    return tuple(found for found, _ in _classes(node, left, asked, granularity))
 
 
 def core_classes(
-    node: Node, account: Account, asked: Collection[Tier], granularity: CoreGranularity
+    node: Node, left: CoresLeft, asked: Collection[Tier], granularity: CoreGranularity
 ) -> Iterator[tuple[CoreClass, tuple[FreeCore, ...]]]:
     """Yield each class with its cores, in the order in which they should be taken.
 
     Caches come one after the other, so that neighbours share one.
     """
-    for found, members in _classes(node, account, asked, granularity):
+    for found, members in _classes(node, left, asked, granularity):
         yield found, tuple(FreeCore(key, free) for _, free, key in members)
 
 
 def takes_of(
     node: Node,
-    account: Account,
+    left: CoresLeft,
     asked: Collection[Tier],
     granularity: CoreGranularity,
     bind: BindPolicy | None,
@@ -91,7 +119,7 @@ def takes_of(
     """Count what CPUs are of each class; a pod of a pool, which has no bind policy, owns none."""
     return tuple(
         _take(bind, found, members, cpus)
-        for found, members in _classes(node, account, asked, granularity)
+        for found, members in _classes(node, left, asked, granularity)
     )
 
 
@@ -111,22 +139,22 @@ def _take(
 
 
 def _classes(
-    node: Node, account: Account, asked: Collection[Tier], granularity: CoreGranularity
+    node: Node, left: CoresLeft, asked: Collection[Tier], granularity: CoreGranularity
 ) -> _Classes:
     """Return each class with its cores, counted once for an account."""
     by_package, by_cache = PACKAGES in asked or LOCALITY_PACKAGES in asked, CACHES in asked
-    # An account is of one machine; of what its nodes differ in only homes tell cores apart.
+    # They are of one machine; of all that its nodes differ in, only homes tell cores apart.
     key = granularity, by_package, by_cache, tuple(home.cpuset for home in node.homes)
-    found: _Classes | None = account.core_classes.get(key)
+    found = left.classes.get(key)
     if found is None:
-        grouped = _grouped(node, account, granularity, by_package=by_package, by_cache=by_cache)
-        found = account.core_classes[key] = tuple(grouped)
+        grouped = _grouped(node, left, granularity, by_package=by_package, by_cache=by_cache)
+        found = left.classes[key] = tuple(grouped)
     return found
 
 
 def _grouped(
     node: Node,
-    account: Account,
+    left: CoresLeft,
     granularity: CoreGranularity,
     *,
     by_package: bool,
@@ -136,17 +164,17 @@ def _grouped(
     topology = node.machine.topology
     cell_of: dict[int | None, int] = {numa.id: i for i, numa in enumerate(topology.numa_nodes)}
     cell_of[None] = len(cell_of)
-    held = account.cores_held if granularity is not CoreGranularity.ALIKE else {}
-    owners = owners_of_cores(node, account.beside) if granularity is CoreGranularity.WHO else {}
+    held = left.held if granularity is not CoreGranularity.ALIKE else {}
+    owners = owners_of_cores(node, left.owners) if granularity is CoreGranularity.WHO else {}
     numbers = {who: number for number, who in enumerate(sorted({(), *owners.values()}))}
     marks = _marks(node)
-    free_cpus, efficiency = account.free_cpus, CoreKind.EFFICIENCY
+    free_cpus, efficiency = left.free_cpus, CoreKind.EFFICIENCY
     groups: defaultdict[tuple[int, ...], list[_Member]] = defaultdict(list)
     for key, threads, in_order, numa_node, package, llc, core_kind in topology.core_facts:
         if threads <= free_cpus:
             free = in_order
-        elif left := threads & free_cpus:
-            free = tuple(sorted(left))
+        elif some := threads & free_cpus:
+            free = tuple(sorted(some))
         else:
             continue
         cache = -1 if llc is None else llc

@@ -1,18 +1,185 @@
-"""Which devices each placed pod gets: whole ones from twin classes, shares from slots."""
+"""Devices, both ways: whole ones as counts of twins, shares as slots, and both as minors."""
 
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
-from placer.counting.account import Account
-from placer.counting.functions import given_functions
-from placer.counting.slots import slots_of
-from placer_models.links import counts_of, minors_of
+from placer.counting.functions import free_functions, given_functions
+from placer_models.cluster import Node, RunningPod
+from placer_models.device import GPU, Device
+from placer_models.device_share import Amounts, DeviceShare, room, taken, totals_of
+from placer_models.links import Board, counts_of, minors_of
+from placer_models.mig import MEDIA, covered, gpu_of, is_instance
 from placer_models.node_state import NodeState
-from placer_models.placement import DeviceGrant
+from placer_models.placement import DeviceGrant, PodPlacement
 from placer_models.problem import Choice, Shape
+from placer_models.shares import ShareTake, Slot, follows_strategy
+
+Key = tuple[str, int]
+"""(type, minor) of a device."""
+
+
+@dataclass(frozen=True, slots=True)
+class DevicesLeft:
+    """What is left of the devices of a node.
+
+    Attributes:
+        healthy: Those that may be given out, ascending by (type, minor).
+        free: Those of them that nobody holds.
+        shared: Those of them of which pods hold shares alone -> what is left.
+        held_functions: (type, minor, minor of a virtual function) of those that pods hold.
+
+    """
+
+    healthy: tuple[Device, ...]
+    free: frozenset[Key]
+    shared: Mapping[Key, Amounts]
+    held_functions: frozenset[tuple[str, int, int]]
+
+
+def devices_left(node: Node, pods: Sequence[RunningPod]) -> DevicesLeft:
+    """Return what the pods that run on the node leave of its devices."""
+    healthy = tuple(d for d in node.devices if node.is_healthy(d))
+    shares: dict[Key, list[DeviceShare | None]] = {}
+    for pod in pods:
+        for grant in pod.placement.devices:
+            shares.setdefault((grant.type, grant.minor), []).append(grant.share)
+    held = frozenset(shares)
+    return DevicesLeft(
+        healthy=healthy,
+        free=frozenset((d.type, d.minor) for d in healthy) - held - _cut_off(node, held),
+        shared={
+            (device.type, device.minor): _left_of(device, parts)
+            for device in healthy
+            if (parts := shares.get((device.type, device.minor))) and None not in parts
+        },
+        held_functions=frozenset(
+            (d.type, d.minor, vf) for pod in pods for d in pod.placement.devices for vf in d.vfs
+        ),
+    )
+
+
+def _cut_off(node: Node, held: Collection[Key]) -> frozenset[Key]:
+    """Return the MIG instances that there is no room for beside what is held."""
+    if not node.mig:
+        return frozenset()
+    busy: defaultdict[int, set[int]] = defaultdict(set)
+    for kind, minor in held:
+        if is_instance(kind):
+            busy[gpu_of(minor)].update(covered(node.mig, kind, minor))
+        elif kind == GPU:
+            busy[minor].update(range(MEDIA + 1))
+    return frozenset(
+        (d.type, d.minor)
+        for d in node.devices
+        if is_instance(d.type)
+        and not busy[gpu_of(d.minor)].isdisjoint(covered(node.mig, d.type, d.minor))
+    )
+
+
+def _left_of(device: Device, shares: Iterable[DeviceShare | None]) -> Amounts:
+    """Return what shares leave of a device; below 0 counts as 0."""
+    totals = totals_of(device)
+    empty = room(totals)
+    # A share that the device cannot give leaves nothing of it.
+    parts = [taken(share, totals) or empty for share in shares if share is not None]
+    return tuple(
+        max(0, amount - sum(amounts)) for amount, *amounts in zip(empty, *parts, strict=True)
+    )
+
+
+def slots_of(
+    left: DevicesLeft,
+    device_type: str,
+    board: Board,
+    opened: Collection[int] = (),
+    *,
+    functions: bool = False,
+) -> tuple[tuple[tuple[int, Slot], ...], ...]:
+    """Return for each twin class the devices that can take shares, each with its minor.
+
+    Devices that are shared already come first, the fullest before the others; then those
+    that nobody has a part of.
+
+    Args:
+        left: What is left on the node.
+        device_type: The type.
+        board: The board of the type.
+        opened: Minors that come first of those that nobody has a part of.
+        functions: Whether virtual functions are counted too.
+
+    """
+    device_of = {d.minor: d for d in left.healthy if d.type == device_type}
+
+    def slot(minor: int, amounts: Amounts | None = None) -> tuple[int, Slot]:
+        device, totals = device_of[minor], totals_of(device_of[minor])
+        ready = free_functions(device, left.held_functions) if functions else ()
+        if amounts is None:
+            return minor, Slot(room(totals), totals, ready)
+        return minor, Slot(amounts, totals, ready, shared=True)
+
+    def of(minors: Iterable[int]) -> tuple[tuple[int, Slot], ...]:
+        shared, free = [], []
+        for minor in minors:
+            if (device_type, minor) in left.free:
+                free.append(slot(minor))
+            elif amounts := left.shared.get((device_type, minor)):
+                shared.append(slot(minor, amounts))
+        shared.sort(key=lambda item: (item[1].left, item[0]))
+        free.sort(key=lambda item: (item[0] not in opened, item[0]))
+        return (*shared, *free)
+
+    return tuple(of(minors) for minors in board.classes)
+
+
+def whole_of(state: NodeState, place: PodPlacement, shape: Shape) -> tuple[tuple[int, ...], ...]:
+    """Return for each bank how many devices of each class of twins a placed pod has whole."""
+    return tuple(
+        counts_of(
+            bank.board,
+            [
+                g.minor
+                for g in place.devices
+                if g.type == bank.type
+                and g.share is None
+                and not follows_strategy(shape.shares, g.type)
+            ],
+        )
+        for bank in state.banks
+    )
+
+
+def shares_of(
+    state: NodeState, left: DevicesLeft, place: PodPlacement, shape: Shape, opened: Collection[Key]
+) -> tuple[ShareTake, ...]:
+    """Return which slot each share of a placed pod is on; devices are numbered as opened."""
+    takes = []
+    missing = [need.count for need in shape.shares]
+    for position, bank in enumerate(state.banks):
+        in_slots = follows_strategy(shape.shares, bank.type)
+        held = [g for g in place.devices if g.type == bank.type and (g.share or in_slots)]
+        if not held:
+            continue
+        first = {minor for kind, minor in opened if kind == bank.type}
+        slot_of = {
+            minor: (twin, slot)
+            for twin, members in enumerate(slots_of(left, bank.type, bank.board, first))
+            for slot, (minor, _) in enumerate(members)
+        }
+        for grant in held:
+            index = next(
+                i
+                for i, need in enumerate(shape.shares)
+                if need.type == grant.type
+                and (need.strategy or (missing[i] and need.share == grant.share))
+            )
+            missing[index] -= 1
+            takes.append(ShareTake(position, *slot_of[grant.minor], index))
+    return tuple(sorted(takes))
 
 
 def grants_of(
-    account: Account,
+    left: DevicesLeft,
     state: NodeState,
     pods: Sequence[tuple[str, Shape, Choice]],
     kept: Mapping[int, tuple[DeviceGrant, ...]],
@@ -20,7 +187,7 @@ def grants_of(
     """Return the devices of every pod, ascending by (type, minor), or why there are none.
 
     Args:
-        account: What is left on the node.
+        left: What is left on the node.
         state: The same in integers.
         pods: Title, shape and place of every pod that is new on the node.
         kept: Position of a pod that stays -> the devices that it has.
@@ -29,11 +196,11 @@ def grants_of(
     granted: list[list[DeviceGrant]] = [list(kept.get(at, ())) for at in range(len(pods))]
     coming = [(pod, granted[at]) for at, pod in enumerate(pods) if at not in kept]
     held = {(grant.type, grant.minor) for grants in kept.values() for grant in grants}
-    ids = {(device.type, device.minor): device.id for device in account.devices}
+    ids = {(device.type, device.minor): device.id for device in left.healthy}
     for position, bank in enumerate(state.banks):
-        free = {minor for kind, minor in account.free_devices - held if kind == bank.type}
+        free = {minor for kind, minor in left.free - held if kind == bank.type}
         if bank.slots:
-            slots = slots_of(account, bank.type, bank.board)
+            slots = slots_of(left, bank.type, bank.board)
             for (_, shape, choice), grants in coming:
                 for take in choice.shares:
                     if take.bank == position:
@@ -59,7 +226,7 @@ def grants_of(
         {need.type: need.function for need in shape.shares if need.function is not None}
         for _, shape, _ in pods
     ]
-    found = given_functions(account, wishes, granted)
+    found = given_functions(left.healthy, left.held_functions, wishes, granted)
     if isinstance(found, str):
         return found
     return [tuple(sorted(grants, key=lambda g: (g.type, g.minor))) for grants in found]

@@ -1,24 +1,44 @@
-"""Virtual functions that come with shares of devices (D9)."""
+"""Virtual functions that come with shares of devices (D9): those that are free, those given."""
 
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from placer.counting.account import Account
-from placer_models.device import FunctionSelector, selects
+from placer_models.device import Device, FunctionSelector, Labels, selects
 from placer_models.placement import DeviceGrant
 
 Wishes = Mapping[str, FunctionSelector]
 """Device type -> which virtual function a pod's shares of the type come with."""
 
+Held = Collection[tuple[str, int, int]]
+"""(type, minor, minor of a virtual function) of those that pods hold."""
+
+
+def free_functions(device: Device, held: Held) -> tuple[tuple[Labels, int], ...]:
+    """Return labels -> how many virtual functions with them nobody holds."""
+    return tuple(sorted(Counter(_free(device, held).values()).items()))
+
+
+def _free(device: Device, held: Held) -> dict[int, Labels]:
+    """Return the virtual functions that nobody holds, with their labels."""
+    return {
+        function.minor: function.labels
+        for function in device.virtual_functions
+        if (device.type, device.minor, function.minor) not in held
+    }
+
 
 def given_functions(
-    account: Account, wishes: Sequence[Wishes], granted: Sequence[Sequence[DeviceGrant]]
+    devices: Iterable[Device],
+    held: Held,
+    wishes: Sequence[Wishes],
+    granted: Sequence[Sequence[DeviceGrant]],
 ) -> list[list[DeviceGrant]] | str:
     """Return the grants of every pod with virtual functions, or why there are not enough.
 
     Args:
-        account: What is left on the node.
+        devices: Of the node.
+        held: Virtual functions that running pods hold.
         wishes: Of every pod that is new on the node.
         granted: Its devices and shares.
 
@@ -29,20 +49,12 @@ def given_functions(
         for i, grant in enumerate(grants):
             if grant.share is not None and grant.type in wishes[pod]:
                 wanting[grant.type, grant.minor].append((pod, i))
-    device_of = {(d.type, d.minor): d for d in account.devices}
+    device_of = {(d.type, d.minor): d for d in devices} if wanting else {}
     for (kind, minor), places in wanting.items():
-        free = {
-            vf.minor: vf.labels
-            for vf in device_of[kind, minor].virtual_functions
-            if (kind, minor, vf.minor) not in account.held_functions
-        }
+        free = _free(device_of[kind, minor], held)
         chosen = matched(
             [
-                [
-                    function
-                    for function, labels in free.items()
-                    if selects(wishes[pod][kind], labels)
-                ]
+                [vf for vf, has in free.items() if selects(wishes[pod][kind], has)]
                 for pod, _ in places
             ]
         )

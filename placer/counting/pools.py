@@ -1,18 +1,270 @@
-"""The pools that LS and BE pods run in, as a whole placement leaves them (C5 to C7)."""
+"""The shared pool and the BE pool, and who is bound to NUMA nodes of them, both ways (C5 to C12).
 
-from collections.abc import Sequence
-from dataclasses import replace
+A Problem has what bound pods find in each cell's part of a pool; placed pods count their
+requests on NUMA nodes, and run in the CPUs that a whole placement leaves the pools.
+"""
 
-from placer.counting.account import Account, account_of
-from placer.counting.bound import pool_within
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
 from placer.counting.containers import in_pool
-from placer.counting.counted import CpuMilli, counted, room_of, want_of
-from placer_models.bound import binds, within
+from placer.counting.sharing_out import Asked, shared_out
+from placer_models.bound import binds, bound_to, within
 from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.cpuset import CpuSet
-from placer_models.placement import ContainerPlacement, Placement
-from placer_models.pod import pods_of
+from placer_models.node_state import NodeState
+from placer_models.placement import ContainerPlacement, Placement, PodPlacement
+from placer_models.pod import PodSpec, pods_of
 from placer_models.policy import QosClass
+from placer_models.pools import NO_POOL, Bound, CellPool
+from placer_models.problem import Choice
+from placer_models.topology import Topology
+
+CpuMilli = tuple[tuple[int, int], ...]
+"""As in ``PodPlacement``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """CPUs that pods share.
+
+    Attributes:
+        cpus: All of them, reserved ones included.
+        free: Those that are not reserved.
+        milli: CPU requests of the pods that run in it.
+        in_use: Some pod runs in it.
+
+    """
+
+    cpus: CpuSet
+    free: CpuSet
+    milli: int
+    in_use: bool
+
+    @property
+    def left_milli(self) -> int:
+        """What more requests may sum to; below 0 where pods ask for more than there is."""
+        return 1000 * len(self.free) - self.milli
+
+
+@dataclass(frozen=True, slots=True)
+class Pools:
+    """The pools of a node.
+
+    Attributes:
+        shared: Of LS pods: online CPUs that no LSE or LSR pod owns.
+        best_effort: Of BE pods: online CPUs that no LSE pod owns.
+        bound: What bound pods want of the pools; their cells are ids of NUMA nodes.
+
+    """
+
+    shared: Pool
+    best_effort: Pool
+    bound: tuple[Bound, ...]
+
+    def of(self, qos: QosClass) -> Pool:
+        """Return the pool of LS or BE pods."""
+        return self.best_effort if qos is QosClass.BE else self.shared
+
+
+def pools_left(node: Node, pods: Sequence[RunningPod]) -> Pools:
+    """Return the pools as the pods that run on the node leave them."""
+    exclusive, owned = (
+        frozenset[int]().union(*(p.placement.cpuset for p in pods if p.pod.spec.qos in owners))
+        for owners in ((QosClass.LSE,), (QosClass.LSE, QosClass.LSR))
+    )
+
+    def pool(qos: QosClass, taken: CpuSet) -> Pool:
+        cpus = node.machine.topology.online - taken
+        asked = [p.pod.spec.requests.cpu_milli for p in pods if p.pod.spec.qos is qos]
+        return Pool(cpus, cpus - node.reserved_cpus, sum(asked), bool(asked))
+
+    wants = tuple(bound for pod in pods for bound in bound_by(node, pod))
+    return Pools(pool(QosClass.LS, owned), pool(QosClass.BE, exclusive), wants)
+
+
+def pools_after(pools: Pools, came: Iterable[tuple[QosClass, Iterable[int]]]) -> Pools:
+    """Return the pools once pods of these classes have come that own these CPUs."""
+    exclusive: set[int] = set()
+    owned: set[int] = set()
+    for qos, cpus in came:
+        (exclusive if qos is QosClass.LSE else owned).update(cpus)
+    owned |= exclusive
+
+    def smaller(pool: Pool, taken: set[int]) -> Pool:
+        return replace(pool, cpus=pool.cpus - taken, free=pool.free - taken)
+
+    return Pools(smaller(pools.shared, owned), smaller(pools.best_effort, exclusive), pools.bound)
+
+
+def bound_by(node: Node, pod: RunningPod) -> Iterable[Bound]:
+    """Yield what a pod, where it is bound, wants of its pool, by ids of NUMA nodes."""
+    place, spec = pod.placement, pod.pod.spec
+    homes = bound_to(place, spec, node)
+    if homes and _in_parts(place):
+        for numa, milli in place.cpu_milli or ():
+            yield Bound(spec.qos, (numa,), milli, 1)
+    elif homes:
+        milli = spec.requests.cpu_milli
+        yield Bound(spec.qos, tuple(sorted(homes)), milli, max(1, spec.burst_cpus))
+
+
+def _in_parts(place: PodPlacement) -> bool:
+    """Return whether the containers have pools of their own: then nothing is shared out anew."""
+    return any(part.cpu_milli is not None for part in place.containers)
+
+
+def _by_numa_node(cpus: CpuSet, topology: Topology) -> dict[int, int]:
+    """Count the CPUs on each NUMA node."""
+    homes = (topology.cpu[cpu].numa_node for cpu in cpus)
+    return dict(Counter(home for home in homes if home is not None))
+
+
+def with_bound(state: NodeState, node: Node, pools: Pools) -> NodeState:
+    """Return the node with what bound pods are to find there."""
+    homes = [cell.numa_node for cell in state.cells]
+
+    def cell_pools(pool: Pool) -> list[CellPool]:
+        here = _by_numa_node(pool.cpus, node.machine.topology)
+        free = _by_numa_node(pool.free, node.machine.topology)
+        # CPUs of no NUMA node are in nobody's part of a pool.
+        return [
+            NO_POOL if n is None else CellPool(here.get(n, 0), 1000 * free.get(n, 0)) for n in homes
+        ]
+
+    shared, best_effort = cell_pools(pools.shared), cell_pools(pools.best_effort)
+    index = {numa: i for i, numa in enumerate(homes)}
+    bound = []
+    for one in pools.bound:
+        known = [index[numa] for numa in one.cells if numa in index]
+        parts = best_effort if one.qos is QosClass.BE else shared
+        cells = [cell for cell in known if parts[cell].cpus]
+        # Running pods may have less than they need; then nobody takes more of it.
+        there = sum(parts[cell].cpus for cell in cells)
+        bound.append(replace(one, cells=tuple(sorted(cells)), cpus=min(one.cpus, there)))
+    return replace(
+        state,
+        cells=tuple(
+            cell._replace(shared=of_ls, best_effort=of_be)
+            for cell, of_ls, of_be in zip(state.cells, shared, best_effort, strict=True)
+        ),
+        bound=tuple(sorted(bound)),
+    )
+
+
+def pool_of(
+    state: NodeState, node: Node, pod: RunningPod
+) -> tuple[tuple[tuple[int, ...], int], ...]:
+    """Return what a placed pod wants of the pool of its cells, as in ``Choice``."""
+    index = {cell.numa_node: i for i, cell in enumerate(state.cells)}
+    wants = bound_by(node, pod)
+    return tuple(sorted((tuple(sorted(index[numa] for numa in b.cells)), b.milli) for b in wants))
+
+
+def homes_of(state: NodeState, choice: Choice) -> frozenset[int]:
+    """Return the NUMA nodes to whose pool a pod is bound."""
+    homes = (state.cells[cell].numa_node for cell in choice.pool_cells)
+    return frozenset(home for home in homes if home is not None)
+
+
+@dataclass(frozen=True, slots=True)
+class Want:
+    """A pod that is bound to the pool of NUMA nodes.
+
+    Attributes:
+        homes: These NUMA nodes.
+        milli: Its CPU request.
+        said: What it counts where now; None: nothing is said yet.
+        fixed: That may not change: its containers count on it.
+
+    """
+
+    homes: frozenset[int]
+    milli: int
+    said: CpuMilli | None
+    fixed: bool = False
+
+
+def _want_of(node: Node, pod: RunningPod) -> Want | None:
+    """Return what a placed pod wants; None: it is not bound."""
+    place, spec = pod.placement, pod.pod.spec
+    homes = bound_to(place, spec, node)
+    milli = spec.requests.cpu_milli
+    return Want(homes, milli, place.cpu_milli, _in_parts(place)) if homes else None
+
+
+def _want_at(state: NodeState, spec: PodSpec, choice: Choice) -> Want:
+    """Return what a bound pod wants that is new."""
+    said = None
+    if choice.containers:
+        parts = ((state.cells[cells[0]].numa_node, part) for cells, part in choice.pool)
+        said = tuple(sorted((numa, part) for numa, part in parts if numa is not None))
+    homes = homes_of(state, choice)
+    return Want(homes, spec.requests.cpu_milli, said, fixed=said is not None)
+
+
+def counts_on_numa_nodes(
+    node: Node,
+    state: NodeState,
+    pools: Pools,
+    pods: Sequence[tuple[PodSpec, Choice]],
+    runners: Sequence[RunningPod],
+) -> dict[int, CpuMilli]:
+    """Return position of a new pod that is bound -> what it counts on which NUMA node.
+
+    Args:
+        node: Where they go.
+        state: The same in integers.
+        pools: As they are once all new pods have their CPUs.
+        pods: Spec and place of each new pod.
+        runners: What runs there.
+
+    """
+    found: dict[int, CpuMilli] = {}
+    for qos in (QosClass.LS, QosClass.BE):
+        new = [at for at, (spec, choice) in enumerate(pods) if choice.pool and spec.qos is qos]
+        if new:
+            wants = [w for r in runners if r.pod.spec.qos is qos and (w := _want_of(node, r))]
+            wants += [_want_at(state, *pods[at]) for at in new]
+            given = _counted(node, pools.of(qos), wants)
+            found.update(zip(new, given[-len(new) :], strict=True))
+    return found
+
+
+def _counted(node: Node, pool: Pool, wants: Sequence[Want]) -> list[CpuMilli]:
+    """Share out what pods of one pool want; what is said already stays if it can."""
+    cpus = _by_numa_node(pool.free, node.machine.topology)
+    room = {numa: 1000 * count for numa, count in cpus.items()}
+    for keep in (True, False):
+        kept = [want.said if keep or want.fixed else None for want in wants]
+        asked: list[Asked] = []
+        for want, said in zip(wants, kept, strict=True):
+            asked += [((want.homes), want.milli)] if said is None else _single(said)
+        given = shared_out(room, asked)
+        if given is not None:
+            parts = iter(given)
+            found = []
+            for want, said in zip(wants, kept, strict=True):
+                if said is None:
+                    part = next(parts)
+                    found.append(tuple((numa, part[numa]) for numa in sorted(want.homes)))
+                else:
+                    found.append(said)
+                    for _ in said:
+                        next(parts)
+            return found
+    # Running pods may want more than there is; nobody new counts anything then.
+    return [want.said or _at_first(want) for want in wants]
+
+
+def _single(said: CpuMilli) -> Iterable[Asked]:
+    return [((numa,), milli) for numa, milli in said]
+
+
+def _at_first(want: Want) -> CpuMilli:
+    first, *others = sorted(want.homes)
+    return ((first, want.milli), *((numa, 0) for numa in others))
 
 
 def with_pools(instance: Instance, placement: Placement) -> Placement:
@@ -34,7 +286,7 @@ def with_pools(instance: Instance, placement: Placement) -> Placement:
 
 
 def in_their_pools(
-    node: Node, pods: Sequence[RunningPod], left: Account | None = None
+    node: Node, pods: Sequence[RunningPod], left: Pools | None = None
 ) -> list[RunningPod]:
     """Return the pods of a node, those without CPUs of their own in the pools as they are now.
 
@@ -44,26 +296,27 @@ def in_their_pools(
         left: What they leave, where it is known.
 
     """
-    left = account_of(node, pods) if left is None else left
-    pools = {QosClass.LS: left.pool, QosClass.BE: left.best_effort_pool}
+    pools = pools_left(node, pods) if left is None else left
     counts: dict[int, CpuMilli] = {}
-    for qos in pools:
+    for qos in (QosClass.LS, QosClass.BE):
         wants = [
             (i, want)
             for i, pod in enumerate(pods)
-            if pod.pod.spec.qos is qos and (want := want_of(node, pod))
+            if pod.pod.spec.qos is qos and (want := _want_of(node, pod))
         ]
         if wants:
-            found = counted(room_of(node, left, qos), [want for _, want in wants])
+            found = _counted(node, pools.of(qos), [want for _, want in wants])
             counts.update(zip((i for i, _ in wants), found, strict=True))
 
     def in_its_pool(i: int, runner: RunningPod) -> RunningPod:
         spec, place = runner.pod.spec, runner.placement
         if spec.qos.owns_cpus:
             return runner
-        pool = pool_within(pools[spec.qos], runner, node)
+        whole = pools.of(spec.qos).cpus
+        homes = bound_to(place, spec, node)
+        pool = within(whole, homes, node.machine.topology) if homes else whole
         containers = tuple(
-            replace(part, cpuset=part_of(pools[spec.qos], part, node) or pool)
+            replace(part, cpuset=part_of(whole, part, node) or pool)
             for part in in_pool(spec.containers, pool, place.containers)
         )
         # Who floats where others are bound goes on floating, whatever becomes of the pool.

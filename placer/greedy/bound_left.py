@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from placer.counting.bound import requests_fit, shared_out
+from placer.counting.sharing_out import requests_fit, shared_out
 from placer_models.node_state import Cell, NodeState
 from placer_models.policy import QosClass
 from placer_models.pools import Bound

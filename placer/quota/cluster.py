@@ -53,12 +53,15 @@ def classes_of(node: Node, account: Account) -> dict[str, Quotas]:
 
 def _classes(node: Node, account: Account) -> Iterator[tuple[str, Quotas]]:
     allocatable = 1000 * len(node.machine.topology.online - node.reserved_cpus)
-    yield "cpu", _one(allocatable, 1000 * len(account.free_cpus) - account.shared_milli)
-    yield "memory", _one(sum(node.memory_bytes_in().values()), sum(account.memory_bytes.values()))
+    yield "cpu", _one(allocatable, account.pools.shared.left_milli)
+    yield (
+        "memory",
+        _one(sum(node.memory_bytes_in().values()), sum(account.memory.bytes_in.values())),
+    )
     pages = node.pages_in()
     for size in sorted({size for _, size in pages}):
         total = sum(count for (_, of), count in pages.items() if of == size)
-        free = sum(count for (_, of), count in account.pages.items() if of == size)
+        free = sum(count for (_, of), count in account.memory.pages.items() if of == size)
         yield f"hugepages-{format_bytes(size)}", _one(total, free)
     for name, total in node.extended:
         yield name, _one(total, account.extended[name])
@@ -71,15 +74,15 @@ def _of_devices(
     kind: str, devices: Sequence[Device], account: Account
 ) -> Iterator[tuple[str, Quotas]]:
     keys = [(device.type, device.minor) for device in devices]
-    healthy = {(device.type, device.minor) for device in account.devices}
-    whole = [key in account.free_devices for key in keys]
+    healthy = {(device.type, device.minor) for device in account.devices.healthy}
+    whole = [key in account.devices.free for key in keys]
     yield kind, _one(len(healthy.intersection(keys)), sum(whole))
     totals = [totals_of(device) for device in devices]
     for name in dict.fromkeys(name for has in totals for name in has.names):
         quotas = Quotas(
             tuple(_amount(has, room(has), name) for has in totals),
             tuple(
-                _amount(has, room(has) if free else account.shared_devices.get(key), name)
+                _amount(has, room(has) if free else account.devices.shared.get(key), name)
                 for has, free, key in zip(totals, whole, keys, strict=True)
             ),
         )

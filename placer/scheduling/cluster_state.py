@@ -206,7 +206,7 @@ def node_record_of(node: Node, pods: Iterable[RunningPod]) -> NodeRecord:
     found = tuple(sorted(pods, key=lambda runner: runner.pod.key))
     counted = _counted(node, found)
     account = account_of(node, counted)
-    settled = tuple(in_their_pools(node, found, account))
+    settled = tuple(in_their_pools(node, found, account.pools))
     if settled != found:
         counted = _counted(node, settled)
         account = account_of(node, counted)

@@ -165,7 +165,7 @@ def _elsewhere(
                 if place.node != name
             ]
             for at, account in enumerate(state.accounts):
-                sides += account.sides if at != position else ()
+                sides += account.tenants.sides if at != position else ()
             if any(
                 namespace == pod.namespace and term.means(spec.labels, owns_cpus=spec.qos.owns_cpus)
                 for spec, namespace in sides

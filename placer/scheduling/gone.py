@@ -38,15 +38,15 @@ def _counts(node: Node, account: Account, pods: Sequence[Pod]) -> Iterator[Gone]
     for pod in pods:
         milli[pod.spec.qos] += pod.spec.requests.cpu_milli
     best_effort, exclusive = milli[QosClass.BE], milli[QosClass.LSE]
-    left = 1000 * len(account.free_cpus) - account.shared_milli
+    left = account.pools.shared.left_milli
     yield count("cpu", milli.total() - best_effort, left)
-    if best_effort or account.best_effort_milli:
-        pool = 1000 * len(account.best_effort_pool - node.reserved_cpus)
-        yield count("cpu.best-effort", best_effort + exclusive, pool - account.best_effort_milli)
-    free = sum(max(0, amount) for amount in account.memory_bytes.values())
+    if best_effort or account.pools.best_effort.milli:
+        pool = account.pools.best_effort.left_milli
+        yield count("cpu.best-effort", best_effort + exclusive, pool)
+    free = sum(max(0, amount) for amount in account.memory.bytes_in.values())
     yield count("memory", sum(r.memory_bytes for r in requests), free)
     for size in sorted({pages.page_bytes for r in requests for pages in r.hugepages}):
-        pages = sum(max(0, n) for (_, of), n in account.pages.items() if of == size)
+        pages = sum(max(0, n) for (_, of), n in account.memory.pages.items() if of == size)
         asked = sum(r.pages_of(size) for r in requests)
         yield count(f"hugepages-{format_bytes(size)}", asked, pages)
     for name in sorted({name for r in requests for name, _ in r.extended}):
@@ -73,7 +73,7 @@ def _devices(node: Node, account: Account, pods: Sequence[Pod]) -> Iterator[Gone
             else:
                 shares[kind, request.share, functions.get(kind)].append(request.count)
     for kind, count in sorted(whole.items()):
-        yield Gone(node.name, kind, count, sum(of == kind for of, _ in account.free_devices))
+        yield Gone(node.name, kind, count, sum(of == kind for of, _ in account.devices.free))
     for (kind, share, function), counts in shares.items():
         # A pod has each of its shares of another device.
         for asked, most in ((max(counts), 1), (sum(counts), len(counts))):

@@ -65,7 +65,7 @@ def _moved(
     index_of = {pod.key: index for index, pod in enumerate(pods_of(instance.gangs))}
     spec_of = {pod.key: pod.spec for pod in pods_of(instance.gangs)}
     free = {
-        at: set(accounts[at].free_devices)
+        at: set(accounts[at].devices.free)
         for at in {node_of[place.node] for place in placement.pods}
     }
     for place in placement.pods:
@@ -107,7 +107,7 @@ def _moved(
 def _exchanged(
     devices: tuple[DeviceGrant, ...], kind: str, minors: Sequence[int], account: Account
 ) -> tuple[DeviceGrant, ...]:
-    ids = {d.minor: d.id for d in account.devices if d.type == kind}
+    ids = {d.minor: d.id for d in account.devices.healthy if d.type == kind}
     others = [grant for grant in devices if grant.type != kind]
     mine = [DeviceGrant(kind, minor, ids[minor]) for minor in minors]
     return tuple(sorted([*others, *mine], key=lambda grant: (grant.type, grant.minor)))

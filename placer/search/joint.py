@@ -9,9 +9,8 @@ import random
 from collections import Counter
 from dataclasses import dataclass, field
 
+from placer.counting.placements import Unrealisable, realise, recount
 from placer.counting.pools import with_pools
-from placer.counting.realise import Unrealisable, realise
-from placer.counting.recount import recount
 from placer.judge.breaches import breaches
 from placer.judge.measure import measure
 from placer.search.alike import part

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from placer.counting.realise import Unrealisable, realise
+from placer.counting.placements import Unrealisable, realise
 from placer.judge.breaches import broken_in, scene_with_moves
 from placer.judge.measure import better, worth_of
 from placer.search.cp import SolverError

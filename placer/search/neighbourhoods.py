@@ -10,8 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, field, replace
 
 from placer.counting.account import accounts_of
-from placer.counting.realise import Unrealisable, realise
-from placer.counting.recount import recount
+from placer.counting.placements import Unrealisable, realise, recount
 from placer.judge.breaches import breaches
 from placer.judge.measure import Vector, better, measure
 from placer.search.beyond import closed, lonely_nodes, witnesses_of

@@ -45,14 +45,14 @@ def _affinity_tasks(accounts: Sequence[Account], sides: Sequence[Side]) -> tuple
         for term in spec.affinity
         if not term.inside
     ]
-    running = frozenset[Side]().union(*(account.sides for account in accounts if asked))
+    running = frozenset[Side]().union(*(account.tenants.sides for account in accounts if asked))
     tasks = []
     for shape, namespace, term in asked:
         meant = frozenset(other for other in running if _means(namespace, term, other))
         here = {
             node: _number(meant, account)
             for node, account in enumerate(accounts)
-            if not meant.isdisjoint(account.sides)
+            if not meant.isdisjoint(account.tenants.sides)
         }
         matches = frozenset(i for i, other in enumerate(sides) if _means(namespace, term, other))
         tasks.append(AffinityTask(shape, matches, term.apart, term.required, here))
@@ -61,8 +61,8 @@ def _affinity_tasks(accounts: Sequence[Account], sides: Sequence[Side]) -> tuple
 
 def _number(meant: frozenset[Side], account: Account) -> int:
     """Return how many of the pods that run there are meant."""
-    found = meant & account.sides
-    beyond = sum(account.alike.get(side, 0) for side in found) if account.alike else 0
+    found = meant & account.tenants.sides
+    beyond = sum(account.tenants.more.get(side, 0) for side in found) if account.tenants.more else 0
     return len(found) + beyond
 
 
@@ -79,7 +79,7 @@ def _barred_nodes(
             barred[task.shape] |= task.here.keys()
     barred_by: dict[Side, tuple[int, ...]] = {}
     for node, account in enumerate(accounts):
-        for side in account.affine:
+        for side in account.tenants.affine:
             # Hashing a spec takes longer than all else here.
             found = barred_by.get(side)
             if found is None:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from placer.counting.account import Account, accounts_of
 from placer.counting.cores import granularity_of
-from placer.counting.recount import recount
+from placer.counting.placements import recount
 from placer.state.affinity import affinities_of, asks_for_others
 from placer.state.applied import share_needs
 from placer.state.beside import ask_inside, sides_of, with_sides

@@ -75,7 +75,7 @@ def sides_of(accounts: Iterable[Account], asking: Sequence[tuple[PodSpec, str]])
         for index, (spec, namespace) in enumerate(asking)
         if spec.qos.owns_cpus
     }
-    on_nodes = [[_running_side(runner) for runner in account.beside] for account in accounts]
+    on_nodes = [[_running_side(runner) for runner in account.cores.owners] for account in accounts]
     counted = _counted(waiting.values(), {side for sides in on_nodes for side in sides})
     running: dict[Kind, int] = {}
     for sides in on_nodes:
@@ -108,10 +108,10 @@ def with_sides(
 
     found = []
     for state, node, account in zip(nodes, originals, accounts, strict=True):
-        kinds = _kinds(map(_running_side, account.beside), sides.counted)
+        kinds = _kinds(map(_running_side, account.cores.owners), sides.counted)
         numbers = [sides.running[kind] for kind in kinds]
         on_cells: defaultdict[int | None, set[int]] = defaultdict(set)
-        for number, runner in zip(numbers, account.beside, strict=True):
+        for number, runner in zip(numbers, account.cores.owners, strict=True):
             for cpu in known_cpus(node, runner):
                 on_cells[node.machine.topology.cpu[cpu].numa_node].add(number)
         cells = tuple(
@@ -120,8 +120,8 @@ def with_sides(
         )
         cores = state.cores
         if granularity is CoreGranularity.WHO:
-            on_cores = owners_of_cores(node, account.beside)
-            members = [m for _, m in core_classes(node, account, asked, granularity)]
+            on_cores = owners_of_cores(node, account.cores.owners)
+            members = [m for _, m in core_classes(node, account.cores, asked, granularity)]
             cores = tuple(
                 c._replace(guests=said(numbers[i] for i in on_cores.get(some.key, ())))
                 for c, (some, *_) in zip(cores, members, strict=True)

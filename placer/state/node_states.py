@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 from placer.counting.account import Account
 from placer.counting.boards import cuts_of, device_board
-from placer.counting.bound_states import with_bound
 from placer.counting.cores import classes_alone
-from placer.counting.slots import slots_of
+from placer.counting.devices import slots_of
+from placer.counting.pools import with_bound
 from placer.state.extended import in_units
 from placer.state.strategies import cell_strategy_of
 from placer_models.banks import DeviceBank
@@ -150,10 +150,10 @@ def node_state(
 
     """
     cells = cells_of(node, account, terms.page_sizes)
-    if before is not None and _cores_are_as(before[0], account):
+    if before is not None and before[0].cores == account.cores:
         cores = before[1].cores
     else:
-        cores = classes_alone(node, account, terms.asked, terms.granularity)
+        cores = classes_alone(node, account.cores, terms.asked, terms.granularity)
     state = NodeState(
         name=node.name,
         kind=kind,
@@ -163,41 +163,32 @@ def node_state(
             DeviceBank(
                 bank.type,
                 bank.board,
-                counts_of(bank.board, [m for t, m in account.free_devices if t == bank.type]),
+                counts_of(
+                    bank.board,
+                    [m for t, m in account.devices.free if t == bank.type],
+                ),
                 bank.cells,
                 cuts=bank.cuts,
             )
             for bank in facts.banks
         ),
         # Running pods may ask for more than the pools have; then nothing new fits in.
-        pool_milli=max(0, 1000 * len(account.free_cpus) - account.shared_milli),
-        best_effort_milli=max(
-            0,
-            1000 * len(account.best_effort_pool - node.reserved_cpus) - account.best_effort_milli,
-        ),
-        pool_cpus=len(account.pool),
-        best_effort_cpus=len(account.best_effort_pool),
-        has_shared=account.has_shared,
-        has_best_effort=account.has_best_effort,
+        pool_milli=max(0, account.pools.shared.left_milli),
+        best_effort_milli=max(0, account.pools.best_effort.left_milli),
+        pool_cpus=len(account.pools.shared.cpus),
+        best_effort_cpus=len(account.pools.best_effort.cpus),
+        has_shared=account.pools.shared.in_use,
+        has_best_effort=account.pools.best_effort.in_use,
         memory_total=sum(cell.memory for cell in cells),
         pages_total=tuple(map(sum, zip(*(cell.pages for cell in cells), strict=True))),
         extended=in_units(account.extended, dict(terms.units)),
         offered=account.offered,
         rooms=facts.rooms,
-        strategy=cell_strategy_of(node, account.free_cpus, cells)
+        strategy=cell_strategy_of(node, account.cores.free_cpus, cells)
         if NUMA_STRATEGY in terms.asked
         else None,
     )
-    return with_bound(state, node, account) if terms.bound else state
-
-
-def _cores_are_as(before: Account, account: Account) -> bool:
-    """Return whether nobody came or went who owns CPUs."""
-    return (
-        before.free_cpus == account.free_cpus
-        and before.cores_held == account.cores_held
-        and before.beside == account.beside
-    )
+    return with_bound(state, node, account.pools) if terms.bound else state
 
 
 def cells_of(node: Node, account: Account, page_sizes: Sequence[int] = ()) -> tuple[Cell, ...]:
@@ -206,9 +197,9 @@ def cells_of(node: Node, account: Account, page_sizes: Sequence[int] = ()) -> tu
     cells = [
         Cell(
             numa.id,
-            max(0, account.memory_bytes[numa.id]),
-            tuple(max(0, account.pages.get((numa.id, size), 0)) for size in page_sizes),
-            held=account.numa_nodes_held.get(numa.id),
+            max(0, account.memory.bytes_in[numa.id]),
+            tuple(max(0, account.memory.pages.get((numa.id, size), 0)) for size in page_sizes),
+            held=account.cores.numa_nodes_held.get(numa.id),
             package=topology.package_in[numa.id],
         )
         for numa in topology.numa_nodes
@@ -246,5 +237,5 @@ def state_in(terms: Terms, state: NodeState, account: Account) -> NodeState:
 
 
 def _slots(bank: DeviceBank, account: Account, *, functions: bool) -> tuple[tuple[Slot, ...], ...]:
-    found = slots_of(account, bank.type, bank.board, functions=functions)
+    found = slots_of(account.devices, bank.type, bank.board, functions=functions)
     return tuple(tuple(slot for _, slot in members) for members in found)

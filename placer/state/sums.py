@@ -43,11 +43,11 @@ def sums_of(accounts: Sequence[Account]) -> Sums:
     """Return the sums of some nodes."""
     names = set[str]().union(*(account.extended for account in accounts if account.extended))
     held = {name: [account.extended.get(name, 0) for account in accounts] for name in names}
-    affine = [account.affine for account in accounts if account.affine]
+    affine = [account.tenants.affine for account in accounts if account.tenants.affine]
     return Sums(
-        gcd(*[account.memory_unit for account in accounts]),
+        gcd(*[account.memory.unit for account in accounts]),
         {name: (gcd(*amounts), max(amounts)) for name, amounts in held.items()},
-        any(account.bound for account in accounts),
+        any(account.pools.bound for account in accounts),
         bool(affine),
         any(t.inside for asking in affine for spec, _ in asking for t in spec.affinity),
     )

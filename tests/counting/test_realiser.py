@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from greedy.small import Numa, faults, gang, instance, machine, realised, spec
 from placer.counting.account import accounts_of
-from placer.counting.realise import Unrealisable, realise
+from placer.counting.placements import Unrealisable, realise
 from placer.greedy.place import place_greedily
 from placer.state.batch import build_problem
 from placer_models.cluster import Instance, RunningPod

@@ -101,8 +101,8 @@ def test_accounts_forget_what_is_released() -> None:
     node = HERE[0]
     runner = RunningPod(sharing("r"), replace(held("r", 1), node=node.name))
 
-    assert account_of(node, [runner]).held_functions == {("rdma", 0, 1)}
-    assert account_of(node, []).held_functions == frozenset()
+    assert account_of(node, [runner]).devices.held_functions == {("rdma", 0, 1)}
+    assert account_of(node, []).devices.held_functions == frozenset()
 
 
 def test_shares_without_virtual_functions_do_not_meet_them() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from exact_checks import check_worlds
 from placer.counting.account import accounts_of
-from placer.counting.recount import recount
+from placer.counting.placements import recount
 from placer.greedy import chooser
 from placer.greedy.devices import pick_devices
 from placer.greedy.place import place_greedily

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from placer.counting.account import accounts_of
-from placer.counting.realise import Unrealisable, realise
+from placer.counting.placements import Unrealisable, realise
 from placer.greedy.fleet import Fleet
 from placer.judge.breaches import Breach, breaches
 from placer.state.batch import build_problem

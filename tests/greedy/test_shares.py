@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from placer.counting.account import accounts_of
-from placer.counting.realise import Unrealisable, realise
+from placer.counting.placements import Unrealisable, realise
 from placer.greedy.fleet import Fleet
 from placer.judge.breaches import breaches
 from placer.state.batch import build_problem

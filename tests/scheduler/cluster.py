@@ -101,8 +101,8 @@ def _pool_of(node: Node, pool: CpuSet, place: PodPlacement | ContainerPlacement)
 def _check_node(scheduler: Scheduler, node: Node, here: list[RunningPod]) -> None:
     account = scheduler.account_of(node.name)
     free_pools = pools(node, [(r.pod, r.placement) for r in here])
-    assert account.pool == free_pools[QosClass.LS]
-    assert account.best_effort_pool == free_pools[QosClass.BE]
+    assert account.pools.shared.cpus == free_pools[QosClass.LS]
+    assert account.pools.best_effort.cpus == free_pools[QosClass.BE]
     asked: Counter[QosClass] = Counter()
     memory = _memory(node)
     extended = dict(node.extended)
@@ -128,17 +128,17 @@ def _check_node(scheduler: Scheduler, node: Node, here: list[RunningPod]) -> Non
                 extended[name] -= amount
     assert account.extended == extended
     assert account.offered == (node.offered and not here)
-    assert account.free_cpus == node.machine.topology.online - node.reserved_cpus - owned
-    assert (account.shared_milli, account.best_effort_milli) == (
+    assert account.cores.free_cpus == node.machine.topology.online - node.reserved_cpus - owned
+    assert (account.pools.shared.milli, account.pools.best_effort.milli) == (
         asked[QosClass.LS],
         asked[QosClass.BE],
     )
-    assert account.memory_bytes == memory
+    assert account.memory.bytes_in == memory
     free = {(d.type, d.minor) for d in node.devices if node.is_healthy(d)} - held
     if not node.mig:
-        assert account.free_devices == free
-    assert account.free_devices <= free
-    assert account.shared_devices == _left_of_shares(node, here)
+        assert account.devices.free == free
+    assert account.devices.free <= free
+    assert account.devices.shared == _left_of_shares(node, here)
 
 
 def _left_of_shares(node: Node, here: list[RunningPod]) -> dict[tuple[str, int], tuple[int, ...]]:

@@ -31,10 +31,10 @@ def test_who_keeps_apart_is_known_from_call_to_call() -> None:
         before = one.account_of("n")
         assert one.place(last, DEADLINE_S, options=EXACT).placement.pods == ()
         one.release([pods[3].key])
-        freed = before.cores_held.keys() - one.account_of("n").cores_held.keys()
+        freed = before.cores.held.keys() - one.account_of("n").cores.held.keys()
         assert len(freed) == 1
         assert one.place(last, DEADLINE_S, options=EXACT).placement.pods
-        assert one.account_of("n").cores_held == before.cores_held
+        assert one.account_of("n").cores.held == before.cores.held
 
 
 def test_two_decisions_that_would_share_a_core_are_not_both_taken() -> None:
@@ -85,5 +85,5 @@ def test_a_machine_that_lost_cpus_keeps_apart_on_those_that_are_left(
 
     assert {misfit.pod for misfit in change.misfits} == {holder.key}
     account = scheduler.account_of("n")
-    held = account.cores_held if policy is PCPU else account.numa_nodes_held
+    held = account.cores.held if policy is PCPU else account.cores.numa_nodes_held
     assert held == {0: REQUIRED}

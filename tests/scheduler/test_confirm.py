@@ -98,7 +98,7 @@ def test_a_decision_on_a_node_that_changed_is_taken_if_it_fits(
     decision = on(scheduler, "n0", "late")
     change(scheduler)
     (place,) = decision.placement.pods
-    free = place.cpuset <= scheduler.account_of("n0").free_cpus
+    free = place.cpuset <= scheduler.account_of("n0").cores.free_cpus
 
     anew = taken(scheduler.confirm(decision))
 
@@ -236,7 +236,7 @@ def test_a_pool_that_shrank_is_the_pool_of_a_late_pod() -> None:
 
     (anew,) = taken(scheduler.confirm(decision))
 
-    assert anew.cpuset == scheduler.account_of("n0").pool
+    assert anew.cpuset == scheduler.account_of("n0").pools.shared.cpus
     assert len(anew.cpuset) == 12
     check_fresh_count(scheduler)
 

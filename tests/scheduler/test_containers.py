@@ -41,7 +41,7 @@ def test_a_sidecar_keeps_its_cpus() -> None:
         scheduler = Scheduler([Node("n", SINGLE_SOCKET)])
         pod = owning("a", (role, 4), (ContainerRole.APP, 2))
         scheduler.place(Batch((lone_gang(pod),)), DEADLINE_S, options=QUICK)
-        left.append(len(scheduler.account_of("n").pool))
+        left.append(len(scheduler.account_of("n").pools.shared.cpus))
 
     assert left == [2, 4]
 
@@ -55,11 +55,11 @@ def test_a_container_that_goes_gives_its_cpus_back() -> None:
     node = Node("n", SINGLE_SOCKET, reserved_cpus=frozenset({0}))
     scheduler = Scheduler([node], [RunningPod(pod, place)])
 
-    before = scheduler.account_of("n").free_cpus
+    before = scheduler.account_of("n").cores.free_cpus
     scheduler.release([("default", "c1")])
 
     assert before == {4, 5, 6, 7}
-    assert scheduler.account_of("n").free_cpus == {1, 2, 3, 4, 5, 6, 7}
+    assert scheduler.account_of("n").cores.free_cpus == {1, 2, 3, 4, 5, 6, 7}
 
 
 APART = Pod(

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import placer.scheduler
-from placer.counting.realise import Unrealisable
+from placer.counting.placements import Unrealisable
 from placer.judge.breaches import Breach
 from placer.scheduler import Scheduler
 from placer.scheduling.words import Batch, Decision

@@ -30,14 +30,14 @@ def test_pages_are_given_out_once_and_come_back() -> None:
     other = Batch((lone_gang(asking("b", 2)),))
 
     refused = scheduler.place(other, DEADLINE_S, options=QUICK)
-    left = sum(scheduler.account_of("n").pages.values())
+    left = sum(scheduler.account_of("n").memory.pages.values())
     restored = Scheduler.restore(scheduler.snapshot())
     scheduler.release([("default", "a")])
     placed = scheduler.place(other, DEADLINE_S, options=QUICK)
 
     assert not refused.placement.pods
     assert left == 1
-    assert sum(restored.account_of("n").pages.values()) == 1
+    assert sum(restored.account_of("n").memory.pages.values()) == 1
     assert len(placed.placement.pods) == 1
 
 

@@ -90,7 +90,7 @@ def test_a_broken_device_is_reported_with_its_pod() -> None:
     assert change.misfits == scheduler.misfits()
     assert broken in scheduler.placement_of(key("a")).minors("gpu")
     scheduler.release([key("a")])
-    assert ("gpu", broken) not in scheduler.account_of("n0").free_devices
+    assert ("gpu", broken) not in scheduler.account_of("n0").devices.free
     assert scheduler.misfits() == ()
 
 
@@ -153,12 +153,12 @@ def test_memory_of_a_numa_node_that_is_gone_is_no_account_of_the_rest() -> None:
     (stray,) = [name for name, place in places.items() if place.memory_bytes[0][0] == 1]
     assert key(stray) in {misfit.pod for misfit in change.misfits if misfit.rule == "memory"}
     assert scheduler.placement_of(key(stray)) == places[stray]
-    assert scheduler.account_of("n0").memory_bytes == {0: 3 * GIB}
+    assert scheduler.account_of("n0").memory.bytes_in == {0: 3 * GIB}
     check_fresh_count(scheduler)
     late = batch(pod("late", 1, gib=3))
     assert isinstance(scheduler.place(late, DEADLINE_S, options=EXACT).answer, Placed)
     scheduler.update_node(Node("n0", BOX))
-    assert scheduler.account_of("n0").memory_bytes[1] == 3 * GIB
+    assert scheduler.account_of("n0").memory.bytes_in[1] == 3 * GIB
 
 
 def test_pools_follow_new_facts() -> None:

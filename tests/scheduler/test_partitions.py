@@ -36,7 +36,7 @@ def test_instances_are_given_out_once_and_come_back() -> None:
 
     assert len(beside.placement.pods) == 1
     assert not refused.placement.pods
-    assert not any(kind.startswith("mig-") for kind, _ in restored.account_of("n").free_devices)
+    assert not any(kind.startswith("mig-") for kind, _ in restored.account_of("n").devices.free)
     assert scheduler.account_of("n") == before
 
 

@@ -37,7 +37,7 @@ def test_ten_tenths_fill_a_device_and_an_eleventh_does_not_fit(options: object) 
         )
         assert len(decision.placement.pods) == 1
         check_fresh_count(scheduler)
-    assert scheduler.account_of("n0").shared_devices == {(GPU, 0): (0, 0)}
+    assert scheduler.account_of("n0").devices.shared == {(GPU, 0): (0, 0)}
     more = scheduler.place(batch(sharing("more", TENTH)), DEADLINE_S, options=QUICK)
     assert more.placement.pods == ()
 

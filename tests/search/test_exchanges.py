@@ -9,7 +9,7 @@ import pytest
 
 from judge.hand import node
 from placer.counting.account import accounts_of
-from placer.counting.realise import Unrealisable, realise
+from placer.counting.placements import Unrealisable, realise
 from placer.greedy.place import place_greedily
 from placer.judge.breaches import breaches
 from placer.judge.measure import measure

@@ -5,8 +5,7 @@ from dataclasses import replace
 from mixed_worlds import mixed_instance
 from placer.counting.account import accounts_of
 from placer.counting.cores import core_classes
-from placer.counting.realise import Unrealisable, realise
-from placer.counting.recount import recount
+from placer.counting.placements import Unrealisable, realise, recount
 from placer.greedy.place import place_greedily
 from placer.judge.breaches import breaches
 from placer.judge.measure import measure
@@ -62,5 +61,5 @@ def test_core_classes_are_those_that_ids_are_dealt_in() -> None:
             if problem.granularity is CoreGranularity.WHO:
                 continue  # What is beside each other has tests of its own.
             for node, account, state in zip(instance.nodes, accounts, problem.nodes, strict=True):
-                found = core_classes(node, account, problem.asked, problem.granularity)
+                found = core_classes(node, account.cores, problem.asked, problem.granularity)
                 assert tuple(cores for cores, _ in found) == state.cores

@@ -3,7 +3,8 @@
 from collections.abc import Callable
 
 from placer.counting.account import Account
-from placer.counting.slots import free_functions
+from placer.counting.functions import free_functions
+from placer.counting.pools import Pool
 from placer.search.reasons.question import Question, has_bound, is_unwanted, lacks_company
 from placer_models.device import FunctionSelector
 from placer_models.device_share import DeviceShare, room, totals_of
@@ -44,7 +45,7 @@ def _too_few_devices(demand: Demand, asked: Question, account: Account) -> bool:
     kind = demand.subject
     requests = [r for r in asked.spec.requests.devices if r.type == kind]
     whole = sum(r.count for r in requests if r.share is None)
-    return whole > sum(k == kind for k, _ in account.free_devices)
+    return whole > sum(k == kind for k, _ in account.devices.free)
 
 
 def _too_few_shares(demand: Demand, asked: Question, account: Account) -> bool:
@@ -67,12 +68,12 @@ def _too_few_functions(demand: Demand, asked: Question, account: Account) -> boo
 def _not_all(demand: Demand, asked: Question, account: Account) -> bool:
     """Return whether a strategy wants devices that are not all there."""
     kind = demand.subject
-    there = sum(device.type == kind for device in account.devices)
+    there = sum(device.type == kind for device in account.devices.healthy)
     (request,) = (r for r in asked.spec.requests.devices if r.type == kind)
     if request.share:
         ready = could_share(request.share, kind, account)
     else:
-        ready = sum(k == kind for k, _ in account.free_devices)
+        ready = sum(k == kind for k, _ in account.devices.free)
     strategy = dict(asked.spec.strategies)[kind]
     return ready < (max(1, there) if strategy is DeviceStrategy.APPLY_FOR_ALL else 1)
 
@@ -86,13 +87,17 @@ def could_share(
 ) -> int:
     """Return how many such shares the devices of the type could give, each so many at most."""
     count = 0
-    for device in account.devices:
+    for device in account.devices.healthy:
         key = device.type, device.minor
-        left = account.shared_devices.get(key)
-        if left is None and key in account.free_devices:
+        left = account.devices.shared.get(key)
+        if left is None and key in account.devices.free:
             left = room(totals_of(device))
         if device.type == kind and left is not None:
-            slot = Slot(left, totals_of(device), free_functions(account, device))
+            slot = Slot(
+                left,
+                totals_of(device),
+                free_functions(device, account.devices.held_functions),
+            )
             count += slot.room_for(share, most, function)
     return count
 
@@ -103,32 +108,31 @@ def _too_little_extended(demand: Demand, asked: Question, account: Account) -> b
 
 
 def _too_few_cpus(_: Demand, asked: Question, account: Account) -> bool:
-    return asked.spec.requests.cpu_milli > 1000 * len(account.free_cpus)
+    return asked.spec.requests.cpu_milli > 1000 * len(account.cores.free_cpus)
 
 
 def _shared_pool_is_short(_: Demand, asked: Question, account: Account) -> bool:
-    milli = asked.spec.requests.cpu_milli
-    owned = milli // 1000 if asked.spec.qos.owns_cpus else 0
-    return milli > 1000 * len(account.free_cpus) - account.shared_milli or owned >= len(
-        account.pool
-    )
+    return _is_short(account.pools.shared, asked)
 
 
 def _best_effort_pool_is_short(_: Demand, asked: Question, account: Account) -> bool:
+    return _is_short(account.pools.best_effort, asked)
+
+
+def _is_short(pool: Pool, asked: Question) -> bool:
     milli = asked.spec.requests.cpu_milli
     owned = milli // 1000 if asked.spec.qos.owns_cpus else 0
-    has = len(account.best_effort_pool - asked.node.reserved_cpus)
-    return milli > 1000 * has - account.best_effort_milli or owned >= len(account.best_effort_pool)
+    return milli > pool.left_milli or owned >= len(pool.cpus)
 
 
 def _too_little_memory(_: Demand, asked: Question, account: Account) -> bool:
-    free = sum(max(0, amount) for amount in account.memory_bytes.values())
+    free = sum(max(0, amount) for amount in account.memory.bytes_in.values())
     return asked.spec.requests.memory_bytes > free
 
 
 def _too_few_pages(demand: Demand, asked: Question, account: Account) -> bool:
     size = int(demand.subject)
-    free = sum(max(0, n) for (_, of_size), n in account.pages.items() if of_size == size)
+    free = sum(max(0, n) for (_, of_size), n in account.memory.pages.items() if of_size == size)
     return asked.spec.requests.pages_of(size) > free
 
 

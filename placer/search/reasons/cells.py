@@ -88,19 +88,19 @@ def _by_numa_node(demand: Demand, asked: Question, account: Account) -> dict[int
 
     match demand.rule:
         case "cpu-count":
-            for cpu in account.free_cpus:
+            for cpu in account.cores.free_cpus:
                 if (home := topology.cpu[cpu].numa_node) is not None:
                     count(home)
         case "memory":
-            for home, amount in account.memory_bytes.items():
+            for home, amount in account.memory.bytes_in.items():
                 count(home, max(0, amount))
         case "hugepages":
-            for (home, size), amount in account.pages.items():
+            for (home, size), amount in account.memory.pages.items():
                 if size == int(demand.subject):
                     count(home, max(0, amount))
         case _:
-            for device in account.devices:
-                free = (device.type, device.minor) in account.free_devices
+            for device in account.devices.healthy:
+                free = (device.type, device.minor) in account.devices.free
                 if free and device.type == demand.subject:
                     count(device.numa_node)
     return found

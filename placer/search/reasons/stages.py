@@ -108,9 +108,10 @@ class Stage:
         self, ask: Ask, asked: Question, kind: int, account: Account
     ) -> tuple[Demand, ...]:
         """Return what is demanded; of most nodes of a kind that is the same."""
-        if ask.spec.affinity or account.affine:
+        if ask.spec.affinity or account.tenants.affine:
             return demands_of(asked)
-        key = ask, kind, account.has_shared, account.has_best_effort, bool(account.bound)
+        pools = account.pools
+        key = ask, kind, pools.shared.in_use, pools.best_effort.in_use, bool(pools.bound)
         if key not in self._demanded:
             self._demanded[key] = demands_of(asked)
         return self._demanded[key]

@@ -1,50 +1,10 @@
-"""LS and BE pods that are bound to the pool of some NUMA nodes: what they count there (C8, C12)."""
+"""Requests shared out over places, each over its own, as a flow finds them room."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from placer_models.bound import bound_to, within
-from placer_models.cluster import Node, RunningPod
-from placer_models.cpuset import CpuSet
-from placer_models.placement import PodPlacement
-from placer_models.pools import Bound
-from placer_models.topology import Topology
-
 Asked = tuple[Collection[int], int]
 """Places, and an amount that is to be shared out over them."""
-
-
-def pool_within(pool: CpuSet, pod: RunningPod, node: Node) -> CpuSet:
-    """Return the part of its pool that a pod without CPUs of its own runs in."""
-    homes = bound_to(pod.placement, pod.pod.spec, node)
-    return within(pool, homes, node.machine.topology) if homes else pool
-
-
-def bound_pods(node: Node, pods: Iterable[RunningPod]) -> tuple[Bound, ...]:
-    """Return what the bound ones of the pods want of the pools, by ids of NUMA nodes."""
-    return tuple(bound for pod in pods for bound in _wants(node, pod))
-
-
-def _wants(node: Node, pod: RunningPod) -> Iterable[Bound]:
-    place, spec = pod.placement, pod.pod.spec
-    homes = bound_to(place, spec, node)
-    if homes and in_parts(place):
-        for numa, milli in place.cpu_milli or ():
-            yield Bound(spec.qos, (numa,), milli, 1)
-    elif homes:
-        milli = spec.requests.cpu_milli
-        yield Bound(spec.qos, tuple(sorted(homes)), milli, max(1, spec.burst_cpus))
-
-
-def in_parts(place: PodPlacement) -> bool:
-    """Return whether the containers have pools of their own: then nothing is shared out anew."""
-    return any(part.cpu_milli is not None for part in place.containers)
-
-
-def cpus_by_numa_node(cpus: CpuSet, topology: Topology) -> dict[int, int]:
-    """Count the CPUs on each NUMA node."""
-    homes = (topology.cpu[cpu].numa_node for cpu in cpus)
-    return dict(Counter(home for home in homes if home is not None))
 
 
 def requests_fit(room: Mapping[int, int], asked: Iterable[Asked]) -> bool:

@@ -1,0 +1,325 @@
+"""Choices become a placement, counts turning into ids; a placement becomes choices again."""
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from placer.counting.account import Account
+from placer.counting.container_devices import wants_by_cell, with_devices
+from placer.counting.containers import in_own_parts, in_parts, in_pool, taken_by
+from placer.counting.core_pairs import keeping, pick_pairs
+from placer.counting.cores import FreeCore, Want, core_classes, pick_cpus, takes_of
+from placer.counting.devices import Key, grants_of, shares_of, whole_of
+from placer.counting.environment import with_environment
+from placer.counting.memory import dealt_memory, memory_of, pages_of
+from placer.counting.pools import counts_on_numa_nodes, homes_of, pool_of, pools_after
+from placer_models.bound import binds, within
+from placer_models.cluster import Instance, Node, RunningPod
+from placer_models.core_granularity import CoreGranularity
+from placer_models.cpuset import CpuSet
+from placer_models.node_state import NodeState
+from placer_models.placement import ContainerPlacement, DeviceGrant, Placement, PodPlacement
+from placer_models.pod import Gang, Pod, pods_of
+from placer_models.policy import BindPolicy, Strength
+from placer_models.problem import Choice, Choices, Problem, Shape
+from placer_models.shares import follows_strategy
+
+
+@dataclass(frozen=True, slots=True)
+class Unrealisable:
+    """The counts promise what the node's ids cannot give."""
+
+    node: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Newcomer:
+    """A pod with its place in counts.
+
+    Attributes:
+        home: Its place in ids, where the pod stays.
+
+    """
+
+    index: int
+    pod: Pod
+    gang: Gang
+    shape: Shape
+    choice: Choice
+    home: PodPlacement | None
+
+    @property
+    def kept_cpus(self) -> CpuSet:
+        """The CPUs that the pod owns already."""
+        return self.home.cpuset if self.home and self.pod.spec.qos.owns_cpus else frozenset()
+
+
+def realise(
+    instance: Instance,
+    accounts: Sequence[Account],
+    problem: Problem,
+    choices: Mapping[int, Choice],
+) -> Placement | Unrealisable:
+    """Turn counts into ids, node by node, all pods that are new on a node at once.
+
+    Args:
+        instance: What the problem was built from.
+        accounts: What is left on each node, in the instance's order.
+        problem: The same in integers.
+        choices: Pod index -> its place.
+
+    """
+    newcomers: defaultdict[int, list[_Newcomer]] = defaultdict(list)
+    members = [(gang, pod) for gang in instance.gangs for pod in gang.pods]
+    in_counts = dict(problem.homes)
+    homes = {home.key: home for home in instance.homes}
+    for index in sorted(choices):
+        gang, pod = members[index]
+        choice = choices[index]
+        home = homes[pod.key] if choice == in_counts.get(index) else None
+        one = _Newcomer(index, pod, gang, problem.shape_of(index), choice, home)
+        newcomers[choice.node].append(one)
+    runners = _beside_bound(instance, newcomers)
+    placed: dict[int, PodPlacement] = {}
+    for position, pods in sorted(newcomers.items()):
+        node = instance.nodes[position]
+        beside = runners[node.name]
+        found = _on_node(node, accounts[position], problem, problem.nodes[position], pods, beside)
+        if isinstance(found, str):
+            return Unrealisable(node.name, found)
+        placed.update(found)
+    return Placement(tuple(placed[index] for index in sorted(placed)))
+
+
+def _beside_bound(
+    instance: Instance, newcomers: Mapping[int, Sequence[_Newcomer]]
+) -> Mapping[str, list[RunningPod]]:
+    """Return name of a node -> what runs there, where bound pods come."""
+    runners: defaultdict[str, list[RunningPod]] = defaultdict(list)
+    names = {
+        instance.nodes[position].name
+        for position, pods in newcomers.items()
+        if any(one.choice.pool for one in pods)
+    }
+    for runner in instance.running if names else ():
+        if runner.placement.node in names:
+            runners[runner.placement.node].append(runner)
+    return runners
+
+
+def _on_node(
+    node: Node,
+    account: Account,
+    problem: Problem,
+    state: NodeState,
+    pods: Sequence[_Newcomer],
+    runners: Sequence[RunningPod],
+) -> dict[int, PodPlacement] | str:
+    """Return the places of the node's new pods, or why there are none.
+
+    What runs there is known where bound pods come.
+    """
+    cpus = _cpus(node, account, problem, state, pods)
+    if isinstance(cpus, str):
+        return cpus
+    granted = grants_of(
+        account.devices,
+        state,
+        [(one.pod.title, one.shape, one.choice) for one in pods],
+        {at: one.home.devices for at, one in enumerate(pods) if one.home},
+    )
+    if isinstance(granted, str):
+        return granted
+    near = [
+        _nearest(node, account, state, own, grants, one.choice)
+        for one, own, grants in zip(pods, cpus, granted, strict=True)
+    ]
+    amounts = [(one.shape, one.choice, cells) for one, cells in zip(pods, near, strict=True)]
+    memory = dealt_memory(problem, state, amounts)
+    if isinstance(memory, str):
+        return memory
+    came = ((one.pod.spec.qos, own) for one, own in zip(pods, cpus, strict=True))
+    pools = pools_after(account.pools, came)
+    placing = [(one.pod.spec, one.choice) for one in pods]
+    counts = counts_on_numa_nodes(node, state, pools, placing, runners)
+    placed = {}
+    for at, (one, own, grants) in enumerate(zip(pods, cpus, granted, strict=True)):
+        spec, choice = one.pod.spec, one.choice
+        cpuset = frozenset(own)
+        if not spec.qos.owns_cpus:
+            cpuset = pools.of(spec.qos).cpus
+            if choice.pool:
+                cpuset = within(cpuset, homes_of(state, choice), node.machine.topology)
+        place = PodPlacement(
+            name=one.pod.name,
+            namespace=one.pod.namespace,
+            gang=None if one.gang.lone else one.gang.name,
+            node=node.name,
+            cpuset=cpuset,
+            containers=_containers(node, problem, state, one, own, cpuset, grants),
+            memory_bytes=memory[at][0],
+            hugepages=memory[at][1],
+            devices=grants,
+            env=one.home.env if one.home else (),
+            cpu_milli=counts.get(at, () if binds(spec, node) else None),
+        )
+        placed[one.index] = place if one.home else with_environment(place, node)
+    return placed
+
+
+def _nearest(
+    node: Node,
+    account: Account,
+    state: NodeState,
+    own: Sequence[int],
+    grants: Sequence[DeviceGrant],
+    choice: Choice,
+) -> tuple[int, ...]:
+    """Return the cells of a pod's CPUs and devices, where most of them are first."""
+    cell_of = {cell.numa_node: index for index, cell in enumerate(state.cells)}
+    held = {(grant.type, grant.minor) for grant in grants}
+    near = Counter(cell_of[node.machine.topology.cpu[cpu].numa_node] for cpu in own)
+    near.update(
+        cell_of[d.numa_node]
+        for d in account.devices.healthy
+        if (d.type, d.minor) in held and d.numa_node is not None
+    )
+    nearest = sorted(near, key=lambda cell: (-near[cell], cell))
+    return (*nearest, *(cell for cell in choice.near_cells if cell not in near))
+
+
+def _containers(
+    node: Node,
+    problem: Problem,
+    state: NodeState,
+    one: _Newcomer,
+    own: Sequence[int],
+    cpuset: CpuSet,
+    grants: Sequence[DeviceGrant],
+) -> tuple[ContainerPlacement, ...]:
+    """Part what a pod holds among its containers."""
+    spec, home = one.pod.spec, one.home
+    fit = problem.fit(one.index, one.choice.node)
+    by_cell = None
+    if fit is not None and fit.containers:
+        parts = in_own_parts(spec, fit.containers, one.choice, own, cpuset, node, problem)
+        indices = [part.index for part in fit.containers]
+        first_device = 2 + len(problem.page_sizes)
+        by_cell = wants_by_cell(spec, one.choice, indices, len(state.cells), first_device)
+    elif not spec.qos.owns_cpus:
+        parts = in_pool(spec.containers, cpuset, home.containers if home else ())
+    elif home:
+        parts = home.containers
+    else:
+        parts = in_parts(spec.containers, own, node.machine.topology)
+    return parts if home else with_devices(spec, parts, grants, node, state, by_cell)
+
+
+def _cpus(
+    node: Node,
+    account: Account,
+    problem: Problem,
+    state: NodeState,
+    pods: Sequence[_Newcomer],
+) -> list[list[int]] | str:
+    """Return the CPUs that every pod owns, neighbours together."""
+    owned: list[list[int]] = [[] for _ in pods]
+    if not any(one.shape.owned_cpus for one in pods):
+        return owned
+    fits = [problem.fit(one.index, one.choice.node) for one in pods]
+    spread = [fit is not None and fit.bind is BindPolicy.SPREAD_BY_PCPUS for fit in fits]
+    keeps: list[Strength | None] = [None] * len(pods)
+    if problem.granularity is CoreGranularity.PAIRS:
+        keeps = keeping(state, [(one.shape, one.choice) for one in pods])
+    kept = frozenset[int]().union(*(one.kept_cpus for one in pods))
+    classes = core_classes(node, account.cores, problem.asked, problem.granularity)
+    for position, (found, all_cores) in enumerate(classes):
+        takers = [i for i, one in enumerate(pods) if one.home is None and _takes(one, position)]
+        if not takers:
+            continue
+        cores = _without(all_cores, kept) if kept else all_cores
+        wants = [Want(pods[i].choice.cores[position], spread[i]) for i in takers]
+        minding = [keeps[i] for i in takers]
+        if found.paired and any(minding):
+            picked = pick_pairs(cores, wants, minding)
+        else:
+            picked = pick_cpus(found, cores, wants)
+        if picked is None:
+            return (
+                f"its pods take {sum(w.take.whole for w in wants)} whole cores and "
+                f"{sum(w.take.threads for w in wants)} single threads of {found.cores} cores "
+                f"with {found.free} free threads each: more than there are"
+            )
+        for i, cpus in zip(takers, picked, strict=True):
+            owned[i].extend(cpus)
+    for one, own in zip(pods, owned, strict=True):
+        own.extend(sorted(one.kept_cpus))
+        wanted = one.shape.owned_cpus
+        if len(own) != wanted:
+            return f"pod {one.pod.title!r} owns {wanted} CPUs; its counts give {len(own)}"
+        if wanted and any(c.requests.cpu_milli % 1000 for c in one.pod.spec.containers):
+            return (
+                f"pod {one.pod.title!r} owns its CPUs, so each of its containers has to ask "
+                "for whole ones"
+            )
+    return owned
+
+
+def _takes(one: _Newcomer, position: int) -> bool:
+    take = one.choice.cores[position]
+    return bool(take.whole or take.threads)
+
+
+def _without(cores: Sequence[FreeCore], kept: CpuSet) -> tuple[FreeCore, ...]:
+    """Return the cores with what pods that stay leave of them."""
+    left = (FreeCore(core.key, tuple(c for c in core.free if c not in kept)) for core in cores)
+    return tuple(core for core in left if core.free)
+
+
+def recount(
+    instance: Instance, accounts: Sequence[Account], problem: Problem, placement: Placement
+) -> Choices:
+    """Return the places of a placement as counts: the inverse of realising.
+
+    Args:
+        instance: What the problem was built from.
+        accounts: What is left on each node, in the instance's order.
+        problem: The same in integers.
+        placement: Places for pods of the instance, on its nodes.
+
+    """
+    place_of = {place.key: place for place in placement.pods}
+    node_of = {node.name: index for index, node in enumerate(instance.nodes)}
+    pods = [pod for pod in enumerate(pods_of(instance.gangs)) if pod[1].key in place_of]
+    opened: defaultdict[str, set[Key]] = defaultdict(set)
+    for index, pod in pods:
+        place, shares = place_of[pod.key], problem.shape_of(index).shares
+        opened[place.node].update(
+            (g.type, g.minor) for g in place.devices if g.share or follows_strategy(shares, g.type)
+        )
+    choices: Choices = {}
+    for index, pod in pods:
+        place, shape = place_of[pod.key], problem.shape_of(index)
+        at = node_of[place.node]
+        node, account, state = instance.nodes[at], accounts[at], problem.nodes[at]
+        fit = problem.fit(index, at)
+        bind = fit.bind if fit and shape.owned_cpus else None
+        choices[index] = Choice(
+            node=at,
+            cores=takes_of(
+                node, account.cores, problem.asked, problem.granularity, bind, place.cpuset
+            ),
+            memory=memory_of(state, place, problem.memory_unit_bytes),
+            devices=whole_of(state, place, shape),
+            pages=tuple(pages_of(state, place, size) for size in problem.page_sizes)
+            if any(shape.pages)
+            else (),
+            shares=shares_of(state, account.devices, place, shape, opened[place.node]),
+            containers=tuple(
+                taken_by(pod.spec, place.containers, container, node, state, problem)
+                for container in (fit.containers if fit else ())
+            ),
+            pool=pool_of(state, node, RunningPod(pod, place)),
+        )
+    return choices
