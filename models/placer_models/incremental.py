@@ -1,37 +1,94 @@
-"""Sequences of which most stays as it was: where two differ, and what follows from all of one.
+"""Sequences and mappings of which most stays as it was from one to the next.
 
-Both compare entry by entry, and an entry with itself costs next to nothing. So nobody has
-to tell what has changed, and nothing that was kept can be out of date. And tuples one after
-the other, as one sequence that copies none of them.
+They never change. A successor shares with the one before all pieces that stay, and a piece
+is known by identity. So where two differ is found without a look at what does not, nobody has
+to tell what has changed, and nothing that was kept can be out of date.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Generic, TypeVar, overload
 
 PIECE = 64
-"""Entries that are compared, or worked out again, at a time."""
+"""Entries of a sequence that are shared, compared or worked out again at a time."""
 
+PARTS = 64
+"""A successor of a mapping copies those of so many parts in which something is another."""
+
+K = TypeVar("K")
 T = TypeVar("T")
 V = TypeVar("V")
 
 
-def changed_indices(old: tuple[T, ...], new: tuple[T, ...]) -> list[int]:
-    """Return where two tuples of one length hold different objects, ascending.
+class PersistentTuple(Sequence[T]):
+    """A tuple in pieces; equal to any sequence of the same entries."""
 
-    Objects that are equal may count as one.
-    """
+    __slots__ = ("pieces",)
+
+    def __init__(self, pieces: tuple[tuple[T, ...], ...]) -> None:
+        """Take pieces that are full, but the last one."""
+        self.pieces = pieces
+
+    @classmethod
+    def of(cls, entries: Iterable[T]) -> "PersistentTuple[T]":
+        """Return the entries as they are, or in pieces."""
+        if isinstance(entries, PersistentTuple):
+            return entries
+        whole = tuple(entries)
+        return cls(tuple(whole[start : start + PIECE] for start in range(0, len(whole), PIECE)))
+
+    def changed(self, others: Mapping[int, T]) -> "PersistentTuple[T]":
+        """Return the tuple with other entries at some indices."""
+        pieces = list(self.pieces)
+        fresh: dict[int, list[T]] = {}
+        for index, entry in others.items():
+            number = index // PIECE
+            if number not in fresh:
+                fresh[number] = list(pieces[number])
+            fresh[number][index % PIECE] = entry
+        for number, piece in fresh.items():
+            pieces[number] = tuple(piece)
+        return PersistentTuple(tuple(pieces))
+
+    def __iter__(self) -> Iterator[T]:
+        """Yield every entry."""
+        return chain.from_iterable(self.pieces)
+
+    def __len__(self) -> int:
+        """Return how many entries there are."""
+        return PIECE * (len(self.pieces) - 1) + len(self.pieces[-1]) if self.pieces else 0
+
+    @overload
+    def __getitem__(self, index: int) -> T: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[T]: ...
+    def __getitem__(self, index: int | slice) -> T | Sequence[T]:
+        """Return an entry, or some of them."""
+        if isinstance(index, slice) or index < 0:
+            return tuple(self)[index]
+        return self.pieces[index // PIECE][index % PIECE]
+
+    def __eq__(self, other: object) -> bool:
+        """Return whether the entries are equal."""
+        return isinstance(other, Sequence) and tuple(self) == tuple(other)
+
+    def __hash__(self) -> int:
+        """Return the hash of the entries as one tuple."""
+        return hash(tuple(self))
+
+
+def changed_indices(old: PersistentTuple[T], new: PersistentTuple[T]) -> list[int]:
+    """Return where two sequences of one length hold different objects, ascending."""
     found = []
-    for start in range(0, len(new), PIECE):
-        before, after = old[start : start + PIECE], new[start : start + PIECE]
-        if before != after:
-            pairs = enumerate(zip(before, after, strict=True), start)
+    for number, (before, after) in enumerate(zip(old.pieces, new.pieces, strict=True)):
+        if before is not after:
+            pairs = enumerate(zip(before, after, strict=True), number * PIECE)
             found += [index for index, (a, b) in pairs if a is not b]
     return found
 
 
 class ChunkedReduce(Generic[T, V]):
-    """What follows from all entries of a tuple; of pieces that stay, nothing anew."""
+    """What follows from all entries of a sequence; of pieces that stay, nothing anew."""
 
     def __init__(
         self, value_of: Callable[[tuple[T, ...]], V], joined: Callable[[Iterable[V]], V]
@@ -45,25 +102,70 @@ class ChunkedReduce(Generic[T, V]):
         """
         self._value_of = value_of
         self._joined = joined
-        self._known: dict[int, tuple[tuple[T, ...], V]] = {}
+        self._known: list[tuple[tuple[T, ...], V]] = []
 
-    def of(self, entries: tuple[T, ...]) -> V:
-        """Return the value of the tuple."""
-        pieces = {}
-        for start in range(0, len(entries), PIECE):
-            piece = entries[start : start + PIECE]
-            known = self._known.get(start)
-            if known is None or known[0] != piece:
-                known = piece, self._value_of(piece)
-            pieces[start] = known
-        self._known = pieces
-        return self._joined(value for _, value in pieces.values())
+    def of(self, entries: PersistentTuple[T]) -> V:
+        """Return the value of the sequence."""
+        known = self._known[: len(entries.pieces)]
+        for number, piece in enumerate(entries.pieces):
+            if number == len(known):
+                known.append((piece, self._value_of(piece)))
+            elif known[number][0] is not piece:
+                known[number] = piece, self._value_of(piece)
+        self._known = known
+        return self._joined(value for _, value in known)
+
+
+class PersistentMap(Mapping[K, V]):
+    """What keys stand for; in no order."""
+
+    def __init__(self, parts: tuple[dict[K, V], ...]) -> None:
+        """Take the parts; a key is in the one that its hash says."""
+        self._parts = parts
+
+    @classmethod
+    def of(cls, entries: Iterable[tuple[K, V]]) -> "PersistentMap[K, V]":
+        """Return a mapping of some entries."""
+        parts: tuple[dict[K, V], ...] = tuple({} for _ in range(PARTS))
+        for key, value in entries:
+            parts[hash(key) % PARTS][key] = value
+        return cls(parts)
+
+    def __getitem__(self, key: K) -> V:
+        """Return what the key stands for."""
+        return self._parts[hash(key) % PARTS][key]
+
+    def __iter__(self) -> Iterator[K]:
+        """Yield every key."""
+        return chain.from_iterable(self._parts)
+
+    def __len__(self) -> int:
+        """Return how many keys there are."""
+        return sum(map(len, self._parts))
+
+    def changed(self, gone: Iterable[K], new: Mapping[K, V]) -> "PersistentMap[K, V]":
+        """Return the mapping without some of its keys, and with others."""
+        parts = list(self._parts)
+        fresh: set[int] = set()
+
+        def part_of(key: K) -> dict[K, V]:
+            number = hash(key) % PARTS
+            if number not in fresh:
+                parts[number] = dict(parts[number])
+                fresh.add(number)
+            return parts[number]
+
+        for key in gone:
+            del part_of(key)[key]
+        for key, value in new.items():
+            part_of(key)[key] = value
+        return PersistentMap(tuple(parts))
 
 
 class Concatenation(Sequence[T]):
     """Tuples, one after the other; equal to any sequence of the same entries."""
 
-    def __init__(self, parts: tuple[tuple[T, ...], ...]) -> None:
+    def __init__(self, parts: Iterable[tuple[T, ...]]) -> None:
         """Take the tuples."""
         self._parts = parts
 

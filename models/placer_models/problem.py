@@ -4,7 +4,7 @@
 """
 
 from collections import Counter
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 
 from placer_models.container_fit import ContainerFit
@@ -187,7 +187,7 @@ class Problem:
 
     """
 
-    nodes: tuple[NodeState, ...]
+    nodes: Sequence[NodeState]
     shapes: tuple[Shape, ...]
     pods: tuple[int, ...]
     gangs: tuple[GangTask, ...]

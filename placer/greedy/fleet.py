@@ -15,7 +15,7 @@ from placer.greedy.ranking import Bid, Ranking
 from placer.greedy.states import States
 from placer.greedy.table import Table
 from placer.greedy.taking import after
-from placer_models.incremental import changed_indices
+from placer_models.incremental import PersistentTuple, changed_indices
 from placer_models.node_state import NodeState
 from placer_models.problem import Choice, Choices, Fit, Problem, Shape
 
@@ -45,7 +45,7 @@ class Fleet:
         """Begin with nothing placed."""
         self._columns = Columns.of(problem)
         self._known = States(self._columns)
-        self._nodes = problem.nodes
+        self._nodes = PersistentTuple.of(problem.nodes)
         states = self._known.of_all(problem.nodes)
         self._states: Indices = np.array(states, dtype=np.intp)
         self._table = Table.of(self._columns, [self._known.row(state) for state in states])
@@ -71,9 +71,10 @@ class Fleet:
 
         """
         self.undo(0)
-        for node in changed_indices(self._nodes, problem.nodes):
-            self._set(node, self._known.number(problem.nodes[node]))
-        self._nodes = problem.nodes
+        nodes = PersistentTuple.of(problem.nodes)
+        for node in changed_indices(self._nodes, nodes):
+            self._set(node, self._known.number(nodes[node]))
+        self._nodes = nodes
         largest = self._most()
         if (largest != self._largest).any():
             self._largest = largest

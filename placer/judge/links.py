@@ -49,7 +49,7 @@ def gang_sum_shortfall(scene: Scene) -> int:
         if gang.gather is GatherLevel.NODE:
             gpus_of.setdefault((gang.key, site.node.name), set()).update(_gpus(site, tenant))
     return sum(
-        _sum_shortfall(scene.sites[node], gpus)
+        _sum_shortfall(scene.standing.sites[node], gpus)
         for (_, node), gpus in gpus_of.items()
         if len(gpus) >= 2
     )

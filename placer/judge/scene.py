@@ -1,6 +1,6 @@
 """A placement laid over its instance: who holds what on which node."""
 
-from collections import ChainMap, Counter, defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -8,7 +8,7 @@ from typing import NamedTuple
 from placer_models.cluster import Instance, Machine, Node, RunningPod
 from placer_models.cpuset import CpuSet
 from placer_models.device import GPU, Device
-from placer_models.incremental import changed_indices
+from placer_models.incremental import PersistentMap, PersistentTuple, changed_indices
 from placer_models.links import Board, best_permitted_minimum, board_of
 from placer_models.moves import stays
 from placer_models.placement import Placement, PodPlacement
@@ -131,16 +131,16 @@ class Standing:
     """All nodes before a placement. Never changes.
 
     Attributes:
-        sites: Name of a node -> its site, in the order of the nodes.
+        sites: Name of a node -> its site.
         faultless: The last placement in which nothing was found wrong, and its instance, so
             that nobody looks through it twice.
 
     """
 
-    def __init__(self, sites: Iterable[Site]) -> None:
+    def __init__(self, sites: PersistentMap[str, Site]) -> None:
         """Begin with the sites of nodes."""
         self.faultless: tuple[Instance, Placement] | None = None
-        self.sites: dict[str, Site] = {site.node.name: site for site in sites}
+        self.sites = sites
         self._totals: dict[Callable[[Site], int], int] = {}
         self._minima: dict[GpuSet, int] = {}
 
@@ -177,8 +177,7 @@ class Standing:
         new = {site.node.name: site for site in others}
         if not new:
             return self
-        found = Standing(())
-        found.sites = {**self.sites, **new}
+        found = Standing(self.sites.changed((), new))
         found._totals = {
             worth: total + sum(worth(new[name]) - worth(self.sites[name]) for name in new)
             for worth, total in self._totals.items()
@@ -195,7 +194,6 @@ class Scene:
         waiting: Key -> the pod that waits.
         gang_of: Key of a waiting pod -> its gang.
         standing: The nodes before it.
-        sites: Name of a node -> the node and its tenants; for looking up.
         entered: The sites where something is newly placed, in the order of the nodes.
         members: Key of a gang -> its placed members, each with the name of its node.
 
@@ -206,7 +204,6 @@ class Scene:
     waiting: Mapping[Key, Pod]
     gang_of: Mapping[Key, Gang]
     standing: Standing
-    sites: Mapping[str, Site]
     entered: tuple[Site, ...]
     members: Mapping[Key, Mapping[Key, str]]
 
@@ -228,7 +225,7 @@ class Scene:
                 yield site, tenant
 
     def everywhere(self) -> Iterator[Site]:
-        """Yield every node, in order."""
+        """Yield every node, in no order."""
         entered = {site.node.name: site for site in self.entered}
         for name, site in self.standing.sites.items():
             yield entered.get(name, site)
@@ -253,9 +250,9 @@ class Sites:
         """Begin with no node known."""
         self._sites: dict[str, tuple[Node, Runners, Site]] = {}
         self._insides: dict[object, tuple[Machine, Inside]] = {}
-        self._last: tuple[tuple[Node, ...], tuple[Runners, ...], Standing] | None = None
+        self._last: tuple[tuple[Node, ...], PersistentTuple[Runners], Standing] | None = None
 
-    def of(self, nodes: tuple[Node, ...], running: tuple[Runners, ...]) -> Standing:
+    def of(self, nodes: tuple[Node, ...], running: PersistentTuple[Runners]) -> Standing:
         """Return the nodes as they stand, nothing being newly placed.
 
         Args:
@@ -268,7 +265,8 @@ class Sites:
             others = (self._site(nodes[i], running[i]) for i in changed_indices(before, running))
             standing = standing.with_sites(others)
         else:
-            standing = Standing(map(self._site, nodes, running))
+            sites = map(self._site, nodes, running)
+            standing = Standing(PersistentMap.of((site.node.name, site) for site in sites))
             if len(self._sites) > 2 * len(nodes):
                 self._sites = {name: self._sites[name] for name in standing.sites}
         self._last = nodes, running, standing
@@ -305,7 +303,7 @@ def sites_of(instance: Instance) -> Standing:
     for runner in instance.running:
         if runner.placement.node in running:
             running[runner.placement.node].append(runner)
-    return Sites().of(instance.nodes, tuple(map(tuple, running.values())))
+    return Sites().of(instance.nodes, PersistentTuple.of(map(tuple, running.values())))
 
 
 def scene_of(instance: Instance, placement: Placement, standing: Standing | None = None) -> Scene:
@@ -329,15 +327,13 @@ def scene_of(instance: Instance, placement: Placement, standing: Standing | None
             new[place.node].append(Tenant(pod, place, pod.spec.requests, new=True))
             members[gang_of[place.key].key][place.key] = place.node
     # In the order of the nodes, for which only many need a look at all of them.
-    names = new if len(new) < 2 else [name for name in before if name in new]
+    order = [node.name for node in instance.nodes] if len(new) > 1 else new
     entered = {
         name: _site(before[name].node, before[name].inside, before[name].tenants, new[name])
-        for name in names
+        for name in order
+        if name in new
     }
-    sites = ChainMap(entered, before)
-    return Scene(
-        instance, placement, waiting, gang_of, standing, sites, tuple(entered.values()), members
-    )
+    return Scene(instance, placement, waiting, gang_of, standing, tuple(entered.values()), members)
 
 
 def inside_of(node: Node) -> Inside:

@@ -13,12 +13,16 @@ from dataclasses import dataclass, replace
 from placer.counting.account import Account, account_of, alike_when_idle
 from placer.counting.pools import in_their_pools
 from placer.scheduling.errors import UnknownNodeError
-from placer.scheduling.persistent_map import PersistentMap
 from placer.scheduling.words import Batch, Key
 from placer.search.ground import Ground, Memory, known_ground
 from placer_models.bound import binds, bound_to
 from placer_models.cluster import Instance, Node, Nodes, RunningPod
-from placer_models.incremental import Concatenation, changed_indices
+from placer_models.incremental import (
+    Concatenation,
+    PersistentMap,
+    PersistentTuple,
+    changed_indices,
+)
 from placer_models.placement import PodPlacement
 
 
@@ -54,9 +58,9 @@ class ClusterState:
     """
 
     nodes: Nodes
-    records: tuple[NodeRecord, ...]
-    running: tuple[tuple[RunningPod, ...], ...]
-    accounts: tuple[Account, ...]
+    records: PersistentTuple[NodeRecord]
+    running: PersistentTuple[tuple[RunningPod, ...]]
+    accounts: PersistentTuple[Account]
     node_of: PersistentMap[Key, str]
     version: int
 
@@ -132,25 +136,18 @@ class ClusterState:
 
     def _with(self, new: Iterable[NodeRecord]) -> "ClusterState":
         """Return the state with new records of nodes that are there."""
-        records, running, accounts = list(self.records), list(self.running), list(self.accounts)
-        gone: set[Key] = set()
-        came: dict[Key, str] = {}
-        touched = []
-        for record in new:
-            position = self.nodes.position[record.node.name]
-            gone |= {runner.pod.key for runner in records[position].pods}
-            came |= {runner.pod.key: record.node.name for runner in record.pods}
-            records[position], running[position] = record, record.counted
-            accounts[position] = record.account
-            touched.append(position)
+        touched = {self.nodes.position[record.node.name]: record for record in new}
         if not touched:
             return self
-        same = all(records[position].node is self.nodes[position] for position in touched)
+        gone = {r.pod.key for position in touched for r in self.records[position].pods}
+        came = {r.pod.key: record.node.name for record in touched.values() for r in record.pods}
+        records = self.records.changed(touched)
+        same = all(record.node is self.nodes[position] for position, record in touched.items())
         return ClusterState(
             self.nodes if same else Nodes(record.node for record in records),
-            tuple(records),
-            tuple(running),
-            tuple(accounts),
+            records,
+            self.running.changed({at: record.counted for at, record in touched.items()}),
+            self.accounts.changed({at: record.account for at, record in touched.items()}),
             self.node_of.changed(
                 gone - came.keys(), {key: came[key] for key in came.keys() - gone}
             ),
@@ -189,9 +186,9 @@ def _bound(
     records = tuple(records)
     return ClusterState(
         Nodes(record.node for record in records),
-        records,
-        tuple(record.counted for record in records),
-        tuple(record.account for record in records),
+        PersistentTuple.of(records),
+        PersistentTuple.of(record.counted for record in records),
+        PersistentTuple.of(record.account for record in records),
         node_of,
         version,
     )

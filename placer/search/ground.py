@@ -7,6 +7,7 @@ from placer.greedy.fleets import Fleets
 from placer.judge.scene import Sites, Standing, sites_of
 from placer.state.kept import Kept
 from placer_models.cluster import Instance, Node, RunningPod
+from placer_models.incremental import PersistentTuple
 
 
 @dataclass(slots=True)
@@ -32,20 +33,20 @@ class Ground:
 
     """
 
-    accounts: tuple[Account, ...]
+    accounts: PersistentTuple[Account]
     standing: Standing
     memory: Memory
 
 
 def ground_of(instance: Instance) -> Ground:
     """Count an instance of which nothing is known."""
-    return Ground(accounts_of(instance), sites_of(instance), Memory())
+    return Ground(PersistentTuple.of(accounts_of(instance)), sites_of(instance), Memory())
 
 
 def known_ground(
     nodes: tuple[Node, ...],
-    running: tuple[tuple[RunningPod, ...], ...],
-    accounts: tuple[Account, ...],
+    running: PersistentTuple[tuple[RunningPod, ...]],
+    accounts: PersistentTuple[Account],
     memory: Memory,
 ) -> Ground:
     """Return the ground of nodes that are counted already.

@@ -28,6 +28,8 @@ from placer.state.node_states import LookedAt, Terms, tiers_of_states
 from placer.state.sums import Sums
 from placer_models.cluster import Instance, Node, Nodes
 from placer_models.core_granularity import CoreGranularity
+from placer_models.incremental import PersistentTuple
+from placer_models.node_state import NodeState
 from placer_models.node_strategy import NodeStrategy
 from placer_models.optional_tiers import optional_tiers
 from placer_models.placement import Placement, PodPlacement
@@ -48,7 +50,7 @@ from placer_models.tasks import NO_AFFINITIES, Beside, GangTask
 
 def build_problem(
     instance: Instance,
-    accounts: tuple[Account, ...] | None = None,
+    accounts: Sequence[Account] | None = None,
     *,
     each_core: bool = False,
     absolute: bool = False,
@@ -65,7 +67,7 @@ def build_problem(
         kept: What was worked out for earlier Problems; the Problem does not depend on it.
 
     """
-    accounts = accounts_of(instance) if accounts is None else accounts
+    accounts = PersistentTuple.of(accounts_of(instance) if accounts is None else accounts)
     kept = Kept() if kept is None else kept
     left = kept.sums_of(accounts)
     asks: dict[_Ask, int] = {}
@@ -118,7 +120,9 @@ def build_problem(
         granularity=granularity,
         bound=left.bound or _may_be_bound(instance, specs),
     )
-    nodes = kept.states_of(instance.nodes, accounts, kinds, kind_of, terms)
+    states = kept.states_of(instance.nodes, accounts, kinds, kind_of, terms)
+    # The model goes through them again and again.
+    nodes: Sequence[NodeState] = states if absolute else tuple(states)
     if met is not None:
         nodes = with_sides(nodes, instance.nodes, accounts, met, asked, granularity)
     problem = Problem(

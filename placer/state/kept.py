@@ -24,7 +24,7 @@ from placer.state.node_states import (
 )
 from placer.state.sums import Sums, joined, sums_of
 from placer_models.cluster import Machine, Node
-from placer_models.incremental import ChunkedReduce, changed_indices
+from placer_models.incremental import ChunkedReduce, PersistentTuple, changed_indices
 from placer_models.node_state import NodeState
 
 MOST_LOOKS = 16
@@ -67,8 +67,8 @@ class _Said:
     def __init__(self) -> None:
         self.nodes: tuple[Node, ...] | None = None
         self.numbers: tuple[int, ...] = ()
-        self.accounts: tuple[Account, ...] = ()
-        self.states: tuple[NodeState, ...] = ()
+        self.accounts: PersistentTuple[Account] = PersistentTuple(())
+        self.states: PersistentTuple[NodeState] = PersistentTuple(())
         self.known: dict[str, _Row] = {}
 
 
@@ -79,8 +79,8 @@ class _View:
         self.terms = terms.plain
         self.nodes: tuple[Node, ...] | None = None
         self.numbers: tuple[int, ...] = ()
-        self.accounts: tuple[Account, ...] = ()
-        self.states: tuple[NodeState, ...] = ()
+        self.accounts: PersistentTuple[Account] = PersistentTuple(())
+        self.states: PersistentTuple[NodeState] = PersistentTuple(())
 
 
 class Kept:
@@ -97,7 +97,7 @@ class Kept:
         self._same_kinds: dict[Hashable, Node] = {}
         self._values: dict[Hashable, tuple[tuple[Node, ...], Any]] = {}
 
-    def sums_of(self, accounts: tuple[Account, ...]) -> Sums:
+    def sums_of(self, accounts: PersistentTuple[Account]) -> Sums:
         """Return what follows from the accounts of all nodes together."""
         return self._sums.of(accounts)
 
@@ -138,11 +138,11 @@ class Kept:
     def states_of(
         self,
         nodes: tuple[Node, ...],
-        accounts: tuple[Account, ...],
+        accounts: PersistentTuple[Account],
         kinds: tuple[Node, ...],
         kind_numbers: tuple[int, ...],
         terms: Terms,
-    ) -> tuple[NodeState, ...]:
+    ) -> PersistentTuple[NodeState]:
         """Return what is left on each node; one object as long as nothing changes there.
 
         Nodes are counted in plain terms, for all batches; the units of one, and shares of
@@ -161,7 +161,7 @@ class Kept:
         if terms == view.terms:
             return plain
         same = view.nodes is nodes and view.numbers is kind_numbers
-        states = list(view.states) if same else [*plain]
+        states: dict[int, NodeState] = {}
         alike: dict[tuple[int, int], NodeState] = {}
         for position in changed_indices(view.accounts, accounts) if same else range(len(plain)):
             state, account = plain[position], accounts[position]
@@ -170,21 +170,21 @@ class Kept:
                 alike[key] = state_in(terms, state, account)
             states[position] = replace(alike[key], name=state.name)
         view.nodes, view.numbers, view.accounts = nodes, kind_numbers, accounts
-        view.states = tuple(states)
+        view.states = (view.states if same else plain).changed(states)
         return view.states
 
     def _counted(
         self,
         nodes: tuple[Node, ...],
-        accounts: tuple[Account, ...],
+        accounts: PersistentTuple[Account],
         kinds: tuple[Node, ...],
         kind_numbers: tuple[int, ...],
         terms: Terms,
-    ) -> tuple[NodeState, ...]:
+    ) -> PersistentTuple[NodeState]:
         said = _recent(self._said, terms, _Said)
         same = said.nodes is nodes and said.numbers is kind_numbers
         at = changed_indices(said.accounts, accounts) if same else range(len(nodes))
-        states = list(said.states) if same else []
+        states: dict[int, NodeState] = {}
         alike: dict[tuple[int, int], NodeState] = {}
         for position in at:
             node, account, number = nodes[position], accounts[position], kind_numbers[position]
@@ -205,12 +205,9 @@ class Kept:
             elif row.number != number:
                 state = replace(row.state, kind=number)
                 row = said.known[node.name] = row._replace(number=number, state=state)
-            if same:
-                states[position] = row.state
-            else:
-                states.append(row.state)
+            states[position] = row.state
         said.nodes, said.numbers, said.accounts = nodes, kind_numbers, accounts
-        said.states = tuple(states)
+        said.states = said.states.changed(states) if same else PersistentTuple.of(states.values())
         if len(said.known) > 2 * len(nodes):
             said.known = {node.name: said.known[node.name] for node in nodes}
         return said.states
