@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import product
 
-from placer_models.hints import Hint, Koordinator, Kubelet, ProviderHints
+from alignment.hints import Hint, Koordinator, Kubelet, ProviderHints
 from placer_models.policy import AlignmentPolicy
 
 

@@ -11,10 +11,10 @@ from functools import cache
 from itertools import combinations, product
 from typing import NamedTuple
 
+from alignment.hints import Hint, ProviderHints
 from placer_models.alignment import width
 from placer_models.cluster import Instance, Machine, Node, RunningPod
 from placer_models.device import Device
-from placer_models.hints import Hint, ProviderHints
 from placer_models.placement import DeviceGrant, PodPlacement
 from placer_models.pod import Container, DeviceRequest, Pod, PodSpec, Resources
 from placer_models.policy import AlignmentPolicy

@@ -5,8 +5,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from alignment.hints import Hint, ProviderHints
 from placer_models.cpuset import parse_cpu_list
-from placer_models.hints import Hint, ProviderHints
 
 DATA = Path(__file__).parent / "data"
 

@@ -6,6 +6,7 @@ from random import Random
 
 import pytest
 
+from alignment.hints import merge
 from alignment.peer_rows import Row, name_of, numa_nodes_of, table
 from alignment.zones import (
     Amounts,
@@ -20,7 +21,6 @@ from alignment.zones import (
 from figures import tell
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
-from placer_models.hints import merge
 from placer_models.placement import GaveUp, Infeasible, PodPlacement
 from placer_models.pod import Pod
 from placer_models.policy import AlignmentPolicy, AlignmentScope

@@ -12,10 +12,10 @@ from alignment.combinations import (
     kubelets_choice,
 )
 from alignment.combinations import combinations as every_combination
+from alignment.hints import Hint, Koordinator, Kubelet, Merged, ProviderHints, merge
+from alignment.hints.kubelet import fitness, unpreferred
+from alignment.hints.wishes import mask_of
 from alignment.peer_rows import hints_of
-from placer_models.hints import Hint, Koordinator, Kubelet, Merged, ProviderHints, merge
-from placer_models.hints.kubelet import fitness, unpreferred
-from placer_models.hints.wishes import mask_of
 from placer_models.policy import AlignmentPolicy, Strength
 
 POLICIES = [policy for policy in AlignmentPolicy if policy is not AlignmentPolicy.NONE]

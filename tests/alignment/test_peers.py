@@ -2,6 +2,9 @@
 
 import pytest
 
+from alignment.hints import Koordinator, Kubelet, Merged, merge
+from alignment.hints.kubelet import aim_of, fitness, unpreferred
+from alignment.hints.wishes import mask_of, wishes_of
 from alignment.peer_rows import (
     Row,
     hint_of,
@@ -12,9 +15,6 @@ from alignment.peer_rows import (
     table,
 )
 from placer_models.cpuset import parse_cpu_list
-from placer_models.hints import Koordinator, Kubelet, Merged, merge
-from placer_models.hints.kubelet import aim_of, fitness, unpreferred
-from placer_models.hints.wishes import mask_of, wishes_of
 from placer_models.policy import AlignmentPolicy, Strength
 
 KUBELET_ROWS = table("kubelet")

@@ -3,10 +3,10 @@
 from collections.abc import Mapping, Sequence
 from itertools import combinations
 
+from alignment.hints import Hint, ProviderHints
 from placer_models.alignment import width
 from placer_models.cluster import Instance, Machine, Node, RunningPod
 from placer_models.device import GPU, Device
-from placer_models.hints import Hint, ProviderHints
 from placer_models.placement import ContainerPlacement, DeviceGrant, PodPlacement
 from placer_models.pod import (
     Container,

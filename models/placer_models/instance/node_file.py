@@ -11,7 +11,7 @@ from placer_models.files.faults import Faults, Place
 from placer_models.files.part import Json, MetadataPart, Name, Part, check_name
 from placer_models.files.validate import read_as
 from placer_models.instance.build import NODE_PLACEMENT, MachineReader, kind_of
-from placer_models.instance.held import memory_of_devices
+from placer_models.instance.granted import memory_of_devices
 from placer_models.instance.machine_schema import MachineFile
 from placer_models.instance.machine_writer import machine_to_dict
 from placer_models.instance.network import LevelReader

@@ -1,39 +1,25 @@
 """The document of ``kind: Placement``: what solve writes and verify reads."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from typing import Literal, assert_never
 
 from pydantic import Field
 
 from placer_models.cluster import Instance
-from placer_models.cpuset import format_cpu_list, parse_cpu_list
+from placer_models.cpuset import format_cpu_list
 from placer_models.files.documents import Document
 from placer_models.files.faults import Faults, Place
 from placer_models.files.part import Json, Part
 from placer_models.files.validate import read_as
 from placer_models.goals import strategy_of
 from placer_models.instance.claims import Claims, MoveClaim, TierClaim
-from placer_models.instance.fields import CpuList
-from placer_models.instance.held import (
-    DeviceMemory,
-    memory_of_devices,
-)
-from placer_models.instance.placement_parts import (
-    HeldEntry,
-    Milli,
-    devices_to_json,
-    held_by,
-    hugepages_to_json,
-    memory_to_json,
-    milli_by_numa,
-    milli_to_json,
-)
+from placer_models.instance.granted import DeviceMemory, memory_of_devices
+from placer_models.instance.placement_parts import HeldEntry, held_by, held_to_dict
 from placer_models.moves import movers
 from placer_models.node_strategy import NodeStrategy
 from placer_models.placement import (
     Answer,
     ContainerPlacement,
-    DeviceGrant,
     GaveUp,
     Infeasible,
     PartlyPlaced,
@@ -47,21 +33,15 @@ from placer_models.pod import pods_of
 
 
 class ContainerEntry(HeldEntry):
-    """The CPUs, the devices and the environment of one container, and what else is its own."""
+    """What one container of a pod holds."""
 
     name: str
-    cpuset: CpuList = ""
-    env: dict[str, str] = Field(default_factory=dict)
-    cpu_milli: dict[str, Milli] | None = None
 
 
 class SeatEntry(HeldEntry):
     """What one pod holds of its node."""
 
-    cpuset: CpuList = ""
-    cpu_milli: dict[str, Milli] | None = None
     containers: tuple[ContainerEntry, ...] = ()
-    env: dict[str, str] = Field(default_factory=dict)
 
 
 class PodEntry(SeatEntry):
@@ -232,35 +212,20 @@ def _pod(pod: PodPlacement, memory_of: DeviceMemory) -> Json:
 
 def seat_to_json(pod: PodPlacement, memory_of: DeviceMemory) -> Json:
     """Return what a pod holds of its node."""
-
-    def devices(grants: Iterable[DeviceGrant]) -> list[Json]:
-        return devices_to_json(grants, pod.node, memory_of)
-
+    held = held_to_dict(pod, pod.node, memory_of)
     return {
         "cpuset": format_cpu_list(pod.cpuset),
-        **milli_to_json(pod.cpu_milli),
-        "containers": [_container(container, devices) for container in pod.containers],
-        "memory": memory_to_json(pod.memory_bytes),
-        "hugepages": hugepages_to_json(pod.hugepages),
-        "devices": devices(pod.devices),
-        "env": dict(pod.env),
+        **SeatEntry.written(cpu_milli=held.pop("cpu_milli")),
+        "containers": [
+            {
+                "name": container.name,
+                "cpuset": format_cpu_list(container.cpuset),
+                **ContainerEntry.written(**held_to_dict(container, pod.node, memory_of)),
+            }
+            for container in pod.containers
+        ],
+        **held,
     }
-
-
-def _container(
-    container: ContainerPlacement, devices: Callable[[Iterable[DeviceGrant]], list[Json]]
-) -> Json:
-    written: Json = {"name": container.name, "cpuset": format_cpu_list(container.cpuset)}
-    written |= milli_to_json(container.cpu_milli)
-    if container.memory_bytes:
-        written["memory"] = memory_to_json(container.memory_bytes)
-    if container.hugepages:
-        written["hugepages"] = hugepages_to_json(container.hugepages)
-    if container.devices:
-        written["devices"] = devices(container.devices)
-    if container.env:
-        written["env"] = dict(container.env)
-    return written
 
 
 def placed(entry: SeatEntry, whose: tuple[str, str, str | None, str], place: Place) -> PodPlacement:
@@ -272,27 +237,15 @@ def placed(entry: SeatEntry, whose: tuple[str, str, str | None, str], place: Pla
         place: Where it is written.
 
     """
-    memory_bytes, hugepages, devices = held_by(entry, place)
     name, namespace, gang, node = whose
     return PodPlacement(
         name=name,
         namespace=namespace,
         gang=gang,
         node=node,
-        cpuset=parse_cpu_list(entry.cpuset),
         containers=tuple(
-            ContainerPlacement(
-                c.name,
-                parse_cpu_list(c.cpuset),
-                *held_by(c, place.at("containers", i)),
-                env=tuple(sorted(c.env.items())),
-                cpu_milli=milli_by_numa(c.cpu_milli, place.at("containers", i)),
-            )
+            ContainerPlacement(c.name, **held_by(c, place.at("containers", i)))
             for i, c in enumerate(entry.containers)
         ),
-        memory_bytes=memory_bytes,
-        hugepages=hugepages,
-        devices=devices,
-        env=tuple(sorted(entry.env.items())),
-        cpu_milli=milli_by_numa(entry.cpu_milli, place),
+        **held_by(entry, place),
     )

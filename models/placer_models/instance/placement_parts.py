@@ -1,26 +1,22 @@
 """Parts of pods and containers in the document of ``kind: Placement``."""
 
-from collections.abc import Iterable, Mapping
-from typing import Annotated
+from collections.abc import Iterable
+from typing import Annotated, Any, TypedDict
 
 from pydantic import Field
 
+from placer_models.cpuset import CpuSet, parse_cpu_list
 from placer_models.files.faults import Place
 from placer_models.files.part import Json, Part
-from placer_models.instance.fields import Minor
-from placer_models.instance.held import DeviceMemory, resources_of, share_of
-from placer_models.placement import DeviceGrant
-from placer_models.quantity import format_bytes, parse_bytes
+from placer_models.instance.fields import CpuList, Minor
+from placer_models.instance.granted import DeviceMemory, resources_of, share_of
+from placer_models.instance.hugepages import pages_to_dict
+from placer_models.placement import ContainerPlacement, DeviceGrant, PodPlacement
+from placer_models.quantity import parse_bytes
 
 Bytes = Annotated[int, Field(ge=0, le=2**60)]
 
 Milli = Annotated[int, Field(ge=0, le=10**9)]
-
-CpuMilli = tuple[tuple[int, int], ...] | None
-"""As in ``PodPlacement``."""
-
-Held = tuple[tuple[tuple[int, int], ...], tuple[tuple[int, int, int], ...], tuple[DeviceGrant, ...]]
-"""Memory, hugepages and devices, each as in ``PodPlacement``."""
 
 
 class DeviceEntry(Part):
@@ -34,24 +30,36 @@ class DeviceEntry(Part):
 
 
 class HeldEntry(Part):
-    """What a pod holds by place, or one container of it."""
+    """What a pod holds of its node, or one container of it."""
 
+    cpuset: CpuList = ""
+    cpu_milli: dict[str, Milli] | None = None
     memory: dict[str, Bytes] = Field(default_factory=dict)
     hugepages: dict[str, dict[str, Bytes]] = Field(default_factory=dict)
     devices: tuple[DeviceEntry, ...] = ()
+    env: dict[str, str] = Field(default_factory=dict)
+
+
+class Held(TypedDict):
+    """What `PodPlacement` and `ContainerPlacement` have in common."""
+
+    cpuset: CpuSet
+    memory_bytes: tuple[tuple[int, int], ...]
+    hugepages: tuple[tuple[int, int, int], ...]
+    devices: tuple[DeviceGrant, ...]
+    env: tuple[tuple[str, str], ...]
+    cpu_milli: tuple[tuple[int, int], ...] | None
 
 
 def held_by(entry: HeldEntry, place: Place) -> Held:
-    """Read what an entry holds, in order and without zeros; what is wrong is a fault."""
+    """Read what an entry holds, in order; without zeros, but for counted CPUs."""
     pages = []
     for numa, counts in entry.hugepages.items():
         for size, count in counts.items():
             at = place.at("hugepages", numa, size)
-            try:
-                pages.append((_id(numa, at), parse_bytes(size), count))
-            except ValueError as error:
-                at.fault(str(error))
+            pages.append((_id(numa, at), at.parsed(parse_bytes, size, 0), count))
     memory = [(_id(numa, place.at("memory", numa)), size) for numa, size in entry.memory.items()]
+    milli = [(_id(n, place.at("cpuMilli", n)), m) for n, m in (entry.cpu_milli or {}).items()]
     devices = [
         DeviceGrant(
             d.type,
@@ -62,44 +70,21 @@ def held_by(entry: HeldEntry, place: Place) -> Held:
         )
         for i, d in enumerate(entry.devices)
     ]
-    return (
-        tuple(sorted((numa, size) for numa, size in memory if size)),
-        tuple(sorted(page for page in pages if page[2])),
-        tuple(sorted(devices, key=lambda grant: (grant.type, grant.minor))),
-    )
+    return {
+        "cpuset": parse_cpu_list(entry.cpuset),
+        "memory_bytes": tuple(sorted((numa, size) for numa, size in memory if size)),
+        "hugepages": tuple(sorted(page for page in pages if page[2])),
+        "devices": tuple(sorted(devices, key=lambda grant: (grant.type, grant.minor))),
+        "env": tuple(sorted(entry.env.items())),
+        "cpu_milli": None if entry.cpu_milli is None else tuple(sorted(milli)),
+    }
 
 
-def milli_by_numa(written: Mapping[str, int] | None, place: Place) -> CpuMilli:
-    """Read what is counted of a CPU request by NUMA node, zeros too; None: nothing is said."""
-    if written is None:
-        return None
-    at = place.at("cpuMilli")
-    return tuple(sorted((_id(numa, at.at(numa)), n) for numa, n in written.items()))
-
-
-def milli_to_json(counted: CpuMilli) -> Json:
-    """Return what is counted of a CPU request by NUMA node; nothing where nothing is said."""
-    return {} if counted is None else {"cpuMilli": {str(numa): n for numa, n in counted}}
-
-
-def memory_to_json(held: Iterable[tuple[int, int]]) -> Json:
-    """Return bytes by NUMA node."""
-    return {str(numa): size for numa, size in held}
-
-
-def hugepages_to_json(held: Iterable[tuple[int, int, int]]) -> Json:
-    """Return pages by NUMA node and size."""
-    written: dict[str, dict[str, int]] = {}
-    for numa, page_bytes, pages in held:
-        written.setdefault(str(numa), {})[format_bytes(page_bytes)] = pages
-    return {**written}
-
-
-def devices_to_json(
-    grants: Iterable[DeviceGrant], node: str, memory_of: DeviceMemory
-) -> list[Json]:
-    """Return the devices that are held on a node."""
-    return [
+def held_to_dict(
+    held: PodPlacement | ContainerPlacement, node: str, memory_of: DeviceMemory
+) -> dict[str, Any]:
+    """Return what is held on a node, by field of `HeldEntry`."""
+    devices = [
         {
             "type": d.type,
             "minor": d.minor,
@@ -107,8 +92,20 @@ def devices_to_json(
             "resources": resources_of(d, memory_of.get((node, d.type, d.minor), 0)),
             "vfs": list(d.vfs),
         }
-        for d in grants
+        for d in held.devices
     ]
+    return {
+        "cpu_milli": None if held.cpu_milli is None else by_text(held.cpu_milli),
+        "memory": by_text(held.memory_bytes),
+        "hugepages": pages_to_dict(held.hugepages),
+        "devices": devices,
+        "env": dict(held.env),
+    }
+
+
+def by_text(amounts: Iterable[tuple[int, int]]) -> Json:
+    """Return amounts by NUMA node, which is text in files."""
+    return {str(numa): amount for numa, amount in amounts}
 
 
 def _id(text: str, place: Place) -> int:

@@ -8,7 +8,7 @@ enough to know which masks can be reached.
 
 from collections.abc import Callable, Sequence
 
-from placer_models.hints.wishes import (
+from alignment.hints.wishes import (
     Wish,
     affinity_of,
     mask_of,
@@ -16,7 +16,7 @@ from placer_models.hints.wishes import (
     preferred_by_all,
     wishes_of,
 )
-from placer_models.hints.words import Kubelet, Merged, ProviderHints
+from alignment.hints.words import Kubelet, Merged, ProviderHints
 from placer_models.policy import AlignmentPolicy
 
 REASON = "Resources cannot be allocated with Topology locality"

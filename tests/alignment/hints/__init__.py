@@ -8,7 +8,7 @@ have what a pod asks for, and which of them it prefers. A merge settles on one s
 * ``kubelet``, ``koordinator``: each peer's order of sets, and its verdicts.
 """
 
-from placer_models.hints.merging import KUBELET, merge
-from placer_models.hints.words import Hint, Koordinator, Kubelet, Merged, ProviderHints
+from alignment.hints.merging import KUBELET, merge
+from alignment.hints.words import Hint, Koordinator, Kubelet, Merged, ProviderHints
 
 __all__ = ["KUBELET", "Hint", "Koordinator", "Kubelet", "Merged", "ProviderHints", "merge"]

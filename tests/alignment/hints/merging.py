@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import assert_never
 
-from placer_models.hints.koordinator import merge_as_koordinator
-from placer_models.hints.kubelet import merge_as_kubelet
-from placer_models.hints.words import Koordinator, Kubelet, Merged, ProviderHints
+from alignment.hints.koordinator import merge_as_koordinator
+from alignment.hints.kubelet import merge_as_kubelet
+from alignment.hints.words import Koordinator, Kubelet, Merged, ProviderHints
 from placer_models.policy import AlignmentPolicy
 
 KUBELET = Kubelet()

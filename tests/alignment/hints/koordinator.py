@@ -12,8 +12,8 @@ Here the higher score wins.
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from placer_models.hints.reasons import not_to_be_had, unaligned
-from placer_models.hints.wishes import (
+from alignment.hints.reasons import not_to_be_had, unaligned
+from alignment.hints.wishes import (
     Wish,
     affinity_of,
     mask_of,
@@ -21,7 +21,7 @@ from placer_models.hints.wishes import (
     preferred_by_all,
     wishes_of,
 )
-from placer_models.hints.words import Koordinator, Merged, ProviderHints
+from alignment.hints.words import Koordinator, Merged, ProviderHints
 from placer_models.policy import AlignmentPolicy
 
 Overlap = tuple[int, bool, bool, int]
