@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from placer_models.banks import DeviceBank
+from placer_models.dimensions import MEMORY, SHARED_POOL, Amounts
 from placer_models.node_strategy import NodeLoad
 from placer_models.numa_strategy import CellStrategy
 from placer_models.policy import QosClass, Strength
@@ -117,16 +118,12 @@ class NodeState:
 
     Attributes:
         kind: Index of the node's kind; a shape's Fit is looked up by it.
-        pool_milli: What LS requests and 1000 x newly owned CPUs may sum to.
-        best_effort_milli: The same for BE requests and CPUs that LSE pods newly own.
+        amounts: What may still be taken in each of the Problem's dimensions; of what cells have
+            less than they have together where pods of the batch hold some from anywhere.
         pool_cpus: CPUs of the shared pool, reserved ones included.
         best_effort_cpus: The same of the BE pool.
         has_shared: An LS pod runs here already, so the shared pool must not empty.
         has_best_effort: The same for a BE pod and the BE pool.
-        memory_total: What may still be taken altogether; less than the cells have where pods
-            of the batch hold memory that may come from anywhere.
-        pages_total: The same of each page size.
-        extended: What is left of each extended resource of the Problem.
         offered: The node is not there yet; the first pod opens it.
         strategy: None where the node has none, or one cell with CPUs alone.
         bound: Pods bound to the pool of cells, ascending; none needs more than it has.
@@ -141,21 +138,27 @@ class NodeState:
     cells: tuple[Cell, ...]
     cores: tuple[CoreClass, ...]
     banks: tuple[DeviceBank, ...]
-    pool_milli: int
-    best_effort_milli: int
+    amounts: Amounts
     pool_cpus: int
     best_effort_cpus: int
     has_shared: bool
     has_best_effort: bool
-    memory_total: int
-    pages_total: tuple[int, ...] = ()
-    extended: tuple[int, ...] = ()
     offered: bool = False
     strategy: CellStrategy | None = None
     bound: tuple[Bound, ...] = ()
     rooms: tuple[tuple[int, int], ...] = ()
     load: NodeLoad | None = None
     near: tuple[tuple[int, ...], ...] = ()
+
+    @property
+    def memory(self) -> int:
+        """Memory that may still be taken."""
+        return self.amounts[MEMORY]
+
+    @property
+    def pool_milli(self) -> int:
+        """What LS requests and 1000 x newly owned CPUs may sum to."""
+        return self.amounts[SHARED_POOL]
 
     def bank(self, device_type: str) -> DeviceBank | None:
         """Return the bank of the type, if the node has such devices."""

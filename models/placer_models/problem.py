@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 from placer_models.container_fit import ContainerFit
 from placer_models.core_granularity import CoreGranularity
+from placer_models.dimensions import BEST_EFFORT_POOL, MEMORY, SHARED_POOL, Amounts, Dimension
 from placer_models.goals import Tier, before_links, tiers_for
 from placer_models.joint_fit import JointFit
 from placer_models.locality_fit import LocalityFit
@@ -33,18 +34,15 @@ class Shape:
     Attributes:
         owned_cpus: CPUs that the pod gets by id (LSE, LSR).
         exclusive: The owned CPUs are shared with nobody, not even BE pods (LSE).
-        shared_milli: CPU request of an LS pod.
-        best_effort_milli: CPU request of a BE pod.
         shared: The pod runs in the shared pool (LS).
         best_effort: The pod runs in the BE pool.
-        memory: In the Problem's memory units.
+        amounts: What it takes in each of the Problem's dimensions; CPUs that it owns leave pools.
         devices: Whole devices: (type, count), ascending by type, no zeros.
         shares: Shares of devices, all of different ones, no zeros.
         best_pair_minimum: Of any equal-sized GPU set that the pod may have on any empty
             node it may go to, in 0.01 GB/s; 0 for fewer than two GPUs.
         pages: Hugepages of each of the Problem's page sizes.
         scopes: (device type, scope within which all its devices must be).
-        extended: Of each extended resource of the Problem.
         apart: The exclusive policy; NONE also where the bind policy sees to it.
         apart_required: It may not be broken.
         burst_cpus: As in Bound; 0: the pod is not under ConstrainedBurst.
@@ -54,17 +52,14 @@ class Shape:
 
     owned_cpus: int
     exclusive: bool
-    shared_milli: int
-    best_effort_milli: int
     shared: bool
     best_effort: bool
-    memory: int
+    amounts: Amounts
     devices: tuple[tuple[str, int], ...]
     best_pair_minimum: int
     pages: tuple[int, ...] = ()
     scopes: tuple[tuple[str, DeviceScope], ...] = ()
     shares: tuple[ShareNeed, ...] = ()
-    extended: tuple[int, ...] = ()
     apart: ExclusivePolicy = ExclusivePolicy.NONE
     apart_required: bool = False
     burst_cpus: int = 0
@@ -84,7 +79,14 @@ class Shape:
     @property
     def pool_milli(self) -> int:
         """CPU request of an LS or BE pod."""
-        return self.shared_milli + self.best_effort_milli
+        if self.best_effort:
+            return self.amounts[BEST_EFFORT_POOL]
+        return self.amounts[SHARED_POOL] if self.shared else 0
+
+    @property
+    def memory(self) -> int:
+        """Memory that it asks for."""
+        return self.amounts[MEMORY]
 
     @property
     def keeps_cores(self) -> bool:
@@ -166,18 +168,16 @@ class Fit:
 class Problem:
     """A batch of gangs and the nodes that could host them.
 
-    Extended resources are those that the batch asks for, in units that divide them exactly.
-
     Attributes:
         pods: The shape index of every pod, gang by gang in the instance's order.
         fits: fits[shape][kind]; None where pods of the shape never run on the kind.
         priorities: Distinct priorities, highest first.
-        memory_unit_bytes: Bytes of one memory unit; divides every amount exactly.
+        dimensions: What is counted in plain amounts, in units that divide each exactly: memory,
+            hugepages of each size, resources of nodes, the shared pool, the BE pool.
         affinity: What shapes ask of other pods on their node.
         domains: For each level asked for, the domain of every node, as a number.
         asked: Tiers beyond those that every instance has.
-        page_sizes: Sizes in bytes of the hugepages that pods ask for, ascending.
-        most_extended: The most that any node has left of each extended resource.
+        most: Of each resource of nodes the most that any has left.
         device_types: Those of which some node has devices, broken ones too; ascending.
         granularity: How finely the nodes' core classes tell cores apart.
         terms: In what the states of nodes are said: two Problems that agree in it have the same
@@ -193,12 +193,11 @@ class Problem:
     gangs: tuple[GangTask, ...]
     fits: tuple[tuple[Fit | None, ...], ...]
     priorities: tuple[int, ...]
-    memory_unit_bytes: int
+    dimensions: tuple[Dimension, ...]
     domains: tuple[tuple[int, ...], ...] = ()
     affinity: Affinities = NO_AFFINITIES
     asked: tuple[Tier, ...] = ()
-    page_sizes: tuple[int, ...] = ()
-    most_extended: tuple[int, ...] = ()
+    most: Amounts = ()
     device_types: tuple[str, ...] = ()
     granularity: CoreGranularity = CoreGranularity.ALIKE
     terms: Hashable = None
@@ -209,6 +208,22 @@ class Problem:
     def tiers(self) -> tuple[Tier, ...]:
         """All tiers, most important first."""
         return tiers_for(self.priorities, self.asked)
+
+    @property
+    def memory_unit_bytes(self) -> int:
+        """Bytes of one memory unit."""
+        return self.dimensions[MEMORY].unit
+
+    @property
+    def page_sizes(self) -> tuple[int, ...]:
+        """Sizes in bytes of the hugepages that pods ask for, ascending."""
+        return tuple(int(d.subject) for d in self.dimensions if d.rule == "hugepages")
+
+    @property
+    def resources(self) -> range:
+        """Where the resources of nodes are among the dimensions."""
+        first = sum(dimension.per_cell for dimension in self.dimensions)
+        return range(first, first + len(self.most))
 
     @property
     def before_links(self) -> int:

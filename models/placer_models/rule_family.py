@@ -18,11 +18,14 @@ class RuleFamily(StrEnum):
     IN_NODE_AFFINITY = "in_node_affinity"
     """The same by cores and NUMA nodes."""
 
+    AMOUNTS = "amounts"
+    """What nodes have in plain amounts: memory, hugepages, pools, extended resources."""
+
     CPUS = "cpus"
-    """Owned CPUs, their bind policies, and the pools."""
+    """Owned CPUs, their bind policies, and pools that may not become empty."""
 
     NUMA = "numa"
-    """NUMA nodes, with memory and hugepages."""
+    """NUMA nodes, with the amounts that pods have there."""
 
     CONTAINERS = "containers"
     """Containers that are aligned each for itself."""
@@ -41,9 +44,6 @@ class RuleFamily(StrEnum):
 
     CORE_PAIRS = "core_pairs"
     """Cores of two threads that such pods share."""
-
-    EXTENDED = "extended"
-    """Extended resources."""
 
     DEVICES = "devices"
     """Whole devices, and the sets of GPUs."""

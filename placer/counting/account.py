@@ -8,6 +8,7 @@ from placer.counting.cores import CoresLeft, cores_left
 from placer.counting.devices import DevicesLeft, devices_left
 from placer.counting.memory import MemoryLeft, memory_left
 from placer.counting.pools import Pools, pools_left
+from placer.counting.resources import Key, had_by, left_by
 from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.pod import PodSpec
 
@@ -36,7 +37,7 @@ class Account:
     """What is left on one node.
 
     Attributes:
-        extended: Extended resource -> what is left of it.
+        resources: (Rule, which) of each resource of nodes -> what is left of it.
         offered: The node is offered, and nothing runs there that has opened it.
 
     """
@@ -45,7 +46,7 @@ class Account:
     pools: Pools
     memory: MemoryLeft
     devices: DevicesLeft
-    extended: Mapping[str, int]
+    resources: Mapping[Key, int]
     tenants: Tenants
     offered: bool
 
@@ -59,7 +60,7 @@ def account_of(node: Node, running: Iterable[RunningPod]) -> Account:
         pools=pools,
         memory=memory_left(node, pods),
         devices=devices_left(node, pods),
-        extended=_extended(node, pods),
+        resources=left_by(node, (pod.pod.spec for pod in pods)),
         tenants=_tenants(pods),
         offered=node.offered and not pods,
     )
@@ -101,15 +102,4 @@ def alike_when_idle(node: Node) -> Hashable:
     For as long as their machines live: they are told apart by identity.
     """
     facts = (id(node.machine), node.reserved_cpus, node.unhealthy, node.hugepages)
-    return (*facts, node.extended, node.offered, node.mig)
-
-
-def _extended(node: Node, pods: list[RunningPod]) -> dict[str, int]:
-    """Count what is left of each extended resource; pods may hold more than there is."""
-    left = dict(node.extended)
-    if left:
-        for pod in pods:
-            for name, amount in pod.pod.spec.requests.extended:
-                if name in left:
-                    left[name] -= amount
-    return left
+    return (*facts, *had_by(node).items(), node.offered, node.mig)

@@ -36,7 +36,7 @@ def choose_beside_bound(
         return None
     if shape.burst_cpus:
         for cells in _cells(node, shape):
-            choice = replace(offer.choice, pool=((cells, shape.shared_milli),))
+            choice = replace(offer.choice, pool=((cells, shape.pool_milli),))
             if not short_cells(after(node, shape, choice)):
                 return Offer(offer.price, choice)
         return None

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from placer.greedy.bound_left import milli_left
 from placer.greedy.last_tier import rooms_left
 from placer_models.device import GPU
+from placer_models.dimensions import BEST_EFFORT_POOL, SHARED_POOL
 from placer_models.goals import USABLE_SET_SIZES, strategy_of
 from placer_models.links import disjoint_sets
 from placer_models.mig import is_instance
@@ -113,7 +114,7 @@ class Columns:
     Attributes:
         types: Device types; free devices are a column each.
         cut_types: Those of MIG instances, which may overlap.
-        extended: How many extended resources there are; a column each.
+        resources: Where resources of nodes are among the dimensions; a column each.
         strategy: What the last tier looks at.
         parts: Quantities of devices that are asked for in amounts: two columns each, what is
             left on all devices of the type, and the most that is left on one.
@@ -122,7 +123,7 @@ class Columns:
 
     types: tuple[str, ...]
     cut_types: frozenset[str]
-    extended: int
+    resources: range
     strategy: NodeStrategy
     parts: tuple[Part, ...] = ()
 
@@ -135,7 +136,7 @@ class Columns:
         cut_types = frozenset(filter(is_instance, types))
         strategy = strategy_of(problem.tiers) or NodeStrategy.USABLE
         parts = _parts_asked(problem.shapes)
-        return cls(types, cut_types, len(problem.most_extended), strategy, parts)
+        return cls(types, cut_types, problem.resources, strategy, parts)
 
     @property
     def devices(self) -> slice:
@@ -154,13 +155,13 @@ class Columns:
 
     @property
     def extras(self) -> slice:
-        """The columns of extended resources."""
-        return slice(self._extras, self._extras + self.extended)
+        """The columns of resources of nodes."""
+        return slice(self._extras, self._extras + len(self.resources))
 
     @property
     def left(self) -> range:
         """The columns of what is left of each of the parts."""
-        first = self._extras + self.extended
+        first = self._extras + len(self.resources)
         return range(first, first + len(self.parts))
 
     @property
@@ -171,7 +172,7 @@ class Columns:
     @property
     def count(self) -> int:
         """How many numbers a row has."""
-        return self._extras + self.extended + 2 * len(self.parts)
+        return self._extras + len(self.resources) + 2 * len(self.parts)
 
     @property
     def _extras(self) -> int:
@@ -224,8 +225,8 @@ class Columns:
                     sets[i] += disjoint_sets(bank.board, size, bank.free)
         numbers = (
             node.pool_milli,
-            node.best_effort_milli,
-            node.memory_total,
+            node.amounts[BEST_EFFORT_POOL],
+            node.memory,
             node.pool_cpus,
             node.best_effort_cpus,
             ownable,
@@ -240,7 +241,7 @@ class Columns:
             *devices,
             _percent_left(node),
             *sets,
-            *node.extended,
+            *node.amounts[self.resources.start : self.resources.stop],
             *_left_of(node, self.parts),
         )
         in_cells = np.array(cells, dtype=np.int64).reshape(len(cells), -1)
@@ -251,12 +252,11 @@ class Columns:
 
         Where that is 0 the node need not even have 0: pools may be overfull.
         """
-        pool, best_effort = _milli_of(shape)
         owned = shape.owned_cpus
         percent = sum(need.count * (need.share.percent or 0) for need in shape.shares)
         least: Numbers = np.zeros(self.count, dtype=np.int64)
-        least[Column.POOL_MILLI] = pool
-        least[Column.BEST_EFFORT_MILLI] = best_effort
+        least[Column.POOL_MILLI] = shape.amounts[SHARED_POOL]
+        least[Column.BEST_EFFORT_MILLI] = shape.amounts[BEST_EFFORT_POOL]
         least[Column.MEMORY] = shape.memory
         least[Column.POOL_CPUS] = owned + shape.shared
         least[Column.BEST_EFFORT_CPUS] = owned * shape.exclusive + shape.best_effort
@@ -264,7 +264,7 @@ class Columns:
         least[Column.CPUS_OF_WHOLE_CORES] = owned * only_whole_cores
         least[self.devices] = [shape.whole_of(kind) for kind in self.types]
         least[self.percent] = percent
-        least[self.extras] = shape.extended
+        least[self.extras] = shape.amounts[self.resources.start : self.resources.stop]
         for column, part in zip(self.left, self.parts, strict=True):
             least[column] = sum(count * asked for count, asked in _asked(shape, part))
         return least
@@ -277,15 +277,14 @@ class Columns:
 
     def most(self, shape: Shape) -> Numbers:
         """Return how much less of what is spare a node has, at most, with a pod more."""
-        pool, best_effort = _milli_of(shape)
         percent = sum(need.count * (need.share.percent or 100) for need in shape.shares)
         most: Numbers = np.zeros(self.count, dtype=np.int64)
-        most[Column.POOL_MILLI] = pool
-        most[Column.BEST_EFFORT_MILLI] = best_effort
+        most[Column.POOL_MILLI] = shape.amounts[SHARED_POOL]
+        most[Column.BEST_EFFORT_MILLI] = shape.amounts[BEST_EFFORT_POOL]
         most[Column.MEMORY] = shape.memory
         most[self.devices] = [shape.count_of(kind) for kind in self.types]
         most[self.percent] = percent + 100 * sum(count for _, count in shape.devices)
-        most[self.extras] = shape.extended
+        most[self.extras] = shape.amounts[self.resources.start : self.resources.stop]
         for column, part in zip(self.left, self.parts, strict=True):
             most[column] = sum(count * (asked + 1) for count, asked in _asked(shape, part))
         return most
@@ -298,13 +297,13 @@ class Columns:
         """
         whole = shape.owned_cpus if only_whole_cores else 0
         devices = (shape.whole_of(kind) for kind in self.types)
-        pools = (shape.shared_milli, shape.best_effort_milli)
+        pools = (shape.shared * shape.pool_milli, shape.best_effort * shape.pool_milli)
         least = [0, shape.owned_cpus, whole, shape.memory, *pools, *devices]
         return np.array(least, dtype=np.int64)
 
 
 def _beside_rooms(node: NodeState) -> tuple[int, ...]:
-    milli, memory, rooms = node.pool_milli, node.memory_total, node.rooms
+    milli, memory, rooms = node.pool_milli, node.memory, node.rooms
     return (*(milli - cpu for cpu, _ in rooms), *(memory - m for _, m in rooms)) or _NO_ROOMS
 
 
@@ -370,10 +369,3 @@ def _shared_gpus(node: NodeState) -> list[Slot]:
         for slot in of_twins
         if bank.type == GPU and slot.shared
     ]
-
-
-def _milli_of(shape: Shape) -> tuple[int, int]:
-    """Return the milli CPUs that a pod takes of the shared pool and of the BE pool."""
-    owned_milli = 1000 * shape.owned_cpus
-    exclusive_milli = owned_milli if shape.exclusive else 0
-    return owned_milli + shape.shared_milli, exclusive_milli + shape.best_effort_milli

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from placer.greedy.cores import whole_cores_free, whole_cores_lost
 from placer.greedy.devices import Devices, points_lost, points_of
+from placer_models.dimensions import MEMORY, SHARED_POOL, less
 from placer_models.goals import WHOLE_CORE_POINTS
 from placer_models.node_state import NodeState
 from placer_models.node_strategy import cost
@@ -17,9 +18,8 @@ def cost_of(
     """Return points of tier ``usable`` that the node loses, or what another strategy counts."""
     if node.load is not None and fit.ask is not None:
         return cost(node.load, fit.ask)
-    milli = node.pool_milli - 1000 * shape.owned_cpus - shape.shared_milli
-    memory = node.memory_total - shape.memory
-    lost = rooms_left(node) - room_points(node.rooms, milli, memory)
+    left = less(node.amounts, shape.amounts)
+    lost = rooms_left(node) - room_points(node.rooms, left[SHARED_POOL], left[MEMORY])
     lost += points_lost(node, devices.counts, devices.shares)
     return lost + WHOLE_CORE_POINTS * whole_cores_lost(node, cores)
 
@@ -32,4 +32,4 @@ def usable_left(node: NodeState) -> int:
 
 def rooms_left(node: NodeState) -> int:
     """Return the points of the rooms among them."""
-    return room_points(node.rooms, node.pool_milli, node.memory_total)
+    return room_points(node.rooms, node.pool_milli, node.memory)

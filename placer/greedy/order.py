@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable
 
 from placer_models.device import GPU
+from placer_models.dimensions import Amounts
 from placer_models.goals import MEMBER_OF_MINIMUM_POINTS
 from placer_models.mig import is_instance, slices_of
 from placer_models.problem import Problem
@@ -38,8 +39,8 @@ def most_value_first(problem: Problem) -> Callable[[GangTask], Key]:
         sum(sum(map(sum, (b.free for b in node.banks if b.type != GPU))) for node in problem.nodes),
         sum(s.left[0] for node in problem.nodes for b in node.banks for of in b.slots for s in of),
         sum(node.pool_milli for node in problem.nodes),
-        sum(cell.memory for node in problem.nodes for cell in node.cells),
-        sum(_share(problem, node.extended) for node in problem.nodes),
+        sum(node.memory for node in problem.nodes),
+        sum(_share(problem, node.amounts) for node in problem.nodes),
     )
 
     def key(gang: GangTask) -> Key:
@@ -62,22 +63,20 @@ def hardest_first(problem: Problem, pods: Iterable[int]) -> list[int]:
     return sorted(pods, key=lambda pod: (tuple(-amount for amount in sizes[pod]), pod))
 
 
-def _share(problem: Problem, extended: Iterable[int]) -> int:
-    """Return the largest amount in 1/1,000,000 of the most that any node has."""
-    return max(
-        (
-            10**6 * amount // max(1, most)
-            for amount, most in zip(extended, problem.most_extended, strict=True)
-        ),
-        default=0,
+def _share(problem: Problem, amounts: Amounts) -> int:
+    """Return the largest amount of a resource in 1/1,000,000 of the most that any node has."""
+    shares = (
+        10**6 * amounts[index] // max(1, most)
+        for index, most in zip(problem.resources, problem.most, strict=True)
     )
+    return max(shares, default=0)
 
 
 def _sizes(problem: Problem, pods: Iterable[int]) -> list[tuple[int, ...]]:
     """Return what each pod asks for.
 
-    GPUs, other devices, percent of shared ones, CPUs in milli, memory, and extended
-    resources by their share.
+    GPUs, other devices, percent of shared ones, CPUs in milli, memory, and resources of nodes
+    by their share.
     """
     found: list[tuple[int, ...]] = []
     for pod in pods:
@@ -85,9 +84,9 @@ def _sizes(problem: Problem, pods: Iterable[int]) -> list[tuple[int, ...]]:
         gpus = shape.whole_of(GPU)
         shared = sum(need.count * need.size_percent for need in shape.shares)
         others = sum(count * _size_of(kind) for kind, count in shape.devices) - gpus
-        cpu_milli = 1000 * shape.owned_cpus + shape.shared_milli + shape.best_effort_milli
-        extended = _share(problem, shape.extended)
-        found.append((gpus, others, shared, cpu_milli, shape.memory, extended))
+        cpu_milli = 1000 * shape.owned_cpus + shape.pool_milli
+        share = _share(problem, shape.amounts)
+        found.append((gpus, others, shared, cpu_milli, shape.memory, share))
     return found
 
 

@@ -13,6 +13,7 @@ from placer.greedy.columns import ROOM_MEMORY, ROOM_MILLI, Column, Columns, Numb
 from placer.greedy.prospect import Mask, Prospect, Terms, Wanted
 from placer.greedy.table import Table
 from placer_models.device import GPU
+from placer_models.dimensions import SHARED_POOL
 from placer_models.goals import GPU_POINTS, USABLE_SET_SIZES, WHOLE_CORE_POINTS
 from placer_models.node_state import NodeState
 from placer_models.node_strategy import FIRST_WEIGHT, NodeStrategy
@@ -61,7 +62,7 @@ class Outlook:
         self._strategy = columns.strategy
         self._by_what_is_left = columns.strategy is NodeStrategy.USABLE
         self._pods = sum(count for _, count in pods)
-        self._milli = sum((1000 * s.owned_cpus + s.shared_milli) * count for s, count in pods)
+        self._milli = sum(shape.amounts[SHARED_POOL] * count for shape, count in pods)
         self._memory = sum(shape.memory * count for shape, count in pods)
 
     def terms(self, table: Table, layouts: Sequence[NodeState]) -> list[Terms]:

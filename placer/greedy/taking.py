@@ -1,7 +1,7 @@
 """What a place taken leaves of a node."""
 
 from dataclasses import replace
-from operator import add, le, sub
+from operator import add, sub
 
 from placer.greedy.beside import arriving, cells_joined, joined
 from placer.greedy.bound_left import bound_with, pools_without
@@ -9,27 +9,22 @@ from placer.greedy.cores import NO_CORES, after_cores
 from placer.greedy.held import cells_kept, kept
 from placer.greedy.mig import after_devices
 from placer.greedy.slots import after_shares
+from placer_models.dimensions import Amounts, fits, less
 from placer_models.node_state import Cell, CoreClass, Guest, NodeState
 from placer_models.problem import Choice, Shape
 
-Amounts = tuple[tuple[int, ...], ...]
-"""Of several goods, how much in each cell."""
+InCells = tuple[Amounts, ...]
+"""Of several dimensions, how much in each cell."""
 
 
 def sums_allow(node: NodeState, shape: Shape) -> bool:
-    """Return whether pools, memory as a whole and extended resources have room for the shape."""
+    """Return whether what the node has as a whole is enough for the shape."""
     owned = shape.owned_cpus
     exclusive = owned if shape.exclusive else 0
-    pool_need = 1000 * owned + shape.shared_milli
-    best_effort_need = 1000 * exclusive + shape.best_effort_milli
     pool_left = node.pool_cpus - owned
     best_effort_left = node.best_effort_cpus - exclusive
     return (
-        shape.memory <= node.memory_total
-        and all(map(le, shape.pages, node.pages_total))
-        and all(map(le, shape.extended, node.extended))
-        and (not pool_need or pool_need <= node.pool_milli)
-        and (not best_effort_need or best_effort_need <= node.best_effort_milli)
+        fits(shape.amounts, node.amounts)
         # Who takes no CPU out of a pool cannot empty it; it may be empty already.
         and pool_left >= (shape.shared or (owned > 0 and node.has_shared))
         and best_effort_left >= (shape.best_effort or (exclusive > 0 and node.has_best_effort))
@@ -54,15 +49,11 @@ def after(node: NodeState, shape: Shape, choice: Choice) -> NodeState:
         cells=cells,
         cores=_cores_left(node, shape, choice, guest) if shape.owned_cpus else node.cores,
         banks=banks,
-        pool_milli=node.pool_milli - 1000 * shape.owned_cpus - shape.shared_milli,
-        best_effort_milli=node.best_effort_milli - 1000 * exclusive_cpus - shape.best_effort_milli,
+        amounts=less(node.amounts, shape.amounts),
         pool_cpus=node.pool_cpus - shape.owned_cpus,
         best_effort_cpus=node.best_effort_cpus - exclusive_cpus,
         has_shared=node.has_shared or shape.shared,
         has_best_effort=node.has_best_effort or shape.best_effort,
-        memory_total=node.memory_total - shape.memory,
-        pages_total=tuple(map(sub, node.pages_total, shape.pages)),
-        extended=tuple(map(sub, node.extended, shape.extended)),
         offered=False,
         bound=bound_with(node.bound, shape, choice),
         near=_added(node.near, choice.near),
@@ -92,7 +83,7 @@ def _cores_left(
     )
 
 
-def _added(a: Amounts, b: Amounts) -> Amounts:
+def _added(a: InCells, b: InCells) -> InCells:
     """Return the sums of two tables of which either may be empty."""
     if not a or not b:
         return a or b

@@ -64,7 +64,7 @@ def _classes(node: Node, account: Account) -> Iterator[tuple[str, Quotas]]:
         free = sum(count for (_, of), count in account.memory.pages.items() if of == size)
         yield f"hugepages-{format_bytes(size)}", _one(total, free)
     for name, total in node.extended:
-        yield name, _one(total, account.extended[name])
+        yield name, _one(total, account.resources["extended", name])
     for kind in sorted({device.type for device in node.devices if not is_instance(device.type)}):
         devices = sorted((d for d in node.devices if d.type == kind), key=lambda d: d.minor)
         yield from _of_devices(kind, devices, account)

@@ -4,6 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 
 from placer.counting.account import Account
+from placer.counting.resources import Key, amount_of, wanted_by
 from placer.scheduling.words import Gone
 from placer.search.reasons.amounts import could_share
 from placer_models.cluster import Node
@@ -49,9 +50,12 @@ def _counts(node: Node, account: Account, pods: Sequence[Pod]) -> Iterator[Gone]
         pages = sum(max(0, n) for (_, of), n in account.memory.pages.items() if of == size)
         asked = sum(r.pages_of(size) for r in requests)
         yield count(f"hugepages-{format_bytes(size)}", asked, pages)
-    for name in sorted({name for r in requests for name, _ in r.extended}):
-        asked = sum(r.amount_of(name) for r in requests)
-        yield count(name, asked, account.extended.get(name, 0))
+    wanted: Counter[Key] = Counter()
+    for pod in pods:
+        wanted.update(wanted_by(pod.spec))
+    for key, asked in sorted(wanted.items()):
+        rule, name = key
+        yield count(name or rule, asked, amount_of(key, account.resources))
     yield from _devices(node, account, pods)
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from placer_models.cpsat.batch import room_for
+from placer_models.dimensions import SHARED_POOL
 from placer_models.goals import USABLE, WHOLE_CORE_POINTS, WORTH, Sense, Tier
 from placer_models.node_state import NodeState
 from placer_models.problem import Problem, Shape
@@ -113,9 +114,9 @@ def _told_by(problem: Problem, index: int) -> Hashable:
     """Return what nodes agree in that are alike to the pods; most share it as objects."""
     node = problem.nodes[index]
     inside = id(node.cells), id(node.cores), id(node.banks)
-    amounts = node.pool_milli, node.best_effort_milli, node.pool_cpus, node.best_effort_cpus
+    pools = node.pool_cpus, node.best_effort_cpus
     barred = problem.affinity.bars(problem.pods[0], index)
-    return (node.kind, *inside, *amounts, node.extended, node.load, barred)
+    return (node.kind, *inside, *node.amounts, *pools, node.load, barred)
 
 
 def _costs_on(problem: Problem, index: int, tiers: tuple[Tier, ...]) -> Iterator[int]:
@@ -141,15 +142,15 @@ def _costs_on(problem: Problem, index: int, tiers: tuple[Tier, ...]) -> Iterator
 
 def _usable_lost(node: NodeState, shape: Shape) -> Callable[[int], int]:
     """Return how many points of tier ``usable`` are lost with so many pods, at least."""
-    memory = sum(cell.memory for cell in node.cells)
-    milli = 1000 * shape.owned_cpus + shape.shared_milli
-    now = room_points(node.rooms, node.pool_milli, memory)
+    milli = shape.amounts[SHARED_POOL]
+    now = room_points(node.rooms, node.pool_milli, node.memory)
     broken = sum(c.cores * c.free for c in node.cores if not c.whole)
     widest = max((c.threads for c in node.cores), default=1)
 
     def lost(pods: int) -> int:
         cores = max(0, -(-(pods * shape.owned_cpus - broken) // widest))
-        left = room_points(node.rooms, node.pool_milli - pods * milli, memory - pods * shape.memory)
+        memory = node.memory - pods * shape.memory
+        left = room_points(node.rooms, node.pool_milli - pods * milli, memory)
         return now - left + WHOLE_CORE_POINTS * cores
 
     return lost

@@ -1,9 +1,9 @@
 """Tier ``opened`` where pods are plain sums: nodes are bins, filled by whole patterns.
 
 A model that counts pods node by node finds it hard to see that a few more nodes are
-really needed; patterns of full nodes say it at once. They know amounts only: pools, memory
-as a whole and extended resources. What else a rule may ask is left to the judge, and can
-only make more nodes needed, so the bound holds for any batch of which all is placed.
+really needed; patterns of full nodes say it at once. They know the amounts of nodes only. What
+else a rule may ask is left to the judge, and can only make more nodes needed, so the bound
+holds for any batch of which all is placed.
 """
 
 from collections import Counter, defaultdict
@@ -13,7 +13,7 @@ from placer.packing.bins import Bin, Filling, Packing
 from placer.packing.fewest import fewest_new_bins
 from placer.packing.step_limit import StepLimit
 from placer.search.budget import Budget
-from placer.search.plain import never_on, place_on, room_of, taken_by
+from placer.search.plain import never_on, place_on
 from placer_models.cpsat.families import is_plain
 from placer_models.node_state import NodeState
 from placer_models.problem import Choices, Problem
@@ -75,9 +75,9 @@ def open_fewest(problem: Problem, start: Choices, budget: Budget) -> Opened | No
 def _bin(problem: Problem, node: NodeState, things: list[int]) -> Bin:
     """Return the node's amounts; the last one is of what no node has."""
     sizes = (
-        (*taken_by(problem.shapes[thing]), int(never_on(problem, thing, node))) for thing in things
+        (*problem.shapes[thing].amounts, int(never_on(problem, thing, node))) for thing in things
     )
-    return Bin((*room_of(node), 0), tuple(sizes))
+    return Bin((*node.amounts, 0), tuple(sizes))
 
 
 def _choices(

@@ -1,24 +1,7 @@
-"""Nodes as what they have room for, to pods that are plain sums."""
+"""Nodes to pods that take plain sums of them: where they may come, and their places."""
 
 from placer_models.node_state import NodeState
-from placer_models.problem import Choice, CoreTake, Problem, Shape
-
-
-def room_of(node: NodeState) -> tuple[int, ...]:
-    """Return a node's amounts: the pools, memory as a whole, extended resources."""
-    memory = sum(cell.memory for cell in node.cells)
-    return (node.pool_milli, node.best_effort_milli, memory, *node.extended)
-
-
-def taken_by(shape: Shape) -> tuple[int, ...]:
-    """Return what a pod takes of a node's amounts; owned CPUs leave the pools."""
-    owned = 1000 * shape.owned_cpus
-    return (
-        shape.shared_milli + owned,
-        shape.best_effort_milli + (owned if shape.exclusive else 0),
-        shape.memory,
-        *shape.extended,
-    )
+from placer_models.problem import Choice, CoreTake, Problem
 
 
 def never_on(problem: Problem, thing: int, node: NodeState) -> bool:

@@ -9,11 +9,11 @@ from typing import NamedTuple
 from placer.counting.account import Account, accounts_of
 from placer.counting.cores import granularity_of
 from placer.counting.placements import recount
+from placer.counting.resources import wanted_by
 from placer.state.affinity import affinities_of, asks_for_others
 from placer.state.applied import share_needs
 from placer.state.beside import ask_inside, sides_of, with_sides
 from placer.state.container_fits import by_container, containers_fit
-from placer.state.extended import Units, extended_units, in_units
 from placer.state.fits import best_pair_minimum_of, fit_of
 from placer.state.kept import Kept
 from placer.state.network import (
@@ -25,9 +25,10 @@ from placer.state.network import (
 )
 from placer.state.node_loads import with_loads
 from placer.state.node_states import LookedAt, Terms, tiers_of_states
-from placer.state.sums import Sums
+from placer.state.sums import Sums, resources_of
 from placer_models.cluster import Instance, Node, Nodes
 from placer_models.core_granularity import CoreGranularity
+from placer_models.dimensions import SHARED_POOL, Dimension
 from placer_models.incremental import PersistentTuple
 from placer_models.node_state import NodeState
 from placer_models.node_strategy import NodeStrategy
@@ -92,14 +93,16 @@ def build_problem(
     if not absolute:
         unit = _memory_unit(specs, left, _by_parts(instance, specs), instance.homes)
     sizes = tuple(sorted({h.page_bytes for spec in specs for h in spec.requests.hugepages}))
-    units = extended_units(specs, left)
-    units = dict.fromkeys(units, 1) if absolute else units
+    resources = resources_of(specs, left, absolute=absolute)
+    dimensions = (
+        Dimension("memory", "", unit, per_cell=True),
+        *(Dimension("hugepages", str(size), per_cell=True) for size in sizes),
+        *resources,
+        Dimension("shared-pool"),
+        Dimension("be-pool"),
+    )
     shapes = tuple(
-        kept.once(
-            (_shape, spec, unit, sizes, *units.items()),
-            kinds,
-            partial(_shape, spec, kinds, unit, sizes, units),
-        )
+        kept.once((_shape, spec, dimensions), kinds, partial(_shape, spec, kinds, dimensions))
         for spec in specs
     )
     granularity = granularity_of(shapes, pods)
@@ -112,9 +115,7 @@ def build_problem(
     priorities = tuple(sorted({gang.priority for gang in instance.gangs}, reverse=True))
     terms = Terms(
         looked_at=looked_at,
-        unit=unit,
-        page_sizes=sizes,
-        units=tuple(units.items()),
+        dimensions=dimensions,
         asked=tiers_of_states(asked),
         shared=_shared(specs),
         granularity=granularity,
@@ -141,10 +142,9 @@ def build_problem(
             for ask in asks
         ),
         priorities=priorities,
-        memory_unit_bytes=unit,
-        page_sizes=sizes,
+        dimensions=dimensions,
         asked=asked,
-        most_extended=tuple(left.most_of(name) // size for name, size in units.items()),
+        most=tuple(left.most_of((d.rule, d.subject)) // d.unit for d in resources),
         device_types=kept.once(_device_types, kinds, partial(_device_types, kinds)),
         granularity=granularity,
         terms=terms,
@@ -230,32 +230,38 @@ def _shared(specs: Iterable[PodSpec]) -> tuple[tuple[str, bool], ...]:
     return tuple(sorted(found.items()))
 
 
-def _shape(
-    spec: PodSpec, nodes: Iterable[Node], unit: int, page_sizes: Sequence[int], units: Units
-) -> Shape:
+def _shape(spec: PodSpec, nodes: Iterable[Node], dimensions: Sequence[Dimension]) -> Shape:
     requests = spec.requests
     qos = spec.qos
     whole_only = spec.bind_required and spec.bind is BindPolicy.FULL_PCPUS
     sees_to_it = whole_only and spec.exclusive is ExclusivePolicy.PCPU_LEVEL
     minds = qos.owns_cpus and not sees_to_it
+    sizes = [int(each.subject) for each in dimensions[1:] if each.per_cell]
+    best_effort, exclusive = qos is QosClass.BE, qos is QosClass.LSE
+    owned_cpus = requests.cpu_milli // 1000 if qos.owns_cpus else 0
+    milli = 1000 * owned_cpus if qos.owns_cpus else requests.cpu_milli
+    wanted = wanted_by(spec)
     return Shape(
-        owned_cpus=requests.cpu_milli // 1000 if qos.owns_cpus else 0,
-        exclusive=qos is QosClass.LSE,
-        shared_milli=requests.cpu_milli if qos is QosClass.LS else 0,
-        best_effort_milli=requests.cpu_milli if qos is QosClass.BE else 0,
+        owned_cpus=owned_cpus,
+        exclusive=exclusive,
         shared=qos is QosClass.LS,
-        best_effort=qos is QosClass.BE,
-        memory=requests.memory_bytes // unit,
+        best_effort=best_effort,
+        amounts=(
+            requests.memory_bytes // dimensions[0].unit,
+            *map(requests.pages_of, sizes),
+            *(wanted.get(d[:2], 0) // d.unit for d in dimensions[1 + len(sizes) : SHARED_POOL]),
+            0 if best_effort else milli,
+            milli if best_effort or exclusive else 0,
+        ),
         devices=tuple(
             (d.type, d.count)
             for d in requests.devices
             if d.count and not d.share and d.type not in dict(spec.strategies)
         ),
         best_pair_minimum=best_pair_minimum_of(spec, nodes),
-        pages=tuple(requests.pages_of(size) for size in page_sizes),
+        pages=tuple(map(requests.pages_of, sizes)),
         scopes=_scopes(spec),
         shares=share_needs(spec, nodes),
-        extended=in_units(dict(requests.extended), units),
         apart=spec.exclusive if minds else ExclusivePolicy.NONE,
         apart_required=minds and spec.exclusive_required,
         burst_cpus=spec.burst_cpus,

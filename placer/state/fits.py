@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from placer.counting.boards import device_board, healthy
+from placer.counting.resources import amount_of, had_by, wanted_by
 from placer.state.aligned import aligned, limit_of
 from placer.state.applied import requests_on
 from placer.state.binding import binding_of, has_cores_for
@@ -181,10 +182,10 @@ def _unalignable(spec: PodSpec, node: Node) -> bool:
 def _short(spec: PodSpec, node: Node, needs: Amounts, cells: Sequence[Amounts]) -> Demand | None:
     """Return what the empty node has too little of."""
     requests = requests_on(spec, node)
-    has = dict(node.extended)
-    for name, amount in spec.requests.extended:
-        if has.get(name, 0) < amount:
-            return Demand("extended", name)
+    has = had_by(node)
+    for resource, want in wanted_by(spec).items():
+        if amount_of(resource, has) < want:
+            return Demand(*resource)
     short = [sum(cell[i] for cell in cells) < need for i, need in enumerate(needs)]
     pages = len(spec.requests.hugepages)
     if any(short[2 + pages :]):

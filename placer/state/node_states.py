@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, fields, replace
-from operator import attrgetter
+from operator import attrgetter, floordiv
 from typing import NamedTuple
 
 from placer.counting.account import Account
@@ -10,11 +10,12 @@ from placer.counting.boards import cuts_of, device_board
 from placer.counting.cores import classes_alone
 from placer.counting.devices import slots_of
 from placer.counting.pools import with_bound
-from placer.state.extended import in_units
+from placer.counting.resources import in_units
 from placer.state.strategies import cell_strategy_of
 from placer_models.banks import DeviceBank
 from placer_models.cluster import Node
 from placer_models.core_granularity import CoreGranularity
+from placer_models.dimensions import MEMORY, SHARED_POOL, Dimension
 from placer_models.goals import CACHES, LOCALITY_PACKAGES, NUMA_STRATEGY, PACKAGES, Tier
 from placer_models.links import counts_of
 from placer_models.node_state import Cell, NodeState
@@ -46,8 +47,6 @@ class Terms:
 
     Attributes:
         looked_at: What tells kinds of nodes apart.
-        unit: Bytes of a memory unit.
-        units: (extended resource, the amount that its unit stands for), ascending.
         asked: Those of the tiers asked for that tell cores apart, or look at them node by node.
         shared: Types of which shares are asked for, and whether virtual functions are too.
         bound: There are, or may be, pods that are bound to a part of their pool.
@@ -55,9 +54,7 @@ class Terms:
     """
 
     looked_at: LookedAt
-    unit: int
-    page_sizes: tuple[int, ...]
-    units: tuple[tuple[str, int], ...]
+    dimensions: tuple[Dimension, ...]
     asked: tuple[Tier, ...]
     shared: tuple[tuple[str, bool], ...]
     granularity: CoreGranularity
@@ -65,8 +62,9 @@ class Terms:
 
     @property
     def plain(self) -> "Terms":
-        """The same in bytes and plain units of extended resources, and without shares."""
-        return replace(self, unit=1, units=tuple((name, 1) for name, _ in self.units), shared=())
+        """The same in units of 1, and without shares."""
+        dimensions = tuple(dimension._replace(unit=1) for dimension in self.dimensions)
+        return replace(self, dimensions=dimensions, shared=())
 
 
 def tiers_of_states(asked: Collection[Tier]) -> tuple[Tier, ...]:
@@ -149,7 +147,8 @@ def node_state(
         before: What was left on the same node, in the same terms.
 
     """
-    cells = cells_of(node, account, terms.page_sizes)
+    page_sizes = [int(each.subject) for each in terms.dimensions[1:] if each.per_cell]
+    cells = cells_of(node, account, page_sizes)
     if before is not None and before[0].cores == account.cores:
         cores = before[1].cores
     else:
@@ -172,16 +171,18 @@ def node_state(
             )
             for bank in facts.banks
         ),
-        # Running pods may ask for more than the pools have; then nothing new fits in.
-        pool_milli=max(0, account.pools.shared.left_milli),
-        best_effort_milli=max(0, account.pools.best_effort.left_milli),
+        amounts=(
+            sum(cell.memory for cell in cells),
+            *(sum(cell.pages[i] for cell in cells) for i in range(len(page_sizes))),
+            *in_units(account.resources, terms.dimensions[1 + len(page_sizes) : SHARED_POOL]),
+            # Running pods may ask for more than the pools have; then nothing new fits in.
+            max(0, account.pools.shared.left_milli),
+            max(0, account.pools.best_effort.left_milli),
+        ),
         pool_cpus=len(account.pools.shared.cpus),
         best_effort_cpus=len(account.pools.best_effort.cpus),
         has_shared=account.pools.shared.in_use,
         has_best_effort=account.pools.best_effort.in_use,
-        memory_total=sum(cell.memory for cell in cells),
-        pages_total=tuple(map(sum, zip(*(cell.pages for cell in cells), strict=True))),
-        extended=in_units(account.extended, dict(terms.units)),
         offered=account.offered,
         rooms=facts.rooms,
         strategy=cell_strategy_of(node, account.cores.free_cpus, cells)
@@ -222,17 +223,15 @@ def state_in(terms: Terms, state: NodeState, account: Account) -> NodeState:
                 for bank in state.banks
             ),
         )
-    unit = terms.unit
-    if unit == 1 and all(size == 1 for _, size in terms.units):
+    units = [dimension.unit for dimension in terms.dimensions]
+    if set(units) == {1}:
         return state
+    unit = units[MEMORY]
     return replace(
         state,
         cells=tuple(cell._replace(memory=cell.memory // unit) for cell in state.cells),
-        memory_total=state.memory_total // unit,
+        amounts=tuple(map(floordiv, state.amounts, units)),
         rooms=tuple((milli, -(-memory // unit)) for milli, memory in state.rooms),
-        extended=tuple(
-            left // size for left, (_, size) in zip(state.extended, terms.units, strict=True)
-        ),
     )
 
 

@@ -5,6 +5,9 @@ from dataclasses import dataclass
 from math import gcd
 
 from placer.counting.account import Account
+from placer.counting.resources import NODE_RESOURCES, Key, wanted_by
+from placer_models.dimensions import Dimension
+from placer_models.pod import PodSpec
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,7 +16,7 @@ class Sums:
 
     Attributes:
         memory_unit: The largest number that divides what is left on every NUMA node.
-        extended: Extended resource -> the largest number that divides what is left of it
+        resources: Resource of nodes -> the largest number that divides what is left of it
             on every node, and the most that is left on any.
         bound: Pods run there that are bound to a part of their pool.
         affine: Pods run there that ask for others.
@@ -22,18 +25,18 @@ class Sums:
     """
 
     memory_unit: int
-    extended: Mapping[str, tuple[int, int]]
+    resources: Mapping[Key, tuple[int, int]]
     bound: bool
     affine: bool
     inside: bool
 
-    def unit_of(self, name: str) -> int:
-        """Return what divides all that is left of an extended resource; 0: nothing is."""
-        return self.extended.get(name, _NOTHING)[0]
+    def unit_of(self, resource: Key) -> int:
+        """Return what divides all that is left of a resource; 0: nothing is."""
+        return self.resources.get(resource, _NOTHING)[0]
 
-    def most_of(self, name: str) -> int:
-        """Return the most that any node has left of an extended resource."""
-        return self.extended.get(name, _NOTHING)[1]
+    def most_of(self, resource: Key) -> int:
+        """Return the most that any node has left of a resource."""
+        return self.resources.get(resource, _NOTHING)[1]
 
 
 _NOTHING = (0, 0)
@@ -41,12 +44,12 @@ _NOTHING = (0, 0)
 
 def sums_of(accounts: Sequence[Account]) -> Sums:
     """Return the sums of some nodes."""
-    names = set[str]().union(*(account.extended for account in accounts if account.extended))
-    held = {name: [account.extended.get(name, 0) for account in accounts] for name in names}
+    keys = {key for account in accounts for key in account.resources}
+    held = {key: [account.resources.get(key, 0) for account in accounts] for key in keys}
     affine = [account.tenants.affine for account in accounts if account.tenants.affine]
     return Sums(
         gcd(*[account.memory.unit for account in accounts]),
-        {name: (gcd(*amounts), max(amounts)) for name, amounts in held.items()},
+        {key: (gcd(*amounts), max(amounts)) for key, amounts in held.items()},
         any(account.pools.bound for account in accounts),
         bool(affine),
         any(t.inside for asking in affine for spec, _ in asking for t in spec.affinity),
@@ -56,17 +59,33 @@ def sums_of(accounts: Sequence[Account]) -> Sums:
 def joined(parts: Iterable[Sums]) -> Sums:
     """Return the sums of all nodes of which the parts are."""
     known = tuple(parts)
-    names = {name for part in known for name in part.extended}
+    keys = {key for part in known for key in part.resources}
     return Sums(
         gcd(*(part.memory_unit for part in known)),
         {
-            name: (
-                gcd(*(part.unit_of(name) for part in known)),
-                max(part.most_of(name) for part in known),
+            key: (
+                gcd(*(part.unit_of(key) for part in known)),
+                max(part.most_of(key) for part in known),
             )
-            for name in names
+            for key in keys
         },
         any(part.bound for part in known),
         any(part.affine for part in known),
         any(part.inside for part in known),
+    )
+
+
+def resources_of(specs: Iterable[PodSpec], left: Sums, *, absolute: bool) -> tuple[Dimension, ...]:
+    """Return the resources that pods take, ascending; limits that no node has are none of them.
+
+    Each is in the unit that divides all of its amounts, or in plain ones.
+    """
+    units: dict[Key, int] = {}
+    for spec in specs:
+        for key, want in wanted_by(spec).items():
+            if key in left.resources or not NODE_RESOURCES[key[0]].is_limit:
+                units[key] = gcd(units.get(key, 0), want)
+    return tuple(
+        Dimension(*key, (not absolute and gcd(unit, left.unit_of(key))) or 1)
+        for key, unit in sorted(units.items())
     )

@@ -98,7 +98,7 @@ def test_a_family_that_says_nothing_keeps_pods_where_they_are(
     ]
     assert any(may_move(pod, node) for pod, node in running)
 
-    monkeypatch.setattr(moves, "MOVABLE", {f: MOVABLE[f] for f in RuleFamily if f != "extended"})
+    monkeypatch.setattr(moves, "MOVABLE", {f: MOVABLE[f] for f in RuleFamily if f != "amounts"})
 
     assert not any(may_move(pod, node) for pod, node in running)
 

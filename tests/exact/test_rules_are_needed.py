@@ -11,6 +11,7 @@ from moving_worlds import memory_in_the_way, moving_instance, pinned_crowd
 from needed_rules import is_needed
 from placer_models.cluster import Instance, Machine, Node, RunningPod
 from placer_models.cpsat.affinity import pods_come_together, pods_keep_apart
+from placer_models.cpsat.amounts import amounts_fit
 from placer_models.cpsat.batch import RULES
 from placer_models.cpsat.bound import (
     a_bound_pod_has_a_cpu_on_each_of_its_cells,
@@ -41,7 +42,6 @@ from placer_models.cpsat.exclusivity import (
     single_threads_are_on_counted_cores,
     who_shares_a_numa_node_falls_back,
 )
-from placer_models.cpsat.extended import extended_resources_fit
 from placer_models.cpsat.family import Rule
 from placer_models.cpsat.functions import virtual_functions_fit_their_device
 from placer_models.cpsat.in_node_affinity import (
@@ -170,6 +170,7 @@ WORLDS: dict[Rule, MakeWorld] = {
     a_pod_touches_the_groups_it_takes_from: locality_instance,
     a_pod_touches_the_packages_of_its_cells: lambda _: cpus_far_from_memory(),
     a_pod_uses_the_groups_it_takes_from: joint_instance,
+    amounts_fit: extended_world,
     virtual_functions_fit_their_device: function_instance,
     devices_stand_side_by_side: joint_instance,
     a_pod_has_the_shares_it_asks_for: sharing_instance,
@@ -191,7 +192,6 @@ WORLDS: dict[Rule, MakeWorld] = {
     a_pod_uses_the_cells_of_its_hugepages: paged_instance,
     a_pod_has_its_devices_within_their_scope: partitioned,
     instances_of_a_gpu_do_not_overlap: mig_instance,
-    extended_resources_fit: extended_world,
     single_threads_are_on_counted_cores: apart_instance,
     cpus_are_in_counted_cells: apart_instance,
     who_shares_a_numa_node_falls_back: apart_instance,

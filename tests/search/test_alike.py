@@ -76,9 +76,9 @@ def test_the_best_way_is_that_of_trying_all(strategy: NodeStrategy) -> None:
         pods, shape = len(problem.pods), problem.shapes[0]
         best: tuple[int, ...] | None = None
         for counts in product(range(pods + 1), repeat=3):
-            memory = [sum(cell.memory for cell in node.cells) for node in problem.nodes]
+            memory = [node.memory for node in problem.nodes]
             left = [
-                (node.pool_milli - n * shape.shared_milli, free - n * shape.memory)
+                (node.pool_milli - n * shape.pool_milli, free - n * shape.memory)
                 for node, free, n in zip(problem.nodes, memory, counts, strict=True)
             ]
             if sum(counts) != pods or min(map(min, left)) < 0:

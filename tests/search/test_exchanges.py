@@ -85,11 +85,8 @@ def best_points(problem: Problem, start: Choices) -> tuple[int, ...]:
     """Return what can be reached at most, by trying everything; who owns CPUs stays."""
     mine = [p for p in range(len(problem.pods)) if not problem.shape_of(p).owned_cpus]
     fixed = {pod for pod in start if pod not in mine}
-    room = [[node.pool_milli, node.best_effort_milli, *node.extended] for node in problem.nodes]
-    asked = []
-    for shape in problem.shapes:
-        owned = 1000 * shape.owned_cpus
-        asked.append([shape.shared_milli + owned, shape.best_effort_milli, *shape.extended])
+    room = [list(node.amounts) for node in problem.nodes]
+    asked = [shape.amounts for shape in problem.shapes]
     for pod in fixed:
         for d, amount in enumerate(asked[problem.pods[pod]]):
             room[start[pod].node][d] -= amount

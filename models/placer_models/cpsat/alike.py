@@ -13,8 +13,8 @@ from placer_models.device_share import Amounts, DeviceTotals, room, taken
 from placer_models.node_state import NodeState
 from placer_models.problem import Problem, Shape
 
-MEMORY_BITS = 40
-"""Memory is counted in so many bits at most, so that no sum leaves 64 bits."""
+MOST_BITS = 40
+"""What a node has is counted in so many bits at most, so that no sum leaves 64 bits."""
 
 Demands = dict[str, tuple[int, int]]
 """Resource -> (what a node has of it, what a pod takes of it)."""
@@ -75,7 +75,6 @@ def classes_of(
     problem: Problem, families: list[Family], stop: Callable[[], bool]
 ) -> list[Alike] | None:
     """Group the nodes of a Problem; None: stopped."""
-    unit = _memory_unit(problem)
     shapes = {family.shape for family in families}
     family_of = {pod: index for index, family in enumerate(families) for pod in family.pods}
     at_home: defaultdict[int, Counter[int]] = defaultdict(Counter)
@@ -90,7 +89,7 @@ def classes_of(
     for (node, residents), nodes in equal.items():
         if stop():
             return None
-        demands = {shape: _demands(problem, shape, node, unit) for shape in shapes}
+        demands = {shape: _demands(problem, shape, node) for shape in shapes}
         key = (
             node.offered,
             residents,
@@ -101,24 +100,14 @@ def classes_of(
     return list(found.values())
 
 
-def _demands(problem: Problem, index: int, node: NodeState, unit: int) -> Demands | None:
+def _demands(problem: Problem, index: int, node: NodeState) -> Demands | None:
     """Return what a shape takes of a node; None: it never runs there."""
     shape = problem.shapes[index]
     if problem.fits[index][node.kind] is None:
         return None
-    exclusive = shape.owned_cpus if shape.exclusive else 0
-    found = {
-        "cpus": (sum(c.cores * c.free for c in node.cores), shape.owned_cpus),
-        "pool": (node.pool_milli, shape.shared_milli + 1000 * shape.owned_cpus),
-        "be-pool": (node.best_effort_milli, shape.best_effort_milli + 1000 * exclusive),
-        # Less is asked for and more is there than in truth: still nothing is cut off.
-        "memory": (
-            -(-sum(cell.memory for cell in node.cells) // unit),
-            shape.memory // unit,
-        ),
-    }
-    for i, pages in enumerate(shape.pages):
-        found[f"pages {i}"] = (sum(cell.pages[i] for cell in node.cells), pages)
+    found = {"cpus": (sum(c.cores * c.free for c in node.cores), shape.owned_cpus)}
+    for position, (left, asked) in enumerate(zip(node.amounts, shape.amounts, strict=True)):
+        found[f"amount {position}"] = _scaled(left, asked)
     for device_type, count in shape.devices:
         bank = node.bank(device_type)
         found[f"device {device_type}"] = (sum(bank.free) if bank else 0, count)
@@ -132,8 +121,6 @@ def _demands(problem: Problem, index: int, node: NodeState, unit: int) -> Demand
     for bank in node.banks:
         if bank.slots:
             found |= _of_parts(bank, shape)
-    for position, (left, asked) in enumerate(zip(node.extended, shape.extended, strict=True)):
-        found[f"extended {position}"] = _scaled(left, asked)
     return {name: amounts for name, amounts in found.items() if amounts[1]}
 
 
@@ -164,13 +151,9 @@ def _least(parts: list[tuple[DeviceTotals, Amounts]]) -> dict[str, int]:
 
 
 def _scaled(left: int, asked: int) -> tuple[int, int]:
-    """Return both in a unit so large that no sum leaves 64 bits; nothing is cut off by it."""
-    scale = 1 + (left >> MEMORY_BITS)
+    """Return both in a unit so large that no sum leaves 64 bits.
+
+    Less is asked for and more is there than in truth: still nothing is cut off.
+    """
+    scale = 1 + (left >> MOST_BITS)
     return -(-left // scale), asked // scale
-
-
-def _memory_unit(problem: Problem) -> int:
-    """Return the unit in which all memory asked for, and all there is, is small enough."""
-    asked = sum(problem.shapes[shape].memory for shape in problem.pods)
-    there = sum(cell.memory for node in problem.nodes for cell in node.cells)
-    return 1 + (max(asked, there) >> MEMORY_BITS)

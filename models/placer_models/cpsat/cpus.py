@@ -56,7 +56,7 @@ def cores_of(assignment: Assignment) -> tuple[CoreCounts, ...]:
 
 
 def room_in_pools(problem: Problem, thing: int, node: NodeState, most: int) -> int:
-    """Return how many of so many pods the cores and the pools of a node could host."""
+    """Return how many of so many pods the cores of a node could host, beside its pools."""
     shape, fit = problem.shapes[thing], problem.fits[thing][node.kind]
     assert fit is not None
     if (shape.shared and not node.pool_cpus) or (shape.best_effort and not node.best_effort_cpus):
@@ -64,13 +64,6 @@ def room_in_pools(problem: Problem, thing: int, node: NodeState, most: int) -> i
     if shape.owned_cpus:
         takeable = sum(c.cores * _takeable(fit, c) for c in node.cores)
         most = min(most, takeable // shape.owned_cpus)
-        most = min(most, node.pool_milli // (1000 * shape.owned_cpus))
-        if shape.exclusive:
-            most = min(most, node.best_effort_milli // (1000 * shape.owned_cpus))
-    if shape.shared_milli:
-        most = min(most, node.pool_milli // shape.shared_milli)
-    if shape.best_effort_milli:
-        most = min(most, node.best_effort_milli // shape.best_effort_milli)
     return most
 
 
@@ -192,16 +185,12 @@ def spread_threads_touch_different_cores(model: CpModel, problem: Problem, x: Va
                     model.add(part.touched <= part.threads)
 
 
-def the_shared_pool_fits(model: CpModel, problem: Problem, x: Variables) -> None:
-    """LS requests fit the CPUs that nobody owns; where an LS pod runs there is one."""
+def a_used_shared_pool_has_a_cpu(model: CpModel, problem: Problem, x: Variables) -> None:
+    """Where an LS pod runs there is a CPU that nobody owns."""
     for node, assignments in zip(problem.nodes, x.on_node, strict=True):
         owned = LinearExpr.sum(
             [assignment.shape.owned_cpus * assignment.count for assignment in assignments]
         )
-        asked = LinearExpr.sum(
-            [assignment.shape.shared_milli * assignment.count for assignment in assignments]
-        )
-        model.add(asked + 1000 * owned <= node.pool_milli)
         if node.has_shared and node.pool_cpus:  # an empty pool has no CPU to give away
             model.add(owned <= node.pool_cpus - 1)
         for assignment in assignments:
@@ -215,8 +204,8 @@ def the_shared_pool_fits(model: CpModel, problem: Problem, x: Variables) -> None
                 model.add(owned + some <= node.pool_cpus)
 
 
-def the_best_effort_pool_fits(model: CpModel, problem: Problem, x: Variables) -> None:
-    """BE requests fit the CPUs that no LSE pod owns; where a BE pod runs there is one."""
+def a_used_best_effort_pool_has_a_cpu(model: CpModel, problem: Problem, x: Variables) -> None:
+    """Where a BE pod runs there is a CPU that no LSE pod owns."""
     for node, assignments in zip(problem.nodes, x.on_node, strict=True):
         owned = LinearExpr.sum(
             [
@@ -225,10 +214,6 @@ def the_best_effort_pool_fits(model: CpModel, problem: Problem, x: Variables) ->
                 if assignment.shape.exclusive
             ]
         )
-        asked = LinearExpr.sum(
-            [assignment.shape.best_effort_milli * assignment.count for assignment in assignments]
-        )
-        model.add(asked + 1000 * owned <= node.best_effort_milli)
         if node.has_best_effort and node.best_effort_cpus:
             model.add(owned <= node.best_effort_cpus - 1)
         for assignment in assignments:
@@ -358,8 +343,8 @@ FAMILY = Family(
         cores_fit,
         threads_fit,
         spread_threads_touch_different_cores,
-        the_shared_pool_fits,
-        the_best_effort_pool_fits,
+        a_used_shared_pool_has_a_cpu,
+        a_used_best_effort_pool_has_a_cpu,
     ),
     tiers={BIND: bind, USABLE: usable_cores},
     hint=core_hints,

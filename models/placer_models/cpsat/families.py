@@ -3,6 +3,7 @@
 from placer_models.banks import DeviceBank
 from placer_models.cpsat import (
     affinity,
+    amounts,
     bound,
     containers,
     core_pairs,
@@ -11,7 +12,6 @@ from placer_models.cpsat import (
     device_strategy,
     devices,
     exclusivity,
-    extended,
     functions,
     gangs,
     in_node_affinity,
@@ -36,7 +36,7 @@ FAMILIES: tuple[Family, ...] = (
     affinity.FAMILY,
     cpus.FAMILY,
     in_node_affinity.FAMILY,
-    extended.FAMILY,
+    amounts.FAMILY,
     devices.FAMILY,
     shares.FAMILY,
     numa.FAMILY,

@@ -10,6 +10,7 @@ from placer_models.cpsat.assignment import Assignment, Variables
 from placer_models.cpsat.expression import Expression
 from placer_models.cpsat.family import Family, always, never
 from placer_models.cpsat.opened import sums_of
+from placer_models.dimensions import SHARED_POOL
 from placer_models.goals import (
     LEAST_REQUESTED,
     MOST_BALANCED,
@@ -42,22 +43,15 @@ def usable_rooms(model: CpModel, problem: Problem, x: Variables) -> Expression:
 
 
 def _rooms_left(model: CpModel, node: NodeState, assignments: Sequence[Assignment]) -> Expression:
-    memory = sum(cell.memory for cell in node.cells)
-    now = room_points(node.rooms, node.pool_milli, memory)
-    wants = [
-        (
-            1000 * assignment.shape.owned_cpus + assignment.shape.shared_milli,
-            assignment.shape.memory,
-        )
-        for assignment in assignments
-    ]
+    now = room_points(node.rooms, node.pool_milli, node.memory)
+    wants = [(each.shape.amounts[SHARED_POOL], each.shape.memory) for each in assignments]
     if not now or not any(map(any, wants)):
         return now
     steps = [(0, 0), *node.rooms[: POINTS.index(now)]]
     free = [model.new_bool_var(f"room[{node.name},{j}]") for j in range(1, len(steps))]
     for fewer, more in pairwise(free):
         model.add_implication(more, fewer)
-    for side, left in enumerate((node.pool_milli, memory)):
+    for side, left in enumerate((node.pool_milli, node.memory)):
         kept = [
             (after[side] - before[side]) * literal
             for (before, after), literal in zip(pairwise(steps), free, strict=True)

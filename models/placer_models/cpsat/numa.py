@@ -52,17 +52,6 @@ def goods_of(assignment: Assignment) -> CellGoods:
     return goods
 
 
-def room_in_cells(problem: Problem, thing: int, node: NodeState, most: int) -> int:
-    """Return how many of so many pods the memory and the hugepages of a node could host."""
-    shape = problem.shapes[thing]
-    if shape.memory:
-        most = min(most, sum(cell.memory for cell in node.cells) // shape.memory)
-    for size, pages in enumerate(shape.pages):
-        if pages:
-            most = min(most, sum(cell.pages[size] for cell in node.cells) // pages)
-    return most
-
-
 def cell_goods(model: CpModel, problem: Problem, assignment: Assignment) -> CellGoods:
     """Create the variables of an assignment."""
     cells, name = problem.nodes[assignment.node].cells, assignment.name
@@ -134,19 +123,11 @@ def _pinned(
 
 
 def memory_fits(model: CpModel, problem: Problem, x: Variables) -> None:
-    """Pods take at most the memory of the node, and pinned parts that of their cell.
+    """Pinned parts take at most the memory of their cell.
 
-    Pods without a policy take what is left anywhere, so the two sums are enough.
+    Pods without a policy take what is left anywhere, so this and the sums of nodes are enough.
     """
     for node, assignments in zip(problem.nodes, x.on_node, strict=True):
-        asked = [
-            assignment.shape.memory * assignment.count
-            for assignment in assignments
-            if assignment.shape.memory
-        ]
-        if not asked:
-            continue
-        model.add(LinearExpr.sum(asked) <= sum(cell.memory for cell in node.cells))
         if len(node.cells) == 1:
             continue
         for index, cell in enumerate(node.cells):
@@ -192,14 +173,12 @@ def a_pod_uses_the_cells_it_takes_from(model: CpModel, problem: Problem, x: Vari
 
 
 def hugepages_fit(model: CpModel, problem: Problem, x: Variables) -> None:
-    """Pods take at most the pages of the node, and pinned ones those of their cell."""
+    """Pinned pages are at most those of their cell."""
     for size in range(len(problem.page_sizes)):
         for node, assignments in zip(problem.nodes, x.on_node, strict=True):
             takers = [assignment for assignment in assignments if assignment.shape.pages[size]]
             if not takers:
                 continue
-            asked = [assignment.shape.pages[size] * assignment.count for assignment in takers]
-            model.add(LinearExpr.sum(asked) <= sum(cell.pages[size] for cell in node.cells))
             for index, cell in enumerate(node.cells):
                 pinned = [pages[index] for one in takers if (pages := goods_of(one).pages[size])]
                 if pinned:
@@ -321,7 +300,6 @@ def takes_memory_from_anywhere(problem: Problem, thing: int) -> bool:
 
 FAMILY = Family(
     name=RuleFamily.NUMA,
-    room=room_in_cells,
     decide=cell_goods,
     rules=(
         memory_fits,

@@ -60,12 +60,9 @@ def an_opened_node_holds_what_it_has(model: CpModel, problem: Problem, x: Variab
 def sums_of(node: NodeState, assignments: Sequence[Assignment]) -> list[tuple[int, list[int]]]:
     """Return (what the node has, what a pod of each assignment wants) for what is a plain sum."""
     shapes = [assignment.shape for assignment in assignments]
-    memory = sum(cell.memory for cell in node.cells)
     return [
-        (node.pool_milli, [shape.shared_milli + 1000 * shape.owned_cpus for shape in shapes]),
-        (memory, [shape.memory for shape in shapes]),
+        *((left, [s.amounts[i] for s in shapes]) for i, left in enumerate(node.amounts)),
         *((sum(bank.free), [s.whole_of(bank.type) for s in shapes]) for bank in node.banks),
-        *((left, [s.extended[i] for s in shapes]) for i, left in enumerate(node.extended)),
     ]
 
 

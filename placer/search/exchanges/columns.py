@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from placer.search.exchanges.swaps import Amounts
-from placer.search.plain import never_on, room_of, taken_by
+from placer.search.plain import never_on
 from placer_models.problem import Choices, Problem
 
 EXACT = 2**53
@@ -45,8 +45,8 @@ def columns_of(problem: Problem, start: Choices, pods: Collection[int]) -> NodeC
     """
     if not problem.nodes:
         return None
-    room = [list(room_of(node)) for node in problem.nodes]
-    taken = [taken_by(shape) for shape in problem.shapes]
+    room = [list(node.amounts) for node in problem.nodes]
+    taken = [shape.amounts for shape in problem.shapes]
     for pod, choice in start.items():
         if pod not in pods:
             for resource, amount in enumerate(taken[problem.pods[pod]]):

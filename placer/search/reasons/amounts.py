@@ -5,6 +5,7 @@ from collections.abc import Callable
 from placer.counting.account import Account
 from placer.counting.functions import free_functions
 from placer.counting.pools import Pool
+from placer.counting.resources import NODE_RESOURCES, amount_of, wanted_by
 from placer.search.reasons.question import Question, has_bound, is_unwanted, lacks_company
 from placer_models.device import FunctionSelector
 from placer_models.device_share import DeviceShare, room, totals_of
@@ -102,9 +103,10 @@ def could_share(
     return count
 
 
-def _too_little_extended(demand: Demand, asked: Question, account: Account) -> bool:
-    want = asked.spec.requests.amount_of(demand.subject)
-    return want > account.extended.get(demand.subject, 0)
+def _too_little(demand: Demand, asked: Question, account: Account) -> bool:
+    """Return whether less is left of a resource of nodes."""
+    resource = demand.rule, demand.subject
+    return wanted_by(asked.spec)[resource] > amount_of(resource, account.resources)
 
 
 def _too_few_cpus(_: Demand, asked: Question, account: Account) -> bool:
@@ -147,7 +149,7 @@ _LACKS: dict[str, Callable[[Demand, Question, Account], bool]] = {
     "device-share": _too_few_shares,
     "device-functions": _too_few_functions,
     "device-strategy": _not_all,
-    "extended": _too_little_extended,
+    **dict.fromkeys(NODE_RESOURCES, _too_little),
     "cpu-count": _too_few_cpus,
     "shared-pool": _shared_pool_is_short,
     "be-pool": _best_effort_pool_is_short,
@@ -163,7 +165,7 @@ _COUNTED = (
     "domain",
     "affinity",
     "anti-affinity",
-    "extended",
+    *NODE_RESOURCES,
     "memory",
     "hugepages",
 )

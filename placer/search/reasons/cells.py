@@ -5,6 +5,7 @@ from itertools import combinations
 from math import comb
 
 from placer.counting.account import Account
+from placer.counting.resources import NODE_RESOURCES
 from placer.search.reasons.question import Question
 from placer.state.aligned import aligned, limit_of
 from placer_models.pod import PodSpec
@@ -14,7 +15,7 @@ from placer_models.reasons import Demand
 COUNTED = ("cpu-count", "memory", "hugepages", "device-count")
 """What is had in parts from NUMA nodes, each amount without a look at the others."""
 
-ELSEWHERE = ("extended", "shared-pool")
+ELSEWHERE = (*NODE_RESOURCES, "shared-pool")
 """What no NUMA node has."""
 
 MOST_SETS = 2_000

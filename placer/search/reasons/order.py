@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from placer.counting.resources import NODE_RESOURCES, wanted_by
 from placer.search.reasons.question import Question, labels_of, unwanted_there
 from placer.state.fits import alignment_demanded, device_demanded
 from placer_models.bound import bound_to
@@ -31,7 +32,7 @@ ORDER = (
     "device-share",
     "device-strategy",
     "device-functions",
-    "extended",
+    *NODE_RESOURCES,
     "cpu-count",
     "shared-pool",
     "be-pool",
@@ -88,8 +89,8 @@ def _amounts(asked: Question) -> Iterator[Demand]:
     spec, requests = asked.spec, asked.spec.requests
     for request in requests.devices:
         yield device_demanded(spec, asked.node, request)
-    for name, _ in requests.extended:
-        yield Demand("extended", name)
+    for rule, name in wanted_by(spec):
+        yield Demand(rule, name)
     beside = {runner.pod.spec.qos for runner in asked.running}
     if spec.qos.owns_cpus and requests.cpu_milli:
         yield Demand("cpu-count")

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
+from placer.counting.resources import NODE_RESOURCES
 from placer.search.reasons.question import Question
 from placer_models.affinity import AffinityTerm
 from placer_models.bound import bound_to
@@ -117,13 +118,10 @@ def _no_functions(asked: Question, demand: Demand) -> Question:
     return replace(asked, spec=replace(asked.spec, functions=functions))
 
 
-def _no_extended(asked: Question, demand: Demand) -> Question:
-    return _with_amounts(
-        asked,
-        lambda r: replace(
-            r, extended=tuple(item for item in r.extended if item[0] != demand.subject)
-        ),
-    )
+def _no_resource(asked: Question, demand: Demand) -> Question:
+    dropped = NODE_RESOURCES[demand.rule].dropped
+    spec, node = dropped(asked.spec, asked.node, demand.subject)
+    return replace(asked, spec=spec, node=node)
 
 
 def _no_cpus(asked: Question, _: Demand) -> Question:
@@ -260,7 +258,7 @@ _WITHOUT: dict[str, Callable[[Question, Demand], Question]] = {
     "device-share": _no_devices,
     "device-functions": _no_functions,
     "device-strategy": _no_devices,
-    "extended": _no_extended,
+    **dict.fromkeys(NODE_RESOURCES, _no_resource),
     "cpu-count": _no_cpus,
     "shared-pool": _no_shared_pool,
     "be-pool": _no_best_effort_pool,

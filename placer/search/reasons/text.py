@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Sequence
 
+from placer.counting.resources import NODE_RESOURCES, wanted_by
 from placer.search.reasons.question import labels_of
 from placer.state.fits import BY_CONTAINER
 from placer_models.device import GPU
@@ -219,7 +220,7 @@ _SAID: dict[str, Callable[[Demand, Sequence[Demand], PodSpec], Said]] = {
     "device-share": _plain,
     "device-functions": _functions,
     "device-strategy": _plain,
-    "extended": _plain,
+    **dict.fromkeys(NODE_RESOURCES, _plain),
     "cpu-count": _cpus,
     "shared-pool": _pool,
     "be-pool": _pool,
@@ -245,7 +246,7 @@ _AMOUNTS = (
     "mig",
     "device-share",
     "device-strategy",
-    "extended",
+    *NODE_RESOURCES,
     "cpu-count",
     "shared-pool",
     "be-pool",
@@ -267,8 +268,8 @@ def _brief(demand: Demand, spec: PodSpec) -> str:
             return format_bytes(requests.memory_bytes)
         case "hugepages":
             return f"{requests.pages_of(int(subject))} of {format_bytes(int(subject))}"
-        case "extended":
-            return f"{requests.amount_of(subject)} {subject}"
+        case rule if rule in NODE_RESOURCES:
+            return f"{wanted_by(spec)[rule, subject]} {subject}"
         case "device-count" | "mig":
             return f"{sum(r.count for r in of_type if not r.share)} {subject}"
         case "device-share":

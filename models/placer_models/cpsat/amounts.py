@@ -1,0 +1,39 @@
+"""Amounts: what pods take of a node in each dimension, wherever in the node it is."""
+
+from ortools.sat.python.cp_model import CpModel, LinearExpr
+
+from placer_models.cpsat.assignment import Variables
+from placer_models.cpsat.family import Family, always, never
+from placer_models.dimensions import times
+from placer_models.node_state import NodeState
+from placer_models.problem import Problem
+from placer_models.rule_family import RuleFamily
+
+
+def room_in_amounts(problem: Problem, thing: int, node: NodeState, most: int) -> int:
+    """Return how many of so many pods what is left of a node could serve."""
+    return times(problem.shapes[thing].amounts, node.amounts, most)
+
+
+def amounts_fit(model: CpModel, problem: Problem, x: Variables) -> None:
+    """Pods take at most what is left of a node in each dimension, and in its cells together."""
+    for node, assignments in zip(problem.nodes, x.on_node, strict=True):
+        for index, left in enumerate(node.amounts):
+            taken = [
+                assignment.shape.amounts[index] * assignment.count
+                for assignment in assignments
+                if assignment.shape.amounts[index]
+            ]
+            if taken:
+                model.add(LinearExpr.sum(taken) <= left)
+
+
+FAMILY = Family(
+    name=RuleFamily.AMOUNTS,
+    room=room_in_amounts,
+    rules=(amounts_fit,),
+    countable=always,
+    plain=always,
+    sees_links=never,
+    exchangeable=always,
+)

@@ -1,0 +1,94 @@
+"""Resources that a node has as a whole, in plain amounts: which there are.
+
+Models, bounds, packing, the greedy path and the reasons count all of them alike, as dimensions
+of a Problem: a new one is a line here, and a rule of the judge.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from placer_models.cluster import Node
+from placer_models.dimensions import Amounts, Dimension
+from placer_models.pod import PodSpec, Resources
+
+Key = tuple[str, str]
+"""The rule that counts a resource, and which one where the rule counts each for itself."""
+
+NO_LIMIT = 1_000_000
+"""What a node has of a limit that it does not have."""
+
+
+@dataclass(frozen=True, slots=True)
+class NodeResource:
+    """Resources of one rule.
+
+    Attributes:
+        rule: Its name.
+        wanted: What a pod takes of each.
+        had: What an empty node has of each.
+        dropped: Pod and node as they are if nothing is asked of one of them.
+        is_limit: Who does not name it has no limit; else, nothing of it.
+
+    """
+
+    rule: str
+    wanted: Callable[[PodSpec], Iterable[tuple[str, int]]]
+    had: Callable[[Node], Iterable[tuple[str, int]]]
+    dropped: Callable[[PodSpec, Node, str], tuple[PodSpec, Node]]
+    is_limit: bool = False
+
+
+def _without_extended(spec: PodSpec, node: Node, subject: str) -> tuple[PodSpec, Node]:
+    def fewer(asked: Resources) -> Resources:
+        return replace(asked, extended=tuple(e for e in asked.extended if e[0] != subject))
+
+    parts = tuple(replace(part, requests=fewer(part.requests)) for part in spec.containers)
+    return replace(spec, containers=parts), node
+
+
+NODE_RESOURCES = {
+    resource.rule: resource
+    for resource in (
+        NodeResource(
+            "extended",
+            wanted=lambda spec: spec.requests.extended,
+            had=lambda node: node.extended,
+            dropped=_without_extended,
+        ),
+    )
+}
+"""By the names of their rules, in the order of reasons."""
+
+
+def wanted_by(spec: PodSpec) -> dict[Key, int]:
+    """Return what a pod takes of each resource."""
+    kinds = NODE_RESOURCES.values()
+    return {(kind.rule, name): want for kind in kinds for name, want in kind.wanted(spec)}
+
+
+def had_by(node: Node) -> dict[Key, int]:
+    """Return what an empty node has of each resource that it names."""
+    kinds = NODE_RESOURCES.values()
+    return {(kind.rule, name): amount for kind in kinds for name, amount in kind.had(node)}
+
+
+def left_by(node: Node, specs: Iterable[PodSpec]) -> dict[Key, int]:
+    """Return what pods leave of each; they may hold more than there is."""
+    left = had_by(node)
+    for spec in specs if left else ():
+        for key, want in wanted_by(spec).items():
+            if key in left:
+                left[key] -= want
+    return left
+
+
+def amount_of(key: Key, amounts: Mapping[Key, int]) -> int:
+    """Return how much there is of a resource, by what a node names."""
+    return amounts.get(key, NO_LIMIT if NODE_RESOURCES[key[0]].is_limit else 0)
+
+
+def in_units(amounts: Mapping[Key, int], dimensions: Iterable[Dimension]) -> Amounts:
+    """Return the amounts in units of the dimensions; pods may have overfilled a node."""
+    return tuple(
+        max(0, amount_of((each.rule, each.subject), amounts)) // each.unit for each in dimensions
+    )
