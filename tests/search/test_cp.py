@@ -1,8 +1,14 @@
-"""Two calls of CP-SAT for one tier: the second goes on from what the first found."""
+"""One call of CP-SAT, and what it may claim."""
+
+from typing import Any
 
 import pytest
+from ortools.sat.python.cp_model import CpModel, CpSolver
 
-from placer.search.cp import Solved
+from placer.search import cp
+from placer.search.budget import Budget
+from placer.search.cp import Solved, SolverError, optimise
+from placer.search.options import SolveOptions
 from placer_models.goals import Sense
 
 NOTHING = Solved(None, None, None, infeasible=False)
@@ -10,6 +16,93 @@ NOTHING = Solved(None, None, None, infeasible=False)
 
 def found(value: int, bound: int | None) -> Solved:
     return Solved(None, value, bound, infeasible=False)
+
+
+def budget(seconds: float = 10) -> Budget:
+    return Budget(SolveOptions(workers=1, time_limit_s=seconds))
+
+
+def test_a_search_that_had_no_time_claims_no_bound() -> None:
+    """
+    CP-SAT then says 0, which is below what a known placement has: a false proof.
+    """
+    model = CpModel()
+    x = model.new_int_var(0, 9, "x")
+    solved = optimise(model, x, Sense.MAXIMISE, budget(), share=0)
+
+    assert (solved.solution, solved.bound, solved.infeasible) == (None, None, False)
+
+
+@pytest.mark.parametrize(("sense", "best"), [(Sense.MAXIMISE, 7), (Sense.MINIMISE, 2)])
+def test_value_and_bound_meet_at_the_optimum(sense: Sense, best: int) -> None:
+    """
+    Both directions, and the solution can be asked for any expression.
+    """
+    model = CpModel()
+    x = model.new_int_var(2, 7, "x")
+    solved = optimise(model, x, sense, budget(), share=10)
+
+    assert solved.solution is not None
+    assert (solved.solution.value(x + 1), solved.bound) == (best + 1, best)
+
+
+def test_a_second_goal_replaces_the_first() -> None:
+    """
+    The same model is asked for one tier after the other.
+    """
+    model = CpModel()
+    x = model.new_int_var(0, 3, "x")
+    optimise(model, x, Sense.MAXIMISE, budget(), share=10)
+
+    assert optimise(model, x, Sense.MINIMISE, budget(), share=10).bound == 0
+
+
+def test_no_solution_is_told_apart_from_no_time() -> None:
+    """
+    Infeasible is a proof, and no solution comes with it.
+    """
+    model = CpModel()
+    x = model.new_int_var(0, 3, "x")
+    model.add(x >= 4)
+    solved = optimise(model, x, Sense.MAXIMISE, budget(), share=10)
+
+    assert (solved.infeasible, solved.solution) == (True, None)
+
+
+def test_an_invalid_model_is_our_defect() -> None:
+    """
+    MODEL_INVALID is never passed on as an answer.
+    """
+    model = CpModel()
+    x = model.new_int_var(0, 2**62, "x")
+    y = model.new_int_var(0, 2**62, "y")
+    model.add(4 * x + 4 * y >= 1)
+
+    with pytest.raises(SolverError, match="invalid"):
+        optimise(model, x, Sense.MAXIMISE, budget(), share=10)
+
+
+@pytest.mark.parametrize(("variables", "looked_for"), [(1_000, True), (1_001, False)])
+def test_symmetries_are_looked_for_where_the_time_allows(
+    variables: int, looked_for: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """
+    The search for them minds no limit; its time grows with the square of the model.
+    """
+    levels = []
+
+    def noted(solver: CpSolver, *given: Any) -> Any:
+        levels.append(solver.parameters.symmetry_level)
+        return solve(solver, *given)
+
+    solve = CpSolver.solve
+    model = CpModel()
+    x = [model.new_bool_var("") for _ in range(variables)]
+    monkeypatch.setattr(cp, "SYMMETRY_S", 1e-6)
+    monkeypatch.setattr(CpSolver, "solve", noted)
+    optimise(model, x[0], Sense.MAXIMISE, budget(), share=1.0)
+
+    assert [level != 0 for level in levels] == [looked_for]
 
 
 @pytest.mark.parametrize(
