@@ -1,23 +1,24 @@
-"""A place for a pod beside pods that are bound to a part of their pool (C8, C12)."""
+"""Pods that are bound to a part of their pool, and a place for a pod beside them (C8, C12)."""
 
+from collections import Counter
 from collections.abc import Collection, Iterator
 from dataclasses import replace
 from itertools import combinations, islice
 
-from placer.greedy.bound_left import owners_may_take, short_cells
-from placer.greedy.chooser import Offer
-from placer.greedy.in_company import choose_in_company
-from placer.greedy.taking import after
-from placer_models.node_state import NodeState
-from placer_models.problem import Fit, Shape
+from placer.counting.sharing_out import requests_fit, shared_out
+from placer.greedy.offer import Chooser, Offer
+from placer_models.node_state import Cell, NodeState
+from placer_models.policy import QosClass
+from placer_models.pools import Bound
+from placer_models.problem import Choice, Fit, Shape
+
+POOLS = (QosClass.LS, QosClass.BE)
 
 MAX_TRIED = 256
 """Sets of cells that are tried for one pod."""
 
 
-def choose_beside_bound(
-    node: NodeState, shape: Shape, fit: Fit, begun: Collection[int] = ()
-) -> Offer | None:
+def choose_beside_bound(node: NodeState, shape: Shape, fit: Fit, choose: Chooser) -> Offer | None:
     """Return the cheapest place found for a pod of the shape; None: none was found.
 
     A pod under ConstrainedBurst gets the fewest cells that hold it, and of these the
@@ -28,33 +29,33 @@ def choose_beside_bound(
         node: What is left on it.
         shape: What the pod asks for.
         fit: What that means here.
-        begun: Positions of its terms that it need not keep, as the first of its kind.
+        choose: Finds a place that may leave bound pods too little.
 
     """
-    offer = choose_in_company(node, shape, fit, begun)
+    offer = choose(node, shape, fit)
     if offer is None:
         return None
     if shape.burst_cpus:
         for cells in _cells(node, shape):
             choice = replace(offer.choice, pool=((cells, shape.pool_milli),))
-            if not short_cells(after(node, shape, choice)):
+            if not _short_cells(node, shape, choice):
                 return Offer(offer.price, choice)
         return None
     if not shape.owned_cpus or not node.bound:
         return offer
-    short = short_cells(after(node, shape, offer.choice))
+    short = _short_cells(node, shape, offer.choice)
     if not short:
         return offer
     for view in _views(node, shape, short):
-        offer = choose_in_company(view, shape, fit, begun)
-        if offer is not None and not short_cells(after(node, shape, offer.choice)):
+        offer = choose(view, shape, fit)
+        if offer is not None and not _short_cells(node, shape, offer.choice):
             return offer
     return None
 
 
 def _views(node: NodeState, shape: Shape, short: Collection[int]) -> Iterator[NodeState]:
     """Yield what an owner may see of the node so that bound pods keep what they need."""
-    may_take = owners_may_take(node, shape)
+    may_take = _owners_may_take(node, shape)
     if may_take is None:
         return
     yield _with_at_most(node, may_take)
@@ -87,3 +88,98 @@ def _cells(node: NodeState, shape: Shape) -> Iterator[tuple[int, ...]]:
         held = [c for c in tried if sum(pool[cell] for cell in c) >= shape.burst_cpus]
         for cells in sorted(held, key=lambda c: (sum(pool[cell] for cell in c), c)):
             yield tuple(sorted(cells))
+
+
+def bound_with(node: NodeState, shape: Shape, choice: Choice) -> tuple[Bound, ...]:
+    """Return the bound pods of a node once a pod of the shape is there, in order."""
+    if not choice.pool or shape.pool is None:
+        return node.bound
+    cpus = max(1, shape.burst_cpus)
+    more = (Bound(shape.pool, cells, milli, cpus) for cells, milli in choice.pool)
+    return tuple(sorted((*node.bound, *more)))
+
+
+def pools_without(
+    node: NodeState, cells: tuple[Cell, ...], shape: Shape, choice: Choice
+) -> tuple[Cell, ...]:
+    """Return the cells with their parts of pools once the CPUs of a place are owned."""
+    if not shape.owned_cpus or not any(cell.shared.cpus or cell.best_effort.cpus for cell in cells):
+        return cells
+    owned: Counter[int] = Counter()
+    for c, take in zip(node.cores, choice.cores, strict=True):
+        owned[c.cell] += take.whole * c.threads + take.threads
+    return tuple(
+        cell._replace(
+            shared=cell.shared.without(owned[i]),
+            best_effort=cell.best_effort.without(owned[i] * shape.exclusive),
+        )
+        for i, cell in enumerate(cells)
+    )
+
+
+def milli_left(node: NodeState, qos: QosClass) -> tuple[int, ...]:
+    """Return what one more bound pod could count in each cell, at most; 0 without a CPU.
+
+    What others count in one of several cells is not taken off: they may move over.
+    """
+    pools = (cell.pool(qos) for cell in node.cells)
+    left = [pool.milli if pool.cpus else 0 for pool in pools]
+    for bound in node.bound:
+        if bound.qos is qos and len(bound.cells) == 1:
+            left[bound.cells[0]] -= bound.milli
+    return tuple(max(0, milli) for milli in left)
+
+
+def has_room(node: NodeState, shape: Shape, pool: tuple[tuple[tuple[int, ...], int], ...]) -> bool:
+    """Return whether what a pod would count in the pool of cells fits beside all bound pods."""
+    assert shape.pool is not None
+    wants = [(b.cells, b.milli) for b in node.bound if b.qos is shape.pool]
+    return requests_fit(_room(node, shape.pool), [*wants, *pool])
+
+
+def _short_cells(node: NodeState, shape: Shape, choice: Choice) -> set[int]:
+    """Return the cells of pods that have too little there once a place is taken."""
+    node = replace(
+        node,
+        cells=pools_without(node, node.cells, shape, choice),
+        bound=bound_with(node, shape, choice),
+    )
+    short: set[int] = set()
+    for qos in POOLS:
+        bound = [one for one in node.bound if one.qos is qos]
+        cpus = [cell.pool(qos).cpus for cell in node.cells]
+        lacking = {
+            cell
+            for one in bound
+            if sum(cpus[c] for c in one.cells) < one.cpus or not all(cpus[c] for c in one.cells)
+            for cell in one.cells
+        }
+        wants = [(one.cells, one.milli) for one in bound]
+        if not lacking and not requests_fit(_room(node, qos), wants):
+            lacking = {cell for one in bound for cell in one.cells}
+        short |= lacking
+    return short
+
+
+def _owners_may_take(node: NodeState, shape: Shape) -> list[int] | None:
+    """Return how many CPUs of each cell an owner may take as bound pods are spread now.
+
+    None where they have too little already.
+    """
+    most = [1_000_000] * len(node.cells)
+    for qos in POOLS if shape.exclusive else POOLS[:1]:
+        bound = [one for one in node.bound if one.qos is qos]
+        given = shared_out(_room(node, qos), [(one.cells, one.milli) for one in bound])
+        if given is None:
+            return None
+        counted = sum(given, Counter[int]())
+        kept = {cell for one in bound for cell in one.cells}
+        for cell, has in enumerate(node.cells):
+            pool = has.pool(qos)
+            spare = (pool.milli - counted[cell]) // 1000
+            most[cell] = min(most[cell], spare, pool.cpus - (cell in kept))
+    return most
+
+
+def _room(node: NodeState, qos: QosClass) -> dict[int, int]:
+    return {i: cell.pool(qos).milli for i, cell in enumerate(node.cells)}

@@ -1,15 +1,14 @@
 """The best place for one pod inside one node."""
 
-from collections.abc import Hashable, Iterator
-from dataclasses import dataclass
+from collections.abc import Collection, Hashable, Iterator
 from itertools import islice
-from typing import NamedTuple
 
-from placer.greedy.bound_left import has_room, milli_left
+from placer.greedy.bound import choose_beside_bound, has_room, milli_left
 from placer.greedy.containers import Parts, pick_parts
 from placer.greedy.cores import against_policy, capacity
 from placer.greedy.devices import Devices, outside_partitions, pick_devices
-from placer.greedy.last_tier import cost_of
+from placer.greedy.exclusivity import choose_apart
+from placer.greedy.in_node_affinity import choose_by_affinity
 from placer.greedy.localities import (
     core_options,
     groups_beyond,
@@ -18,8 +17,10 @@ from placer.greedy.localities import (
     without_wishes,
 )
 from placer.greedy.masks import masks
-from placer.greedy.slots import off_the_choice, slots_fitting
-from placer.greedy.strategies import against_strategy
+from placer.greedy.node_strategy import cost_of
+from placer.greedy.numa_strategy import against_strategy
+from placer.greedy.offer import Offer, Price
+from placer.greedy.shares import off_the_choice, slots_fitting
 from placer.greedy.taking import sums_allow
 from placer_models.alignment import Amounts, width
 from placer_models.container_fit import pools_of
@@ -37,55 +38,28 @@ MAX_TRIED = 128
 """Sets of cells that are tried for one pod; of 8 cells any 4 are 70 sets."""
 
 
-class Price(NamedTuple):
-    """What a place costs, dearest first; compared as a tuple, less is better.
+def choose_among_others(
+    node: NodeState, shape: Shape, fit: Fit, waived: Collection[int] = ()
+) -> Offer | None:
+    """Return the cheapest place found that also keeps what is asked of who else is there.
 
-    Attributes:
-        opened: Offered nodes that are opened.
-        shared_cores: Cores shared against the exclusive policy.
-        shared_numa_nodes: NUMA nodes shared against it.
-        affinity: Wishes about who else owns CPUs of a core or NUMA node that are not kept.
-        alignment: NUMA nodes beyond the fewest.
-        packages: Packages beyond the fewest, where the pod would like few.
-        bind: CPUs against the bind policy.
-        caches: The same for last-level caches.
-        joint: Groups that lack a type that is wanted there.
-        partitions: Whether the GPUs should be a partition and are none.
-        pair_minimum: 0.01 GB/s short of the best.
-        pair_sum: 0.01 GB/s short of the best.
-        numa_strategy: Points against the node's NUMA strategy.
-        numa_nodes: NUMA nodes beyond the fewest, where no policy asks.
-        all_packages: Packages of all that the pod has, beyond the fewest.
-        device_choice: Millionths of use by others off the pod's device choice.
-        strategy: What the last tier counts, as `last_tier.cost_of` says.
+    Each of these rules hides from the pod what it may not have, and asks the next one.
+
+    Args:
+        node: What is left on it.
+        shape: What the pod asks for.
+        fit: What that means here.
+        waived: Positions of its terms that it need not keep, as the first of its kind.
 
     """
 
-    opened: int = 0
-    shared_cores: int = 0
-    shared_numa_nodes: int = 0
-    affinity: int = 0
-    alignment: int = 0
-    packages: int = 0
-    bind: int = 0
-    caches: int = 0
-    joint: int = 0
-    partitions: int = 0
-    pair_minimum: int = 0
-    pair_sum: int = 0
-    numa_strategy: int = 0
-    numa_nodes: int = 0
-    all_packages: int = 0
-    device_choice: int = 0
-    strategy: int = 0
+    def apart(view: NodeState, shape: Shape, fit: Fit) -> Offer | None:
+        return choose_apart(view, shape, fit, choose)
 
+    def by_affinity(view: NodeState, shape: Shape, fit: Fit) -> Offer | None:
+        return choose_by_affinity(view, shape, fit, apart, waived)
 
-@dataclass(frozen=True, slots=True)
-class Offer:
-    """A place inside a node and its price."""
-
-    price: Price
-    choice: Choice
+    return choose_beside_bound(node, shape, fit, by_affinity)
 
 
 def choose(node: NodeState, shape: Shape, fit: Fit) -> Offer | None:

@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from placer.greedy.bound_left import milli_left
-from placer.greedy.last_tier import rooms_left
+from placer.greedy.bound import milli_left
+from placer.greedy.node_strategy import rooms_left
 from placer_models.device import GPU
 from placer_models.dimensions import BEST_EFFORT_POOL, SHARED_POOL
 from placer_models.goals import USABLE_SET_SIZES, strategy_of

@@ -9,7 +9,7 @@ from dataclasses import replace
 from operator import sub
 from typing import NamedTuple
 
-from placer.greedy.bound_left import has_room, milli_left
+from placer.greedy.bound import has_room, milli_left
 from placer.greedy.cores import NO_CORES, capacity, pick_cores
 from placer.greedy.devices import Devices, pick_devices
 from placer.greedy.masks import masks

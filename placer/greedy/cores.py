@@ -65,6 +65,13 @@ def pick_cores(
     return tuple(takes.get(i, NO_CORES) for i in range(len(classes)))
 
 
+def cells_of_cpus(node: NodeState, takes: Sequence[CoreTake]) -> set[int]:
+    """Return the NUMA nodes, as cells, that the cores taken are in."""
+    classes = zip(node.cores, takes, strict=True)
+    cells = {c.cell for c, take in classes if take.whole or take.threads}
+    return {cell for cell in cells if node.cells[cell].real}
+
+
 def against_policy(node: NodeState, shape: Shape, fit: Fit, takes: Sequence[CoreTake]) -> int:
     """Return how many CPUs the pod owns against its bind policy, as tier ``bind`` counts."""
     if fit.spread_wished or fit.bind is BindPolicy.SPREAD_BY_PCPUS:

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from placer.greedy.joint import Taken, groups_apart, pick_in_scopes
 from placer.greedy.mig import after_devices, instance_points, overlap, pick_instances
-from placer.greedy.slots import fitting_counts, pick_parts
+from placer.greedy.shares import fitting_counts, pick_parts
 from placer_models.banks import DeviceBank
 from placer_models.device import GPU
 from placer_models.goals import GPU_POINTS

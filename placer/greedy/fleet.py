@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from placer.greedy.bound import choose_beside_bound
+from placer.greedy.affinity import AffinityCounts
+from placer.greedy.chooser import choose_among_others
 from placer.greedy.columns import Columns, Indices, Numbers
-from placer.greedy.company import Company
 from placer.greedy.outlook import Outlook
 from placer.greedy.ranking import Bid, Ranking
 from placer.greedy.states import States
@@ -37,7 +37,7 @@ class Fleet:
 
     Attributes:
         problem: The batch that is placed now.
-        company: Who is beside whom; None where no affinity asks.
+        affinity: Who is beside whom; None where no affinity asks.
 
     """
 
@@ -96,7 +96,7 @@ class Fleet:
     def _take_up(self, problem: Problem) -> None:
         self.problem = problem
         self._left_by.clear()
-        self.company = Company(problem) if problem.affinity.barred else None
+        self.affinity = AffinityCounts(problem) if problem.affinity.barred else None
         self._domains = [np.array(level, dtype=np.intp) for level in problem.domains]
         self._slot_of = [
             self._slots.setdefault(wanted, len(self._slots))
@@ -154,15 +154,15 @@ class Fleet:
         shape = self.problem.pods[pod]
         ranking = self._ranking(shape)
         first = None
-        if self.company is None:
+        if self.affinity is None:
             node = self._best(shape, ranking, allowed)
         else:
-            mask = self.company.allowed(shape)
+            mask = self.affinity.allowed(shape)
             mask = mask if allowed is None else mask & allowed
-            first = self.company.to_cover(shape, self._choices)
+            first = self.affinity.to_cover(shape, self._choices)
             if first is not None:
                 mask &= np.arange(len(mask)) == first[0]
-            lost = self.company.wishes_lost(shape)
+            lost = self.affinity.wishes_lost(shape)
             masks = (mask & (lost == least) for least in sorted(set(lost[mask].tolist())))
             bests = (self._best(shape, ranking, few) for few in masks)
             node = next((best for best in bests if best is not None), None)
@@ -171,7 +171,7 @@ class Fleet:
         state = self.state(node)
         bid = self.bid(shape, state)
         choice = bid and bid.choice.on(node)
-        if choice and self.company and first and not self.company.covers(choice, *first):
+        if choice and self.affinity and first and not self.affinity.covers(choice, *first):
             return None
         if bid and choice:
             self._left_by[pod, state] = choice, bid.state
@@ -179,10 +179,10 @@ class Fleet:
 
     def bid(self, shape: int, state: int) -> Bid | None:
         """Return what a node in the state offers to a pod of the shape."""
-        begun = self._begun(shape)
-        key = (self._slot_of[shape], state, begun)
+        waived = self._waived(shape)
+        key = (self._slot_of[shape], state, waived)
         if key not in self._bids:
-            self._bids[key] = self._bid(shape, state, begun)
+            self._bids[key] = self._bid(shape, state, waived)
         return self._bids[key]
 
     def leaves(self, shape: int, state: int, choice: Choice) -> int:
@@ -234,8 +234,8 @@ class Fleet:
             self._left_by[pod, before] = choice, left
         self._journal.append((pod, before))
         self._choices[pod] = choice
-        if self.company is not None:
-            self.company.add(self.problem.pods[pod], node, 1)
+        if self.affinity is not None:
+            self.affinity.add(self.problem.pods[pod], node, 1)
         self._set(node, left)
 
     def domains(self, level: int) -> NDArray[np.intp]:
@@ -251,8 +251,8 @@ class Fleet:
         while len(self._journal) > mark:
             pod, state = self._journal.pop()
             node = self._choices.pop(pod).node
-            if self.company is not None:
-                self.company.add(self.problem.pods[pod], node, -1)
+            if self.affinity is not None:
+                self.affinity.add(self.problem.pods[pod], node, -1)
             self._set(node, state)
 
     def since(self, mark: int) -> list[tuple[int, Choice]]:
@@ -264,16 +264,16 @@ class Fleet:
         self._table.write(node, self._known.row(state))
         self._changed.append(node)
 
-    def _begun(self, shape: int) -> frozenset[int]:
+    def _waived(self, shape: int) -> frozenset[int]:
         """Return the terms that the first pod of its kind need not keep, by position."""
-        return _NOTHING if self.company is None else self.company.begun(shape)
+        return _NOTHING if self.affinity is None else self.affinity.waived(shape)
 
-    def _bid(self, shape: int, state: int, begun: frozenset[int]) -> Bid | None:
+    def _bid(self, shape: int, state: int, waived: frozenset[int]) -> Bid | None:
         node = self.left(state)
         fit = self.problem.fits[shape][node.kind]
         if fit is None:
             return None
-        offer = choose_beside_bound(node, self.problem.shapes[shape], fit, begun)
+        offer = choose_among_others(node, self.problem.shapes[shape], fit, waived)
         if offer is None:
             return None
         choice = offer.choice
@@ -290,7 +290,7 @@ class Fleet:
         return self._outlooks[key]
 
     def _ranking(self, shape: int) -> Ranking:
-        key = (self._slot_of[shape], self._begun(shape))
+        key = (self._slot_of[shape], self._waived(shape))
         ranking = self._rankings.pop(key, None)
         if ranking is None:
             if len(self._rankings) >= MOST_RANKINGS:

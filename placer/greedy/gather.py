@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from placer.greedy.chooser import Price
 from placer.greedy.fleet import Fleet
-from placer.greedy.last_tier import usable_left
+from placer.greedy.node_strategy import usable_left
+from placer.greedy.offer import Price
 from placer.greedy.order import hardest_first
 from placer_models.device import GPU
 from placer_models.links import best_pair_sum, best_selection, pair_sum

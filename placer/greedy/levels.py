@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from placer.greedy.chooser import Price
 from placer.greedy.fleet import Fleet
+from placer.greedy.offer import Price
 from placer.greedy.order import hardest_first
 from placer_models.network import Grouping
 from placer_models.problem import Choice
@@ -55,7 +55,7 @@ def place_at_levels(fleet: Fleet, gang: GangTask, most: int) -> bool:
         return False
     for pod, choice in best[1]:
         fleet.take(pod, choice)
-    if fleet.company is not None and not fleet.company.holds(fleet.choices):
+    if fleet.affinity is not None and not fleet.affinity.holds(fleet.choices):
         fleet.undo(mark)  # What was taken back had been somebody's company.
         return False
     return True
@@ -112,8 +112,8 @@ class _Filling:
         problem = self.fleet.problem
         shapes = {problem.pods[pod] for pod in self.gang.pods}
         nodes: Nodes = np.array(self.fleet.hosts(shapes), dtype=np.intp)
-        if self.fleet.company is not None:
-            open_to = [self.fleet.company.allowed(shape)[nodes] for shape in sorted(shapes)]
+        if self.fleet.affinity is not None:
+            open_to = [self.fleet.affinity.allowed(shape)[nodes] for shape in sorted(shapes)]
             nodes = nodes[np.logical_or.reduce(open_to)]
         must: list[Sequence[int]] = [range(len(problem.nodes))] if self.gang.gathered else []
         wish: list[Sequence[int]] = []

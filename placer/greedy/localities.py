@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 
 from placer.greedy.cores import NO_CORES, capacity, pick_cores
-from placer.greedy.strategies import strategy_options
+from placer.greedy.numa_strategy import strategy_options
 from placer_models.node_state import CoreClass, NodeState
 from placer_models.problem import CoreTake, Fit, Shape
 

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from placer.greedy.chooser import Price
 from placer.greedy.columns import ROOM_MEMORY, ROOM_MILLI, Column, Columns, Numbers, Part
+from placer.greedy.offer import Price
 from placer.greedy.prospect import Mask, Prospect, Terms, Wanted
 from placer.greedy.table import Table
 from placer_models.device import GPU

@@ -51,7 +51,7 @@ def place_greedily(
     units = units_of(problem)
     for level in range(len(problem.priorities)):
         _fill_level(fleet, level, units[level], order)
-    if fleet.company is not None:
+    if fleet.affinity is not None:
         # Those that need company may find it by now.
         for level in range(len(problem.priorities)):
             late = [unit for unit in units[level] if not _is_placed(fleet, unit)]
@@ -187,7 +187,7 @@ def _place_minimum(fleet: Fleet, gang: GangTask, *, alone: bool) -> bool:
         alone: The members above the minimum are not to be placed along with it.
 
     """
-    if gang.levels or (gang.gathered and fleet.company is not None):
+    if gang.levels or (gang.gathered and fleet.affinity is not None):
         counted = any(task.grouping is Grouping.MULTIPLES for task in gang.levels)
         most = gang.minimum if alone and not counted else len(gang.pods)
         return place_at_levels(fleet, gang, most)
@@ -227,7 +227,7 @@ def _place_rest(fleet: Fleet, gang: GangTask) -> None:
         return
     missing = [pod for pod in gang.pods if fleet.place_of(pod) is None]
     waiting = hardest_first(fleet.problem, missing)
-    if gang.levels or (gang.gathered and fleet.company is not None):
+    if gang.levels or (gang.gathered and fleet.affinity is not None):
         _place_rest_at_levels(fleet, gang, waiting)
         return
     if not gang.gathered:

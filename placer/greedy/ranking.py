@@ -5,8 +5,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from placer.greedy.chooser import Price
 from placer.greedy.columns import Indices, Numbers
+from placer.greedy.offer import Price
 from placer_models.problem import Choice
 
 

@@ -3,15 +3,15 @@
 from dataclasses import replace
 from operator import add, sub
 
-from placer.greedy.beside import arriving, cells_joined, joined
-from placer.greedy.bound_left import bound_with, pools_without
+from placer.greedy.bound import bound_with, pools_without
 from placer.greedy.cores import NO_CORES, after_cores
-from placer.greedy.held import cells_kept, kept
+from placer.greedy.exclusivity import cells_held, core_held
+from placer.greedy.in_node_affinity import cells_joined, core_joined, guest_of
 from placer.greedy.mig import after_devices
-from placer.greedy.slots import after_shares
+from placer.greedy.shares import after_shares
 from placer_models.dimensions import Amounts, fits, less
 from placer_models.node_state import Cell, CoreClass, Guest, NodeState
-from placer_models.problem import Choice, Shape
+from placer_models.problem import Choice, CoreTake, Shape
 
 InCells = tuple[Amounts, ...]
 """Of several dimensions, how much in each cell."""
@@ -39,9 +39,9 @@ def after(node: NodeState, shape: Shape, choice: Choice) -> NodeState:
         banks = after_devices(banks, choice.devices)
     if choice.shares:
         banks = after_shares(banks, shape, choice.shares)
-    guest = arriving(node, shape)
+    guest = guest_of(node, shape)
     cells = _pinned(node.cells, choice)
-    cells = cells_kept(node, cells, shape, choice)
+    cells = cells_held(node, cells, shape, choice)
     cells = pools_without(node, cells, shape, choice)
     cells = cells_joined(node, cells, shape, choice, guest)
     return replace(
@@ -55,7 +55,7 @@ def after(node: NodeState, shape: Shape, choice: Choice) -> NodeState:
         has_shared=node.has_shared or shape.shared,
         has_best_effort=node.has_best_effort or shape.best_effort,
         offered=False,
-        bound=bound_with(node.bound, shape, choice),
+        bound=bound_with(node, shape, choice),
         near=_added(node.near, choice.near),
     )
 
@@ -77,8 +77,11 @@ def _pinned(cells: tuple[Cell, ...], choice: Choice) -> tuple[Cell, ...]:
 def _cores_left(
     node: NodeState, shape: Shape, choice: Choice, guest: Guest | None
 ) -> tuple[CoreClass, ...]:
+    def left(c: CoreClass, take: CoreTake) -> CoreClass:
+        return core_joined(core_held(after_cores(c, take), shape, take), shape, guest)
+
     return tuple(
-        c if take is NO_CORES else joined(kept(after_cores(c, take), shape, take), shape, guest)
+        c if take is NO_CORES else left(c, take)
         for c, take in zip(node.cores, choice.cores, strict=True)
     )
 

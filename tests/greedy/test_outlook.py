@@ -15,7 +15,7 @@ from mixed_worlds import mixed_instance
 from placer.greedy.columns import Columns, Numbers
 from placer.greedy.fleet import Fleet
 from placer.greedy.gather import gather
-from placer.greedy.last_tier import usable_left
+from placer.greedy.node_strategy import usable_left
 from placer.greedy.outlook import Outlook
 from placer.greedy.table import Table
 from placer.state.batch import build_problem
@@ -162,7 +162,7 @@ def test_the_best_node_is_found_without_looking_into_all(seed: int) -> None:
     for world in (tiny_instance(seed), mixed_instance(seed)):
         problem = build_problem(world)
         fleet, asked = Fleet(problem), Fleet(problem)
-        if fleet.company is not None:
+        if fleet.affinity is not None:
             continue
         for pod in Random(seed).sample(range(len(problem.pods)), len(problem.pods)):
             least = scanned(asked, problem, pod)

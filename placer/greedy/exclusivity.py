@@ -1,18 +1,17 @@
-"""A place for a pod that keeps apart from others: where it need not share, if there is one."""
+"""A place for a pod that keeps apart from others, and what it then holds (C9)."""
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 
-from placer.greedy.chooser import Offer, Price, choose
-from placer.greedy.cores import capacity
-from placer.greedy.held import cells_of_cpus
-from placer_models.node_state import CoreClass, NodeState
+from placer.greedy.cores import capacity, cells_of_cpus
+from placer.greedy.offer import Chooser, Offer, Price
+from placer_models.node_state import Cell, CoreClass, NodeState
 from placer_models.policy import ExclusivePolicy, Strength
-from placer_models.problem import Choice, Fit, Shape
+from placer_models.problem import Choice, CoreTake, Fit, Shape
 
 
-def choose_apart(node: NodeState, shape: Shape, fit: Fit) -> Offer | None:
+def choose_apart(node: NodeState, shape: Shape, fit: Fit, choose: Chooser) -> Offer | None:
     """Return the cheapest place found for a pod of the shape; None: none was found.
 
     To a pod that keeps apart from others, cores and NUMA nodes that it would share are
@@ -122,3 +121,32 @@ def _without(
         return c
 
     return replace(node, cores=tuple(seen(i, c) for i, c in enumerate(node.cores)))
+
+
+def core_held(c: CoreClass, shape: Shape, take: CoreTake) -> CoreClass:
+    """Return the class as a pod that minds who shares its cores leaves it.
+
+    Only a class of one core has to know: on others no two such pods can meet. A pod that
+    may fall back counts as if it had, for another may still come to its NUMA node.
+    """
+    if not shape.keeps_cores or not take.threads:
+        return c
+    return c._replace(held=_stronger(c.held, shape))
+
+
+def cells_held(
+    node: NodeState, cells: tuple[Cell, ...], shape: Shape, choice: Choice
+) -> tuple[Cell, ...]:
+    """Return the cells as they are held once a pod of the shape has the place."""
+    if shape.apart is not ExclusivePolicy.NUMA_NODE_LEVEL:
+        return cells
+    used = cells_of_cpus(node, choice.cores)
+    return tuple(
+        cell._replace(held=_stronger(cell.held, shape)) if i in used else cell
+        for i, cell in enumerate(cells)
+    )
+
+
+def _stronger(held: Strength | None, shape: Shape) -> Strength:
+    required = shape.apart_required or held is Strength.REQUIRED
+    return Strength.REQUIRED if required else Strength.PREFERRED

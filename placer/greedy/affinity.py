@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from placer.greedy.beginners import Beginners, Places
+from placer.greedy.in_node_affinity import FirstOfKind, Places
 from placer_models.problem import Choice, Choices, Problem
 from placer_models.tasks import AffinityTask
 
@@ -13,7 +13,7 @@ Mask = NDArray[np.bool_]
 Counts = NDArray[np.int64]
 
 
-class Company:
+class AffinityCounts:
     """How many pods of each shape are on each node.
 
     Pods come one by one, and whoever is placed keeps what its affinities require: so a pod
@@ -27,7 +27,7 @@ class Company:
         self._placed: Counts = np.zeros((len(problem.shapes), nodes), dtype=np.int64)
         self._running = [_counts(task.here, nodes) for task in problem.affinity.tasks]
         self._runs = [running > 0 for running in self._running]
-        self._beginners = Beginners(problem)
+        self._first = FirstOfKind(problem)
         self._barred = [_mask(barred, nodes) for barred in problem.affinity.barred]
 
     def add(self, shape: int, node: int, count: int) -> None:
@@ -78,21 +78,21 @@ class Company:
                 lost -= np.where(first, others, 0)
         return lost
 
-    def begun(self, shape: int) -> frozenset[int]:
+    def waived(self, shape: int) -> frozenset[int]:
         """Return the positions of the terms inside a node that the shape need not keep now."""
-        return self._beginners.begun(shape, self._placed)
+        return self._first.waived(shape, self._placed)
 
     def to_cover(self, shape: int, choices: Choices) -> tuple[int, Places] | None:
         """Return where a pod of the shape has to be, for the sake of a first of its kind."""
-        return self._beginners.to_cover(shape, self._placed, choices)
+        return self._first.to_cover(shape, self._placed, choices)
 
     def covers(self, choice: Choice, node: int, places: Places) -> bool:
         """Return whether a pod with the place is with a first one that is there."""
-        return self._beginners.covers(choice, node, places)
+        return self._first.covers(choice, node, places)
 
     def holds(self, choices: Choices) -> bool:
         """Return whether every pod that requires another one has it."""
-        if not self._beginners.holds(choices):
+        if not self._first.holds(choices):
             return False
         for number, task in enumerate(self._tasks):
             if not task.required or task.apart:

@@ -1,0 +1,283 @@
+"""A place for a pod that cares who else owns CPUs of its cores and NUMA nodes (C18).
+
+Where affinity inside a node means pods of one kind, the first of them may be alone while
+nobody else is meant. The next one that is meant has to be with it: it needs CPUs wherever
+the first has some.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from placer.greedy.cores import cells_of_cpus
+from placer.greedy.offer import Chooser, Offer
+from placer_models.affinity import AffinityLevel
+from placer_models.node_state import NOBODY, Cell, CoreClass, Guest, NodeState, sides_of
+from placer_models.problem import Choice, Fit, Problem, Shape
+from placer_models.tasks import Beside, BesideTerm
+
+Places = frozenset[tuple[AffinityLevel, int]]
+"""(Level, core class or cell) of a node."""
+
+MOST_CROWDS = 8
+"""How crowded a place may be is tried in so many steps, and without a limit."""
+
+Guests = frozenset[Guest]
+
+Bars = Callable[[AffinityLevel, Guests], bool]
+"""Whether a pod keeps off a place of the level where these are."""
+
+
+def choose_by_affinity(
+    node: NodeState, shape: Shape, fit: Fit, choose: Chooser, waived: Collection[int]
+) -> Offer | None:
+    """Return the cheapest place found for a pod of the shape; None: none was found.
+
+    What the pod may not share, or has to and cannot, is hidden from it. So are at first
+    places where a wish is lost. Then more and more crowded ones are shown, and then wishes
+    for company are given up, the last ones first.
+
+    Args:
+        node: What is left on it.
+        shape: What the pod asks for.
+        fit: What that means here.
+        choose: Finds a place for who does not care.
+        waived: Positions of its terms that it need not keep, as the first of its kind.
+
+    """
+    beside = shape.beside
+    if beside is None:
+        return choose(node, shape, fit)
+    best: Offer | None = None
+    for bars in _strictest_first(node, beside, waived):
+        found = choose(_without(node, bars), shape, fit)
+        if found is None:
+            continue
+        lost = _lost(node, beside, found.choice)
+        offer = Offer(found.price._replace(affinity=lost), found.choice)
+        if best is None or offer.price < best.price:
+            best = offer
+        if not lost:
+            break
+    return best
+
+
+def _strictest_first(node: NodeState, beside: Beside, waived: Collection[int]) -> Iterator[Bars]:
+    """Yield what keeps the pod off places: with all wishes kept, then with fewer."""
+    required = [term for i, term in enumerate(beside.terms) if term.required and i not in waived]
+    wishes = [term for term in beside.terms if not (term.required or term.apart)]
+    crowds = sorted({0, *(_pairs(beside, *place) for place in _guests_by_place(node))})
+    for kept in range(len(wishes), -1, -1):
+        for crowd in (*crowds[:MOST_CROWDS], *crowds[MOST_CROWDS:][-1:]):
+            yield _bars(beside, [*required, *wishes[:kept]], crowd)
+
+
+def _guests_by_place(node: NodeState) -> Iterator[tuple[AffinityLevel, Guests]]:
+    """Yield who is in each cell and on each core class."""
+    yield from ((AffinityLevel.NUMA, cell.guests) for cell in node.cells)
+    yield from ((AffinityLevel.CORE, c.guests) for c in node.cores)
+
+
+def _pairs(beside: Beside, level: AffinityLevel, guests: Guests) -> int:
+    """Return how many wishes to be apart are lost once the pod is with these."""
+    return sum(beside.pairs_with(side, level) for side, _ in guests)
+
+
+def _bars(beside: Beside, terms: Sequence[BesideTerm], crowd: int) -> Bars:
+    def bars(level: AffinityLevel, guests: Guests) -> bool:
+        sides = sides_of(guests)
+        return (
+            not beside.off_at(level).isdisjoint(sides)
+            or _pairs(beside, level, guests) > crowd
+            or any(
+                term.level is level and term.apart is not sides.isdisjoint(term.matches)
+                for term in terms
+            )
+        )
+
+    return bars
+
+
+def _without(node: NodeState, bars: Bars) -> NodeState:
+    """Return the node without the cores that the pod keeps off, or whose cell it does."""
+    cells = [bars(AffinityLevel.NUMA, cell.guests if cell.real else NOBODY) for cell in node.cells]
+    return replace(
+        node,
+        cores=tuple(
+            c.hidden if cells[c.cell] or bars(AffinityLevel.CORE, c.guests) else c
+            for c in node.cores
+        ),
+    )
+
+
+def _lost(node: NodeState, beside: Beside, choice: Choice) -> int:
+    """Count what the place loses in tier affinity: wishes for company, and pairs too near."""
+    lost = 0
+    for level in (AffinityLevel.NUMA, AffinityLevel.CORE):
+        met = list(_met(node, choice, level))
+        lost += _pairs(beside, level, NOBODY.union(*met))
+        for term in beside.terms:
+            if term.level is level and not (term.required or term.apart):
+                lost += any(term.matches.isdisjoint(sides_of(there)) for there in met)
+    return lost
+
+
+def _met(node: NodeState, choice: Choice, level: AffinityLevel) -> Iterator[Guests]:
+    """Yield who is at each place of a level where the pod takes CPUs."""
+    for c, take in zip(node.cores, choice.cores, strict=True):
+        if take.whole or take.threads:
+            yield c.guests if level is AffinityLevel.CORE else node.cells[c.cell].guests
+
+
+def guest_of(node: NodeState, shape: Shape) -> Guest | None:
+    """Return what a pod of the shape is to others once it is there; None: nothing."""
+    beside = shape.beside
+    if beside is None:
+        return None
+    if not beside.counts:
+        return beside.side, 0
+    on_cells, on_cores = (cell.guests for cell in node.cells), (c.guests for c in node.cores)
+    known = NOBODY.union(*on_cells, *on_cores)
+    return beside.side, sum(side == beside.side for side, _ in known)
+
+
+def core_joined(c: CoreClass, shape: Shape, guest: Guest | None) -> CoreClass:
+    """Return the class once a pod of the shape has CPUs of it.
+
+    Only a class of one core has to know: on others no two new pods can meet.
+    """
+    if shape.beside is None or guest is None or c.free == 1:
+        return c
+    if AffinityLevel.CORE not in shape.beside.levels:
+        return c
+    return c._replace(guests=c.guests | {guest})
+
+
+def cells_joined(
+    node: NodeState,
+    cells: tuple[Cell, ...],
+    shape: Shape,
+    choice: Choice,
+    guest: Guest | None,
+) -> tuple[Cell, ...]:
+    """Return the cells with who is there once a pod of the shape has the place."""
+    if shape.beside is None or guest is None or AffinityLevel.NUMA not in shape.beside.levels:
+        return cells
+    used = cells_of_cpus(node, choice.cores)
+    return tuple(
+        cell._replace(guests=cell.guests | {guest}) if i in used else cell
+        for i, cell in enumerate(cells)
+    )
+
+
+class FirstOfKind:
+    """Who may be the first of its kind, and who is; nothing but terms inside nodes."""
+
+    def __init__(self, problem: Problem) -> None:
+        """Look up the terms that mean pods of their own shape."""
+        self._problem = problem
+        self._terms = [
+            (number, position, shape.beside.terms[position])
+            for number, shape in enumerate(problem.shapes)
+            if shape.beside is not None
+            for position in shape.beside.beginning
+        ]
+
+    def waived(self, shape: int, placed: NDArray[np.int64]) -> frozenset[int]:
+        """Return the positions of the terms that a pod of the shape need not keep now.
+
+        Args:
+            shape: Its index.
+            placed: How many pods of each shape are placed, node by node.
+
+        """
+        return frozenset(
+            position
+            for number, position, term in self._terms
+            if number == shape and not self._meant(term, placed)
+        )
+
+    def to_cover(
+        self, shape: int, placed: NDArray[np.int64], choices: Mapping[int, Choice]
+    ) -> tuple[int, Places] | None:
+        """Return the node, and the places there, where a pod of the shape has to be.
+
+        None: no first pod waits for its company.
+        """
+        for number, _, term in self._terms:
+            alone = shape in term.matches and self._meant(term, placed) == 1
+            if alone and placed[number].sum() == 1:
+                pod = next(pod for pod in choices if self._problem.pods[pod] == number)
+                places = [p for p in self._places(choices[pod]) if p[0] is term.level]
+                return choices[pod].node, frozenset(places)
+        return None
+
+    def covers(self, choice: Choice, node: int, places: Places) -> bool:
+        """Return whether a pod with the place is with a first one that is there."""
+        state = self._problem.nodes[node]
+        together = all(
+            state.cells[at].real if level is AffinityLevel.NUMA else state.cores[at].free > 1
+            for level, at in places
+        )
+        return together and choice.node == node and places <= set(self._places(choice))
+
+    def holds(self, choices: Mapping[int, Choice]) -> bool:
+        """Return whether every pod that requires others inside its node has them."""
+        present: defaultdict[tuple[int, AffinityLevel, int], list[int]] = defaultdict(list)
+        for pod, choice in choices.items():
+            for level, at in self._places(choice):
+                present[choice.node, level, at].append(self._problem.pods[pod])
+        counts = Counter(self._problem.pods[pod] for pod in choices)
+        return all(
+            self._holds(self._problem.pods[pod], term, choice, present)
+            for pod, choice in choices.items()
+            for term in self._needs(self._problem.pods[pod], counts)
+        )
+
+    def _needs(self, shape: int, counts: Mapping[int, int]) -> Iterator[BesideTerm]:
+        """Yield the terms that a placed pod of the shape has to keep."""
+        beside = self._problem.shapes[shape].beside
+        for position, term in enumerate(beside.terms if beside else ()):
+            if term.required and not term.apart:
+                first = beside is not None and position in beside.beginning
+                meant = sum(counts.get(side, 0) for side in term.matches)
+                if not (first and meant == 1):
+                    yield term
+
+    def _holds(
+        self,
+        shape: int,
+        term: BesideTerm,
+        choice: Choice,
+        present: Mapping[tuple[int, AffinityLevel, int], list[int]],
+    ) -> bool:
+        state = self._problem.nodes[choice.node]
+        for level, at in self._places(choice):
+            if level is not term.level:
+                continue
+            on_cores = level is AffinityLevel.CORE
+            there = state.cores[at].guests if on_cores else state.cells[at].guests
+            if not term.matches.isdisjoint(sides_of(there)):
+                continue
+            shared = state.cores[at].free > 1 if on_cores else state.cells[at].real
+            others = [s for s in present[choice.node, level, at] if s in term.matches]
+            if not shared or len(others) <= (shape in term.matches):
+                return False
+        return True
+
+    def _places(self, choice: Choice) -> Iterator[tuple[AffinityLevel, int]]:
+        """Yield the classes and the cells that a place has CPUs of."""
+        cells = set()
+        for at, take in enumerate(choice.cores):
+            if take.whole or take.threads:
+                yield AffinityLevel.CORE, at
+                cells.add(self._problem.nodes[choice.node].cores[at].cell)
+        for cell in sorted(cells):
+            yield AffinityLevel.NUMA, cell
+
+    def _meant(self, term: BesideTerm, placed: NDArray[np.int64]) -> int:
+        shapes = [side for side in term.matches if side < len(self._problem.shapes)]
+        return int(placed[shapes].sum())

@@ -1,0 +1,63 @@
+"""A place inside a node, and what it costs."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from placer_models.node_state import NodeState
+from placer_models.problem import Choice, Fit, Shape
+
+
+class Price(NamedTuple):
+    """What a place costs, dearest first; compared as a tuple, less is better.
+
+    Attributes:
+        opened: Offered nodes that are opened.
+        shared_cores: Cores shared against the exclusive policy.
+        shared_numa_nodes: NUMA nodes shared against it.
+        affinity: Wishes about who else owns CPUs of a core or NUMA node that are not kept.
+        alignment: NUMA nodes beyond the fewest.
+        packages: Packages beyond the fewest, where the pod would like few.
+        bind: CPUs against the bind policy.
+        caches: The same for last-level caches.
+        joint: Groups that lack a type that is wanted there.
+        partitions: Whether the GPUs should be a partition and are none.
+        pair_minimum: 0.01 GB/s short of the best.
+        pair_sum: 0.01 GB/s short of the best.
+        numa_strategy: Points against the node's NUMA strategy.
+        numa_nodes: NUMA nodes beyond the fewest, where no policy asks.
+        all_packages: Packages of all that the pod has, beyond the fewest.
+        device_choice: Millionths of use by others off the pod's device choice.
+        strategy: What the last tier counts, as `last_tier.cost_of` says.
+
+    """
+
+    opened: int = 0
+    shared_cores: int = 0
+    shared_numa_nodes: int = 0
+    affinity: int = 0
+    alignment: int = 0
+    packages: int = 0
+    bind: int = 0
+    caches: int = 0
+    joint: int = 0
+    partitions: int = 0
+    pair_minimum: int = 0
+    pair_sum: int = 0
+    numa_strategy: int = 0
+    numa_nodes: int = 0
+    all_packages: int = 0
+    device_choice: int = 0
+    strategy: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """A place inside a node and its price."""
+
+    price: Price
+    choice: Choice
+
+
+Chooser = Callable[[NodeState, Shape, Fit], Offer | None]
+"""Returns the cheapest place found for a pod of the shape; None: none was found."""
