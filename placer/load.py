@@ -22,6 +22,7 @@ from placer_models.instance.build import (
 )
 from placer_models.instance.claims import Claims
 from placer_models.instance.placement_file import placement_of, placement_with_claims
+from placer_models.kubernetes.stream import holds_objects
 from placer_models.machines.catalogue import load_machine, machine_names
 from placer_models.machines.nvidia_topo import TopoError, read_topo
 from placer_models.placement import Placement
@@ -34,17 +35,33 @@ _TOPO_HEADER = re.compile(r"\bGPU *#?\d+\b")
 OnFile = Callable[[Path], object]
 """Is told of each further file that an instance leads to, such as a machine's."""
 
+OnNote = Callable[[str], object]
+"""Is told what became of the objects of a dump: a line at a time."""
 
-def load_instance(paths: Sequence[Path], on_file: OnFile | None = None) -> Instance:
+
+def load_instance(
+    paths: Sequence[Path], on_file: OnFile | None = None, on_note: OnNote | None = None
+) -> Instance:
     """Return the instance that the files make together; ``-`` is standard input.
 
-    Nodes may stand in one file and pods in another, machines in a third.
+    Nodes may stand in one file and pods in another, machines in a third. Files of Kubernetes'
+    objects are read as a dump of a cluster.
 
     Raises:
         InputError: Something is wrong; one message, for the first fault.
 
     """
-    return _instance([document for path in paths for document in read_documents(path)], on_file)
+    dumps = [path for path in paths if holds_objects(path)]
+    if not dumps:
+        return _instance([doc for path in paths for doc in read_documents(path)], on_file)
+    if others := [path for path in paths if path not in dumps]:
+        raise InputError(
+            name_of(others[0]),
+            None,
+            "",
+            f"holds no objects of Kubernetes, and {name_of(dumps[0])} does; pass one or the other",
+        )
+    return _dump(dumps, on_note)
 
 
 def load_placement(path: Path) -> Placement:
@@ -72,7 +89,9 @@ def load_claimed(path: Path) -> tuple[Placement, Claims]:
     return placement_with_claims(documents[0])
 
 
-def load_any(path: Path, on_file: OnFile | None = None) -> Instance | Placement | Machine:
+def load_any(
+    path: Path, on_file: OnFile | None = None, on_note: OnNote | None = None
+) -> Instance | Placement | Machine:
     """Return whatever the file holds: an instance, a placement or a machine.
 
     A machine may be a document of ours or the text of ``nvidia-smi topo -m``.
@@ -81,6 +100,8 @@ def load_any(path: Path, on_file: OnFile | None = None) -> Instance | Placement 
         InputError: Something is wrong with it.
 
     """
+    if holds_objects(path):
+        return _dump([path], on_note)
     text = read_text(path)
     if _is_topo(text, path):
         return _read_topo(text, path)
@@ -137,6 +158,16 @@ def _instance(documents: Sequence[Document], on_file: OnFile | None) -> Instance
         return read[path]
 
     return build_instance(documents, find)
+
+
+def _dump(paths: Sequence[Path], on_note: OnNote | None) -> Instance:
+    from placer.kubernetes.dump import read_dump
+
+    instance, summary = read_dump(paths)
+    if on_note is not None:
+        for line in summary.lines():
+            on_note(line)
+    return instance
 
 
 def _is_topo(text: str, path: Path) -> bool:

@@ -91,7 +91,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return Exit.BROKEN_PIPE
     except InputError as error:
-        return _fail(str(error), Exit.BAD_INPUT)
+        for message in error.messages:
+            _fail(message, Exit.BAD_INPUT)
+        return Exit.BAD_INPUT
     except typer.TyperException as error:
         return _usage(error)
     except NoAnswerError:

@@ -22,3 +22,8 @@ def out() -> Console:
 def err() -> Console:
     """Return the console for messages and progress."""
     return _Stream(stderr=True)
+
+
+def note(line: str) -> None:
+    """Say what became of the input, beside the result."""
+    err().print(line, style="dim", soft_wrap=True)

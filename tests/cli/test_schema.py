@@ -18,8 +18,8 @@ from placer_models.instance.node_file import node_placement_of
 
 INSTANCES = Path(__file__).parents[2] / "instances"
 KINDS = {kind.value for kind in DocumentKind}
-NO_SCHEMA = {"QueueSimulation", "QueueHistory"}
-"""Files of queues are read field by field, and have no schema."""
+NO_SCHEMA = {"QueueSimulation", "QueueHistory", "List"}
+"""Files of queues are read field by field, and have no schema; Lists are Kubernetes' own."""
 
 
 def documents() -> list[dict[str, Any]]:

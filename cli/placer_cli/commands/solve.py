@@ -9,7 +9,7 @@ from typing import Annotated, assert_never
 import typer
 
 from placer.search.options import Engine, SolveOptions
-from placer_cli.console import err, out
+from placer_cli.console import err, note, out
 from placer_cli.exits import Exit
 from placer_cli.output import Format, document, format_of, output_file, refuse_inputs, replacing
 from placer_models.node_strategy import NodeStrategy
@@ -31,7 +31,10 @@ LARGEST_SEED = 2**31 - 1
 def solve(
     instance: Annotated[
         list[Path],
-        typer.Argument(metavar="INSTANCE", help="Files of one instance; - is standard input."),
+        typer.Argument(
+            metavar="INSTANCE",
+            help="Files of one instance, or of one cluster's objects; - is standard input.",
+        ),
     ],
     engine: Annotated[
         Engine,
@@ -113,7 +116,7 @@ def _solve(
     refuse_inputs("--output", output, instance)
     started_s = monotonic()
     machine_files: list[Path] = []
-    problem = load_instance(instance, machine_files.append)
+    problem = load_instance(instance, machine_files.append, note)
     problem = replace(problem, strategy=options.strategy or problem.strategy)
     refuse_inputs("--output", output, machine_files)
     read_s = monotonic() - started_s

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from placer_cli.console import note
 from placer_cli.exits import Exit
 from placer_models.cluster import Instance, Machine
 from placer_models.files.errors import InputError
@@ -30,15 +31,16 @@ def validate(
     from placer.load import load_any, load_instance
 
     if together:
-        _say(", ".join(map(str, files)), load_instance(files))
+        _say(", ".join(map(str, files)), load_instance(files, on_note=note))
         return
     bad = False
     for file in files:
         try:
-            _say(str(file), load_any(file))
+            _say(str(file), load_any(file, on_note=note))
         except InputError as error:
             bad = True
-            typer.echo(f"placer: {error}", err=True)
+            for message in error.messages:
+                typer.echo(f"placer: {message}", err=True)
     raise typer.Exit(Exit.BAD_INPUT if bad else Exit.DONE)
 
 

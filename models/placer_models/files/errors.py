@@ -37,6 +37,11 @@ class InputError(Exception):
         more = f" (and {self.more} more)" if self.more else ""
         return f"{place}:{field} {one_line(self.message)}{more}"
 
+    @property
+    def messages(self) -> tuple[str, ...]:
+        """All that a person is told, a line each."""
+        return (str(self),)
+
 
 def one_line(text: str) -> str:
     """Return the text with whatever does not print written as an escape."""

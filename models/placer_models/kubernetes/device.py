@@ -1,0 +1,215 @@
+"""Device: Koordinator's list of the devices of a node (D1, D6, D10, D11)."""
+
+from dataclasses import dataclass
+
+from placer_models.annotations.json_parts import JsonPart
+from placer_models.capacity import Quantity
+from placer_models.device import (
+    GPU,
+    Device,
+    PartitionTable,
+    VirtualFunction,
+)
+from placer_models.device_request import GPU_CORE, GPU_MEMORY, GPU_MEMORY_RATIO, PERCENT_TYPES
+from placer_models.kubernetes.names import (
+    DEVICE_CHECKPOINTS,
+    GPU_MODELS,
+    GPU_PARTITION_POLICY,
+    GPU_PARTITIONS,
+)
+from placer_models.kubernetes.objects import (
+    Field,
+    Identity,
+    Object,
+    annotation,
+    identity_of,
+    in_annotation,
+    label,
+)
+from placer_models.kubernetes.resources import ResourceList, resources_in
+from placer_models.policy import PartitionPolicy
+
+KIND = "Device"
+
+_OF_WHOLE = frozenset({GPU_CORE, GPU_MEMORY_RATIO, *PERCENT_TYPES})
+"""Resources of which a whole device has 100."""
+
+
+@dataclass(frozen=True, slots=True)
+class HeldByKubelet:
+    """Devices that a kubelet gave to a pod, as the node's agent says it."""
+
+    pod_uid: str
+    container: str
+    resource: str
+    ids: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StatusHolder:
+    """A pod that holds devices, as the status of the object says it."""
+
+    namespace: str
+    name: str
+    type: str
+    minors: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DevicePart:
+    """What a Device object says; it has the name of its node.
+
+    Attributes:
+        devices: Ascending by (type, minor).
+        partitions: None where it has no such table.
+        checkpoints: Devices that the kubelet gave out.
+        holders: Pods that hold devices, by its status.
+
+    """
+
+    identity: Identity
+    devices: tuple[Device, ...]
+    partitions: PartitionTable | None = None
+    partition_policy: PartitionPolicy | None = None
+    checkpoints: tuple[HeldByKubelet, ...] = ()
+    holders: tuple[StatusHolder, ...] = ()
+
+
+def device_part(found: Object) -> DevicePart:
+    """Return what a Device object says.
+
+    Raises:
+        ObjectError: Something is wrong with it.
+
+    """
+    identity, root = identity_of(found, KIND, namespaced=False)
+    model = next((identity.labels[key] for key in GPU_MODELS if identity.labels.get(key)), "")
+    devices: dict[tuple[str, int], Device] = {}
+    for item in root.get("spec", "devices").items():
+        device = _device(item, model)
+        if (device.type, device.minor) in devices:
+            item.get("minor").refuse(
+                f"{device.type} {device.minor} is there twice; each device of a type has a minor "
+                "of its own"
+            )
+        devices[device.type, device.minor] = device
+    table = annotation(root, *GPU_PARTITIONS)
+    policy = label(root, GPU_PARTITION_POLICY)
+    held = annotation(root, *DEVICE_CHECKPOINTS)
+    return DevicePart(
+        identity=identity,
+        devices=tuple(devices[key] for key in sorted(devices)),
+        partitions=_partitions(table) if table else None,
+        partition_policy=policy.word(PartitionPolicy) if policy else None,
+        checkpoints=in_annotation(held, _checkpoints) if held else (),
+        holders=tuple(_holders(root.get("status", "allocations"))),
+    )
+
+
+def _device(part: Field, gpu_model: str) -> Device:
+    kind = part.get("type").text()
+    if not kind:
+        part.get("type").refuse("is empty; expected a type such as gpu or rdma")
+    amounts = resources_in(part.get("resources"))
+    topology = part.get("topology")
+    switch = topology.get("pcieID").text("") or None
+    return Device(
+        type=kind,
+        minor=part.get("minor").integer(0),
+        id=part.get("id").text(""),
+        model=gpu_model if kind == GPU else "",
+        memory_bytes=amounts.other.get(GPU_MEMORY, 0),
+        healthy=part.get("health").flag() and not _is_sick(part.get("conditions")),
+        numa_node=_place(topology.get("nodeID")),
+        package=_place(topology.get("socketID")),
+        pcie_root=switch if switch and switch.startswith("pci") else None,
+        pcie_switch=switch,
+        bus_id=topology.get("busID").text(""),
+        virtual_functions=_functions(part.get("vfGroups")),
+        capacity=_capacity(kind, amounts, part.get("resources")),
+    )
+
+
+def _place(part: Field) -> int | None:
+    """Return a socket or a NUMA node; -1 stands for one that is not known."""
+    return None if part.value in (None, -1) else part.integer()
+
+
+def _is_sick(part: Field) -> bool:
+    return any(
+        item.get("type").text("") == "Healthy" and item.get("status").text("") == "False"
+        for item in part.items()
+    )
+
+
+def _functions(part: Field) -> tuple[VirtualFunction, ...]:
+    found: dict[int, VirtualFunction] = {}
+    for group in part.items():
+        labels = tuple(sorted(group.get("labels").texts().items()))
+        for item in group.get("vfs").items():
+            minor = item.get("minor").integer(0)
+            if minor in found:
+                item.get("minor").refuse(
+                    f"virtual function {minor} is there twice; each has a minor of its own"
+                )
+            found[minor] = VirtualFunction(minor, item.get("busID").text(""), labels)
+    return tuple(found[minor] for minor in sorted(found))
+
+
+def _capacity(kind: str, amounts: ResourceList, part: Field) -> tuple[Quantity, ...]:
+    """Return what else of a device pods may take a part of."""
+    found = []
+    for name, amount in sorted(amounts.other.items()):
+        if name == GPU_MEMORY or not amount:
+            continue
+        if name in _OF_WHOLE:
+            if amount != 100:
+                part.refuse(f"{name} is {amount}; a device has 100 of it")
+        elif name != kind:
+            found.append(Quantity(name, amount))
+    return tuple(found)
+
+
+def _partitions(part: Field) -> PartitionTable:
+    def read(whole: JsonPart) -> PartitionTable:
+        found = set()
+        for size, listed in whole.members().items():
+            for item in listed.items():
+                fields = item.fields(("minors",))
+                minors = [minor.integer() for minor in item.need(fields, "minors").items()]
+                if str(len(set(minors))) != size:
+                    fields["minors"].refuse(f"names {len(set(minors))} GPUs; expected {size}")
+                found.add(tuple(sorted(minors)))
+        return tuple(sorted(found, key=lambda minors: (len(minors), minors)))
+
+    return in_annotation(part, read)
+
+
+def _checkpoints(whole: JsonPart) -> tuple[HeldByKubelet, ...]:
+    found = []
+    for item in [] if whole.value is None else whole.items():
+        fields = item.fields(("podUID", "containerName", "resourceName", "deviceIDs"))
+        texts = {name: fields[name].text() for name in fields if name != "deviceIDs"}
+        ids = fields["deviceIDs"].items() if "deviceIDs" in fields else []
+        found.append(
+            HeldByKubelet(
+                texts.get("podUID", ""),
+                texts.get("containerName", ""),
+                texts.get("resourceName", ""),
+                tuple(one.text() for one in ids),
+            )
+        )
+    return tuple(found)
+
+
+def _holders(part: Field) -> list[StatusHolder]:
+    return [
+        StatusHolder(
+            entry.get("namespace").text("default"),
+            entry.get("name").text(""),
+            item.get("type").text(""),
+            tuple(minor.integer() for minor in entry.get("minors").items()),
+        )
+        for item in part.items()
+        for entry in item.get("entries").items()
+    ]

@@ -1,0 +1,281 @@
+"""Joins what the objects of one node say into a Node."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from placer_models.cluster import Machine, Node
+from placer_models.cpuset import CpuSet, format_cpu_list
+from placer_models.device import GPU, Device
+from placer_models.device_request import DEVICE_RESOURCES, WHOLE_GPUS
+from placer_models.kubernetes.device import DevicePart
+from placer_models.kubernetes.names import INSTANCE_TYPES, KNOWS_CPUS, KNOWS_NUMA_NODES
+from placer_models.kubernetes.node import NodePart
+from placer_models.kubernetes.objects import ObjectError
+from placer_models.kubernetes.rooms import memory_of
+from placer_models.kubernetes.topology import TopologyPart
+from placer_models.policy import (
+    BINDING,
+    AlignmentPolicy,
+    Locality,
+    NodeBindPolicy,
+    NumaStrategy,
+)
+from placer_models.topology import Cpu, NumaNode, Topology
+
+MOST_CPUS = 65_536
+"""No machine has more."""
+
+MOST_ZONE_DEVICES = 1024
+"""No NUMA node has more devices of one type."""
+
+ARCHITECTURES: Mapping[str, str] = {"amd64": "x86_64", "arm64": "aarch64"}
+"""As Kubernetes calls them -> as Linux does."""
+
+_NO_DEVICES = ("pods", "ephemeral-storage")
+_SUMS = DEVICE_RESOURCES - frozenset(WHOLE_GPUS)
+"""What Koordinator adds up over the devices of a node."""
+
+
+@dataclass(frozen=True, slots=True)
+class JoinedNode:
+    """A node made of what is known of it.
+
+    Attributes:
+        node: Its machine has the memory that pods can have, and is called as its instance type
+            or not at all: who makes an instance names machines apart.
+        kept_milli: Thousandths of CPUs that the system keeps beside the reserved ones.
+        knows_cpus: Its CPUs are known by id.
+        taken: (Type, minor) of devices that the zones say somebody holds.
+        assumed: What was taken for granted, in words that nodes share.
+        kubelet_is_static: Guaranteed pods own CPUs there.
+
+    """
+
+    node: Node
+    kept_milli: int = 0
+    knows_cpus: bool = False
+    taken: tuple[tuple[str, int], ...] = ()
+    assumed: tuple[str, ...] = ()
+    kubelet_is_static: bool = False
+
+
+def join(
+    node: NodePart, topology: TopologyPart | None = None, devices: DevicePart | None = None
+) -> JoinedNode:
+    """Return what the objects of a node say together.
+
+    Without a NodeResourceTopology it is one NUMA node whose CPUs nobody owns, and where nothing
+    can be aligned; without a Device object its GPUs are an extended resource.
+
+    Raises:
+        ObjectError: They contradict each other.
+
+    """
+    assumed: list[str] = []
+    cpus = _cpus(node, topology, assumed)
+    layout = _layout(node, topology, cpus, assumed)
+    reserved = _reserved(node, topology, layout)
+    found, taken = _devices(topology, devices, layout)
+    labels = dict(node.identity.labels)
+    labels.update([KNOWS_NUMA_NODES] if topology else [])
+    labels.update([KNOWS_CPUS] if topology and topology.cpus else [])
+    options = dict(topology.policy.options) if topology and topology.policy else {}
+    policy = node.partition_policy or (devices.partition_policy if devices else None)
+    table = devices.partitions if devices else None
+    if policy is not None and not table:
+        assumed.append("with a GPU partition policy but no partition table: any GPUs go together")
+        policy = None
+    name = next((labels[key] for key in INSTANCE_TYPES if labels.get(key)), "")
+    alignment = node.alignment
+    if alignment is None:
+        alignment = (topology.alignment if topology else None) or AlignmentPolicy.NONE
+    joined = Node(
+        node.identity.name,
+        Machine(name, name, layout, found, sources=("objects of Kubernetes",)),
+        labels=tuple(sorted(labels.items())),
+        reserved_cpus=reserved,
+        alignment=alignment,
+        # Of the node, so that machines that differ in nothing else are one.
+        unhealthy=frozenset(
+            (one.type, one.minor) for one in (devices.devices if devices else ()) if not one.healthy
+        ),
+        cordoned=_closed(node, topology, assumed),
+        cpu_bind=_bind(node, options),
+        partitions=table,
+        partition_policy=policy,
+        locality=_locality(options),
+        numa_strategy=node.numa_strategy or _even(options),
+        extended=_extended(node, found),
+        scope=topology.scope if topology and alignment is not AlignmentPolicy.NONE else None,
+    )
+    room_milli = 1000 * len(layout.online - reserved)
+    allocatable = (node.allocatable.cpu_milli or 0) - node.reserved_milli
+    if topology is None:
+        assumed.append("without a NodeResourceTopology: one NUMA node, CPUs not known by id")
+    elif not topology.cpus:
+        assumed.append("whose NodeResourceTopology names no CPUs: they are not known by id")
+    return JoinedNode(
+        joined,
+        kept_milli=max(0, room_milli - max(0, allocatable)),
+        knows_cpus=bool(topology and topology.cpus),
+        taken=taken,
+        assumed=tuple(assumed),
+        kubelet_is_static=bool(topology and topology.policy and topology.policy.policy == "static"),
+    )
+
+
+def _cpus(node: NodePart, topology: TopologyPart | None, assumed: list[str]) -> tuple[Cpu, ...]:
+    capacity = (node.capacity.cpu_milli or 0) // 1000
+    if topology is not None and topology.cpus:
+        cores = sorted({(cpu.package, cpu.core) for cpu in topology.cpus})
+        key = {core: i for i, core in enumerate(cores)}
+        if capacity and capacity != len(topology.cpus):
+            assumed.append("with another number of CPUs than its NodeResourceTopology: the latter")
+        return tuple(
+            Cpu(cpu.id, key[cpu.package, cpu.core], cpu.package, cpu.numa_node)
+            for cpu in topology.cpus
+        )
+    counts = {0: capacity}
+    if topology is not None and any(zone.capacity.cpu_milli for zone in topology.zones.values()):
+        counts = {n: (z.capacity.cpu_milli or 0) // 1000 for n, z in topology.zones.items()}
+    if not 0 < sum(counts.values()) <= MOST_CPUS:
+        raise ObjectError(
+            node.identity.title,
+            ("status", "capacity", "cpu"),
+            f"got {sum(counts.values())} CPUs; expected 1 to {MOST_CPUS:,}",
+        )
+    places = [numa for numa, count in sorted(counts.items()) for _ in range(count)]
+    return tuple(Cpu(i, i, 0, numa) for i, numa in enumerate(places))
+
+
+def _layout(
+    node: NodePart, topology: TopologyPart | None, cpus: tuple[Cpu, ...], assumed: list[str]
+) -> Topology:
+    ids = sorted({cpu.numa_node or 0 for cpu in cpus} | set(topology.zones if topology else ()))
+    zones = topology.zones if topology else {}
+    rooms = memory_of(node, zones, ids, assumed)
+    distances = tuple(
+        tuple(zones[a].distances[b] for b in ids)
+        for a in ids
+        if a in zones and zones[a].distances.keys() >= set(ids)
+    )
+    architecture = node.identity.labels.get("kubernetes.io/arch", "amd64")
+    try:
+        return Topology(
+            ARCHITECTURES.get(architecture, architecture),
+            cpus,
+            tuple(NumaNode(n, rooms[n][0], rooms[n][1]) for n in ids),
+            distances if len(distances) == len(ids) else (),
+        )
+    except ValueError as error:
+        title = topology.identity.title if topology else node.identity.title
+        raise ObjectError(title, (), str(error)) from None
+
+
+def _reserved(node: NodePart, topology: TopologyPart | None, layout: Topology) -> CpuSet:
+    """Return the CPUs that are kept for the system."""
+    if topology is None or not topology.cpus:
+        # Their ids are ours: of each zone so many as it keeps.
+        found: set[int] = set()
+        for numa, zone in topology.zones.items() if topology else ():
+            kept = (zone.capacity.cpu_milli or 0) - (zone.allocatable.cpu_milli or 0)
+            here = sorted(cpu.id for cpu in layout.cpus if cpu.numa_node == numa)
+            found.update(here[: max(0, kept // 1000)])
+        return frozenset(found)
+    policy = topology.policy
+    reserved = node.reserved_cpus | (policy.reserved if policy else frozenset())
+    if unknown := reserved - layout.cpu.keys():
+        raise ObjectError(
+            node.identity.title if unknown & node.reserved_cpus else topology.identity.title,
+            ("metadata", "annotations"),
+            f"CPUs {format_cpu_list(unknown)} are reserved, which the node does not have; it has "
+            f"{format_cpu_list(layout.cpu)}",
+        )
+    return reserved
+
+
+def _devices(
+    topology: TopologyPart | None, devices: DevicePart | None, layout: Topology
+) -> tuple[tuple[Device, ...], tuple[tuple[str, int], ...]]:
+    """Return the devices of a node, and those that zones say somebody holds."""
+    numa_nodes = {numa.id for numa in layout.numa_nodes}
+    packages = {cpu.package for cpu in layout.cpus}
+    found = []
+    for device in devices.devices if devices else ():
+        if device.numa_node is not None and device.numa_node not in numa_nodes:
+            if topology is not None and devices is not None:
+                raise ObjectError(
+                    devices.identity.title,
+                    ("spec", "devices"),
+                    f"{device.type} {device.minor} is on NUMA node {device.numa_node}; "
+                    f"the NodeResourceTopology has {format_cpu_list(numa_nodes)}",
+                )
+            device = replace(device, numa_node=None)
+        known = device.package if device.package in packages and topology else None
+        found.append(replace(device, package=known, healthy=True))
+    by_object = {device.type for device in found}
+    counts: dict[str, int] = {}
+    taken: list[tuple[str, int]] = []
+    for numa, zone in topology.zones.items() if topology else ():
+        for name, count in sorted(zone.allocatable.other.items()):
+            kind = GPU if name in WHOLE_GPUS else name
+            if kind in by_object or name in _SUMS or name in _NO_DEVICES or "batch-" in name:
+                continue
+            if count > MOST_ZONE_DEVICES and topology:
+                raise ObjectError(
+                    topology.identity.title,
+                    ("zones",),
+                    f"NUMA node {numa} has {count} of {name}; a type has {MOST_ZONE_DEVICES} "
+                    "devices at most",
+                )
+            first = counts.get(kind, 0)
+            counts[kind] = first + count
+            found += [Device(kind, first + i, numa_node=numa) for i in range(count)]
+            held = count - min(count, zone.available.other.get(name, count))
+            taken += [(kind, first + i) for i in range(held)]
+    return tuple(sorted(found, key=lambda device: (device.type, device.minor))), tuple(taken)
+
+
+def _closed(node: NodePart, topology: TopologyPart | None, assumed: list[str]) -> bool:
+    """Return whether nothing new comes to the node, and say why."""
+    for condition in node.conditions:
+        assumed.append(f"with the condition {condition}: nothing new comes there")
+    for name, ratio in node.amplification:
+        assumed.append(
+            f"with {name} amplified by {ratio / 100:g}, for which there is no word yet: nothing "
+            "new comes there"
+        )
+    unknown = topology is None and node.alignment in BINDING
+    if unknown:
+        assumed.append(
+            f"with the NUMA policy {node.alignment} and no NodeResourceTopology: nothing new comes "
+            "there"
+        )
+    return node.unschedulable or bool(node.conditions or node.amplification) or unknown
+
+
+def _bind(node: NodePart, options: Mapping[str, str]) -> NodeBindPolicy:
+    if options.get("full-pcpus-only") == "true":
+        return NodeBindPolicy.FULL_PCPUS_ONLY
+    return node.bind or NodeBindPolicy.NONE
+
+
+def _even(options: Mapping[str, str]) -> NumaStrategy | None:
+    even = options.get("distribute-cpus-across-numa") == "true"
+    return NumaStrategy.DISTRIBUTE_EVENLY if even else None
+
+
+def _locality(options: Mapping[str, str]) -> tuple[Locality, ...]:
+    told = {
+        Locality.PACKAGE: "align-by-socket",
+        Locality.LLC: "prefer-align-cpus-by-uncorecache",
+    }
+    return tuple(wish for wish, option in told.items() if options.get(option) == "true")
+
+
+def _extended(node: NodePart, found: tuple[Device, ...]) -> tuple[tuple[str, int], ...]:
+    """Return what the node has plain amounts of: what is no device that is known one by one."""
+    types = {device.type for device in found}
+    gone = types | _SUMS | (frozenset(WHOLE_GPUS) if GPU in types else frozenset())
+    other = node.allocatable.other
+    return tuple(sorted((name, n) for name, n in other.items() if n and name not in gone))

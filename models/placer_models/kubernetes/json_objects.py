@@ -1,0 +1,148 @@
+"""Hands out the objects of a JSON file one by one, however large their List is."""
+
+import json
+import re
+from collections.abc import Iterator
+from typing import NoReturn
+
+from placer_models.files.errors import InputError, shown
+from placer_models.kubernetes.chunks import CHUNK, MAX_OBJECT_CHARACTERS, Chunks, Part, Value
+
+_BLANKS = re.compile(r"[ \t\r\n]*+")
+
+
+def json_parts(chunks: Chunks, file: str) -> Iterator[Part]:
+    """Yield the items of Lists as they end, and each value at its end; values may follow others.
+
+    Raises:
+        InputError: The text is not JSON.
+
+    """
+    text = _Text(chunks, file)
+    while text.mark():
+        if text.mark() == "{":
+            yield from _object(text)
+        else:
+            value, line, written = text.value()
+            yield Part(value, line, written)
+
+
+def _object(text: "_Text") -> Iterator[Part]:
+    """Yield the items of the List at hand, or the one object that it is."""
+    begun = text.line
+    root: dict[str, Value] = {}
+    is_list = False
+    written = [text.take("{", "an object")]
+    while text.mark() != "}":
+        if len(written) > 1:
+            written.append(text.take(",", "',' or '}'"))
+        key, _, between = text.value()
+        if not isinstance(key, str):
+            text.refuse("expected a key in quotes")
+        written += [between, text.take(":", "':'")]
+        if key == "items" and text.mark() == "[":
+            is_list = True
+            text.take("[", "a list")
+            while text.mark() != "]":
+                value, line, item = text.value()
+                yield Part(value, line, item, root)
+                if text.mark() != "]":
+                    text.take(",", "',' or ']': the list is cut off, so get it again")
+            text.take("]", "']'")
+        else:
+            root[key], _, between = text.value()
+            written.append(between)
+    written.append(text.take("}", "'}'"))
+    yield Part(root, text.line if is_list else begun, "".join(written), None, is_list)
+
+
+class _Text:
+    """A window on the text, which moves on as values are taken.
+
+    Attributes:
+        line: Where the window begins.
+
+    """
+
+    def __init__(self, chunks: Chunks, file: str) -> None:
+        self._chunks = chunks
+        self._file = file
+        self._window = ""
+        self._at = 0
+        self._decode = json.JSONDecoder(parse_constant=_no_constant).raw_decode
+        self._ended = False
+        self.line = 1
+
+    def mark(self) -> str:
+        """Return the next character that is no blank; nothing at the end."""
+        while True:
+            blanks = _BLANKS.match(self._window, self._at)
+            end = blanks.end() if blanks else self._at
+            self.line += self._window.count("\n", self._at, end)
+            self._at = end
+            if end < len(self._window) or not self._more():
+                return self._window[end : end + 1]
+
+    def take(self, mark: str, expected: str) -> str:
+        """Take the one mark that may come now; return it with a line break for each before."""
+        line = self.line
+        if self.mark() != mark:
+            self.refuse(f"expected {expected}")
+        self._at += 1
+        return "\n" * (self.line - line) + mark
+
+    def value(self) -> tuple[Value, int, str]:
+        """Take a value; return it, its line, and how it was written."""
+        before = self.line
+        self.mark()
+        line = self.line
+        while True:
+            try:
+                value, end = self._decode(self._window, self._at)
+            except json.JSONDecodeError as error:
+                if self._more():
+                    continue
+                self.line += self._window.count("\n", self._at, error.pos)
+                is_cut = error.msg.startswith("Unterminated")
+                self._at = len(self._window) if is_cut else error.pos
+                self.refuse(error.msg)
+            except (ValueError, RecursionError) as error:
+                self.refuse(str(error))
+            # A number may go on behind the window.
+            if end < len(self._window) or not self._more():
+                break
+        written = self._window[self._at : end]
+        self.line += self._window.count("\n", self._at, end)
+        self._at = end
+        return value, line, "\n" * (line - before) + written
+
+    def refuse(self, expected: str) -> NoReturn:
+        """Say that the text is not JSON here.
+
+        Raises:
+            InputError: Always.
+
+        """
+        rest = self._window[self._at : self._at + 20]
+        got = shown(rest) if rest else "the end of the file: it was cut off, so get it again"
+        raise InputError(self._file, self.line, "", f"is not JSON: {expected}, got {got}")
+
+    def _more(self) -> bool:
+        """Widen the window; return whether there was more."""
+        if self._ended:
+            return False
+        if len(self._window) - self._at > MAX_OBJECT_CHARACTERS:
+            self.refuse(f"an object of more than {MAX_OBJECT_CHARACTERS:,} characters")
+        # Twice as much each time: what is larger than a chunk is not begun over and over.
+        wanted = max(CHUNK, len(self._window) - self._at)
+        parts = [self._window[self._at :]]
+        while wanted > 0 and (text := self._chunks.read(wanted)):
+            parts.append(text)
+            wanted -= len(text)
+        self._ended = wanted > 0
+        self._window, self._at = "".join(parts), 0
+        return len(parts) > 1
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no number")

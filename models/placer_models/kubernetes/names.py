@@ -1,0 +1,51 @@
+"""Labels and annotations of Kubernetes' objects that Placer knows, beside those of pods' devices.
+
+Where a proposal and today's Koordinator differ, both are read; the first of a tuple is today's.
+"""
+
+NODE_DOMAIN = "node.koordinator.sh/"
+GANG_DOMAIN = "gang.scheduling.koordinator.sh/"
+
+CPU_BIND_POLICY = f"{NODE_DOMAIN}cpu-bind-policy"
+NUMA_ALLOCATE_STRATEGY = f"{NODE_DOMAIN}numa-allocate-strategy"
+NUMA_TOPOLOGY_POLICIES = (
+    f"{NODE_DOMAIN}numa-topology-policy",
+    f"{NODE_DOMAIN}numa-topology-alignment-policy",
+)
+GPU_PARTITION_POLICY = f"{NODE_DOMAIN}gpu-partition-policy"
+GPU_MODELS = (f"{NODE_DOMAIN}gpu-model", "kubernetes.io/gpu-model", "nvidia.com/gpu.product")
+
+RESERVATION = f"{NODE_DOMAIN}reservation"
+AMPLIFICATION = f"{NODE_DOMAIN}resource-amplification-ratio"
+SYSTEM_QOS = f"{NODE_DOMAIN}system-qos-resource"
+
+GPU_PARTITIONS = ("scheduling.koordinator.sh/gpu-partitions",)
+DEVICE_CHECKPOINTS = (f"{NODE_DOMAIN}devices-checkpoints", f"{NODE_DOMAIN}gpu-checkpoints")
+
+QOS_CLASS = "koordinator.sh/qosClass"
+PRIORITY_CLASS = "koordinator.sh/priority-class"
+NUMA_TOPOLOGY_SPEC = "scheduling.koordinator.sh/numa-topology-spec"
+DEVICE_JOINT_ALLOCATE = "scheduling.koordinator.sh/device-joint-allocate"
+GPU_PARTITION_SPEC = "scheduling.koordinator.sh/gpu-partition-spec"
+
+POD_GROUP_LABELS = (
+    "pod-group.scheduling.sigs.k8s.io",
+    "scheduling.x-k8s.io/pod-group",
+    "pod-group.scheduling.sigs.k8s.io/name",
+)
+GANG_NAME = f"{GANG_DOMAIN}name"
+GANG_MINIMUMS = (
+    f"{GANG_DOMAIN}min-available",
+    "pod-group.scheduling.sigs.k8s.io/min-available",
+)
+GANG_GROUPS = f"{GANG_DOMAIN}groups"
+GANG_NETWORK = f"{GANG_DOMAIN}network-topology-spec"
+
+INSTANCE_TYPES = ("node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-type")
+HOSTNAME = "kubernetes.io/hostname"
+
+KNOWS_CPUS = ("placer/cpu-ids", "known")
+"""A label that nodes get whose CPUs are known by id; pods that own CPUs select it."""
+
+KNOWS_NUMA_NODES = ("placer/numa-nodes", "known")
+"""A label that nodes get whose NUMA nodes are known; pods that are aligned select it."""

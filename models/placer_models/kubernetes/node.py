@@ -1,0 +1,196 @@
+"""Node: what a cluster says of one of its nodes."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from placer_models.annotations.cpus import cpus_in
+from placer_models.annotations.json_parts import JsonPart
+from placer_models.cpuset import CpuSet
+from placer_models.kubernetes.names import (
+    AMPLIFICATION,
+    CPU_BIND_POLICY,
+    GPU_PARTITION_POLICY,
+    NUMA_ALLOCATE_STRATEGY,
+    NUMA_TOPOLOGY_POLICIES,
+    RESERVATION,
+    SYSTEM_QOS,
+)
+from placer_models.kubernetes.objects import (
+    Field,
+    Identity,
+    Object,
+    annotation,
+    identity_of,
+    in_annotation,
+    label,
+)
+from placer_models.kubernetes.resources import CPU, MEMORY, ResourceList, resources_in
+from placer_models.policy import AlignmentPolicy, NodeBindPolicy, NumaStrategy, PartitionPolicy
+from placer_models.quantity import parse_bytes, parse_milli
+
+KIND = "Node"
+
+_CLOSING = {"DiskPressure", "PIDPressure", "NetworkUnavailable", "MemoryPressure"}
+"""Conditions for which Kubernetes keeps new pods off a node."""
+
+_BIND_ALIASES = {"PCPUOnly": NodeBindPolicy.FULL_PCPUS_ONLY}
+
+
+class TaintEffect(StrEnum):
+    """What a taint does to pods that do not tolerate it."""
+
+    NO_SCHEDULE = "NoSchedule"
+    PREFER_NO_SCHEDULE = "PreferNoSchedule"
+    NO_EXECUTE = "NoExecute"
+
+
+@dataclass(frozen=True, slots=True)
+class Taint:
+    """A taint of a node."""
+
+    key: str
+    value: str
+    effect: TaintEffect
+
+    @property
+    def keeps_off(self) -> bool:
+        """Whether new pods that do not tolerate it may not come."""
+        return self.effect is not TaintEffect.PREFER_NO_SCHEDULE
+
+    def __str__(self) -> str:
+        value = f"={self.value}" if self.value else ""
+        return f"{self.key}{value}:{self.effect}"
+
+
+@dataclass(frozen=True, slots=True)
+class NodePart:
+    """What a Node object says.
+
+    Attributes:
+        conditions: Those for which no new pod comes: ``Ready`` where it is not, pressures that
+            are there.
+        reserved_cpus: Kept for the system, by annotations.
+        reserved_milli: The same where only a number is said, or what the CPUs count.
+        reserved_bytes: Memory kept for the system, by annotation.
+        amplification: (Resource, ratio in hundredths) above 100.
+        alignment: None where no label says it.
+        bind: As above.
+
+    """
+
+    identity: Identity
+    capacity: ResourceList
+    allocatable: ResourceList
+    unschedulable: bool = False
+    taints: tuple[Taint, ...] = ()
+    conditions: tuple[str, ...] = ()
+    reserved_cpus: CpuSet = frozenset()
+    reserved_milli: int = 0
+    reserved_bytes: int = 0
+    amplification: tuple[tuple[str, int], ...] = ()
+    bind: NodeBindPolicy | None = None
+    numa_strategy: NumaStrategy | None = None
+    alignment: AlignmentPolicy | None = None
+    partition_policy: PartitionPolicy | None = None
+
+
+def node_part(found: Object) -> NodePart:
+    """Return what a Node object says.
+
+    Raises:
+        ObjectError: Something is wrong with it.
+
+    """
+    identity, root = identity_of(found, KIND, namespaced=False)
+    spec, status = root.get("spec"), root.get("status")
+    capacity = resources_in(status.get("capacity"))
+    allocatable = resources_in(status.get("allocatable"))
+    reserved_cpus, milli, size = _reservation(root)
+    reserved_cpus |= _system_cpus(root)
+    bind = label(root, CPU_BIND_POLICY)
+    strategy = label(root, NUMA_ALLOCATE_STRATEGY)
+    alignment = label(root, *NUMA_TOPOLOGY_POLICIES)
+    partitions = label(root, GPU_PARTITION_POLICY)
+    return NodePart(
+        identity=identity,
+        capacity=capacity if status.get("capacity").there else allocatable,
+        allocatable=allocatable if status.get("allocatable").there else capacity,
+        unschedulable=spec.get("unschedulable").flag(),
+        taints=tuple(_taint(item) for item in spec.get("taints").items()),
+        conditions=tuple(_conditions(status.get("conditions"))),
+        reserved_cpus=reserved_cpus,
+        reserved_milli=milli,
+        reserved_bytes=size,
+        amplification=_amplification(root),
+        bind=bind.word(NodeBindPolicy, _BIND_ALIASES) if bind else None,
+        numa_strategy=strategy.word(NumaStrategy) if strategy else None,
+        alignment=alignment.word(AlignmentPolicy) if alignment else None,
+        partition_policy=partitions.word(PartitionPolicy) if partitions else None,
+    )
+
+
+def _taint(part: Field) -> Taint:
+    return Taint(
+        part.get("key").text(),
+        part.get("value").text(""),
+        part.get("effect").word(TaintEffect),
+    )
+
+
+def _conditions(part: Field) -> list[str]:
+    found = []
+    for item in part.items():
+        kind, status = item.get("type").text(), item.get("status").text("Unknown")
+        if kind == "Ready" and status != "True":
+            found.append("NotReady")
+        elif kind in _CLOSING and status == "True":
+            found.append(kind)
+    return found
+
+
+def _reservation(root: Field) -> tuple[CpuSet, int, int]:
+    """Return CPUs, thousandths of CPUs and bytes that the annotation keeps for the system."""
+    said = annotation(root, RESERVATION)
+    if said is None:
+        return frozenset(), 0, 0
+
+    def read(whole: JsonPart) -> tuple[CpuSet, int, int]:
+        fields = whole.fields(("resources", "reservedCPUs", "applyPolicy"))
+        cpus = cpus_in(fields.get("reservedCPUs"))
+        amounts = fields["resources"].members() if "resources" in fields else {}
+        milli = amounts[CPU].amount(parse_milli) if CPU in amounts else 0
+        size = amounts[MEMORY].amount(parse_bytes) if MEMORY in amounts else 0
+        policy = fields["applyPolicy"].text() if "applyPolicy" in fields else ""
+        if policy not in ("", "Default", "ReservedCPUsOnly"):
+            fields["applyPolicy"].refuse(f"got {policy!r}; expected Default or ReservedCPUsOnly")
+        if policy == "ReservedCPUsOnly":
+            return cpus, 0, 0
+        return cpus, 1000 * len(cpus) if cpus else milli, size
+
+    return in_annotation(said, read)
+
+
+def _system_cpus(root: Field) -> CpuSet:
+    said = annotation(root, SYSTEM_QOS)
+    if said is None:
+        return frozenset()
+
+    def read(whole: JsonPart) -> CpuSet:
+        fields = whole.fields(("cpuset", "cpusetExclusive"))
+        alone = fields.get("cpusetExclusive")
+        # Koordinator's own default: nobody else runs there.
+        return frozenset() if alone and alone.value is False else cpus_in(fields.get("cpuset"))
+
+    return in_annotation(said, read)
+
+
+def _amplification(root: Field) -> tuple[tuple[str, int], ...]:
+    said = annotation(root, AMPLIFICATION)
+    if said is None:
+        return ()
+
+    def read(whole: JsonPart) -> tuple[tuple[str, int], ...]:
+        ratios = {name: part.amount(parse_milli) // 10 for name, part in whole.members().items()}
+        return tuple(sorted((name, ratio) for name, ratio in ratios.items() if ratio > 100))
+
+    return in_annotation(said, read)

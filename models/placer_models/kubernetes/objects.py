@@ -1,0 +1,314 @@
+"""One object of Kubernetes: who it is, and its fields, checked as they are read."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import NoReturn, TypeVar
+
+from placer_models.annotations.json_parts import AnnotationError, JsonPart, parse_json
+from placer_models.device_request import shown
+from placer_models.files.tree import Path, field_name
+
+Object = Mapping[str, object]
+"""An object as YAML or JSON says it."""
+
+Read = TypeVar("Read")
+Word = TypeVar("Word", bound=StrEnum)
+
+MAX_INTEGER = 2**31 - 1
+"""Counts and ids in these objects have 32 bits."""
+
+
+class ObjectError(ValueError):
+    """An object that is refused. ``str()`` is the whole message, on one line.
+
+    Attributes:
+        title: The object: ``Pod default/web-0``.
+        path: The field, from the root of the object.
+        message: What is wrong, what is expected, what to do.
+
+    """
+
+    def __init__(self, title: str, path: Path, message: str) -> None:
+        at = f"{field_name(path)}: " if path else ""
+        super().__init__(f"{title}: {at}{message}")
+        self.title = title
+        self.path = path
+        self.message = message
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Who an object is.
+
+    Attributes:
+        namespace: Empty where the kind has none; ``default`` where it was left out.
+        uid: Empty where the object was never in a cluster.
+        resource_version: Which state of it was read; empty as above.
+        labels: As they are written.
+
+    """
+
+    kind: str
+    namespace: str
+    name: str
+    uid: str = ""
+    resource_version: str = ""
+    labels: Mapping[str, str] = field(default_factory=dict, compare=False)
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """Namespace and name."""
+        return self.namespace, self.name
+
+    @property
+    def title(self) -> str:
+        """Kind, namespace and name, for messages."""
+        return title_of(self.kind, self.namespace, self.name)
+
+
+def title_of(kind: str, namespace: str, name: str) -> str:
+    """Return what messages call an object: ``Pod default/web-0``, ``Node n1``."""
+    return f"{kind} {namespace}/{name}" if namespace else f"{kind} {name}"
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One value of an object, with the place where it stands. null counts as left out."""
+
+    title: str
+    value: object
+    path: Path = ()
+
+    @property
+    def got(self) -> str:
+        """The value for messages; what a mapping or a list holds is left out."""
+        match self.value:
+            case dict():
+                return "a mapping"
+            case list():
+                return "a list"
+            case None:
+                return "nothing"
+            case _:
+                return shown(self.value)
+
+    @property
+    def _missing(self) -> str:
+        return "is missing" if self.value is None else ""
+
+    def refuse(self, message: str) -> NoReturn:
+        """Raise the fault of this field.
+
+        Raises:
+            ObjectError: Always.
+
+        """
+        raise ObjectError(self.title, self.path, message)
+
+    def get(self, *names: str) -> "Field":
+        """Return the field below, step by step; its value is None where it is left out.
+
+        Raises:
+            ObjectError: A step leads through what is no mapping.
+
+        """
+        here = self
+        for name in names:
+            value = here.value
+            if value is None:
+                return Field(self.title, None, (*self.path, *names))
+            if not isinstance(value, dict):
+                here.refuse(f"got {here.got}; expected a mapping")
+            here = Field(here.title, value.get(name), (*here.path, name))
+        return here
+
+    @property
+    def there(self) -> bool:
+        """Whether something is written."""
+        return self.value is not None
+
+    def items(self) -> list["Field"]:
+        """Return the items of a list; none where it is left out.
+
+        Raises:
+            ObjectError: It is no list.
+
+        """
+        if self.value is None:
+            return []
+        if not isinstance(self.value, list):
+            self.refuse(f"got {self.got}; expected a list")
+        return [Field(self.title, item, (*self.path, i)) for i, item in enumerate(self.value)]
+
+    def members(self) -> dict[str, "Field"]:
+        """Return the members of a mapping that say something.
+
+        Raises:
+            ObjectError: It is no mapping.
+
+        """
+        if self.value is None:
+            return {}
+        if not isinstance(self.value, dict):
+            self.refuse(f"got {self.got}; expected a mapping")
+        return {
+            name: Field(self.title, value, (*self.path, name))
+            for name, value in self.value.items()
+            if value is not None
+        }
+
+    def text(self, default: str | None = None) -> str:
+        """Return a text; without a default it may not be left out.
+
+        Raises:
+            ObjectError: It is none.
+
+        """
+        if self.value is None and default is not None:
+            return default
+        if not isinstance(self.value, str):
+            self.refuse(
+                "is missing"
+                if self.value is None
+                else f"got {self.got}; expected a text, in quotes"
+            )
+        return self.value
+
+    def texts(self) -> dict[str, str]:
+        """Return a mapping of texts, such as labels.
+
+        Raises:
+            ObjectError: It is none.
+
+        """
+        value = self.value
+        if isinstance(value, dict) and all(type(text) is str for text in value.values()):
+            return value
+        return {name: part.text() for name, part in self.members().items()}
+
+    def flag(self) -> bool:
+        """Return true or false; left out it is false.
+
+        Raises:
+            ObjectError: It is neither.
+
+        """
+        if self.value is not None and not isinstance(self.value, bool):
+            self.refuse(f"got {self.got}; expected true or false")
+        return bool(self.value)
+
+    def integer(self, default: int | None = None, *, least: int = 0) -> int:
+        """Return a whole number of 32 bits; without a default it may not be left out.
+
+        Raises:
+            ObjectError: It is none.
+
+        """
+        if self.value is None and default is not None:
+            return default
+        if isinstance(self.value, bool) or not isinstance(self.value, int):
+            self.refuse(self._missing or f"got {self.got}; expected a whole number")
+        if not least <= self.value <= MAX_INTEGER:
+            self.refuse(f"got {self.got}; expected {least} to {MAX_INTEGER}")
+        return self.value
+
+    def amount(self, parse: Callable[[str | float], int]) -> int:
+        """Return a quantity, in quotes or not.
+
+        Raises:
+            ObjectError: It is no quantity that can be parsed.
+
+        """
+        if isinstance(self.value, bool) or not isinstance(self.value, str | int | float):
+            self.refuse(f"got {self.got}; expected an amount such as 4, 500m or 16Gi")
+        return self.checked(parse, self.value)
+
+    def word(self, words: type[Word], *aliases: Mapping[str, Word]) -> Word:
+        """Return a text that is one of the words, or another spelling of one.
+
+        Raises:
+            ObjectError: It is none of them.
+
+        """
+        text = self.text()
+        for spelt in aliases:
+            if text in spelt:
+                return spelt[text]
+        if text not in list(words):
+            self.refuse(f"got {self.got}; expected {', '.join(word for word in words if word)}")
+        return words(text)
+
+    def checked(self, read: Callable[..., Read], *arguments: object) -> Read:
+        """Return what a reader makes of the arguments; what is wrong is wrong with this field.
+
+        Raises:
+            ObjectError: The reader refuses them.
+
+        """
+        try:
+            return read(*arguments)
+        except AnnotationError as error:
+            # The key is the last step of the path already.
+            message = str(error).removeprefix(f"{error.key}: ")
+            self.refuse(message)
+        except ObjectError:
+            raise
+        except ValueError as error:
+            self.refuse(str(error))
+
+
+def identity_of(found: Object, kind: str, *, namespaced: bool) -> tuple[Identity, Field]:
+    """Return who an object is, and its root.
+
+    Raises:
+        ObjectError: It has no name, or its metadata is not what it should be.
+
+    """
+    metadata = found.get("metadata")
+    known = metadata if isinstance(metadata, dict) else {}
+    name, namespace = known.get("name"), known.get("namespace")
+    title = title_of(
+        kind,
+        (namespace if isinstance(namespace, str) and namespace else "default")
+        if namespaced
+        else "",
+        name if isinstance(name, str) else "without a name",
+    )
+    root = Field(title, dict(found))
+    part = root.get("metadata")
+    if not part.get("name").text(""):
+        part.get("name").refuse("is missing; every object has a name")
+    return Identity(
+        kind=kind,
+        namespace=(part.get("namespace").text("") or "default") if namespaced else "",
+        name=part.get("name").text(),
+        uid=part.get("uid").text(""),
+        resource_version=part.get("resourceVersion").text(""),
+        labels=part.get("labels").texts(),
+    ), root
+
+
+def annotation(root: Field, *keys: str) -> Field | None:
+    """Return the first of the annotations that the object has; an empty one counts as none."""
+    return _first(root.get("metadata", "annotations"), keys)
+
+
+def label(root: Field, *keys: str) -> Field | None:
+    """Return the first of the labels that the object has; an empty one counts as none."""
+    return _first(root.get("metadata", "labels"), keys)
+
+
+def _first(part: Field, keys: tuple[str, ...]) -> Field | None:
+    texts = part.texts()
+    return next((part.get(key) for key in keys if texts.get(key)), None)
+
+
+def in_annotation(part: Field, read: Callable[[JsonPart], Read]) -> Read:
+    """Return what a reader makes of an annotation that is a JSON document.
+
+    Raises:
+        ObjectError: It is none, or not what it should be.
+
+    """
+    return part.checked(lambda: read(parse_json(part.text(), str(part.path[-1]))))

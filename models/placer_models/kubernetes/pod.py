@@ -1,0 +1,234 @@
+"""Pod: what a pod asks for, how it wants it, and what it holds where it runs."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from placer_models.annotations.device_allocated import DeviceAllocation, read_device_allocated
+from placer_models.annotations.device_hint import DeviceHint, read_device_hints
+from placer_models.annotations.json_parts import JsonPart
+from placer_models.annotations.names import (
+    DEVICE_ALLOCATE_HINT,
+    DEVICE_ALLOCATED,
+    RESOURCE_SPEC,
+    RESOURCE_STATUS,
+)
+from placer_models.annotations.resource_spec import ResourceSpec, read_resource_spec
+from placer_models.annotations.resource_status import ResourceStatus, read_resource_status
+from placer_models.device import GPU
+from placer_models.device_request import WHOLE_GPUS
+from placer_models.kubernetes.names import (
+    DEVICE_JOINT_ALLOCATE,
+    GPU_PARTITION_SPEC,
+    NUMA_TOPOLOGY_SPEC,
+)
+from placer_models.kubernetes.objects import (
+    Field,
+    Identity,
+    Object,
+    annotation,
+    identity_of,
+    in_annotation,
+)
+from placer_models.kubernetes.pod_class import PodClass, class_of
+from placer_models.kubernetes.pod_gang import GangRef, gang_of
+from placer_models.kubernetes.pod_wishes import Wishes, wishes_of
+from placer_models.kubernetes.resources import NOTHING, ResourceList, resources_in
+from placer_models.pod import ContainerRole, JointAllocation
+from placer_models.policy import AlignmentPolicy, JointScope, Strength
+
+KIND = "Pod"
+
+ENDED = ("Succeeded", "Failed")
+"""Phases of pods that hold nothing any more."""
+
+VISIBLE_DEVICES = "NVIDIA_VISIBLE_DEVICES"
+
+
+@dataclass(frozen=True, slots=True)
+class ContainerPart:
+    """What a container asks for.
+
+    Attributes:
+        requests: With the limit where only that is said, as in Kubernetes.
+        visible: What its environment says of GPUs; None: nothing.
+
+    """
+
+    name: str
+    role: ContainerRole
+    requests: ResourceList
+    limits: ResourceList
+    visible: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceWishes:
+    """What annotations say of a pod's devices."""
+
+    hints: Mapping[str, DeviceHint] = field(default_factory=dict)
+    joint: JointAllocation | None = None
+
+
+NO_SPEC = ResourceSpec()
+NO_WISHES = DeviceWishes()
+
+
+@dataclass(frozen=True, slots=True)
+class PodPart:
+    """What a Pod object says.
+
+    Attributes:
+        node: Where it is bound; empty: it waits.
+        ended: It holds nothing any more.
+        gated: It is not to be placed yet.
+        leaving: It is being deleted, and holds what it has until it is gone.
+        priority: None where it is not said.
+        containers: Init containers first, as they start.
+        overhead: Of the pod beside its containers.
+        own: Requests of the pod as a whole, which go before those of its containers.
+        alignment: Its own NUMA policy; None: not said.
+        status: Which CPUs and NUMA nodes it was given; None: not said.
+        allocated: Which devices it was given; None: not said.
+
+    """
+
+    identity: Identity
+    containers: tuple[ContainerPart, ...]
+    pod_class: PodClass
+    wishes: Wishes
+    node: str = ""
+    ended: bool = False
+    gated: bool = False
+    leaving: bool = False
+    priority: int | None = None
+    priority_class: str = ""
+    overhead: ResourceList = NOTHING
+    own: ResourceList = NOTHING
+    own_limits: ResourceList = NOTHING
+    gang: GangRef | None = None
+    cpus: ResourceSpec = NO_SPEC
+    alignment: AlignmentPolicy | None = None
+    devices: DeviceWishes = NO_WISHES
+    status: ResourceStatus | None = None
+    allocated: tuple[DeviceAllocation, ...] | None = None
+
+
+def pod_part(found: Object) -> PodPart:
+    """Return what a Pod object says.
+
+    Raises:
+        ObjectError: Something is wrong with it.
+
+    """
+    identity, root = identity_of(found, KIND, namespaced=True)
+    spec, status = root.get("spec"), root.get("status")
+    containers = (
+        *(_container(item, init=True) for item in spec.get("initContainers").items()),
+        *(_container(item) for item in spec.get("containers").items()),
+    )
+    if not any(container.role is ContainerRole.APP for container in containers):
+        spec.get("containers").refuse("names no container; a pod has one or more")
+    own, own_limits = _requests(spec.get("resources"))
+    cpus = annotation(root, RESOURCE_SPEC)
+    given = annotation(root, RESOURCE_STATUS)
+    allocated = annotation(root, DEVICE_ALLOCATED)
+    policy = annotation(root, NUMA_TOPOLOGY_SPEC)
+    wishes = wishes_of(spec, identity.namespace)
+    if annotation(root, GPU_PARTITION_SPEC):
+        wishes = wishes.lacking(f"the annotation {GPU_PARTITION_SPEC}")
+    return PodPart(
+        identity=identity,
+        containers=containers,
+        pod_class=class_of(root),
+        wishes=wishes,
+        node=spec.get("nodeName").text(""),
+        ended=status.get("phase").text("") in ENDED,
+        gated=bool(spec.get("schedulingGates").items()),
+        leaving=root.get("metadata", "deletionTimestamp").there,
+        priority=_priority(spec.get("priority")),
+        priority_class=spec.get("priorityClassName").text(""),
+        overhead=resources_in(spec.get("overhead")),
+        own=own,
+        own_limits=own_limits,
+        gang=gang_of(root, identity.namespace),
+        cpus=cpus.checked(read_resource_spec, cpus.text()) if cpus else ResourceSpec(),
+        alignment=in_annotation(policy, _alignment) if policy else None,
+        devices=_device_wishes(root),
+        status=given.checked(read_resource_status, given.text()) if given else None,
+        allocated=allocated.checked(read_device_allocated, allocated.text()) if allocated else None,
+    )
+
+
+def _priority(part: Field) -> int | None:
+    return part.integer(least=-(2**31)) if part.there else None
+
+
+def _container(part: Field, *, init: bool = False) -> ContainerPart:
+    role = ContainerRole.APP
+    if init:
+        always = part.get("restartPolicy").text("") == "Always"
+        role = ContainerRole.RESTARTABLE_INIT if always else ContainerRole.INIT
+    requests, limits = _requests(part.get("resources"))
+    return ContainerPart(part.get("name").text(), role, requests, limits, _visible(part.get("env")))
+
+
+def _requests(part: Field) -> tuple[ResourceList, ResourceList]:
+    """Return requests and limits; what has a limit alone is asked for as much."""
+    asked = part.get("requests")
+    requests, limits = resources_in(asked), resources_in(part.get("limits"))
+    for what, want, most in (
+        ("cpu", requests.cpu_milli, limits.cpu_milli),
+        ("memory", requests.memory_bytes, limits.memory_bytes),
+    ):
+        if want is not None and most is not None and want > most:
+            limit = part.get("limits", what)
+            limit.refuse(f"got {limit.got}; expected at least the request, {asked.get(what).got}")
+    pages = {f"hugepages of {size} bytes": n for size, n in requests.hugepages.items()}
+    most_pages = {f"hugepages of {size} bytes": n for size, n in limits.hugepages.items()}
+    for name, amount in (*requests.other.items(), *pages.items()):
+        most = {**limits.other, **most_pages}.get(name, amount)
+        if amount != most and name != "ephemeral-storage":
+            part.get("limits").refuse(
+                f"the limit of {name} is {most}; expected the request, {amount}"
+            )
+    filled = ResourceList(
+        limits.cpu_milli if requests.cpu_milli is None else requests.cpu_milli,
+        limits.memory_bytes if requests.memory_bytes is None else requests.memory_bytes,
+        {**limits.hugepages, **requests.hugepages},
+        {**limits.other, **requests.other},
+    )
+    return filled, limits
+
+
+def _visible(part: Field) -> str | None:
+    for item in part.items():
+        if item.get("name").text("") == VISIBLE_DEVICES and item.get("value").there:
+            return item.get("value").text()
+    return None
+
+
+def _alignment(whole: JsonPart) -> AlignmentPolicy | None:
+    fields = whole.fields(("numaTopologyPolicy", "singleNUMANodeExclusive", "numaAllocateStrategy"))
+    said = fields.get("numaTopologyPolicy")
+    return said.word(AlignmentPolicy) if said is not None and said.value != "" else None
+
+
+def _device_wishes(root: Field) -> DeviceWishes:
+    hints = annotation(root, DEVICE_ALLOCATE_HINT)
+    joint = annotation(root, DEVICE_JOINT_ALLOCATE)
+    return DeviceWishes(
+        hints.checked(read_device_hints, hints.text()) if hints else {},
+        in_annotation(joint, _joint) if joint else None,
+    )
+
+
+def _joint(whole: JsonPart) -> JointAllocation | None:
+    fields = whole.fields(("deviceTypes", "requiredScope"), strict=True)
+    listed = fields["deviceTypes"].items() if "deviceTypes" in fields else []
+    types = [GPU if one.text() in WHOLE_GPUS else one.text() for one in listed]
+    if len(types) < 2:
+        return None
+    scope = fields.get("requiredScope")
+    if scope is None or scope.value == "":
+        return JointAllocation(tuple(dict.fromkeys(types)))
+    return JointAllocation(tuple(dict.fromkeys(types)), scope.word(JointScope), Strength.REQUIRED)

@@ -1,0 +1,81 @@
+"""QoS class and priority class of a pod, as Koordinator and Kubernetes say them (C2)."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from placer_models.kubernetes.names import PRIORITY_CLASS, QOS_CLASS
+from placer_models.kubernetes.objects import Field, label
+from placer_models.policy import QosClass
+
+
+class PriorityClass(StrEnum):
+    """Koordinator's priority classes, by which pods share what a node has."""
+
+    PROD = "koord-prod"
+    MID = "koord-mid"
+    BATCH = "koord-batch"
+    FREE = "koord-free"
+    NONE = ""
+
+
+_RANGES = {
+    PriorityClass.PROD: range(9000, 10_000),
+    PriorityClass.MID: range(7000, 8000),
+    PriorityClass.BATCH: range(5000, 6000),
+    PriorityClass.FREE: range(3000, 4000),
+}
+
+SYSTEM = "SYSTEM"
+"""Koordinator's class of system pods, which run where LS pods run."""
+
+_UNFIT = {
+    # As Koordinator's webhook has it, but that it wants LSR and BE pods to have a class at all.
+    QosClass.LSE: (PriorityClass.MID, PriorityClass.BATCH, PriorityClass.FREE),
+    QosClass.LSR: (PriorityClass.MID, PriorityClass.BATCH, PriorityClass.FREE),
+    QosClass.BE: (PriorityClass.PROD,),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class PodClass:
+    """The classes of a pod.
+
+    Attributes:
+        qos: That of its label; None: it has none.
+        priority: NONE where neither a label nor the value of its priority says it.
+
+    """
+
+    qos: QosClass | None = None
+    priority: PriorityClass = PriorityClass.NONE
+
+    @property
+    def is_batch(self) -> bool:
+        """Whether it runs on what others leave."""
+        return self.priority in (PriorityClass.BATCH, PriorityClass.FREE)
+
+
+def class_of(root: Field) -> PodClass:
+    """Return the classes of a pod.
+
+    Raises:
+        ObjectError: A label has no such value, or the two do not go together.
+
+    """
+    said = label(root, QOS_CLASS)
+    qos = said.word(QosClass, {SYSTEM: QosClass.LS}) if said else None
+    priority = _priority(root)
+    if said is not None and qos is not None and priority in _UNFIT.get(qos, ()):
+        said.refuse(f"{qos} and the priority class {priority} do not go together; change one")
+    return PodClass(qos, priority)
+
+
+def _priority(root: Field) -> PriorityClass:
+    said = label(root, PRIORITY_CLASS)
+    if said is not None:
+        return said.word(PriorityClass)
+    value = root.get("spec", "priority").value
+    if not isinstance(value, int):
+        name = root.get("spec", "priorityClassName").text("")
+        return PriorityClass(name) if name in list(PriorityClass) else PriorityClass.NONE
+    return next((name for name, own in _RANGES.items() if value in own), PriorityClass.NONE)

@@ -1,0 +1,180 @@
+"""The containers of a Pod object with what each asks for, counted as Kubernetes does."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from placer_models.device import GPU
+from placer_models.device_request import (
+    DEVICE_RESOURCES,
+    WHOLE_GPUS,
+    DeviceRequestError,
+    translate,
+)
+from placer_models.device_share import DeviceDemand
+from placer_models.kubernetes.objects import ObjectError
+from placer_models.kubernetes.pod import ContainerPart, PodPart
+from placer_models.kubernetes.pod_devices import heard
+from placer_models.kubernetes.resources import PODS, ResourceList
+from placer_models.pod import Container, ContainerRole, DeviceRequest, Resources
+from placer_models.topology import Hugepages
+
+OF_THE_POD = "pod-itself"
+"""The container that stands for what a pod has beside its containers."""
+
+_SHARES = DEVICE_RESOURCES - frozenset(WHOLE_GPUS)
+
+Amounts = Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What the requests of a cluster's pods are read by.
+
+    Attributes:
+        types: Types of the devices that are known one by one; all else is plain amounts.
+        counts_pods: Its nodes say how many pods they take.
+        label_keys: Labels of pods that affinities look at.
+
+    """
+
+    types: frozenset[str] = frozenset()
+    counts_pods: bool = False
+    label_keys: frozenset[str] = frozenset()
+
+
+def containers_of(
+    part: PodPart, reading: Reading, *, with_limits: bool = False
+) -> tuple[tuple[Container, ...], tuple[DeviceDemand, ...]]:
+    """Return the containers of a pod, and what they ask of devices.
+
+    Overhead is a sidecar that starts before all others; so is what the pod asks for as a whole,
+    in place of what its containers say of the same resource.
+
+    Raises:
+        ObjectError: A request for devices breaks a rule.
+
+    """
+    parts = _with_own(part)
+    devices = [_devices(one.requests.other, reading) for one in parts]
+    if sum(not _SHARES.isdisjoint(asked) for asked in devices) > 1:
+        devices = _in_one(parts, devices)
+    first_app = next(i for i, one in enumerate(parts) if one.role is ContainerRole.APP)
+    containers: list[Container] = []
+    demands: list[DeviceDemand] = []
+    for i, (one, asked) in enumerate(zip(parts, devices, strict=True)):
+        found = _demands(part, one, asked)
+        demands += found
+        extended = {
+            name: amount
+            for name, amount in one.requests.other.items()
+            if amount and name not in _devices(one.requests.other, reading)
+        }
+        if reading.counts_pods and i == first_app:
+            extended[PODS] = 1
+        containers.append(
+            Container(
+                one.name,
+                Resources(
+                    cpu_milli=one.requests.cpu_milli or 0,
+                    memory_bytes=one.requests.memory_bytes or 0,
+                    hugepages=tuple(
+                        Hugepages(size, amount // size)
+                        for size, amount in sorted(one.requests.hugepages.items())
+                        if amount
+                    ),
+                    devices=_requests(found),
+                    extended=tuple(sorted(extended.items())),
+                ),
+                one.role,
+                one.limits.cpu_milli if with_limits else None,
+            )
+        )
+    return tuple(containers), tuple(demands)
+
+
+def _with_own(part: PodPart) -> tuple[ContainerPart, ...]:
+    """Return the containers with one more for the pod itself, where it asks for something."""
+    own, over = part.own, part.overhead
+    if not (own.names or over.names):
+        return part.containers
+    kept = []
+    for one in part.containers:
+        asked = one.requests
+        hugepages = {s: n for s, n in asked.hugepages.items() if s not in own.hugepages}
+        kept.append(
+            replace(
+                one,
+                requests=ResourceList(
+                    asked.cpu_milli if own.cpu_milli is None else None,
+                    asked.memory_bytes if own.memory_bytes is None else None,
+                    hugepages,
+                    asked.other,
+                ),
+            )
+        )
+    itself = ResourceList(
+        (own.cpu_milli or 0) + (over.cpu_milli or 0),
+        (own.memory_bytes or 0) + (over.memory_bytes or 0),
+        dict(Counter(own.hugepages) + Counter(over.hugepages)),
+        dict(Counter(own.other) + Counter(over.other)),
+    )
+    role = ContainerRole.RESTARTABLE_INIT
+    return (ContainerPart(OF_THE_POD, role, itself, part.own_limits), *kept)
+
+
+def _devices(other: Amounts, reading: Reading) -> dict[str, int]:
+    """Return what is asked of devices that are known one by one, or of shares of some."""
+    return {
+        name: amount
+        for name, amount in other.items()
+        if amount
+        and (
+            name in _SHARES
+            or name in reading.types
+            or (name in WHOLE_GPUS and GPU in reading.types)
+        )
+    }
+
+
+def _in_one(
+    parts: Sequence[ContainerPart], devices: Sequence[dict[str, int]]
+) -> list[dict[str, int]]:
+    """Return all shares at the first container that asks for some: the pod's requests count."""
+    sidecars: Counter[str] = Counter()
+    phases: list[Counter[str]] = []
+    apps: Counter[str] = Counter()
+    for one, asked in zip(parts, devices, strict=True):
+        if one.role is ContainerRole.APP:
+            apps.update(asked)
+        elif one.role is ContainerRole.RESTARTABLE_INIT:
+            sidecars.update(asked)
+        else:
+            phases.append(sidecars + Counter(asked))
+    total = apps + sidecars
+    for phase in phases:
+        total |= phase
+    first = next(i for i, asked in enumerate(devices) if not _SHARES.isdisjoint(asked))
+    return [dict(total) if i == first else {} for i in range(len(devices))]
+
+
+def _demands(part: PodPart, one: ContainerPart, asked: Amounts) -> tuple[DeviceDemand, ...]:
+    if not asked:
+        return ()
+    try:
+        return tuple(
+            heard(demand, part.devices.hints.get(demand.type)) for demand in translate(dict(asked))
+        )
+    except DeviceRequestError as error:
+        raise ObjectError(
+            part.identity.title,
+            ("spec", "containers"),
+            f"container {one.name!r}: resources: {error}",
+        ) from None
+
+
+def _requests(demands: Sequence[DeviceDemand]) -> tuple[DeviceRequest, ...]:
+    found = (
+        DeviceRequest(one.type, one.count, None if one.each.whole else one.each) for one in demands
+    )
+    return tuple(sorted(found, key=lambda request: (request.type, request.share is not None)))

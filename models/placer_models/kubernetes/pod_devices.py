@@ -1,0 +1,83 @@
+"""What annotations say of a pod's devices, in the words of a PodSpec (D9, D10)."""
+
+from collections.abc import Collection, Mapping, Sequence
+
+from placer_models.annotations.device_hint import (
+    AllocateStrategy,
+    DeviceExclusivePolicy,
+    DeviceHint,
+    Operator,
+    Selector,
+    TopologyScope,
+    hinted,
+)
+from placer_models.device import FunctionSelector
+from placer_models.device_share import DeviceDemand
+from placer_models.pod import Container
+from placer_models.policy import DeviceScope
+
+Hints = Mapping[str, DeviceHint]
+
+_SCOPES = {
+    TopologyScope.PCIE: DeviceScope.PCIE,
+    TopologyScope.NUMA_NODE: DeviceScope.NUMA_NODE,
+    TopologyScope.NODE: DeviceScope.NODE,
+}
+
+
+def heard(demand: DeviceDemand, hint: DeviceHint | None) -> DeviceDemand:
+    """Return a demand once a hint is heard that makes its percent a number of devices."""
+    if hint is None or hint.strategy is not AllocateStrategy.REQUESTS_AS_COUNT:
+        return demand
+    return hinted(demand, hint, ())
+
+
+def scopes_of(hints: Hints, asked: Collection[str]) -> tuple[tuple[str, DeviceScope], ...]:
+    """Return within what all devices of a type must be."""
+    return tuple(
+        (kind, _SCOPES[hint.scope])
+        for kind, hint in sorted(hints.items())
+        if kind in asked and hint.scope in _SCOPES
+    )
+
+
+def functions_of(
+    hints: Hints, containers: Sequence[Container]
+) -> tuple[tuple[str, FunctionSelector], ...]:
+    """Return which virtual functions come with shares of devices."""
+    shared = {r.type for one in containers for r in one.requests.devices if r.share}
+    found = []
+    for kind in sorted(shared & hints.keys()):
+        wanted = hints[kind].vf_selector
+        selector = None if wanted is None else _function_selector(wanted)
+        if selector is not None:
+            found.append((kind, selector))
+    return tuple(found)
+
+
+def unspoken(hints: Hints, asked: Collection[str]) -> tuple[str, ...]:
+    """Return what hints demand that a pod has no word for."""
+    found = []
+    for kind, hint in sorted(hints.items()):
+        if kind not in asked:
+            continue
+        if hint.selector:
+            found.append(f"{kind} with some labels")
+        if hint.exclusive is DeviceExclusivePolicy.PCIE_LEVEL or (
+            hint.exclusive is DeviceExclusivePolicy.DEVICE_LEVEL
+            and hint.strategy is not AllocateStrategy.REQUESTS_AS_COUNT
+        ):
+            found.append(f"{kind} of its own ({hint.exclusive})")
+        if hint.vf_selector is not None and _function_selector(hint.vf_selector) is None:
+            found.append(f"virtual functions of {kind} by more than values of labels")
+    return tuple(found)
+
+
+def _function_selector(selector: Selector) -> FunctionSelector | None:
+    """Return the labels that are wanted; None: more than values of labels is."""
+    wanted: dict[str, tuple[str, ...]] = {}
+    for requirement in selector:
+        if requirement.operator is not Operator.IN or requirement.key in wanted:
+            return None
+        wanted[requirement.key] = requirement.values
+    return tuple(sorted(wanted.items()))

@@ -1,0 +1,148 @@
+"""The gang of a pod, and PodGroup objects (G1)."""
+
+import json
+from dataclasses import dataclass
+
+from placer_models.kubernetes.names import (
+    GANG_GROUPS,
+    GANG_MINIMUMS,
+    GANG_NAME,
+    GANG_NETWORK,
+    POD_GROUP_LABELS,
+)
+from placer_models.kubernetes.objects import (
+    Field,
+    Identity,
+    Object,
+    annotation,
+    identity_of,
+    label,
+)
+
+KIND = "PodGroup"
+
+CRD_GROUPS = ("scheduling.sigs.k8s.io", "scheduling.x-k8s.io")
+"""API groups of the PodGroup that the scheduler plugins and Koordinator know."""
+
+KUBERNETES_GROUP = "scheduling.k8s.io"
+"""The API group of Kubernetes' own PodGroup."""
+
+Key = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class GangRef:
+    """The gang that a pod says it is of.
+
+    Attributes:
+        key: Namespace and name.
+        is_kubernetes: It is named by ``spec.schedulingGroup``; else by a label or annotation.
+        minimum: By annotation of the pod; None: its PodGroup says it.
+        groups: Gangs that come together, by annotation.
+        lacks: What it asks for that Placer has no word for.
+
+    """
+
+    key: Key
+    is_kubernetes: bool = False
+    minimum: int | None = None
+    groups: tuple[Key, ...] = ()
+    lacks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PodGroupPart:
+    """What a PodGroup object says.
+
+    Attributes:
+        is_kubernetes: It is Kubernetes' own.
+        minimum: None where its pods need not come together.
+        groups: As of a GangRef.
+        lacks: As of a GangRef.
+
+    """
+
+    identity: Identity
+    is_kubernetes: bool
+    minimum: int | None
+    groups: tuple[Key, ...] = ()
+    lacks: tuple[str, ...] = ()
+
+
+def gang_of(root: Field, namespace: str) -> GangRef | None:
+    """Return the gang that a pod names; None: it is of none.
+
+    Raises:
+        ObjectError: What it says of it is not what it should be.
+
+    """
+    own = root.get("spec", "schedulingGroup", "podGroupName")
+    if own.there:
+        return GangRef((namespace, own.text()), is_kubernetes=True)
+    name = label(root, *POD_GROUP_LABELS) or annotation(root, GANG_NAME)
+    if name is None:
+        return None
+    return GangRef(
+        (namespace, name.text()),
+        minimum=_minimum(annotation(root, *GANG_MINIMUMS) or label(root, *GANG_MINIMUMS)),
+        groups=_groups(annotation(root, GANG_GROUPS), namespace),
+        lacks=_lacks(root),
+    )
+
+
+def pod_group_part(found: Object) -> PodGroupPart:
+    """Return what a PodGroup says, whichever of the two kinds it is.
+
+    Raises:
+        ObjectError: Something is wrong with it.
+
+    """
+    identity, root = identity_of(found, KIND, namespaced=True)
+    spec = root.get("spec")
+    if str(found.get("apiVersion", "")).partition("/")[0] == KUBERNETES_GROUP:
+        gang = spec.get("schedulingPolicy", "gang")
+        topology = spec.get("schedulingConstraints", "topology").items()
+        minimum = gang.get("minCount").integer(least=1) if gang.there else None
+        lacks = ("spec.schedulingConstraints.topology",) if topology else ()
+        return PodGroupPart(identity, True, minimum, lacks=lacks)
+    return PodGroupPart(
+        identity,
+        False,
+        spec.get("minMember").integer(1),
+        _groups(annotation(root, GANG_GROUPS), identity.namespace),
+        _lacks(root),
+    )
+
+
+def _minimum(part: Field | None) -> int | None:
+    if part is None:
+        return None
+    text = part.text()
+    if not (text.isascii() and text.isdecimal() and len(text) <= 9):
+        part.refuse(f"got {part.got}; expected a whole number, in quotes")
+    return int(text)
+
+
+def _groups(part: Field | None, namespace: str) -> tuple[Key, ...]:
+    """Return the gangs that a text such as ``["ns/a","ns/b"]`` names."""
+    if part is None:
+        return ()
+    try:
+        names = json.loads(part.text())
+    except ValueError:
+        names = None
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        part.refuse(f'got {part.got}; expected a list of gangs, such as ["default/a","default/b"]')
+    keys = []
+    for name in names:
+        above, slash, below = name.rpartition("/")
+        keys.append((above if slash else namespace, below))
+    return tuple(keys)
+
+
+def _lacks(root: Field) -> tuple[str, ...]:
+    """Return what a gang asks of the network: Placer reads no tree of it from a cluster yet."""
+    part = annotation(root, GANG_NETWORK)
+    if part is None:
+        return ()
+    return (f"the annotation {GANG_NETWORK}",) if "MustGather" in part.text() else ()

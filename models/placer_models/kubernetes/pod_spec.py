@@ -1,0 +1,170 @@
+"""What a Pod object asks for, in the words of a PodSpec."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from placer_models.annotations.device_hint import strategies_of
+from placer_models.annotations.resource_spec import CpuBindPolicy, CpuExclusivePolicy
+from placer_models.device_request import DeviceRequestError
+from placer_models.kubernetes.names import KNOWS_CPUS, KNOWS_NUMA_NODES
+from placer_models.kubernetes.objects import ObjectError
+from placer_models.kubernetes.pod import PodPart
+from placer_models.kubernetes.pod_containers import Reading, containers_of
+from placer_models.kubernetes.pod_devices import functions_of, scopes_of, unspoken
+from placer_models.legal import spec_faults
+from placer_models.limits import NO_LIMITS, Limits, PodLimits
+from placer_models.pod import ContainerRole, PodSpec
+from placer_models.policy import (
+    AlignmentPolicy,
+    BindPolicy,
+    ExclusivePolicy,
+    QosClass,
+    Strength,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class AskedPod:
+    """What a pod asks for.
+
+    Attributes:
+        lacks: What it demands that Placer has no word for; where it waits, it is not placed.
+
+    """
+
+    spec: PodSpec
+    limits: PodLimits
+    lacks: tuple[str, ...] = ()
+
+
+def asked_by(
+    part: PodPart,
+    reading: Reading,
+    *,
+    owns_cpus: bool = False,
+    select: Iterable[tuple[str, str]] = (),
+) -> AskedPod:
+    """Return what a pod asks for.
+
+    Args:
+        part: The pod.
+        reading: What its requests are read by.
+        owns_cpus: It has CPUs of its own though no class says it, as Guaranteed pods have
+            where the kubelet runs the static policy (C2).
+        select: Further labels that its node must have.
+
+    Raises:
+        ObjectError: It asks for what no pod may ask for.
+
+    """
+    qos = qos_of(part, owns_cpus=owns_cpus)
+    containers, demands = containers_of(part, reading)
+    asked = {request.type for one in containers for request in one.requests.devices}
+    hints, joint = part.devices.hints, part.devices.joint
+    together = joint.types if joint else ()
+    bind, bind_strength = _bind(part, qos)
+    exclusive, exclusive_strength = _exclusive(part, qos)
+    limits = {one.name: one.limits.cpu_milli for one in part.containers}
+    burst = (
+        bind is CpuBindPolicy.CONSTRAINED_BURST
+        and not qos.owns_cpus
+        and part.alignment in (None, AlignmentPolicy.NONE)
+        and all(limits.get(one.name) is not None for one in containers)
+    )
+    bind = CpuBindPolicy.DEFAULT if bind is CpuBindPolicy.CONSTRAINED_BURST else bind
+    try:
+        spec = PodSpec(
+            containers=containers_of(part, reading, with_limits=True)[0] if burst else containers,
+            qos=qos,
+            bind=BindPolicy(bind.value),
+            bind_strength=bind_strength,
+            alignment=part.alignment or AlignmentPolicy.NONE,
+            node_selector=_selector(part, qos, select),
+            joint=joint if joint and set(joint.types) <= asked else None,
+            labels=tuple(
+                (key, value)
+                for key, value in sorted(part.identity.labels.items())
+                if key in reading.label_keys
+            ),
+            affinity=part.wishes.affinity,
+            scopes=scopes_of(hints, asked),
+            exclusive=exclusive,
+            exclusive_strength=exclusive_strength,
+            functions=functions_of(hints, containers),
+            constrained_burst=burst,
+            strategies=strategies_of(hints, demands, together if set(together) <= asked else ()),
+        )
+    except (DeviceRequestError, ValueError) as error:
+        raise ObjectError(part.identity.title, ("spec", "containers"), str(error)) from None
+    for fault in spec_faults(spec):
+        raise ObjectError(part.identity.title, ("spec",), f"{fault.path}: {fault.message}")
+    lacks = (*part.wishes.lacks, *unspoken(hints, asked))
+    return AskedPod(spec, _limits(part), tuple(dict.fromkeys(lacks)))
+
+
+def qos_of(part: PodPart, *, owns_cpus: bool = False) -> QosClass:
+    """Return how a pod shares CPUs: by its label, its priority class, what it asks for."""
+    if part.pod_class.qos is not None:
+        return part.pod_class.qos
+    if part.pod_class.is_batch:
+        return QosClass.BE
+    if owns_cpus:
+        return QosClass.LSR
+    amounts = [part.own, part.own_limits]
+    amounts += [one for c in part.containers for one in (c.requests, c.limits)]
+    asks = any(one.cpu_milli or one.memory_bytes for one in amounts)
+    return QosClass.LS if asks else QosClass.BE
+
+
+def may_own_cpus(part: PodPart) -> bool:
+    """Return whether a kubelet of the static policy gives the pod CPUs of its own (C2).
+
+    It is Guaranteed, and asks for a whole number of CPUs in each container.
+    """
+    if part.pod_class.qos is not None:
+        return False
+    for one in part.containers:
+        asked, most = one.requests, one.limits
+        if not asked.cpu_milli or asked.cpu_milli % 1000 or not asked.memory_bytes:
+            return False
+        if (asked.cpu_milli, asked.memory_bytes) != (most.cpu_milli, most.memory_bytes):
+            return False
+    return not part.overhead.cpu_milli
+
+
+def _bind(part: PodPart, qos: QosClass) -> tuple[CpuBindPolicy, Strength]:
+    """Return the bind policy; as for Koordinator it means nothing without CPUs of its own."""
+    policy = part.cpus.required_bind or part.cpus.preferred_bind or CpuBindPolicy.DEFAULT
+    if not qos.owns_cpus and policy is not CpuBindPolicy.CONSTRAINED_BURST:
+        return CpuBindPolicy.DEFAULT, Strength.PREFERRED
+    required = part.cpus.required_bind is not None and qos.owns_cpus
+    return policy, Strength.REQUIRED if required else Strength.PREFERRED
+
+
+def _exclusive(part: PodPart, qos: QosClass) -> tuple[ExclusivePolicy, Strength]:
+    required, preferred = part.cpus.required_exclusive, part.cpus.preferred_exclusive
+    policy = required or preferred or CpuExclusivePolicy.DEFAULT
+    if not qos.owns_cpus or policy is CpuExclusivePolicy.DEFAULT:
+        return ExclusivePolicy.NONE, Strength.PREFERRED
+    return ExclusivePolicy(policy.value), Strength.REQUIRED if required else Strength.PREFERRED
+
+
+def _selector(
+    part: PodPart, qos: QosClass, more: Iterable[tuple[str, str]]
+) -> tuple[tuple[str, str], ...]:
+    """Return the labels that its node must have: CPUs and NUMA nodes known, where it needs them."""
+    selector = {**dict(part.wishes.selector), **dict(more)}
+    if not part.node:
+        selector.update([KNOWS_CPUS] if qos.owns_cpus else [])
+        aligned = part.alignment not in (None, AlignmentPolicy.NONE)
+        selector.update([KNOWS_NUMA_NODES] if aligned else [])
+    return tuple(sorted(selector.items()))
+
+
+def _limits(part: PodPart) -> PodLimits:
+    found = (
+        (one.name, Limits(one.limits.cpu_milli, one.limits.memory_bytes))
+        for one in part.containers
+        if one.role is not ContainerRole.INIT or one.limits.cpu_milli is not None
+    )
+    return tuple((name, limits) for name, limits in found if limits != NO_LIMITS)

@@ -1,0 +1,183 @@
+"""Where a pod wants to be: selectors, affinity, tolerations; and what Placer has no word for."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from placer_models.affinity import AffinityTerm
+from placer_models.kubernetes.names import HOSTNAME
+from placer_models.kubernetes.node import Taint, TaintEffect
+from placer_models.kubernetes.objects import Field
+from placer_models.policy import Strength
+
+Labels = tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Toleration:
+    """A toleration of taints.
+
+    Attributes:
+        key: Empty: of any.
+        value: None: whichever value.
+        effect: None: whichever effect.
+
+    """
+
+    key: str
+    value: str | None
+    effect: TaintEffect | None
+
+    def tolerates(self, taint: Taint) -> bool:
+        """Return whether a node's taint does not matter."""
+        return (
+            (not self.key or self.key == taint.key)
+            and (self.value is None or self.value == taint.value)
+            and self.effect in (None, taint.effect)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """Where a pod wants to be.
+
+    Attributes:
+        selector: Labels that its node must have, ascending.
+        affinity: Pods with which it wants to be, or not.
+        lacks: What it demands that Placer has no word for yet, by the names of fields.
+        waived: What it would like that Placer has no word for yet.
+
+    """
+
+    selector: Labels = ()
+    affinity: tuple[AffinityTerm, ...] = ()
+    tolerations: tuple[Toleration, ...] = ()
+    lacks: tuple[str, ...] = ()
+    waived: tuple[str, ...] = ()
+
+    def lacking(self, what: str) -> "Wishes":
+        """Return the wishes with one more that there is no word for."""
+        return replace(self, lacks=(*self.lacks, what))
+
+    def tolerates(self, taint: Taint) -> bool:
+        """Return whether the pod may come to a node with the taint."""
+        return any(toleration.tolerates(taint) for toleration in self.tolerations)
+
+
+def wishes_of(spec: Field, namespace: str) -> Wishes:
+    """Return where a pod wants to be.
+
+    Raises:
+        ObjectError: Something is wrong with what it says.
+
+    """
+    affinity = spec.get("affinity")
+    selector = dict(spec.get("nodeSelector").texts())
+    lacks: list[str] = []
+    waived: list[str] = []
+    node = affinity.get("nodeAffinity")
+    required = node.get("requiredDuringSchedulingIgnoredDuringExecution")
+    if required.there:
+        labels = _labels_of_terms(required)
+        if labels is None or any(selector.get(k, v) != v for k, v in labels):
+            lacks.append("required node affinity beyond one value of labels")
+        else:
+            selector.update(labels)
+    if node.get("preferredDuringSchedulingIgnoredDuringExecution").items():
+        waived.append("preferred node affinity")
+    terms = list(_terms(affinity, namespace, lacks, waived))
+    for item in spec.get("topologySpreadConstraints").items():
+        hard = item.get("whenUnsatisfiable").text("DoNotSchedule") == "DoNotSchedule"
+        (lacks if hard else waived).append("topology spread")
+    if spec.get("resourceClaims").items():
+        lacks.append("resource claims")
+    if any(_host_ports(spec)):
+        lacks.append("host ports")
+    if any(volume.get("persistentVolumeClaim").there for volume in spec.get("volumes").items()):
+        waived.append("where its persistent volumes can be reached")
+    return Wishes(
+        tuple(sorted(selector.items())),
+        tuple(terms),
+        tuple(_toleration(item) for item in spec.get("tolerations").items()),
+        tuple(dict.fromkeys(lacks)),
+        tuple(dict.fromkeys(waived)),
+    )
+
+
+def _toleration(part: Field) -> Toleration:
+    operator = part.get("operator").text("") or "Equal"
+    if operator not in ("Equal", "Exists"):
+        part.get("operator").refuse(f"got {part.get('operator').got}; expected Equal or Exists")
+    effect = part.get("effect")
+    return Toleration(
+        part.get("key").text(""),
+        None if operator == "Exists" else part.get("value").text(""),
+        effect.word(TaintEffect) if effect.value not in (None, "") else None,
+    )
+
+
+def _host_ports(spec: Field) -> Iterator[bool]:
+    if spec.get("hostNetwork").flag():
+        yield any(c.get("ports").items() for c in spec.get("containers").items())
+    for container in spec.get("containers").items():
+        for port in container.get("ports").items():
+            yield port.get("hostPort").integer(0) > 0
+
+
+def _labels_of_terms(part: Field) -> Labels | None:
+    """Return the labels that node selector terms come to; None: they say more than that."""
+    terms = part.get("nodeSelectorTerms").items()
+    if len(terms) != 1 or terms[0].get("matchFields").items():
+        return None
+    return _labels_of(terms[0].get("matchExpressions"))
+
+
+def _labels_of(expressions: Field) -> Labels | None:
+    labels: dict[str, str] = {}
+    for item in expressions.items():
+        key, values = item.get("key").text(), item.get("values").items()
+        if item.get("operator").text() != "In" or len(values) != 1 or key in labels:
+            return None
+        labels[key] = values[0].text()
+    return tuple(sorted(labels.items()))
+
+
+def _terms(
+    affinity: Field, namespace: str, lacks: list[str], waived: list[str]
+) -> Iterator[AffinityTerm]:
+    for kind, apart, what in (
+        ("podAffinity", False, "pod affinity"),
+        ("podAntiAffinity", True, "pod anti-affinity"),
+    ):
+        part = affinity.get(kind)
+        for item in part.get("requiredDuringSchedulingIgnoredDuringExecution").items():
+            labels = _labels_of_term(item, namespace)
+            if labels:
+                yield AffinityTerm(labels, apart)
+            else:
+                lacks.append(f"required {what} beyond labels of pods on one node")
+        for item in part.get("preferredDuringSchedulingIgnoredDuringExecution").items():
+            labels = _labels_of_term(item.get("podAffinityTerm"), namespace)
+            if labels:
+                yield AffinityTerm(labels, apart, Strength.PREFERRED)
+            else:
+                waived.append(f"preferred {what} beyond labels of pods on one node")
+
+
+def _labels_of_term(part: Field, namespace: str) -> Labels | None:
+    """Return the labels that a term of pod affinity comes to; None: it says more than that."""
+    namespaces = [item.text() for item in part.get("namespaces").items()]
+    beyond = (
+        part.get("topologyKey").text() != HOSTNAME
+        or any(other != namespace for other in namespaces)
+        or part.get("namespaceSelector").there
+        or part.get("matchLabelKeys").items()
+        or part.get("mismatchLabelKeys").items()
+    )
+    selector = part.get("labelSelector")
+    more = _labels_of(selector.get("matchExpressions"))
+    if beyond or more is None:
+        return None
+    labels = dict(selector.get("matchLabels").texts())
+    if any(labels.get(key, value) != value for key, value in more):
+        return None
+    return tuple(sorted({**labels, **dict(more)}.items()))

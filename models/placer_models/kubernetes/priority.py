@@ -1,0 +1,40 @@
+"""PriorityClass: what a name of a priority stands for."""
+
+from dataclasses import dataclass
+
+from placer_models.kubernetes.objects import Identity, Object, identity_of
+
+SYSTEM_PRIORITIES = {
+    "system-cluster-critical": 2_000_000_000,
+    "system-node-critical": 2_000_001_000,
+}
+"""The classes that every cluster has."""
+
+
+@dataclass(frozen=True, slots=True)
+class PriorityClassPart:
+    """What a PriorityClass says.
+
+    Attributes:
+        is_default: Pods that name no class are of this one.
+
+    """
+
+    identity: Identity
+    value: int
+    is_default: bool = False
+
+
+def priority_class_part(found: Object) -> PriorityClassPart:
+    """Return what a PriorityClass says.
+
+    Raises:
+        ObjectError: Something is wrong with it.
+
+    """
+    identity, root = identity_of(found, "PriorityClass", namespaced=False)
+    return PriorityClassPart(
+        identity,
+        root.get("value").integer(least=-(2**31)),
+        root.get("globalDefault").flag(),
+    )

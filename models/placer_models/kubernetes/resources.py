@@ -1,0 +1,85 @@
+"""Lists of resources (``requests``, ``allocatable``) in whole units."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from placer_models.device_request import OTHER_SPELLINGS
+from placer_models.kubernetes.objects import Field
+from placer_models.quantity import parse_bytes, parse_milli
+
+CPU = "cpu"
+MEMORY = "memory"
+PODS = "pods"
+HUGEPAGES = "hugepages-"
+
+# Koordinator's own spelling of resources for batch pods was given up: it is no legal name.
+_BATCH = {
+    "koordinator.sh/batch-cpu": "kubernetes.io/batch-cpu",
+    "koordinator.sh/batch-memory": "kubernetes.io/batch-memory",
+}
+
+_NOT_COUNTED = "attachable-volumes-"
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceList:
+    """Amounts of resources.
+
+    Attributes:
+        cpu_milli: None where CPUs are not named.
+        memory_bytes: None where memory is not named.
+        hugepages: Page size in bytes -> bytes in pages of that size.
+        other: Name as of today -> amount, in units (bytes where it is a size).
+
+    """
+
+    cpu_milli: int | None = None
+    memory_bytes: int | None = None
+    hugepages: Mapping[int, int] = field(default_factory=dict)
+    other: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def names(self) -> bool:
+        """Whether anything is named."""
+        return bool(
+            self.cpu_milli is not None
+            or self.memory_bytes is not None
+            or self.hugepages
+            or self.other
+        )
+
+
+NOTHING = ResourceList()
+
+
+def resources_in(part: Field) -> ResourceList:
+    """Return the amounts of a list of resources; devices by the names of today.
+
+    Raises:
+        ObjectError: One is negative, no amount, or there twice in two spellings.
+
+    """
+    if part.value is None:
+        return NOTHING
+    cpu_milli = memory_bytes = None
+    hugepages: dict[int, int] = {}
+    other: dict[str, int] = {}
+    for name, amount in part.members().items():
+        if name == CPU:
+            cpu_milli = amount.amount(parse_milli)
+        elif name == MEMORY:
+            memory_bytes = amount.amount(parse_bytes)
+        elif name.startswith(HUGEPAGES):
+            size = amount.checked(parse_bytes, name.removeprefix(HUGEPAGES))
+            if not size:
+                amount.refuse("a page has a size; write hugepages-2Mi or hugepages-1Gi")
+            held = amount.amount(parse_bytes)
+            if held % size:
+                amount.refuse(f"got {amount.got}; expected a whole number of pages")
+            hugepages[size] = held
+        elif not name.startswith(_NOT_COUNTED):
+            today = _BATCH.get(name, OTHER_SPELLINGS.get(name, name) if "/" in name else name)
+            if today in other:
+                amount.refuse(f"{today} is there twice, in two spellings; keep one of them")
+            other[today] = amount.amount(parse_bytes)
+    return ResourceList(cpu_milli, memory_bytes, hugepages, other)

@@ -1,0 +1,74 @@
+"""How much memory pods can have on each NUMA node of a node, by what its objects say."""
+
+from collections.abc import Mapping, Sequence
+
+from placer_models.kubernetes.node import NodePart
+from placer_models.kubernetes.objects import ObjectError
+from placer_models.kubernetes.topology import Zone
+from placer_models.topology import Hugepages
+
+_MIB = 2**20
+
+Room = tuple[int, tuple[Hugepages, ...]]
+"""Bytes, those in hugepages included, and the hugepages."""
+
+
+def memory_of(
+    node: NodePart, zones: Mapping[int, Zone], ids: Sequence[int], assumed: list[str]
+) -> dict[int, Room]:
+    """Return the memory of each NUMA node.
+
+    All together it is what the node calls allocatable; what the system keeps is taken from NUMA
+    nodes in proportion, down to whole MiB, so that nodes of a kind stay of a kind.
+
+    Raises:
+        ObjectError: The node does not say how much it has.
+
+    """
+    pages = _pages(node, zones, ids, assumed)
+    sizes = {n: zones[n].allocatable.memory_bytes if n in zones else None for n in ids}
+    total = node.allocatable.memory_bytes
+    known = [size for size in sizes.values() if size is not None]
+    if total is None and not known:
+        raise ObjectError(
+            node.identity.title, ("status", "allocatable", "memory"), "is missing; name it"
+        )
+    total = (sum(known) if total is None else total) - node.reserved_bytes
+    if not known and len(ids) > 1:
+        assumed.append("whose memory no zone tells apart: as much on each NUMA node")
+    weights = {n: size or 0 for n, size in sizes.items()} if any(known) else dict.fromkeys(ids, 1)
+    whole = sum(weights.values())
+    if any(known) and whole <= total:
+        shares = weights
+    else:
+        shares = {n: max(0, total) * weight // whole for n, weight in weights.items()}
+        # What rounding leaves goes to the first, so that nothing is lost.
+        shares[ids[0]] += max(0, total) - sum(shares.values())
+    return {
+        n: (
+            shares[n] // _MIB * _MIB + sum(page.page_bytes * page.count for page in pages[n]),
+            pages[n],
+        )
+        for n in ids
+    }
+
+
+def _pages(
+    node: NodePart, zones: Mapping[int, Zone], ids: Sequence[int], assumed: list[str]
+) -> dict[int, tuple[Hugepages, ...]]:
+    if any(zone.allocatable.hugepages for zone in zones.values()):
+        held = {n: zones[n].allocatable.hugepages if n in zones else {} for n in ids}
+    else:
+        held = {n: {} for n in ids}
+        for size, amount in node.allocatable.hugepages.items():
+            each, rest = divmod(amount // size, len(ids))
+            for i, n in enumerate(ids):
+                held[n] = {**held[n], size: (each + (i < rest)) * size}
+            if amount and len(ids) > 1:
+                assumed.append("whose hugepages no zone tells apart: as many on each NUMA node")
+    return {
+        n: tuple(
+            Hugepages(size, amount // size) for size, amount in sorted(held[n].items()) if amount
+        )
+        for n in ids
+    }

@@ -1,0 +1,180 @@
+"""Reads files of Kubernetes' objects one object at a time, Lists opened, whatever their size."""
+
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from placer_models.files.documents import API_VERSION, STANDARD_INPUT, name_of
+from placer_models.files.errors import InputError
+from placer_models.files.json_tree import read_json
+from placer_models.files.tree import Path as FieldPath
+from placer_models.files.tree import line_of
+from placer_models.files.yaml_tree import read_yaml
+from placer_models.kubernetes.chunks import Chunks, Part
+from placer_models.kubernetes.json_objects import json_parts
+from placer_models.kubernetes.objects import Object
+from placer_models.kubernetes.yaml_objects import yaml_parts
+
+HEAD_BYTES = 65_536
+"""A file says within so many bytes what it holds."""
+
+_OURS = API_VERSION.partition("/")[0] + "/"
+_OUR_KINDS = frozenset(
+    {"Instance", "Machine", "Placement", "NodePlacement", "JobGraph", "QueueSimulation"}
+)
+_JSON_START = re.compile(r"\s*\{")
+_FIRST = re.compile(
+    r"""(?m)(?:^[ \t-]*|[{,]\s*)["']?(apiVersion|kind)["']?[ \t]*:[ \t]*["']?([A-Za-z0-9./-]+)"""
+)
+_API_VERSION = re.compile(r"(?:[a-z0-9.-]+/)?v[0-9]+(?:(?:alpha|beta)[0-9]+)?")
+
+
+@dataclass(frozen=True, slots=True)
+class ReadObject:
+    """One object, as it was read.
+
+    Attributes:
+        line: Where it begins.
+        kind: Of an item that does not say it: as its List does.
+        text: As it was written, from that line on.
+
+    """
+
+    file: str
+    line: int
+    api_version: str
+    kind: str
+    value: Object
+    text: str
+    is_json: bool
+
+    def line_at(self, path: FieldPath) -> int:
+        """Return the line of a field, or of what holds it; only faults ask."""
+        try:
+            tree = read_json(self.text, "") if self.is_json else read_yaml(self.text, "")[0]
+        except (InputError, IndexError):
+            return self.line
+        return self.line - 1 + line_of(tree, path)
+
+
+Found = ReadObject | InputError
+"""An object, or why there is none; what follows is read all the same, as far as that goes."""
+
+
+def holds_objects(path: Path) -> bool:
+    """Return whether a file holds objects of Kubernetes rather than documents of ours.
+
+    By the first ``apiVersion`` and ``kind`` in it; a file that does not say them holds none.
+    """
+    try:
+        if path == STANDARD_INPUT:
+            peek = getattr(sys.stdin.buffer, "peek", None)
+            head = peek(HEAD_BYTES)[:HEAD_BYTES] if peek else b""
+        else:
+            with path.open("rb") as stream:
+                head = stream.read(HEAD_BYTES)
+    except (OSError, ValueError, AttributeError):
+        return False  # who reads it says why it cannot
+    said: dict[str, str] = {}
+    for match in _FIRST.finditer(head.decode(errors="replace")):
+        said.setdefault(match[1], match[2])
+    version = said.get("apiVersion", "")
+    known = _API_VERSION.fullmatch(version) and not version.startswith(_OURS)
+    return bool(known) and said.get("kind") not in _OUR_KINDS
+
+
+def read_objects(path: Path) -> Iterator[Found]:
+    """Yield the objects of a YAML or JSON file, and what is wrong with it where it is met.
+
+    Documents may be objects or Lists of them; ``-`` is standard input.
+    """
+    file = name_of(path)
+    with ExitStack() as stack:
+        try:
+            yield from _objects(_opened(path, stack), path, file)
+        except InputError as error:
+            yield error
+        except UnicodeDecodeError as error:
+            yield InputError(file, None, "", f"is not UTF-8: {error.reason}; save it as UTF-8")
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or str(error)
+            yield InputError(file, None, "", f"cannot be read: {reason}")
+
+
+def _opened(path: Path, stack: ExitStack) -> IO[bytes]:
+    if path == STANDARD_INPUT:
+        return sys.stdin.buffer
+    return stack.enter_context(path.open("rb"))
+
+
+def _objects(stream: IO[bytes], path: Path, file: str) -> Iterator[Found]:
+    chunks = Chunks(stream)
+    is_yaml = path.suffix in (".yaml", ".yml")
+    is_json = path.suffix == ".json" or (
+        not is_yaml and _JSON_START.match(chunks.head()) is not None
+    )
+    unnamed: list[Part] = []
+    count = 0
+    for part in (json_parts if is_json else yaml_parts)(chunks, file):
+        if part.root is not None:
+            count += 1
+            if _lacks_kind(part) and not _kind_of_items(part.root):
+                unnamed.append(part)  # its List may say it at its end
+            else:
+                yield _object(part, part.root, file, is_json=is_json)
+            continue
+        if part.is_list:
+            if isinstance(part.value, dict) and "kind" not in part.value:
+                yield InputError(
+                    file,
+                    part.line,
+                    "",
+                    f"a list of {count:,} items ends without a kind: it was cut off, so get it "
+                    "again; a whole one says 'kind: List'",
+                )
+            root = part.value if isinstance(part.value, dict) else {}
+            yield from (_object(one, root, file, is_json=is_json) for one in unnamed)
+            unnamed, count = [], 0
+        elif part.value is not None:
+            yield _object(part, {}, file, is_json=is_json)
+
+
+def _lacks_kind(part: Part) -> bool:
+    return isinstance(part.value, dict) and not ("kind" in part.value or "apiVersion" in part.value)
+
+
+def _kind_of_items(root: Object) -> str:
+    """Return what the items of a List are by its own kind: ``PodList`` is of ``Pod``."""
+    kind = root.get("kind")
+    return kind.removesuffix("List") if isinstance(kind, str) and kind.endswith("List") else ""
+
+
+def _object(part: Part, root: Object, file: str, *, is_json: bool) -> Found:
+    value = part.value
+    if not isinstance(value, dict):
+        what = "a list" if isinstance(value, list) else "no mapping"
+        return InputError(
+            file, part.line, "", f"{what}; expected an object with apiVersion and kind"
+        )
+    found: dict[str, object] = dict(value)
+    if _lacks_kind(part) and _kind_of_items(root):
+        found = {"apiVersion": root.get("apiVersion"), "kind": _kind_of_items(root), **value}
+    for field in ("apiVersion", "kind"):
+        said = found.get(field)
+        if not isinstance(said, str) or not said:
+            message = "is missing; every object of Kubernetes names its apiVersion and kind"
+            return InputError(file, part.line, field, message)
+    version, kind = str(found["apiVersion"]), str(found["kind"])
+    if version.startswith(_OURS):
+        return InputError(
+            file,
+            part.line,
+            "apiVersion",
+            f"{kind} of {version} is Placer's own, beside objects of Kubernetes; pass one or the "
+            "other",
+        )
+    return ReadObject(file, part.line, version, kind, found, part.text, is_json)

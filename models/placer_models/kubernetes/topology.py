@@ -1,0 +1,193 @@
+"""NodeResourceTopology: where the CPUs, the memory and the devices of a node are (C15)."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from placer_models.annotations.cpus import SharedPool
+from placer_models.annotations.names import (
+    CPU_MANAGER_POLICY,
+    CPU_SHARED_POOLS,
+    CPU_TOPOLOGY,
+    POD_CPU_ALLOCS,
+)
+from placer_models.annotations.node_topology import (
+    CpuManagerPolicy,
+    PodCpuAlloc,
+    ReportedCpu,
+    read_cpu_manager_policy,
+    read_cpu_shared_pools,
+    read_cpu_topology,
+    read_pod_cpu_allocs,
+)
+from placer_models.kubernetes.objects import Field, Identity, Object, annotation, identity_of
+from placer_models.kubernetes.resources import ResourceList, resources_in
+from placer_models.policy import AlignmentPolicy, AlignmentScope
+
+KIND = "NodeResourceTopology"
+
+_ZONE = re.compile(r"[A-Za-z]*-?([0-9]{1,5})")
+_POLICY = re.compile(
+    r"(?i)(none|best-?effort|restricted|single-?numa-?node)-?(container|pod)?(-?level)?"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Zone:
+    """What a NUMA node has.
+
+    Attributes:
+        available: What pods have left, as the node's agent saw it.
+        distances: NUMA node -> distance in the kernel's units.
+
+    """
+
+    capacity: ResourceList
+    allocatable: ResourceList
+    available: ResourceList
+    distances: Mapping[int, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class TopologyPart:
+    """What a NodeResourceTopology says; it has the name of its node.
+
+    Attributes:
+        cpus: Ascending by id; none where no annotation says them.
+        policy: How the kubelet gives out CPUs; None: not said.
+        zones: NUMA node -> what it has, ascending.
+        alignment: The topology manager's; None: not said.
+        allocs: CPUs that pods own, as the node's agent says it.
+
+    """
+
+    identity: Identity
+    cpus: tuple[ReportedCpu, ...] = ()
+    policy: CpuManagerPolicy | None = None
+    allocs: tuple[PodCpuAlloc, ...] = ()
+    shared_pools: tuple[SharedPool, ...] = ()
+    zones: Mapping[int, Zone] = field(default_factory=dict)
+    alignment: AlignmentPolicy | None = None
+    scope: AlignmentScope | None = None
+
+
+def topology_part(found: Object) -> TopologyPart:
+    """Return what a NodeResourceTopology says.
+
+    Raises:
+        ObjectError: Something is wrong with it.
+
+    """
+    identity, root = identity_of(found, KIND, namespaced=False)
+    said = {
+        key: annotation(root, key)
+        for key in (CPU_TOPOLOGY, CPU_MANAGER_POLICY, POD_CPU_ALLOCS, CPU_SHARED_POOLS)
+    }
+    cpus, policy = said[CPU_TOPOLOGY], said[CPU_MANAGER_POLICY]
+    allocs, pools = said[POD_CPU_ALLOCS], said[CPU_SHARED_POOLS]
+    reported = cpus.checked(read_cpu_topology, cpus.text()) if cpus else ()
+    if cpus:
+        _check_cores(reported, cpus)
+    given = allocs.checked(read_pod_cpu_allocs, allocs.text()) if allocs else ()
+    if allocs:
+        _check_allocs(given, allocs)
+    alignment, scope = _alignment(root)
+    return TopologyPart(
+        identity=identity,
+        cpus=reported,
+        policy=policy.checked(read_cpu_manager_policy, policy.text()) if policy else None,
+        allocs=given,
+        shared_pools=pools.checked(read_cpu_shared_pools, pools.text()) if pools else (),
+        zones=_zones(root.get("zones")),
+        alignment=alignment,
+        scope=scope,
+    )
+
+
+def _check_cores(cpus: tuple[ReportedCpu, ...], part: Field) -> None:
+    """Want the threads of a core on one NUMA node."""
+    first: dict[tuple[int, int], ReportedCpu] = {}
+    for cpu in cpus:
+        other = first.setdefault((cpu.package, cpu.core), cpu)
+        if other.numa_node != cpu.numa_node:
+            part.refuse(
+                f"CPUs {other.id} and {cpu.id} are of one core, {cpu.core}, and on the NUMA nodes "
+                f"{other.numa_node} and {cpu.numa_node}; a core is on one"
+            )
+
+
+def _check_allocs(allocs: tuple[PodCpuAlloc, ...], part: Field) -> None:
+    """Want CPUs with one owner each."""
+    owners: dict[int, str] = {}
+    for alloc in allocs:
+        who = f"{alloc.namespace}/{alloc.name}" if alloc.name else alloc.uid
+        for cpu in sorted(alloc.cpuset):
+            if owners.setdefault(cpu, who) != who:
+                part.refuse(
+                    f"CPU {cpu} is given to {owners[cpu]} and to {who}; a CPU has one owner"
+                )
+
+
+def _zones(part: Field) -> dict[int, Zone]:
+    zones: dict[int, Zone] = {}
+    for item in part.items():
+        match = _ZONE.fullmatch(item.get("name").text())
+        if match is None or item.get("type").text("Node") != "Node":
+            continue
+        if int(match[1]) in zones:
+            item.get("name").refuse(f"zone {match[1]} is there twice; keep one of them")
+        resources = item.get("resources")
+        capacity = _amounts(resources, "capacity")
+        zones[int(match[1])] = Zone(
+            capacity=capacity,
+            allocatable=_amounts(resources, "allocatable"),
+            available=_amounts(resources, "available", "allocatable"),
+            distances=_distances(item.get("costs")),
+        )
+    return dict(sorted(zones.items()))
+
+
+def _amounts(resources: Field, *columns: str) -> ResourceList:
+    """Return a column of a zone's resources: the first that is said, else the capacity."""
+    amounts: dict[str, object] = {}
+    for item in resources.items():
+        name = item.get("name").text()
+        if name in amounts:
+            item.get("name").refuse(f"{name} is there twice; keep one of them")
+        if not item.get("capacity").there:
+            item.get("capacity").refuse("is missing; a zone says how much it has")
+        said = [item.get(column).value for column in (*columns, "capacity")]
+        amounts[name] = next(value for value in said if value is not None)
+    return resources_in(Field(resources.title, amounts, resources.path))
+
+
+def _distances(part: Field) -> dict[int, int]:
+    distances = {}
+    for item in part.items():
+        if match := _ZONE.fullmatch(item.get("name").text()):
+            distances[int(match[1])] = item.get("value").integer()
+    return distances
+
+
+def _alignment(root: Field) -> tuple[AlignmentPolicy | None, AlignmentScope | None]:
+    """Return the topology manager's policy and scope: old objects have both in one word."""
+    policies = root.get("topologyPolicies").items()
+    part, scope = (policies[-1] if policies else None), None
+    for item in root.get("attributes").items():
+        name = item.get("name").text("")
+        if name == "topologyManagerPolicy" and item.get("value").there:
+            part = item.get("value")
+        elif name == "topologyManagerScope":
+            scope = item.get("value")
+    if part is None or not part.text():
+        return None, None
+    match = _POLICY.fullmatch(part.text())
+    if match is None:
+        part.refuse(
+            f"got {part.got}; expected a policy of the topology manager, such as "
+            "SingleNUMANodePodLevel or best-effort"
+        )
+    spelt = match[1].lower().replace("-", "")
+    policy = next(policy for policy in AlignmentPolicy if policy.value.lower() == spelt)
+    word = (match[2] or (scope.text("") if scope else "")).lower()
+    return policy, AlignmentScope(word) if word in list(AlignmentScope) else None

@@ -1,0 +1,168 @@
+"""Hands out the objects of a YAML file one by one, from the events of libyaml."""
+
+from collections import deque
+from collections.abc import Iterator
+from functools import lru_cache
+
+import yaml
+
+from placer_models.files.errors import InputError, shown
+from placer_models.files.tree import MAX_DEPTH, Scalar, plain
+from placer_models.kubernetes.chunks import CHUNK, MAX_OBJECT_CHARACTERS, Chunks, Part, Value
+
+_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+def yaml_parts(chunks: Chunks, file: str) -> Iterator[Part]:
+    """Yield the items of Lists as they end, and each document at its end.
+
+    Aliases and tags are refused, as in our own files.
+
+    Raises:
+        InputError: The text is not YAML, or uses what is not read here.
+
+    """
+    kept = _Kept(chunks)
+    try:
+        yield from _parts(kept, file)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        context = f" {error.context}" if error.context else ""
+        raise InputError(
+            file,
+            mark.line + 1 if mark else None,
+            "",
+            f"is not YAML{f' at column {mark.column + 1}' if mark else ''}:{context} "
+            f"{error.problem}",
+        ) from None
+    except yaml.reader.ReaderError as error:
+        raise InputError(file, None, "", f"is not YAML: {error.reason}") from None
+
+
+def _parts(kept: "_Kept", file: str) -> Iterator[Part]:
+    parser = _LOADER(kept)
+    root: Value = None
+    here: dict[str, Value] | list[Value] | None = None
+    above: list[dict[str, Value] | list[Value] | None] = []
+    key: str | None = None
+    items: list[Value] | None = None
+    begun = yaml.Mark("", 0, 0, 0, None, 0)
+    try:
+        while True:
+            event = parser.get_event()
+            what = type(event)
+            if what is yaml.ScalarEvent:
+                if event.tag:
+                    raise _refused(file, event, f"the tag {event.tag!r} is not read; delete it")
+                if type(here) is dict and key is None:
+                    key = event.value
+                    if key in here:
+                        raise _refused(file, event, f"the key {shown(key)} is given twice")
+                    continue
+                value: Value = event.value if event.style else _value(event.value)
+                if here is items and here is not None:
+                    yield Part(value, event.start_mark.line + 1, "", _fields(root))
+                elif type(here) is dict:
+                    here[str(key)], key = value, None
+                elif type(here) is list:
+                    here.append(value)
+                else:
+                    root = value
+            elif what is yaml.MappingStartEvent or what is yaml.SequenceStartEvent:
+                if event.tag or (type(here) is dict and key is None) or len(above) > MAX_DEPTH:
+                    raise _refused(
+                        file, event, "tags, keys of several parts and deep nests are not read"
+                    )
+                new: dict[str, Value] | list[Value] = {} if what is yaml.MappingStartEvent else []
+                if not above:
+                    root, begun = new, event.start_mark
+                elif here is items and here is not None:
+                    begun = event.start_mark
+                elif type(here) is dict:
+                    if len(above) == 1 and key == "items" and type(new) is list:
+                        items = new
+                    else:
+                        here[str(key)] = new
+                elif type(here) is list:
+                    here.append(new)
+                above.append(here)
+                here, key = new, None
+            elif what is yaml.MappingEndEvent or what is yaml.SequenceEndEvent:
+                ended, here = here, above.pop()
+                key = None
+                if here is items and here is not None:
+                    yield Part(ended, begun.line + 1, kept.text(begun, event), _fields(root))
+            elif what is yaml.DocumentEndEvent:
+                is_list = items is not None
+                line = event.start_mark.line + 1 if is_list else begun.line + 1
+                text = "" if is_list else kept.text(begun, event)
+                yield Part(root, line, text, None, is_list)
+                root = items = None
+            elif what is yaml.AliasEvent:
+                raise _refused(
+                    file, event, f"the alias '*{event.anchor}' is not read; write it out"
+                )
+            elif what is yaml.StreamEndEvent:
+                return
+    finally:
+        parser.dispose()
+
+
+def _fields(root: Value) -> dict[str, Value]:
+    return root if isinstance(root, dict) else {}
+
+
+def _refused(file: str, event: yaml.Event, message: str) -> InputError:
+    return InputError(file, _line(event), "", message)
+
+
+def _line(event: yaml.Event) -> int:
+    return event.start_mark.line + 1 if event.start_mark else 1
+
+
+@lru_cache(65_536)
+def _value(text: str) -> Value:
+    """Return what a text without quotes means, as in our own files."""
+    value = plain(Scalar(text, quoted=False, line=0))
+    assert not isinstance(value, list | dict)
+    return value
+
+
+class _Kept:
+    """What the parser reads, with the lines of the object that is being read."""
+
+    def __init__(self, chunks: Chunks) -> None:
+        self._chunks = chunks
+        self._lines: deque[str] = deque([""])
+        self._first = 0  # the number of the first line kept, from 0
+        self._characters = 0
+
+    def read(self, size: int = CHUNK) -> str:
+        """Return more of the text."""
+        text = self._chunks.read(size)
+        lines = text.splitlines(keepends=True)
+        if lines:
+            self._lines[-1] += lines[0]
+            self._lines.extend(lines[1:])
+            if lines[-1].endswith("\n"):
+                self._lines.append("")
+        self._characters += len(text)
+        if self._characters > MAX_OBJECT_CHARACTERS:
+            raise yaml.MarkedYAMLError(
+                problem=f"an object of more than {self._characters:,} characters"
+            )
+        return text
+
+    def text(self, begun: yaml.Mark, ended: yaml.Event) -> str:
+        """Return what was written between two marks; what came before is forgotten."""
+        while self._first < begun.line:
+            self._characters -= len(self._lines.popleft())
+            self._first += 1
+        end = ended.end_mark or begun
+        last = end.line - self._first
+        lines = [line for line, _ in zip(self._lines, range(last + 1), strict=False)]
+        if len(lines) > last:
+            lines[last] = lines[last][: end.column]
+        if lines:
+            lines[0] = " " * begun.column + lines[0][begun.column :]
+        return "".join(lines)

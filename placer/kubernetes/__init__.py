@@ -1,0 +1,1 @@
+"""Dumps of clusters: objects of Kubernetes become an Instance, with a summary of how."""

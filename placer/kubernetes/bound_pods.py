@@ -1,0 +1,280 @@
+"""Pods that are bound to a node, with what they hold there (C2)."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+from placer.kubernetes.held_devices import held_devices
+from placer.kubernetes.summary import Summary
+from placer_models.annotations.names import RESOURCE_STATUS
+from placer_models.bound import binds, within
+from placer_models.cluster import Node, RunningPod
+from placer_models.cpuset import CpuSet, format_cpu_list
+from placer_models.files.errors import named_cpus
+from placer_models.instance.holders import Holders
+from placer_models.instance.seats import (
+    containers_of,
+    numa_nodes_by_room,
+    numa_nodes_near,
+    pool_of,
+)
+from placer_models.kubernetes.device import DevicePart
+from placer_models.kubernetes.join import JoinedNode
+from placer_models.kubernetes.objects import ObjectError
+from placer_models.kubernetes.pod import PodPart
+from placer_models.kubernetes.pod_containers import Reading
+from placer_models.kubernetes.pod_spec import AskedPod, asked_by, may_own_cpus
+from placer_models.kubernetes.topology import TopologyPart
+from placer_models.placement import DeviceGrant, PodPlacement
+from placer_models.pod import Container, Pod, PodSpec, Resources
+from placer_models.policy import QosClass
+
+SYSTEM = "node-system"
+"""The namespace of the pods that stand for what the system keeps of nodes."""
+
+_STATUS = ("metadata", "annotations", RESOURCE_STATUS)
+"""Where a pod says which CPUs it has."""
+
+
+@dataclass(slots=True)
+class _Seat:
+    """One bound pod, as far as it is read."""
+
+    part: PodPart
+    asked: AskedPod
+    cpus: CpuSet
+    devices: tuple[DeviceGrant, ...]
+
+
+@dataclass(slots=True)
+class BoundPods:
+    """The pods of one node.
+
+    Attributes:
+        running: What holds something there.
+        unknown: Types of devices of which some pod holds nobody knows which.
+        hides_cpus: Some pod owns CPUs, nobody knows which.
+
+    """
+
+    running: list[RunningPod] = field(default_factory=list)
+    unknown: set[str] = field(default_factory=set)
+    hides_cpus: bool = False
+
+
+def seat(
+    joined: JoinedNode,
+    topology: TopologyPart | None,
+    devices: DevicePart | None,
+    pods: Iterable[PodPart],
+    reading: Reading,
+    summary: Summary,
+    fault: Callable[[ObjectError], None],
+) -> BoundPods:
+    """Return the pods of a node with what they hold.
+
+    What a pod was given is in its annotations, else in what its node's agent says of it. A pod
+    that is faulty is told to ``fault``, and the others go on.
+    """
+    found = BoundPods()
+    node = joined.node
+    owners: dict[int, str] = {}
+    holders = Holders()
+    free = list(joined.taken)
+    seats: list[_Seat] = []
+    for part in pods:
+        try:
+            cpus = _cpus_of(part, topology)
+            owns = bool(cpus) or (joined.kubelet_is_static and may_own_cpus(part))
+            asked = asked_by(part, reading, owns_cpus=owns)
+            if asked.spec.qos.owns_cpus and not cpus:
+                summary.assume(
+                    "pods whose own CPUs nobody names: no more are given out there",
+                    part.identity.title,
+                )
+                found.hides_cpus = True
+                asked = replace(asked, spec=_shared(asked.spec))
+            if asked.spec.qos.owns_cpus:
+                _own(part, asked.spec, cpus, node, owners)
+            else:
+                cpus = frozenset()
+            grants = held_devices(part, asked.spec, node, devices, holders, free)
+            if grants is None:
+                kinds = {request.type for request in asked.spec.requests.devices}
+                summary.assume(
+                    "pods whose devices nobody names: no more of the type are given out there",
+                    part.identity.title,
+                )
+                found.unknown |= kinds
+                grants = ()
+        except ObjectError as error:
+            fault(error)
+            continue
+        seats.append(_Seat(part, asked, cpus, grants))
+    owned: dict[QosClass, CpuSet] = {}
+    for one in seats:
+        owned[one.asked.spec.qos] = owned.get(one.asked.spec.qos, frozenset()) | one.cpus
+    room, pages = node.memory_bytes_in(), node.pages_in()
+    for one in seats:
+        place = _placement(one, node, owned, room, pages)
+        pod = Pod(
+            one.part.identity.name, one.part.identity.namespace, one.asked.spec, one.asked.limits
+        )
+        found.running.append(RunningPod(pod, place, movable=not one.part.leaving))
+    if joined.kept_milli:
+        found.running.append(_system(node, joined.kept_milli, owned))
+    return found
+
+
+def _cpus_of(part: PodPart, topology: TopologyPart | None) -> CpuSet:
+    """Return the CPUs that a pod owns, as far as anyone names them."""
+    if part.status is not None and part.status.cpuset:
+        return part.status.cpuset
+    for alloc in topology.allocs if topology else ():
+        if (
+            alloc.uid == part.identity.uid
+            if alloc.uid and part.identity.uid
+            else ((alloc.namespace or "default", alloc.name) == part.identity.key)
+        ):
+            return alloc.cpuset
+    return frozenset()
+
+
+def _shared(spec: PodSpec) -> PodSpec:
+    """Return the spec of a pod whose own CPUs nobody knows."""
+    plain = PodSpec(spec.containers)
+    return replace(
+        plain,
+        alignment=spec.alignment,
+        node_selector=spec.node_selector,
+        labels=spec.labels,
+        affinity=spec.affinity,
+        scopes=spec.scopes,
+        joint=spec.joint,
+        functions=spec.functions,
+        strategies=spec.strategies,
+    )
+
+
+def _own(part: PodPart, spec: PodSpec, cpus: CpuSet, node: Node, owners: dict[int, str]) -> None:
+    """Give a pod its CPUs.
+
+    Raises:
+        ObjectError: The node lacks them, another pod has them, or they are not as many as asked.
+
+    """
+    title = part.identity.title
+    if unknown := cpus - node.machine.topology.cpu.keys():
+        raise ObjectError(
+            title,
+            _STATUS,
+            f"{named_cpus(unknown)}: Node {node.name} has "
+            f"{format_cpu_list(node.machine.topology.cpu)}",
+        )
+    want = spec.requests.cpu_milli // 1000
+    if len(cpus) != want:
+        raise ObjectError(
+            title,
+            _STATUS,
+            f"names {len(cpus)} CPUs, {format_cpu_list(cpus)}; its containers ask for {want}",
+        )
+    if twice := cpus & owners.keys():
+        raise ObjectError(
+            title,
+            _STATUS,
+            f"{named_cpus(twice)} of Node {node.name} belongs to {owners[min(twice)]} already; a "
+            "CPU has one owner",
+        )
+    owners.update(dict.fromkeys(cpus, title))
+
+
+def _placement(
+    one: _Seat,
+    node: Node,
+    owned: Mapping[QosClass, CpuSet],
+    room: dict[int, int],
+    pages: dict[tuple[int, int], int],
+) -> PodPlacement:
+    spec, topology = one.asked.spec, node.machine.topology
+    cpuset, cpu_milli = one.cpus, None
+    if not spec.qos.owns_cpus:
+        cpuset = pool_of(spec.qos, node, owned)
+        homes = {share.node for share in one.part.status.numa} if one.part.status else set()
+        if homes and (binds(spec, node) or spec.constrained_burst):
+            cpuset = within(cpuset, homes, topology)
+            counts = (spec.requests.cpu_milli, *[0] * len(homes))
+            cpu_milli = tuple(zip(sorted(homes), counts, strict=False))
+    near = numa_nodes_near(node, one.cpus, one.devices)
+    return PodPlacement(
+        name=one.part.identity.name,
+        namespace=one.part.identity.namespace,
+        gang=None,
+        node=node.name,
+        cpuset=cpuset,
+        containers=containers_of(spec, cpuset, topology),
+        memory_bytes=_memory(one, node, room),
+        hugepages=_hugepages(spec, near, pages),
+        devices=one.devices,
+        cpu_milli=cpu_milli,
+    )
+
+
+def _memory(one: _Seat, node: Node, room: dict[int, int]) -> tuple[tuple[int, int], ...]:
+    """Return the memory of a pod by NUMA node: as it says, else where there is most.
+
+    What is more than there is counts all the same: pods that run may ask for more.
+    """
+    want = one.asked.spec.requests.memory_bytes
+    said = {s.node: s.memory_bytes for s in one.part.status.numa} if one.part.status else {}
+    if sum(said.values()) != want or not said.keys() <= room.keys():
+        said, left = {}, want
+        for numa in numa_nodes_by_room(node, one.cpus, one.devices, room):
+            said[numa] = min(left, max(0, room[numa]))
+            left -= said[numa]
+        said[min(room)] += left
+    for numa, size in said.items():
+        room[numa] -= size
+    return tuple((numa, size) for numa, size in sorted(said.items()) if size)
+
+
+def _hugepages(
+    spec: PodSpec, near: frozenset[int | None], pages: dict[tuple[int, int], int]
+) -> tuple[tuple[int, int, int], ...]:
+    """Return the hugepages of a pod by NUMA node: where it has CPUs and devices, if there are."""
+    found: dict[tuple[int, int], int] = {}
+    for wanted in spec.requests.hugepages:
+        left = wanted.count
+        places = [key for key in pages if key[1] == wanted.page_bytes]
+        for key in sorted(places, key=lambda key: (key[0] not in near, -pages[key], key)):
+            taken = min(left, max(0, pages[key]))
+            found[key] = found.get(key, 0) + taken
+            pages[key] -= taken
+            left -= taken
+        if left and places:
+            found[places[0]] = found.get(places[0], 0) + left
+            pages[places[0]] -= left
+    return tuple((numa, size, n) for (numa, size), n in sorted(found.items()) if n)
+
+
+def _system(node: Node, milli: int, owned: Mapping[QosClass, CpuSet]) -> RunningPod:
+    """Return a pod that stands for CPUs which the system keeps beside those that it names.
+
+    Where pods are bound to NUMA nodes it is of the first that can hold it.
+    """
+    spec = PodSpec((Container("system", Resources(cpu_milli=milli)),))
+    cpuset = pool_of(QosClass.LS, node, owned)
+    cpu_milli = None
+    for numa in node.machine.topology.numa_nodes if binds(spec, node) else ():
+        here = within(cpuset, (numa.id,), node.machine.topology)
+        if 1000 * len(here) >= milli:
+            cpuset, cpu_milli = here, ((numa.id, milli),)
+            break
+    place = PodPlacement(
+        name=node.name,
+        namespace=SYSTEM,
+        gang=None,
+        node=node.name,
+        cpuset=cpuset,
+        containers=containers_of(spec, cpuset, node.machine.topology),
+        cpu_milli=cpu_milli,
+    )
+    return RunningPod(Pod(node.name, SYSTEM, spec), place, movable=False)

@@ -1,0 +1,187 @@
+"""Makes an Instance of the objects of a cluster, and says what became of them."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from placer.kubernetes.bound_pods import BoundPods, seat
+from placer.kubernetes.errors import DumpError
+from placer.kubernetes.gangs import gangs_of
+from placer.kubernetes.machines import Machines
+from placer.kubernetes.objects import Objects
+from placer.kubernetes.summary import Summary
+from placer.kubernetes.taints import Taints
+from placer_models.cluster import Instance, Node, RunningPod
+from placer_models.device import GPU
+from placer_models.device_request import WHOLE_GPUS
+from placer_models.files.documents import name_of
+from placer_models.files.errors import InputError, candidates
+from placer_models.kubernetes.join import JoinedNode, join
+from placer_models.kubernetes.names import KNOWS_CPUS
+from placer_models.kubernetes.objects import ObjectError, title_of
+from placer_models.kubernetes.pod import PodPart
+from placer_models.kubernetes.pod_containers import Reading
+from placer_models.kubernetes.resources import PODS
+from placer_models.kubernetes.stream import read_objects
+
+UNLIMITED = 2**40
+"""Pods that a node takes which does not say how many."""
+
+
+def read_dump(paths: Sequence[Path]) -> tuple[Instance, Summary]:
+    """Return the cluster that files of Kubernetes' objects describe together.
+
+    Raises:
+        DumpError: Something is wrong with them; it has every fault.
+
+    """
+    objects = Objects()
+    for path in paths:
+        for found in read_objects(path):
+            objects.add(found)
+    if not objects.nodes and not objects.faults:
+        message = "holds no Node; get the nodes, too: kubectl get nodes,pods -A -o yaml"
+        objects.faults.append(InputError(name_of(paths[0]), None, "", message))
+    return instance_of(objects)
+
+
+def instance_of(objects: Objects) -> tuple[Instance, Summary]:
+    """Return what the objects of a cluster say together.
+
+    Raises:
+        DumpError: Something is wrong with them; it has every fault.
+
+    """
+    summary = Summary(_read(objects), objects.skipped)
+    joined = _joined(objects, summary)
+    reading = _reading(objects, joined)
+    waiting = [part for part in objects.pods.values() if _waits(part, summary)]
+    taints = Taints.of(objects.nodes.values(), (part.wishes for part in waiting))
+    for (name, value), what in taints.lines().items():
+        summary.assume(f"the label {name}={value} stands for nodes without the taints", what)
+    gangs, groups = gangs_of(objects, waiting, taints, reading, summary)
+    bound = _bound(objects)
+    machines = Machines()
+    nodes: list[Node] = []
+    running: list[RunningPod] = []
+    for name, one in joined.items():
+        pods = bound[name]
+        topology, devices = objects.topologies.get(name), objects.devices.get(name)
+        here = seat(one, topology, devices, pods, reading, summary, objects.fault)
+        node = replace(one.node, machine=machines.named(one.node.machine))
+        node = _as_all_read(node, reading, summary)
+        nodes.append(_beside(_labelled(node, taints.labels(objects.nodes[name])), here))
+        running += here.running
+    if objects.faults:
+        raise DumpError(objects.faults)
+    return Instance(tuple(nodes), gangs, groups, tuple(running)), summary
+
+
+def _read(objects: Objects) -> Counter[str]:
+    """Return how many objects of each kind were read."""
+    kinds = {
+        "Node": len(objects.nodes),
+        "Pod": len(objects.pods),
+        "NodeResourceTopology": len(objects.topologies),
+        "Device": len(objects.devices),
+        "PodGroup": len(objects.groups),
+        "PriorityClass": len(objects.priorities),
+    }
+    return Counter({kind: count for kind, count in kinds.items() if count})
+
+
+def _joined(objects: Objects, summary: Summary) -> dict[str, JoinedNode]:
+    """Return the nodes; what is about others is passed over."""
+    joined = {}
+    for name, node in objects.nodes.items():
+        try:
+            one = join(node, objects.topologies.get(name), objects.devices.get(name))
+        except ObjectError as error:
+            objects.fault(error)
+            continue
+        joined[name] = one
+        for what in one.assumed:
+            summary.assume(f"nodes {what}", name)
+    for kind, known in (
+        ("NodeResourceTopology", objects.topologies),
+        ("Device", objects.devices),
+    ):
+        for name in known:
+            if name not in objects.nodes:
+                summary.assume(f"{kind} of no Node in the dump, passed over", name)
+    return joined
+
+
+def _reading(objects: Objects, joined: Mapping[str, JoinedNode]) -> Reading:
+    nodes = [one.node for one in joined.values()]
+    terms = {term for part in objects.pods.values() for term in part.wishes.affinity}
+    return Reading(
+        types=frozenset(device.type for node in nodes for device in node.machine.devices),
+        counts_pods=any(name == PODS for node in nodes for name, _ in node.extended),
+        label_keys=frozenset(key for term in terms for key, _ in term.labels),
+    )
+
+
+def _waits(part: PodPart, summary: Summary) -> bool:
+    """Return whether a pod wants a place."""
+    if part.ended:
+        summary.assume("pods that have ended, passed over", part.identity.title)
+    elif not part.node and part.gated:
+        summary.assume("pods that are gated, passed over", part.identity.title)
+    elif not part.node and part.leaving:
+        summary.assume("pods that are deleted before they came, passed over", part.identity.title)
+    else:
+        return not part.node
+    return False
+
+
+def _bound(objects: Objects) -> dict[str, list[PodPart]]:
+    """Return the pods of each node; one of a node that is not there is a fault."""
+    bound: defaultdict[str, list[PodPart]] = defaultdict(list)
+    for part in objects.pods.values():
+        if not part.node or part.ended:
+            continue
+        bound[part.node].append(part)
+        known = part.node in objects.nodes or title_of("Node", "", part.node) in objects.refused
+        if not known and not objects.cut_off:
+            message = (
+                f"got '{part.node}', which is no Node of the dump"
+                f"{candidates(part.node, objects.nodes)}; get the nodes, too, or leave the pod out"
+            )
+            objects.fault(ObjectError(part.identity.title, ("spec", "nodeName"), message))
+    return bound
+
+
+def _as_all_read(node: Node, reading: Reading, summary: Summary) -> Node:
+    """Return the node with plain amounts of what no node has as devices."""
+    amounts = dict(node.extended)
+    devices = {name for name in amounts if name in reading.types} | (
+        amounts.keys() & set(WHOLE_GPUS) if GPU in reading.types else set()
+    )
+    for name in sorted(devices):
+        summary.assume(
+            f"nodes with {name} and no object that says which: none is given out there", node.name
+        )
+        del amounts[name]
+    if reading.counts_pods:
+        amounts.setdefault(PODS, UNLIMITED)
+    return replace(node, extended=tuple(sorted(amounts.items())))
+
+
+def _labelled(node: Node, more: Iterable[tuple[str, str]]) -> Node:
+    return replace(node, labels=tuple(sorted({**dict(node.labels), **dict(more)}.items())))
+
+
+def _beside(node: Node, here: BoundPods) -> Node:
+    """Return the node as far as it is known beside what its pods hold, nobody knows which."""
+    held = {(g.type, g.minor) for one in here.running for g in one.placement.devices}
+    lost = {
+        (device.type, device.minor)
+        for device in node.machine.devices
+        if device.type in here.unknown and (device.type, device.minor) not in held
+    }
+    labels = node.labels
+    if here.hides_cpus:
+        labels = tuple(label for label in labels if label[0] != KNOWS_CPUS[0])
+    return replace(node, unhealthy=node.unhealthy | lost, labels=labels)

@@ -1,0 +1,192 @@
+"""What waits in a dump: gangs by PodGroup, label or annotation, and pods by themselves."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from placer.kubernetes.objects import Objects
+from placer.kubernetes.summary import Summary
+from placer.kubernetes.taints import Taints
+from placer_models.kubernetes.objects import ObjectError, title_of
+from placer_models.kubernetes.pod import PodPart
+from placer_models.kubernetes.pod_containers import Reading
+from placer_models.kubernetes.pod_gang import GangRef
+from placer_models.kubernetes.pod_spec import asked_by
+from placer_models.kubernetes.priority import SYSTEM_PRIORITIES
+from placer_models.pod import Gang, GangGroup, Pod, PodSpec
+
+Key = tuple[bool, str, str]
+"""Whether it is Kubernetes' own, namespace, name."""
+
+
+@dataclass(slots=True)
+class _Waiting:
+    """A gang, as far as it is read.
+
+    Attributes:
+        minimum: None where nobody says it.
+        groups: Gangs that come with it.
+        lacks: Why it is not placed.
+
+    """
+
+    minimum: int | None
+    groups: tuple[tuple[str, str], ...] = ()
+    members: list[tuple[PodPart, Pod]] = field(default_factory=list)
+    lacks: list[str] = field(default_factory=list)
+
+
+def gangs_of(
+    objects: Objects,
+    waiting: Sequence[PodPart],
+    taints: Taints,
+    reading: Reading,
+    summary: Summary,
+) -> tuple[tuple[Gang, ...], tuple[GangGroup, ...]]:
+    """Return what waits, lone pods first, and which gangs come together.
+
+    A pod or a gang that demands what Placer has no word for is not placed, and neither is a gang
+    of which not enough pods are there; the summary says so.
+    """
+    specs: dict[PodSpec, PodSpec] = {}
+    lone: list[Gang] = []
+    found: dict[Key, _Waiting] = {}
+    for part in waiting:
+        try:
+            asked = asked_by(part, reading, select=taints.selector(part.wishes))
+        except ObjectError as error:
+            objects.fault(error)
+            continue
+        for what in part.wishes.waived:
+            summary.assume(f"with {what}, which nobody looks at yet", part.identity.title)
+        pod = Pod(
+            part.identity.name,
+            part.identity.namespace,
+            specs.setdefault(asked.spec, asked.spec),
+            asked.limits,
+        )
+        gang = _gang_of(part.gang, objects, found) if part.gang else None
+        if gang is not None:
+            gang.members.append((part, pod))
+            gang.lacks += [f"{part.identity.title} has {what}" for what in asked.lacks]
+        elif asked.lacks:
+            why = f"there is no word yet for {', '.join(asked.lacks)}"
+            summary.refused.append((part.identity.title, why))
+        else:
+            priority = priority_of(part, objects)
+            lone.append(Gang(pod.name, pod.namespace, (pod,), 1, priority, lone=True))
+    bound = _bound(objects)
+    taken = {gang.key for gang in lone}
+    gangs: dict[Key, Gang] = {}
+    for key, gang in found.items():
+        if made := _made(key, gang, bound[key], taken, objects, summary):
+            gangs[key] = made
+            taken.add(made.key)
+    groups = _groups(found, gangs, bound, summary)
+    return (*lone, *gangs.values()), groups
+
+
+def priority_of(part: PodPart, objects: Objects) -> int:
+    """Return the priority of a pod: its own, that of its class, or that of the default class."""
+    if part.priority is not None:
+        return part.priority
+    named = objects.priorities.get(part.priority_class)
+    if named is not None:
+        return named.value
+    if part.priority_class:
+        return SYSTEM_PRIORITIES.get(part.priority_class, 0)
+    return next((one.value for one in objects.priorities.values() if one.is_default), 0)
+
+
+def _key_of(gang: GangRef) -> Key:
+    return gang.is_kubernetes, *gang.key
+
+
+def _gang_of(ref: GangRef, objects: Objects, found: dict[Key, _Waiting]) -> _Waiting | None:
+    """Return the gang that a pod names; None: its PodGroup says that nobody waits for others."""
+    key = _key_of(ref)
+    group = objects.groups.get(key)
+    if group is not None and group.minimum is None:
+        return None
+    gang = found.get(key)
+    if gang is None:
+        gang = found[key] = _Waiting(
+            group.minimum if group else ref.minimum,
+            (group.groups if group else ()) or ref.groups,
+            lacks=[*(group.lacks if group else ()), *ref.lacks],
+        )
+    return gang
+
+
+def _bound(objects: Objects) -> Counter[Key]:
+    """Return how many pods of each gang have their place already."""
+    return Counter(
+        _key_of(part.gang)
+        for part in objects.pods.values()
+        if part.gang and part.node and not part.ended and not part.leaving
+    )
+
+
+def _made(
+    key: Key,
+    gang: _Waiting,
+    bound: int,
+    taken: set[tuple[str, str]],
+    objects: Objects,
+    summary: Summary,
+) -> Gang | None:
+    """Return a gang whose pods can be placed; None: the summary says why not."""
+    _, namespace, name = key
+    pods = tuple(pod for _, pod in gang.members)
+    title = title_of("PodGroup", namespace, name)
+    if gang.lacks:
+        why = f"there is no word yet for {gang.lacks[0]}"
+    elif gang.minimum is None:
+        why = "its PodGroup is not in the dump, and no pod says its minimum"
+    elif bound + len(pods) < gang.minimum:
+        why = f"{bound + len(pods)} of the {gang.minimum} pods that it waits for are there"
+    else:
+        own = name
+        while (namespace, own) in taken:
+            own = f"{own}.gang"  # a pod by itself has that name
+        return Gang(
+            own,
+            namespace,
+            pods,
+            max(1, gang.minimum - bound),
+            max(priority_of(part, objects) for part, _ in gang.members),
+        )
+    summary.refused.append((title, why))
+    return None
+
+
+def _groups(
+    found: Mapping[Key, _Waiting],
+    gangs: dict[Key, Gang],
+    bound: Counter[Key],
+    summary: Summary,
+) -> tuple[GangGroup, ...]:
+    """Return the groups of gangs; one that misses a gang is taken out of what waits."""
+    groups: dict[frozenset[tuple[str, str]], GangGroup] = {}
+    for key, gang in found.items():
+        wanted = frozenset(gang.groups)
+        if key not in gangs or len(wanted) < 2:
+            continue
+        others = {name: (key[0], *name) for name in wanted}
+        missing = [
+            name for name, other in others.items() if other not in gangs and not bound[other]
+        ]
+        if missing:
+            namespace, name = sorted(missing)[0]
+            why = f"its group waits for {title_of('PodGroup', namespace, name)}"
+            summary.refused.append((title_of("PodGroup", *key[1:]), why))
+            del gangs[key]
+            continue
+        keys = tuple(gangs[other].key for _, other in sorted(others.items()) if other in gangs)
+        if len(keys) > 1:
+            groups[wanted] = GangGroup(keys[0][1], keys[0][0], keys)
+    return tuple(
+        group
+        for group in groups.values()
+        if all(key in {gang.key for gang in gangs.values()} for key in group.gangs)
+    )

@@ -1,0 +1,129 @@
+"""The objects of a cluster as parts, by kind and name; fed one at a time, in any order."""
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Protocol, TypeVar
+
+from placer_models.files.errors import InputError
+from placer_models.files.tree import field_name
+from placer_models.kubernetes.device import DevicePart, device_part
+from placer_models.kubernetes.node import NodePart, node_part
+from placer_models.kubernetes.objects import Identity, Object, ObjectError
+from placer_models.kubernetes.pod import PodPart, pod_part
+from placer_models.kubernetes.pod_gang import (
+    CRD_GROUPS,
+    KUBERNETES_GROUP,
+    PodGroupPart,
+    pod_group_part,
+)
+from placer_models.kubernetes.priority import PriorityClassPart, priority_class_part
+from placer_models.kubernetes.stream import Found, ReadObject
+from placer_models.kubernetes.topology import TopologyPart, topology_part
+
+Key = tuple[str, str]
+
+
+K = TypeVar("K")
+P = TypeVar("P", bound="_Part")
+
+
+class _Part(Protocol):
+    """What every part has."""
+
+    @property
+    def identity(self) -> Identity:
+        """Who it is of."""
+
+
+@dataclass(slots=True)
+class Objects:
+    """What is known of a cluster.
+
+    Attributes:
+        nodes: By name, in the order in which they were read; so are all others.
+        groups: PodGroups by (Kubernetes' own, namespace, name).
+        skipped: Kinds that are not read -> how many.
+        faults: What is wrong with objects, and with files.
+        places: Title of an object -> its file and line.
+        refused: Titles of the objects that are faulty.
+        cut_off: Some file could not be read to its end.
+
+    """
+
+    nodes: dict[str, NodePart] = field(default_factory=dict)
+    topologies: dict[str, TopologyPart] = field(default_factory=dict)
+    devices: dict[str, DevicePart] = field(default_factory=dict)
+    pods: dict[Key, PodPart] = field(default_factory=dict)
+    groups: dict[tuple[bool, str, str], PodGroupPart] = field(default_factory=dict)
+    priorities: dict[str, PriorityClassPart] = field(default_factory=dict)
+    skipped: Counter[str] = field(default_factory=Counter)
+    faults: list[InputError] = field(default_factory=list)
+    places: dict[str, tuple[str, int]] = field(default_factory=dict)
+    refused: set[str] = field(default_factory=set)
+    cut_off: bool = False
+
+    def add(self, found: Found) -> None:
+        """Take one object in; one that is faulty is noted, and the others go on."""
+        if isinstance(found, InputError):
+            self.faults.append(found)
+            self.cut_off = True
+            return
+        try:
+            if not self._take(found):
+                self.skipped[f"{found.kind} ({found.api_version})"] += 1
+        except ObjectError as error:
+            self.refused.add(error.title)
+            message = f"{error.title}: {error.message}"
+            self.faults.append(
+                InputError(found.file, found.line_at(error.path), field_name(error.path), message)
+            )
+
+    def fault(self, error: ObjectError) -> None:
+        """Note what is wrong with an object that was taken in before."""
+        self.refused.add(error.title)
+        file, line = self.places.get(error.title, ("", None))
+        message = f"{error.title}: {error.message}"
+        self.faults.append(InputError(file, line, field_name(error.path), message))
+
+    def _take(self, found: ReadObject) -> bool:
+        group = found.api_version.rpartition("/")[0]
+        match found.kind:
+            case "Node" if not group:
+                self._put(self.nodes, found, node_part, lambda part: part.identity.name)
+            case "Pod" if not group:
+                self._put(self.pods, found, pod_part, lambda part: part.identity.key)
+            case "NodeResourceTopology" if group == "topology.node.k8s.io":
+                self._put(self.topologies, found, topology_part, lambda part: part.identity.name)
+            case "Device" if group == "scheduling.koordinator.sh":
+                self._put(self.devices, found, device_part, lambda part: part.identity.name)
+            case "PodGroup" if group in (*CRD_GROUPS, KUBERNETES_GROUP):
+                self._put(
+                    self.groups,
+                    found,
+                    pod_group_part,
+                    lambda part: (part.is_kubernetes, *part.identity.key),
+                )
+            case "PriorityClass" if group == "scheduling.k8s.io":
+                self._put(
+                    self.priorities, found, priority_class_part, lambda part: part.identity.name
+                )
+            case _:
+                return False
+        return True
+
+    def _put(
+        self,
+        known: dict[K, P],
+        found: ReadObject,
+        read: Callable[[Object], P],
+        key: Callable[[P], K],
+    ) -> None:
+        part = read(found.value)
+        title = part.identity.title
+        if key(part) in known:
+            file, line = self.places[title]
+            message = f"is given already at {file}:{line}; keep the newer of the two"
+            raise ObjectError(title, ("metadata", "name"), message)
+        self.places[title] = (found.file, found.line)
+        known[key(part)] = part

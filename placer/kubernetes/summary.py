@@ -1,0 +1,52 @@
+"""What was read from a dump, and what was skipped, refused or taken for granted."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+_SHOWN = 3
+
+
+@dataclass(slots=True)
+class Summary:
+    """What became of the objects of a dump.
+
+    Attributes:
+        read: Kind -> how many objects of it were read.
+        skipped: Kind with its API version -> how many objects of it were passed over.
+        refused: Pods that are not placed, by title, each with what Placer has no word for.
+        assumed: What was taken for granted -> the objects about which, by name.
+
+    """
+
+    read: Counter[str] = field(default_factory=Counter)
+    skipped: Counter[str] = field(default_factory=Counter)
+    refused: list[tuple[str, str]] = field(default_factory=list)
+    assumed: dict[str, list[str]] = field(default_factory=dict)
+
+    def assume(self, what: str, of: str) -> None:
+        """Note that something was taken for granted about an object."""
+        self.assumed.setdefault(what, []).append(of)
+
+    def lines(self) -> tuple[str, ...]:
+        """Return the summary for people."""
+        lines = ["read " + (_counted(self.read) or "nothing")]
+        if self.skipped:
+            lines.append(f"skipped {_counted(self.skipped)}: of kinds that are not read")
+        by_why: dict[str, list[str]] = {}
+        for title, why in self.refused:
+            by_why.setdefault(why, []).append(title)
+        lines += [f"not placed: {_named(titles)}: {why}" for why, titles in sorted(by_why.items())]
+        lines += [f"{what}: {_named(of)}" for what, of in self.assumed.items()]
+        return tuple(lines)
+
+
+def _counted(counts: Counter[str]) -> str:
+    return ", ".join(f"{count:,} {kind}" for kind, count in sorted(counts.items()))
+
+
+def _named(names: Sequence[str]) -> str:
+    """Return the first few names, and how many more there are."""
+    first = ", ".join(names[:_SHOWN])
+    more = len(names) - _SHOWN
+    return f"{first} and {more:,} more" if more > 0 else first

@@ -1,0 +1,521 @@
+"""Each kind of object becomes a part: what it says, in the words of the library."""
+
+from typing import Any
+
+import pytest
+
+from kubernetes_worlds import Json, device, gpu, lsr, node, pod, topology
+from placer_models.device import VirtualFunction
+from placer_models.kubernetes.device import device_part
+from placer_models.kubernetes.node import TaintEffect, node_part
+from placer_models.kubernetes.objects import ObjectError
+from placer_models.kubernetes.pod import pod_part
+from placer_models.kubernetes.pod_class import PriorityClass
+from placer_models.kubernetes.pod_containers import Reading
+from placer_models.kubernetes.pod_gang import pod_group_part
+from placer_models.kubernetes.pod_spec import asked_by
+from placer_models.kubernetes.topology import topology_part
+from placer_models.pod import DeviceRequest
+from placer_models.policy import (
+    AlignmentPolicy,
+    AlignmentScope,
+    BindPolicy,
+    ExclusivePolicy,
+    NodeBindPolicy,
+    NumaStrategy,
+    PartitionPolicy,
+    QosClass,
+    Strength,
+)
+
+GPUS = Reading(types=frozenset({"gpu", "rdma"}))
+DOMAIN = "scheduling.koordinator.sh/"
+
+
+def test_an_object_keeps_who_it_is() -> None:
+    """
+    Uid and resourceVersion stay with the part, for who writes back and for who watches.
+    """
+    identity = pod_part(pod("a", namespace="team")).identity
+    assert (identity.key, identity.uid, identity.resource_version) == (("team", "a"), "uid-a", "9")
+
+
+def test_the_labels_of_a_node_say_its_policies() -> None:
+    """
+    Today's names; the seed's names and its word PCPUOnly are read, too (C10, C11, C12).
+    """
+    domain = "node.koordinator.sh/"
+    for policy, word in (
+        ("numa-topology-policy", "FullPCPUsOnly"),
+        ("numa-topology-alignment-policy", "PCPUOnly"),
+    ):
+        part = node_part(
+            node(
+                labels={
+                    f"{domain}{policy}": "SingleNUMANode",
+                    f"{domain}cpu-bind-policy": word,
+                    f"{domain}numa-allocate-strategy": "DistributeEvenly",
+                    f"{domain}gpu-partition-policy": "Honor",
+                }
+            )
+        )
+        assert part.alignment is AlignmentPolicy.SINGLE_NUMA_NODE
+        assert part.bind is NodeBindPolicy.FULL_PCPUS_ONLY
+        assert part.numa_strategy is NumaStrategy.DISTRIBUTE_EVENLY
+        assert part.partition_policy is PartitionPolicy.HONOR
+
+
+def test_annotations_of_a_node_reserve_cpus_and_memory() -> None:
+    """
+    By number, by id, and of system pods; ids alone where the policy says so.
+    """
+
+    def reserved(**said: Any) -> tuple[object, int, int]:
+        part = node_part(
+            node(
+                annotations={
+                    f"node.koordinator.sh/{k.replace('_', '-')}": v for k, v in said.items()
+                }
+            )
+        )
+        return sorted(part.reserved_cpus), part.reserved_milli, part.reserved_bytes
+
+    assert reserved(reservation='{"resources":{"cpu":"1500m","memory":"1Gi"}}') == ([], 1500, 2**30)
+    assert reserved(reservation='{"reservedCPUs":"0-1"}') == ([0, 1], 2000, 0)
+    only = '{"reservedCPUs":"0-1","applyPolicy":"ReservedCPUsOnly"}'
+    assert reserved(reservation=only) == ([0, 1], 0, 0)
+    assert reserved(system_qos_resource='{"cpuset":"6-7"}') == ([6, 7], 0, 0)
+    assert reserved(system_qos_resource='{"cpuset":"6-7","cpusetExclusive":false}') == ([], 0, 0)
+
+
+def test_taints_conditions_and_amplification_of_a_node() -> None:
+    """
+    What keeps pods off is kept apart from what only should.
+    """
+    part = node_part(
+        node(
+            taints=[
+                {"key": "gpu", "value": "yes", "effect": "NoSchedule"},
+                {"key": "old", "effect": "PreferNoSchedule"},
+            ],
+            unschedulable=True,
+            conditions=[
+                {"type": "Ready", "status": "Unknown"},
+                {"type": "DiskPressure", "status": "True"},
+                {"type": "PIDPressure", "status": "False"},
+            ],
+            annotations={
+                "node.koordinator.sh/resource-amplification-ratio": '{"cpu":1.5,"memory":1}'
+            },
+        )
+    )
+    assert [taint.effect for taint in part.taints] == [
+        TaintEffect.NO_SCHEDULE,
+        TaintEffect.PREFER_NO_SCHEDULE,
+    ]
+    assert str(part.taints[0]) == "gpu=yes:NoSchedule"
+    assert part.unschedulable
+    assert part.conditions == ("NotReady", "DiskPressure")
+    assert part.amplification == (("cpu", 150),)
+
+
+@pytest.mark.parametrize(
+    ("said", "policy", "scope"),
+    [
+        ({"policies": ["SingleNUMANodePodLevel"]}, "SingleNUMANode", "pod"),
+        ({"policies": ["SingleNUMANodeContainerLevel"]}, "SingleNUMANode", "container"),
+        ({"policies": ["SingleNUMANode"]}, "SingleNUMANode", None),
+        ({"policies": ["BestEffort"]}, "BestEffort", None),
+        (
+            {
+                "attributes": [
+                    {"name": "topologyManagerPolicy", "value": "restricted"},
+                    {"name": "topologyManagerScope", "value": "pod"},
+                ]
+            },
+            "Restricted",
+            "pod",
+        ),
+        ({}, None, None),
+    ],
+)
+def test_the_topology_manager_of_a_node(said: Json, policy: str | None, scope: str | None) -> None:
+    """
+    In the words of every version of the object (C12, C17).
+    """
+    part = topology_part(topology(**said))
+    assert part.alignment == (None if policy is None else AlignmentPolicy(policy))
+    assert part.scope == (None if scope is None else AlignmentScope(scope))
+
+
+def test_a_device_object_says_where_devices_are_and_how_they_are() -> None:
+    """
+    Health by the flag and by the condition; -1 is a place that is not known (D1, D6, D10, D11).
+    """
+    sick = gpu(1, conditions=[{"type": "Healthy", "status": "False"}])
+    nic = {
+        "type": "rdma",
+        "minor": 0,
+        "id": "0000:09:00.0",
+        "health": True,
+        "resources": {"koordinator.sh/rdma": "100"},
+        "topology": {"socketID": -1, "nodeID": -1, "pcieID": "s1", "busID": "0000:09:00.0"},
+        "vfGroups": [{"labels": {"type": "fast"}, "vfs": [{"minor": 0, "busID": "0000:09:00.1"}]}],
+    }
+    table = '{"1":[{"minors":[0]},{"minors":[1]}],"2":[{"minors":[1,0]}]}'
+    part = device_part(
+        device(
+            devices=[nic, gpu(0), sick, gpu(2, health=False)],
+            annotations={
+                f"{DOMAIN}gpu-partitions": table,
+                "node.koordinator.sh/devices-checkpoints": '[{"podUID":"u","containerName":"c",'
+                '"resourceName":"nvidia.com/gpu","deviceIDs":["GPU-2"]}]',
+            },
+        )
+    )
+    first, *_, last = part.devices
+    assert [d.healthy for d in part.devices] == [True, False, False, True]
+    assert (first.memory_bytes, first.numa_node, first.package) == (2**34, 0, 0)
+    assert (last.numa_node, last.package, last.pcie_switch) == (None, None, "s1")
+    assert last.virtual_functions == (VirtualFunction(0, "0000:09:00.1", (("type", "fast"),)),)
+    assert part.partitions == ((0,), (1,), (0, 1))
+    assert part.checkpoints[0].ids == ("GPU-2",)
+
+
+def test_init_containers_sidecars_and_overhead_count_as_in_kubernetes() -> None:
+    """
+    The larger of the app phase and each init phase, sidecars from their start on, overhead always.
+    """
+
+    def container(name: str, cpu: str, **more: object) -> Json:
+        return {"name": name, "resources": {"requests": {"cpu": cpu}}, **more}
+
+    found = pod(
+        initContainers=[
+            container("first", "5"),
+            container("side", "1", restartPolicy="Always"),
+            container("second", "3"),
+        ],
+        overhead={"cpu": "250m", "memory": "64Mi"},
+    )
+    found["spec"]["containers"] = [container("a", "1"), container("b", "2500m")]
+    asked = asked_by(pod_part(found), Reading()).spec.requests
+
+    assert asked.cpu_milli == 5000 + 250  # first alone; else 1 + 3, and 1 + 1 + 2.5
+    assert asked.memory_bytes == 64 * 2**20
+
+
+def test_requests_of_the_pod_go_before_those_of_its_containers() -> None:
+    """
+    Resource by resource, as pod-level resources do.
+    """
+    found = pod(requests={"cpu": "1", "memory": "1Gi"}, resources={"requests": {"cpu": "3"}})
+    asked = asked_by(pod_part(found), Reading()).spec.requests
+    assert (asked.cpu_milli, asked.memory_bytes) == (3000, 2**30)
+
+
+def test_a_limit_alone_is_the_request() -> None:
+    """
+    As Kubernetes fills it in.
+    """
+    found = pod(requests={}, limits={"cpu": "2", "example.com/token": "3", "hugepages-2Mi": "4Mi"})
+    asked = asked_by(pod_part(found), Reading()).spec.requests
+    assert (asked.cpu_milli, asked.extended) == (2000, (("example.com/token", 3),))
+    assert asked.pages_of(2 * 2**20) == 2
+
+
+@pytest.mark.parametrize(
+    ("requests", "expected"),
+    [
+        ({"nvidia.com/gpu": "2"}, [("gpu", 2, None)]),
+        ({"koordinator.sh/gpu": "50"}, [("gpu", 1, (50, 50))]),
+        (
+            {"kubernetes.io/gpu-core": "60", "kubernetes.io/gpu-memory-ratio": "40"},
+            [("gpu", 1, (60, 40))],
+        ),
+        ({"koordinator.sh/gpu": "200"}, [("gpu", 2, None)]),
+        ({"kubernetes.io/rdma": "100"}, [("rdma", 1, None)]),
+    ],
+)
+def test_devices_are_asked_for_by_every_name(requests: Json, expected: list[object]) -> None:
+    """
+    Of vendors, of Koordinator, and the deprecated ones (D2, D3).
+    """
+    devices = asked_by(pod_part(pod(requests=requests)), GPUS).spec.requests.devices
+    shares = [
+        (d.type, d.count, d.share and (d.share.percent, d.share.memory_percent)) for d in devices
+    ]
+    assert shares == expected
+
+
+def test_shares_of_several_containers_are_asked_for_by_the_pod() -> None:
+    """
+    Koordinator adds up what containers ask for before it looks at it.
+    """
+    found = pod()
+    half = {"requests": {"koordinator.sh/gpu": "50"}}
+    found["spec"]["containers"] = [{"name": n, "resources": half} for n in "ab"]
+    assert asked_by(pod_part(found), GPUS).spec.requests.devices == (DeviceRequest("gpu", 1),)
+
+
+def test_without_known_devices_gpus_are_an_extended_resource() -> None:
+    """
+    A plain amount, like any other.
+    """
+    asked = asked_by(pod_part(pod(requests={"nvidia.com/gpu": "2"})), Reading()).spec.requests
+    assert (asked.devices, asked.extended) == ((), (("nvidia.com/gpu", 2),))
+
+
+@pytest.mark.parametrize(
+    ("labels", "priority", "qos"),
+    [
+        ({"koordinator.sh/qosClass": "LSE"}, None, QosClass.LSE),
+        ({"koordinator.sh/qosClass": "SYSTEM"}, None, QosClass.LS),
+        ({}, 5500, QosClass.BE),
+        ({}, 3000, QosClass.BE),
+        ({"koordinator.sh/priority-class": "koord-batch"}, 9500, QosClass.BE),
+        ({}, 9500, QosClass.LS),
+        ({}, None, QosClass.LS),
+    ],
+)
+def test_the_qos_class_is_that_of_the_label_else_of_the_priority(
+    labels: dict[str, str], priority: int | None, qos: QosClass
+) -> None:
+    """
+    A Guaranteed pod that waits is LS (C2); batch and free pods run on what others leave.
+    """
+    amounts = {"cpu": "2", "memory": "1Gi"}
+    more = {} if priority is None else {"priority": priority}
+    found = pod(requests=amounts, limits=amounts, labels=labels, **more)
+    assert asked_by(pod_part(found), Reading()).spec.qos is qos
+
+
+def test_a_pod_that_asks_for_nothing_is_best_effort() -> None:
+    """
+    As Kubernetes has it: no CPUs, no memory.
+    """
+    assert asked_by(pod_part(pod(requests={})), Reading()).spec.qos is QosClass.BE
+
+
+def test_annotations_say_what_a_pod_wants_of_cpus() -> None:
+    """
+    Bind and exclusive policies for pods that own CPUs; an LS pod's mean nothing (C8, C9, C12).
+    """
+    said = {
+        f"{DOMAIN}resource-spec": {
+            "requiredCPUBindPolicy": "FullPCPUs",
+            "preferredCPUExclusivePolicy": "PCPULevel",
+        },
+        f"{DOMAIN}numa-topology-spec": {"numaTopologyPolicy": "SingleNUMANode"},
+    }
+    spec = asked_by(pod_part(lsr(annotations=said)), Reading()).spec
+    assert (spec.bind, spec.bind_strength) == (BindPolicy.FULL_PCPUS, Strength.REQUIRED)
+    assert spec.exclusive is ExclusivePolicy.PCPU_LEVEL
+    assert spec.alignment is AlignmentPolicy.SINGLE_NUMA_NODE
+
+    spec = asked_by(pod_part(pod(annotations=said)), Reading()).spec
+    assert (spec.bind, spec.exclusive) == (BindPolicy.DEFAULT, ExclusivePolicy.NONE)
+
+
+def test_constrained_burst_is_for_ls_pods_with_a_limit() -> None:
+    """
+    It stays in the pool of NUMA nodes that hold its limit (C8).
+    """
+    said = {f"{DOMAIN}resource-spec": {"preferredCPUBindPolicy": "ConstrainedBurst"}}
+    asked = {"cpu": "1", "memory": "1Gi"}
+    burst = asked_by(pod_part(pod(requests=asked, limits={"cpu": "4"}, annotations=said)), GPUS)
+    assert burst.spec.burst_cpus == 4
+    assert not asked_by(pod_part(pod(requests=asked, annotations=said)), GPUS).spec.burst_cpus
+
+
+def test_what_has_no_word_yet_is_named() -> None:
+    """
+    A demand keeps the pod from being placed, a wish is passed over; neither is forgotten.
+    """
+    found = pod(
+        affinity={
+            "nodeAffinity": {
+                "requiredDuringSchedulingIgnoredDuringExecution": {
+                    "nodeSelectorTerms": [
+                        {"matchExpressions": [{"key": "a", "operator": "Exists"}]}
+                    ]
+                },
+            },
+        },
+        topologySpreadConstraints=[
+            {"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule"},
+            {"maxSkew": 1, "topologyKey": "rack", "whenUnsatisfiable": "ScheduleAnyway"},
+        ],
+        resourceClaims=[{"name": "c"}],
+    )
+    wishes = pod_part(found).wishes
+    assert wishes.lacks == (
+        "required node affinity beyond one value of labels",
+        "topology spread",
+        "resource claims",
+    )
+    assert wishes.waived == ("topology spread",)
+
+
+def test_affinity_that_has_words_is_read() -> None:
+    """
+    One value of labels of the node; labels of pods on one node.
+    """
+    key = "requiredDuringSchedulingIgnoredDuringExecution"
+    expression = {"key": "zone", "operator": "In", "values": ["b"]}
+    term = {
+        "topologyKey": "kubernetes.io/hostname",
+        "labelSelector": {"matchLabels": {"app": "db"}},
+    }
+    found = pod(
+        nodeSelector={"disk": "ssd"},
+        affinity={
+            "nodeAffinity": {key: {"nodeSelectorTerms": [{"matchExpressions": [expression]}]}},
+            "podAntiAffinity": {key: [term]},
+        },
+    )
+    wishes = pod_part(found).wishes
+    assert wishes.selector == (("disk", "ssd"), ("zone", "b"))
+    assert [(term.labels, term.apart, term.required) for term in wishes.affinity] == [
+        ((("app", "db"),), True, True)
+    ]
+    assert wishes.lacks == ()
+
+
+def test_pod_groups_of_both_kinds_say_their_minimum() -> None:
+    """
+    minMember of the plugins' kind, minCount of Kubernetes' own; a basic policy has none (G1).
+    """
+
+    def group(version: str, spec: Json) -> Json:
+        return {"apiVersion": version, "kind": "PodGroup", "metadata": {"name": "g"}, "spec": spec}
+
+    old = group("scheduling.sigs.k8s.io/v1alpha1", {"minMember": 3})
+    new = group("scheduling.k8s.io/v1alpha3", {"schedulingPolicy": {"gang": {"minCount": 4}}})
+    basic = group("scheduling.k8s.io/v1alpha3", {"schedulingPolicy": {"basic": {}}})
+    assert [pod_group_part(g).minimum for g in (old, new, basic)] == [3, 4, None]
+    assert [pod_group_part(g).is_kubernetes for g in (old, new, basic)] == [False, True, True]
+
+
+def test_a_pod_names_its_gang_in_many_ways() -> None:
+    """
+    By label of each plugin, by annotation of Koordinator, by its own field.
+    """
+    domain = "gang.scheduling.koordinator.sh/"
+    for more in (
+        {"labels": {"pod-group.scheduling.sigs.k8s.io": "g"}},
+        {"labels": {"scheduling.x-k8s.io/pod-group": "g"}},
+        {"annotations": {f"{domain}name": "g", f"{domain}min-available": "3"}},
+        {"schedulingGroup": {"podGroupName": "g"}},
+    ):
+        gang = pod_part(pod(**more)).gang  # type: ignore[arg-type]
+        assert gang is not None
+        assert gang.key == ("default", "g")
+        assert gang.minimum == (3 if "annotations" in more else None)
+
+
+def test_priority_classes_by_value() -> None:
+    """
+    The ranges of Koordinator.
+    """
+    values = {9999: "koord-prod", 7000: "koord-mid", 5999: "koord-batch", 8000: ""}
+    for value, name in values.items():
+        assert pod_part(pod(priority=value)).pod_class.priority is PriorityClass(name)
+
+
+@pytest.mark.parametrize(
+    ("read", "found", "message"),
+    [
+        (node_part, node(amounts={"cpu": "-1"}), "status.capacity.cpu: '-1' is negative"),
+        (
+            node_part,
+            node(labels={"node.koordinator.sh/cpu-bind-policy": "Some"}),
+            "got 'Some'; expected None, FullPCPUsOnly, SpreadByPCPUs",
+        ),
+        (
+            node_part,
+            node(annotations={"node.koordinator.sh/reservation": "{"}),
+            "Node n1: metadata.annotations.node.koordinator.sh/reservation: $: is not JSON",
+        ),
+        (
+            topology_part,
+            topology(cpus=[(0, 0, 0, 0), (0, 1, 0, 1)]),
+            "CPU 0 is there twice; keep one of them",
+        ),
+        (
+            topology_part,
+            topology(cpus=[(0, 0, 0, 0), (1, 0, 0, 1)]),
+            "CPUs 0 and 1 are of one core, 0, and on the NUMA nodes 0 and 1; a core is on one",
+        ),
+        (
+            topology_part,
+            topology(
+                annotations={
+                    "node.koordinator.sh/pod-cpu-allocs": [
+                        {"namespace": "d", "name": "a", "cpuset": "0-1"},
+                        {"namespace": "d", "name": "b", "cpuset": "1"},
+                    ]
+                }
+            ),
+            "CPU 1 is given to d/a and to d/b; a CPU has one owner",
+        ),
+        (topology_part, topology(policies=["Sometimes"]), "got 'Sometimes'; expected a policy"),
+        (device_part, device(devices=[gpu(0), gpu(0)]), "spec.devices[1].minor: gpu 0 is there"),
+        (
+            device_part,
+            device(annotations={f"{DOMAIN}gpu-partitions": '{"2":[{"minors":[0]}]}'}),
+            "names 1 GPUs; expected 2",
+        ),
+        (pod_part, pod(requests={"memory": "-4Gi"}), "resources.requests.memory: '-4Gi' is neg"),
+        (
+            pod_part,
+            pod(requests={"cpu": "4"}, limits={"cpu": "2"}),
+            "resources.limits.cpu: got '2'; expected at least the request, '4'",
+        ),
+        (
+            pod_part,
+            pod(labels={"koordinator.sh/qosClass": "LSR"}, priority=5000),
+            "LSR and the priority class koord-batch do not go together",
+        ),
+        (pod_part, {"metadata": {}}, "Pod default/without a name: metadata.name: is missing"),
+        (pod_part, {**pod(), "spec": []}, "Pod default/p: spec: got a list; expected a mapping"),
+        (
+            pod_part,
+            pod(
+                annotations={
+                    "gang.scheduling.koordinator.sh/name": "g",
+                    "gang.scheduling.koordinator.sh/min-available": "two",
+                }
+            ),
+            "got 'two'; expected a whole number",
+        ),
+    ],
+)
+def test_a_bad_field_is_named_with_its_object(read: Any, found: Json, message: str) -> None:
+    """
+    Object, field, what is wrong and what is expected, on one line.
+    """
+    with pytest.raises(ObjectError) as caught:
+        read(found)
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("found", "message"),
+    [
+        (
+            pod(requests={"cpu": "1500m"}, labels={"koordinator.sh/qosClass": "LSR"}),
+            "a whole number of CPUs (rule cpu-count)",
+        ),
+        (pod(requests={"koordinator.sh/gpu": "150"}), "device-whole"),
+        (pod(requests={"koordinator.sh/gpu-core": "50"}), "device-combination"),
+    ],
+)
+def test_what_no_pod_may_ask_for_is_refused_by_its_rule(found: Json, message: str) -> None:
+    """
+    The rules of every pod hold for those of a cluster (C3, D4).
+    """
+    with pytest.raises(ObjectError, match="Pod default/p: ") as caught:
+        asked_by(pod_part(found), GPUS)
+    assert message in str(caught.value)
