@@ -23,7 +23,7 @@ from itertools import product, takewhile
 
 from insides import BETWEEN_NODES, Insides, broken
 from leaves import Stay, TooManyLeavesError
-from moving_question import with_moving_pods
+from moving_question import questions
 from placer.judge.breaches import breaches
 from placer.judge.measure import Vector, better, measure
 from placer_models.cluster import Instance
@@ -65,30 +65,46 @@ def best_placement(instance: Instance, most_leaves: int = MOST_LEAVES) -> Best:
         TooManyLeavesError: There are more than ``most_leaves`` leaves, or assignments.
 
     """
-    instance = with_moving_pods(instance)
+    best: Best | None = None
+    leaves = 0
+    for asked in questions(instance):
+        if len(asked.gone) > asked.move_budget:
+            continue
+        found, tried = _best_of(asked, most_leaves - leaves, best)
+        leaves += tried
+        if found is not None and (best is None or better(found[0], best.vector)):
+            best = Best(found[1], found[0], leaves)
+    assert best is not None, "nothing is placed, and even that is not allowed"
+    return replace(best, leaves=leaves)
+
+
+def _best_of(
+    instance: Instance, most_leaves: int, known: Best | None
+) -> tuple[tuple[Vector, Placement] | None, int]:
+    """Return the best of one question, if it may be better than what is known; and the leaves."""
     insides = Insides(instance, most_leaves)
-    best: tuple[Vector, Placement] | None = None
+    best = (known.vector, known.placement) if known else None
+    found: tuple[Vector, Placement] | None = None
     for stays, placed in _assignments(instance):
         if best and better(_placed_tiers(best[0]), placed):
             break
         on_node: dict[str, list[Stay]] = defaultdict(list)
         for stay in stays:
             on_node[stay.node.name].append(stay)
-        found = [
+        inside = [
             insides.best(guests, [stay for stay in stays if stay.node is not guests[0].node])
             for guests in on_node.values()
         ]
-        if None in found:
+        if None in inside:
             continue
-        placement = Placement(tuple(place for inside in found if inside for place in inside))
+        placement = Placement(tuple(place for pods in inside if pods for place in pods))
         if broken(instance, placement, ["moves"]):
             continue  # it moves too many
         vector = measure(instance, placement)
         if best is None or better(vector, best[0]):
             assert not breaches(instance, placement), "each node is well, and all together not"
-            best = vector, placement
-    assert best is not None, "nothing is placed, and even that is not allowed"
-    return Best(best[1], best[0], insides.leaves)
+            best = found = vector, placement
+    return found, insides.leaves
 
 
 def _assignments(instance: Instance) -> list[tuple[tuple[Stay, ...], Vector]]:

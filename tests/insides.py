@@ -192,7 +192,9 @@ class Insides:
         minding: Minding,
     ) -> Iterator[tuple[tuple[Stay, ...], Mapping[int, Held]]]:
         """Yield the leaves for each choice of who stays at home, with the homes' memory."""
-        homes = {home.key: home for home in self.instance.homes if home.node == guests[0].node.name}
+        gone = self.instance.gone
+        here = [home for home in self.instance.homes if home.node == guests[0].node.name]
+        homes = {home.key: home for home in here if home.key not in gone}
         mine = [i for i, guest in enumerate(guests) if guest.pod.key in homes]
         for chosen in chain.from_iterable(combinations(mine, n) for n in range(len(mine) + 1)):
             fixed = {}

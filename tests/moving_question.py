@@ -4,8 +4,9 @@ Whether a pod could be where it is as a new one is asked of the judge's single r
 else is said here once more, so that a mistake in `placer_models.moves` is seen.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import combinations
 
 from insides import broken
 from placer.judge.breaches import RULES
@@ -21,19 +22,31 @@ Group = tuple[RunningPod, ...]
 
 
 def with_moving_pods(instance: Instance) -> Instance:
-    """Return the instance in which those that may move wait beside the others, with homes."""
+    """Return the instance in which those that fit where they are wait beside the others.
+
+    Each has a home. Who is in breach of a rule stays.
+    """
+    return next(iter(questions(instance)))
+
+
+def questions(instance: Instance) -> Iterator[Instance]:
+    """Yield the question in which nobody in breach leaves, then one for each choice of them.
+
+    Who leaves wants a place as well, and cannot stay but as a member of a gang.
+    """
     if not instance.move_budget or not instance.gangs:
-        return instance
-    return _asked(
-        instance,
-        [
-            pod
-            for group in _groups(instance)
-            if all(_says_it_may(pod, _node(instance, pod)) for pod in group)
-            and _could_be_new_there(instance, group)
-            for pod in group
-        ],
-    )
+        yield instance
+        return
+    able = [
+        group
+        for group in _groups(instance)
+        if group and all(_says_it_may(pod, _node(instance, pod)) for pod in group)
+    ]
+    fitting = [group for group in able if _could_be_new_there(instance, group)]
+    breaking = [group for group in able if group not in fitting]
+    for number in range(len(breaking) + 1):
+        for leaving in combinations(breaking, number):
+            yield _asked(instance, fitting, leaving, [g for g in breaking if g not in leaving])
 
 
 def _groups(instance: Instance) -> Iterator[Group]:
@@ -77,7 +90,7 @@ def _says_it_may(running: RunningPod, node: Node) -> bool:
 
 def _could_be_new_there(instance: Instance, group: Group) -> bool:
     """Return whether the pods break no rule where they are, if they come there as new ones."""
-    asked = _asked(replace(instance, gangs=(), groups=()), group)
+    asked = _asked(replace(instance, gangs=(), groups=()), [group])
     places = []
     for running in group:
         node = _node(instance, running)
@@ -93,9 +106,19 @@ def _could_be_new_there(instance: Instance, group: Group) -> bool:
     return not broken(asked, Placement(tuple(places)), tuple(RULES))
 
 
-def _asked(instance: Instance, moving: Iterable[RunningPod]) -> Instance:
-    """Return the instance in which those pods wait, worth nothing, with their homes."""
-    moving = list(moving)
+def _asked(
+    instance: Instance,
+    fitting: Sequence[Group],
+    leaving: Sequence[Group] = (),
+    breaking: Sequence[Group] = (),
+) -> Instance:
+    """Return the instance in which those pods wait, worth nothing, with their homes.
+
+    Those that are in breach and stay have their tiers all the same.
+    """
+    keys = {running.pod.key for group in (*fitting, *leaving) for running in group}
+    moving = [running for running in instance.running if running.pod.key in keys]
+    staying = {running.pod.key for group in breaking for running in group}
     gone = {running.pod.key for running in moving}
     least = min((gang.priority for gang in instance.gangs), default=0)
     gangs = [
@@ -123,6 +146,9 @@ def _asked(instance: Instance, moving: Iterable[RunningPod]) -> Instance:
         gangs=(*instance.gangs, *gangs),
         running=tuple(r for r in instance.running if r.pod.key not in gone),
         homes=tuple(_home(running, _node(instance, running)) for running in moving),
+        gone=frozenset(group[0].pod.key for group in leaving if len(group) == 1),
+        could_leave=tuple(r for r in instance.running if r.pod.key in staying),
+        is_question=True,
     )
 
 

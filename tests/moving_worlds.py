@@ -48,6 +48,40 @@ def mixed_moving_instance(seed: int) -> Instance:
     return mixed(Random(f"mixed-moving-{seed}"), moving_instance(seed))
 
 
+def crowded_instance(seed: int) -> Instance:
+    """Draw two nodes, small running pods scattered over them by hand, and large ones."""
+    rng = Random(f"crowded-{seed}")
+    free = {
+        (on, kind): ids for on in "nm" for kind, ids in (("cpu", [*range(9)]), ("gpu", [*range(4)]))
+    }
+    running = []
+    for i in range(rng.choice((2, 3, 3))):
+        on, cpus, gpus = rng.choice("nnm"), rng.choice((1, 1, 2)), rng.choice((0, 1, 1, 1))
+        held = {}
+        for kind, count in (("cpu", cpus), ("gpu", gpus)):
+            held[kind] = rng.sample(free[on, kind], min(count, len(free[on, kind])))
+            free[on, kind] = [each for each in free[on, kind] if each not in held[kind]]
+        memory = rng.choice((0, 0, 1))
+        place = put(
+            f"r{i}",
+            ",".join(map(str, held["cpu"])),
+            on=on,
+            memory={rng.choice((0, 1)): 1} if memory else {},
+            gpus=held["gpu"],
+        )
+        asked = pod(f"r{i}", len(held["cpu"]), memory=memory, gpus=len(held["gpu"]))
+        running.append(RunningPod(asked, place))
+    large = [
+        pod(f"large-{i}", cpu, gpus=gpus)
+        for i in range(rng.choice((1, 2)))
+        for cpu, gpus in [rng.choice(((8, 0), (2, 3), (2, 4)))]
+    ]
+    waiting = world(*large, nodes=[node("n"), node("m")])
+    return replace(
+        waiting, name=f"crowded-{seed}", running=tuple(running), move_budget=rng.choice((1, 2, 2))
+    )
+
+
 def crowded(budget: int) -> Instance:
     """Return two nodes with a small pod on each half of one, one on the other, and a large one.
 

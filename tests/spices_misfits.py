@@ -3,8 +3,16 @@
 from dataclasses import replace
 from random import Random
 
+from placer_models.affinity import AffinityTerm
 from placer_models.cluster import Instance, Node, RunningPod
-from placer_models.pod import Pod
+from placer_models.pod import Pod, PodSpec
+from placer_models.policy import (
+    AlignmentPolicy,
+    BindPolicy,
+    ExclusivePolicy,
+    NodeBindPolicy,
+    Strength,
+)
 
 
 def spice_misfits(rng: Random, instance: Instance) -> Instance:
@@ -12,6 +20,74 @@ def spice_misfits(rng: Random, instance: Instance) -> Instance:
     running = tuple(_asking(rng, one) if rng.random() < 0.5 else one for one in instance.running)
     nodes = tuple(_reserving(rng, node, running) for node in instance.nodes)
     return replace(instance, nodes=nodes, running=running)
+
+
+def spice_breaches(rng: Random, instance: Instance) -> Instance:
+    """Break some rule at running pods: by what they ask for, or by how their nodes are now."""
+    running = tuple(
+        _with_spec(one, _stricter(rng, one.pod.spec)) if rng.random() < 0.5 else one
+        for one in instance.running
+    )
+    first, *others = instance.nodes
+    others = [replace(node, labels=(("zone", "b"),)) for node in others]
+    nodes = (_changed(rng, first, running) if rng.random() < 0.5 else first, *others)
+    return replace(instance, nodes=nodes, running=running)
+
+
+def _with_spec(running: RunningPod, spec: PodSpec) -> RunningPod:
+    return replace(running, pod=replace(running.pod, spec=spec))
+
+
+def _stricter(rng: Random, spec: PodSpec) -> PodSpec:
+    """Return a spec that asks for more than where the pod runs may give."""
+    owns = spec.qos.owns_cpus
+    if spec.constrained_burst:
+        return spec
+    changes = [
+        replace(spec, node_selector=(("zone", "b"),)),
+        replace(spec, alignment=AlignmentPolicy.SINGLE_NUMA_NODE),
+        replace(spec, alignment=AlignmentPolicy.RESTRICTED),
+        replace(
+            spec,
+            labels=(("app", "x"),),
+            affinity=(AffinityTerm((("app", "x"),), apart=True),),
+        ),
+        replace(spec, affinity=(AffinityTerm((("app", "x"),)),)),
+    ]
+    if owns:
+        required = Strength.REQUIRED
+        changes += [
+            replace(spec, bind=BindPolicy.FULL_PCPUS, bind_strength=required),
+            replace(spec, bind=BindPolicy.SPREAD_BY_PCPUS, bind_strength=required),
+            replace(spec, exclusive=ExclusivePolicy.PCPU_LEVEL, exclusive_strength=required),
+            replace(
+                spec,
+                exclusive=ExclusivePolicy.NUMA_NODE_LEVEL,
+                exclusive_strength=required,
+            ),
+        ]
+    return rng.choice(changes)
+
+
+def _changed(rng: Random, node: Node, running: tuple[RunningPod, ...]) -> Node:
+    """Return the node as an update may leave it below what runs there."""
+    held = sorted(
+        {
+            (grant.type, grant.minor)
+            for one in running
+            if one.placement.node == node.name
+            for grant in one.placement.devices
+        }
+    )
+    changes = [
+        _reserving(rng, node, running),
+        replace(node, cordoned=True),
+        replace(node, cpu_bind=rng.choice(list(NodeBindPolicy))),
+        replace(node, alignment=AlignmentPolicy.SINGLE_NUMA_NODE),
+    ]
+    if held:
+        changes.append(replace(node, unhealthy=node.unhealthy | {rng.choice(held)}))
+    return rng.choice(changes)
 
 
 def _asking(rng: Random, running: RunningPod) -> RunningPod:

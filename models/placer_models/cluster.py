@@ -263,6 +263,9 @@ class Instance:
         move_budget: So many running pods may move at most (G5).
         homes: Where pods among those that wait run now. Files have none: it is how the
             running pods that may move become part of the question (`placer_models.moves`).
+        gone: Keys of those of them that cannot stay: where they are they break a rule.
+        could_leave: The running pods that break one, and stay in this question.
+        is_question: The running pods that may move wait beside the others already.
         running_gangs: Gangs of running pods. Keys differ from those of gangs that wait.
         strategy: What the last tier is.
 
@@ -275,5 +278,8 @@ class Instance:
     name: str = ""
     move_budget: int = 0
     homes: tuple[PodPlacement, ...] = ()
+    gone: frozenset[tuple[str, str]] = frozenset()
+    could_leave: tuple[RunningPod, ...] = ()
+    is_question: bool = False
     running_gangs: tuple[RunningGang, ...] = ()
     strategy: NodeStrategy = NodeStrategy.USABLE

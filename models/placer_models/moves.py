@@ -8,78 +8,221 @@ Solver and judge ask it alike; the tests' brute force puts it in its own words
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Set
-from dataclasses import replace
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, replace
+from typing import Protocol
 
 from placer_models.bound import bound_to, within
 from placer_models.cluster import Instance, Node, RunningGang, RunningPod
 from placer_models.cpuset import CpuSet
-from placer_models.placement import Placement, PodPlacement, title_of
-from placer_models.pod import Gang, PodSpec
-from placer_models.policy import AlignmentScope, QosClass
-from placer_models.rule_family import RuleFamily
+from placer_models.legal import spec_faults
+from placer_models.movable import may_move
+from placer_models.placement import Move, Placement, PodPlacement, title_of
+from placer_models.pod import Gang, Pod, PodSpec
+from placer_models.policy import QosClass
 
 Key = tuple[str, str]
 """Namespace and name."""
 
-Blamed = Callable[[Instance, Placement], Set[str]]
-"""A judge: the names of the pods, nodes and gangs at which a placement breaks a rule."""
+Mended = Mapping[Key, tuple[str, ...]]
+"""A running pod that moves -> the rules that it broke where it was."""
 
 
-def with_movable_pods(instance: Instance, blamed: Blamed) -> Instance:
+class Broken(Protocol):
+    """One rule that is broken, as the judge says it."""
+
+    @property
+    def rule(self) -> str:
+        """The rule's name."""
+
+    @property
+    def subject(self) -> str:
+        """The pod, the node or the gang at which it is."""
+
+
+Blamed = Callable[[Instance, Placement], Sequence[Broken]]
+"""A judge: what a placement of all who are asked breaks."""
+
+
+@dataclass(frozen=True, slots=True)
+class Misplaced:
+    """Running pods in breach of a rule, which leave all or stay all as they are.
+
+    Attributes:
+        pods: One pod, or the members of a gang that asks where they are.
+        broken: (pod, rule): what each would break if they came now to where they are.
+        leaving: Those that cannot stay if they leave; of a gang that is misplaced as a
+            whole none.
+
+    """
+
+    pods: frozenset[Key]
+    broken: tuple[tuple[Key, str], ...]
+    leaving: frozenset[Key]
+
+
+@dataclass(frozen=True, slots=True)
+class Movable:
+    """The running pods that may get another place.
+
+    Attributes:
+        fitting: Who could come anew to where it is: may stay, and keeps the rules there.
+        misplaced: Who could not: nobody is blamed while it stays.
+
+    """
+
+    fitting: frozenset[Key] = frozenset()
+    misplaced: tuple[Misplaced, ...] = ()
+
+
+def movable_pods(instance: Instance, blamed: Blamed) -> Movable:
+    """Return who may move; nobody where there is nothing to move for, or no budget."""
+    if not instance.move_budget or not instance.gangs or instance.is_question:
+        return Movable()
+    fitting = list(_groups(instance))
+    misplaced: list[frozenset[Key]] = []
+    while fitting:
+        faults = _faults_at_home(with_homes(instance, frozenset[Key]().union(*fitting)), blamed)
+        if not faults:
+            break
+        named = {fault.subject for fault in faults}
+        found = [group for group in fitting if _is_misplaced(instance, group, named, blamed)]
+        misplaced += found or fitting
+        fitting = [group for group in fitting if group not in found] if found else []
+    order = {running.pod.key: i for i, running in enumerate(instance.running)}
+    return Movable(
+        frozenset[Key]().union(*fitting),
+        tuple(
+            _misplaced(instance, group, blamed)
+            for group in sorted(misplaced, key=lambda group: min(order[key] for key in group))
+            if not any(any(spec_faults(pod.spec)) for pod in _pods(instance, group))
+        ),
+    )
+
+
+def with_movable_pods(
+    instance: Instance, blamed: Blamed, placement: Placement | None = None
+) -> Instance:
     """Return the question in which the running pods that may move want a place, too.
 
     As it is where there is nothing to move for, or nobody to move, or where it has been
-    done already. Who could not be placed anew where it is stays there, and so do those
-    whose gang then has to.
+    done already. Who is misplaced is among them only if the placement moves it.
     """
-    if not instance.move_budget or not instance.gangs or instance.homes:
-        return instance
+    movable = movable_pods(instance, blamed)
+    place_of = {place.key: place for place in placement.pods} if placement else {}
     nodes = {node.name: node for node in instance.nodes}
-    movable = {
+    could = frozenset[Key]().union(*(one.pods for one in movable.misplaced))
+    gone = {
+        running.pod.key
+        for running in instance.running
+        if running.pod.key in could
+        and (place := place_of.get(running.pod.key)) is not None
+        and not stays(
+            place,
+            _said(running, nodes[running.placement.node]),
+            owns_cpus=running.pod.spec.qos.owns_cpus,
+        )
+    }
+    return question(instance, movable, [one for one in movable.misplaced if one.pods & gone])
+
+
+def question(instance: Instance, movable: Movable, leaving: Collection[Misplaced] = ()) -> Instance:
+    """Return the question in which those that fit, and those misplaced ones, want a place."""
+    if movable == Movable():
+        return instance
+    pods = movable.fitting.union(*(one.pods for one in leaving))
+    gone = frozenset[Key]().union(*(one.leaving for one in leaving))
+    could = {key for one in movable.misplaced if one not in leaving for key in one.pods}
+    return replace(
+        with_homes(instance, pods, gone),
+        could_leave=tuple(running for running in instance.running if running.pod.key in could),
+    )
+
+
+def rules_mended(movable: Movable, placement: Placement) -> Mended:
+    """Return the rules that pods broke where they were, of those that a placement moves."""
+    gone = {place.key for place in placement.pods}
+    found: defaultdict[Key, list[str]] = defaultdict(list)
+    for one in movable.misplaced:
+        for key, rule in one.broken:
+            if key in gone:
+                found[key].append(rule)
+    return {key: tuple(rules) for key, rules in found.items()}
+
+
+def _pods(instance: Instance, keys: Set[Key]) -> list[Pod]:
+    return [running.pod for running in instance.running if running.pod.key in keys]
+
+
+def _groups(instance: Instance) -> Iterator[frozenset[Key]]:
+    """Yield the running pods that may be looked at for another place, as they move together.
+
+    Of a gang of which nothing is known nobody moves, and of one that asks where its members
+    are all or none.
+    """
+    nodes = {node.name: node for node in instance.nodes}
+    able = {
         running.pod.key
         for running in instance.running
         if running.placement.node in nodes and may_move(running, nodes[running.placement.node])
     }
-    while movable := _with_their_gangs(instance, movable):
-        asked = _with_homes(instance, movable)
-        faults = _faults_at_home(asked, blamed)
-        if not faults:
-            return asked
-        movable -= _misplaced(instance, asked, faults, blamed) or movable
-    return instance
+    for running in instance.running:
+        if running.placement.gang is None and running.pod.key in able:
+            yield frozenset({running.pod.key})
+    for gang, members in _members_of(instance):
+        keys = frozenset(one.pod.key for one in members)
+        if not (gang.gather or gang.levels):
+            yield from (frozenset({one.pod.key}) for one in members if one.pod.key in able)
+        elif keys and keys <= able:
+            yield keys
 
 
-def _faults_at_home(asked: Instance, blamed: Blamed) -> Set[str]:
+def _faults_at_home(asked: Instance, blamed: Blamed) -> Sequence[Broken]:
     return blamed(asked, complete_with_current(asked, Placement()))
 
 
-def _misplaced(instance: Instance, asked: Instance, faults: Set[str], blamed: Blamed) -> set[Key]:
-    """Return the pods that are at fault where all that are asked for are at home.
+def _is_misplaced(
+    instance: Instance, group: frozenset[Key], named: Set[str], blamed: Blamed
+) -> bool:
+    """Return whether pods are at fault where all that are asked for are at home.
 
     What is wrong with a node is the fault of those at whom it is broken when they alone
     come there anew.
     """
-    found: set[Key] = set()
-    homes = {home.key: home for home in asked.homes}
-    for gang in asked.gangs:
-        for pod in gang.pods:
-            if pod.key not in homes:
-                continue
-            node = homes[pod.key].node
-            named = {pod.title, title_of(*gang.key)} & faults
-            if named or (
-                node in faults and _faults_at_home(_with_homes(instance, {pod.key}), blamed)
-            ):
-                found.add(pod.key)
-    return found
+    asked = with_homes(instance, group)
+    titles = {title_of(*home.key) for home in asked.homes}
+    titles |= {title_of(*gang.key) for gang in asked.gangs if group & {p.key for p in gang.pods}}
+    return bool(titles & named) or (
+        any(home.node in named for home in asked.homes) and bool(_faults_at_home(asked, blamed))
+    )
+
+
+def _misplaced(instance: Instance, group: frozenset[Key], blamed: Blamed) -> Misplaced:
+    """Return what pods are in breach of, when they alone come anew to where they are."""
+    asked = with_homes(instance, group)
+    faults = _faults_at_home(asked, blamed)
+    broken: dict[tuple[Key, str], None] = {}
+    leaving = set(group) if len(group) == 1 else set[Key]()
+    titles = {title_of(*gang.key) for gang in asked.gangs if group & {p.key for p in gang.pods}}
+    for home in asked.homes:
+        for fault in faults:
+            own = fault.subject in (title_of(*home.key), home.node)
+            if own or fault.subject in titles:
+                broken[home.key, fault.rule] = None
+            if own:
+                leaving.add(home.key)
+    return Misplaced(group, tuple(broken), frozenset(leaving))
 
 
 def complete_with_current(instance: Instance, placement: Placement) -> Placement:
     """Return the placement with every pod that has a home and is not placed left there.
 
-    Pods of pools run in what the whole placement leaves of them.
+    Pods of pools run in what the whole placement leaves of them. Who stays in breach of a
+    rule runs, and is not repeated.
     """
+    if instance.could_leave:
+        running = {one.pod.key for one in instance.could_leave}
+        placement = Placement(tuple(p for p in placement.pods if p.key not in running))
     placed = {place.key for place in placement.pods}
     staying = tuple(home for home in instance.homes if home.key not in placed)
     if not staying:
@@ -125,92 +268,6 @@ def _left_there(
     return replace(home, cpuset=pool, containers=containers)
 
 
-def may_move(running: RunningPod, node: Node) -> bool:
-    """Return whether a running pod may be looked at for another place at all.
-
-    Every family of rules has to allow it; one that says nothing keeps all pods where they are.
-    """
-    spec = running.pod.spec
-    return running.movable and all(
-        family in MOVABLE and MOVABLE[family](spec, node) for family in RuleFamily
-    )
-
-
-def _always(spec: PodSpec, node: Node) -> bool:
-    return True
-
-
-def _is_first_of_no_kind(spec: PodSpec, node: Node) -> bool:
-    """Return whether the pod does not mean itself: looked at as new, it would keep others out."""
-    return not any(
-        term.required and not term.apart and term.means(spec.labels, owns_cpus=spec.qos.owns_cpus)
-        for term in spec.affinity
-    )
-
-
-# Who is where it is by a part of a pool, by virtual functions, by a strategy for devices or by
-# the parts of its containers stays: no count says that such a pod has just what it had.
-
-
-def _is_aligned_as_a_whole(spec: PodSpec, node: Node) -> bool:
-    return AlignmentScope.CONTAINER not in (spec.scope, node.scope)
-
-
-def _has_no_burst(spec: PodSpec, node: Node) -> bool:
-    return not spec.constrained_burst
-
-
-def _has_no_functions(spec: PodSpec, node: Node) -> bool:
-    return not spec.functions
-
-
-def _has_no_strategies(spec: PodSpec, node: Node) -> bool:
-    return not spec.strategies
-
-
-MOVABLE: dict[RuleFamily, Callable[[PodSpec, Node], bool]] = {
-    RuleFamily.GANGS: _always,
-    RuleFamily.NETWORK: _always,
-    RuleFamily.AFFINITY: _is_first_of_no_kind,
-    RuleFamily.IN_NODE_AFFINITY: _is_first_of_no_kind,
-    RuleFamily.AMOUNTS: _always,
-    RuleFamily.CPUS: _always,
-    RuleFamily.NUMA: _always,
-    RuleFamily.CONTAINERS: _is_aligned_as_a_whole,
-    RuleFamily.BOUND: _has_no_burst,
-    RuleFamily.LOCALITIES: _always,
-    RuleFamily.NUMA_STRATEGY: _always,
-    RuleFamily.EXCLUSIVITY: _always,
-    RuleFamily.CORE_PAIRS: _always,
-    RuleFamily.DEVICES: _always,
-    RuleFamily.LINKS: _always,
-    RuleFamily.MIG: _always,
-    RuleFamily.SHARES: _always,
-    RuleFamily.FUNCTIONS: _has_no_functions,
-    RuleFamily.JOINT: _always,
-    RuleFamily.DEVICE_STRATEGY: _has_no_strategies,
-    RuleFamily.DEVICE_CHOICE: _always,
-    RuleFamily.OPENED: _always,
-    RuleFamily.MOVES: _always,
-    RuleFamily.NODE_STRATEGY: _always,
-}
-"""By family, whether a pod of a spec on a node may be looked at for another place."""
-
-
-def _with_their_gangs(instance: Instance, movable: Set[Key]) -> set[Key]:
-    """Return those of the running pods whose gangs can be asked about as well.
-
-    Of a gang of which nothing is known nobody moves, and of one that asks where its members
-    are, nobody if one has to stay.
-    """
-    ok = {r.pod.key for r in instance.running if r.placement.gang is None}
-    for gang, members in _members_of(instance):
-        keys = {one.pod.key for one in members}
-        if keys <= movable or not (gang.gather or gang.levels):
-            ok |= keys
-    return ok & movable
-
-
 def _members_of(instance: Instance) -> Iterator[tuple[RunningGang, list[RunningPod]]]:
     """Yield the gangs that run, each with the running pods that are in it."""
     named: defaultdict[tuple[str, str | None], list[RunningPod]] = defaultdict(list)
@@ -220,28 +277,32 @@ def _members_of(instance: Instance) -> Iterator[tuple[RunningGang, list[RunningP
         yield gang, named[gang.key]
 
 
-def _with_homes(instance: Instance, movable: Set[Key]) -> Instance:
+def with_homes(
+    instance: Instance, movable: Set[Key], gone: frozenset[Key] = frozenset()
+) -> Instance:
     """Return the question in which those running pods want a place, and have a home.
 
     They stand after all that waits, in their gangs or each in one of its own, which are
-    worth nothing.
+    worth nothing. Those that are gone cannot stay.
     """
     nodes = {node.name: node for node in instance.nodes}
-    leaving = [
+    asked = [
         replace(running, placement=_said(running, nodes[running.placement.node]))
         for running in instance.running
         if running.pod.key in movable
     ]
     at_home: defaultdict[str, list[PodPlacement]] = defaultdict(list)
-    for running in leaving:
+    for running in asked:
         place = running.placement
+        if running.pod.key in gone:
+            continue
         own = place.cpuset if running.pod.spec.qos.owns_cpus else frozenset()
         at_home[place.node].append(replace(place, cpuset=own))
     least = min(gang.priority for gang in instance.gangs)
     gangs = [
         # The name alone may be that of a gang.
         Gang(f"running/{pod.name}", pod.namespace, (pod,), 1, priority=least, weight=0, lone=True)
-        for pod in (running.pod for running in leaving if running.placement.gang is None)
+        for pod in (running.pod for running in asked if running.placement.gang is None)
     ]
     for gang, members in _members_of(instance):
         if pods := tuple(one.pod for one in members if one.pod.key in movable):
@@ -265,7 +326,9 @@ def _with_homes(instance: Instance, movable: Set[Key]) -> Instance:
         ),
         gangs=(*instance.gangs, *gangs),
         running=tuple(r for r in instance.running if r.pod.key not in movable),
-        homes=tuple(running.placement for running in leaving),
+        homes=tuple(running.placement for running in asked),
+        gone=gone,
+        is_question=True,
     )
 
 
@@ -296,25 +359,34 @@ def stays(place: PodPlacement, home: PodPlacement, *, owns_cpus: bool) -> bool:
 
 
 def moved(instance: Instance, placement: Placement) -> tuple[PodPlacement, ...]:
-    """Return the homes of the pods that are placed elsewhere, in the instance's order."""
+    """Return the homes of the pods that are placed elsewhere, in the instance's order.
+
+    Who is gone from its home, as the question says, counts wherever it is.
+    """
     place_of = {place.key: place for place in placement.pods}
     owners = {pod.key for gang in instance.gangs for pod in gang.pods if pod.spec.qos.owns_cpus}
     return tuple(
         home
         for home in instance.homes
         if home.key in place_of
-        and not stays(place_of[home.key], home, owns_cpus=home.key in owners)
+        and (
+            home.key in instance.gone
+            or not stays(place_of[home.key], home, owns_cpus=home.key in owners)
+        )
     )
 
 
-Move = tuple[PodPlacement, PodPlacement]
-"""Where a running pod is, and where it goes."""
-
-
-def movers(instance: Instance, placement: Placement) -> tuple[Move, ...]:
+def movers(
+    instance: Instance, placement: Placement, mended: Mended | None = None
+) -> tuple[Move, ...]:
     """Return every move of an answer: the running pods that it places, in its order."""
     home_of = {running.pod.key: running.placement for running in instance.running}
-    return tuple((home_of[place.key], place) for place in placement.pods if place.key in home_of)
+    mended = mended or {}
+    return tuple(
+        Move(home_of[place.key], place, mended.get(place.key, ()))
+        for place in placement.pods
+        if place.key in home_of
+    )
 
 
 def without_stayers(instance: Instance, placement: Placement) -> Placement:

@@ -31,10 +31,11 @@ _LOCALITY_TIERS = {Locality.PACKAGE: PACKAGES, Locality.LLC: CACHES}
 def optional_tiers(instance: Instance) -> tuple[Tier, ...]:
     """Return the tiers beyond `goals.ALWAYS` that something in the instance asks for.
 
-    The tiers of its strategy are among them.
+    The tiers of its strategy are among them, and those of running pods that could move.
     """
+    could = [running.pod for running in instance.could_leave]
     # By identity: replicas share their spec.
-    specs = {id(pod.spec): pod.spec for pod in pods_of(instance.gangs)}.values()
+    specs = {id(pod.spec): pod.spec for pod in (*pods_of(instance.gangs), *could)}.values()
     nodes = Nodes.of(instance.nodes)
     asked = [*TIERS_OF[instance.strategy], *_exclusivity(specs), *_localities(nodes, specs)]
     if nodes.offer:
@@ -56,7 +57,10 @@ def optional_tiers(instance: Instance) -> tuple[Tier, ...]:
         asked.append(PARTITIONS)
     if any(not term.required for spec in specs for term in spec.affinity):
         asked.append(AFFINITY)
-    if any(not rule.required for gang in instance.gangs for rule in gang.levels):
+    named = {(r.pod.namespace, r.placement.gang) for r in instance.could_leave}
+    levels = [gang.levels for gang in instance.gangs]
+    levels += [gang.levels for gang in instance.running_gangs if gang.key in named]
+    if any(not rule.required for rules in levels for rule in rules):
         asked.append(GATHERING)
     return tuple(asked)
 

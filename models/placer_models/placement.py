@@ -1,6 +1,7 @@
 """A placement and its answer: who runs where, how good that is, why the rest does not (G3)."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from placer_models.cpuset import CpuSet
 from placer_models.device_share import DeviceShare
@@ -104,6 +105,21 @@ class Placement:
     pods: tuple[PodPlacement, ...] = ()
 
 
+class Move(NamedTuple):
+    """A running pod that gets another place.
+
+    Attributes:
+        home: Where it is.
+        place: Where it goes.
+        mends: The names of the rules that it broke where it was.
+
+    """
+
+    home: PodPlacement
+    place: PodPlacement
+    mends: tuple[str, ...] = ()
+
+
 @dataclass(frozen=True, slots=True)
 class TierValue:
     """What a placement is worth in one tier, and how much better any could be.
@@ -147,19 +163,31 @@ class Unplaced:
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """Every pod has a place."""
+    """Every pod has a place.
+
+    Attributes:
+        moves: The running pods that get another one, in an order in which they can.
+
+    """
 
     placement: Placement
     tiers: tuple[TierValue, ...]
+    moves: tuple[Move, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class PartlyPlaced:
-    """Some pods have a place; the rest is listed with reasons."""
+    """Some pods have a place; the rest is listed with reasons.
+
+    Attributes:
+        moves: As of `Placed`.
+
+    """
 
     placement: Placement
     tiers: tuple[TierValue, ...]
     unplaced: tuple[Unplaced, ...]
+    moves: tuple[Move, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

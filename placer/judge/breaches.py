@@ -127,7 +127,7 @@ def scene_with_moves(
     instance: Instance, placement: Placement, standing: Standing | None = None
 ) -> Scene:
     """Lay a placement over its instance; the running pods that may move are placed, too."""
-    asked = with_movable_pods(instance, blamed)
+    asked = with_movable_pods(instance, blamed, placement)
     if asked is instance:
         return scene_of(instance, placement, standing)
     return scene_of(asked, complete_with_current(asked, placement))
@@ -145,6 +145,6 @@ def broken_in(scene: Scene) -> tuple[Breach, ...]:
     return found
 
 
-def blamed(instance: Instance, placement: Placement) -> set[str]:
-    """Return the pods, nodes and gangs at which a placement of all who are asked breaks a rule."""
-    return {breach.subject for breach in broken_in(scene_of(instance, placement))}
+def blamed(instance: Instance, placement: Placement) -> tuple[Breach, ...]:
+    """Return what a placement of all who are asked breaks."""
+    return broken_in(scene_of(instance, placement))

@@ -7,8 +7,9 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from placer.judge.breaches import breaches
+from placer.judge.breaches import blamed, breaches
 from placer_models.cluster import Instance, Node, RunningPod
+from placer_models.moves import Mended, movable_pods, rules_mended
 from placer_models.placement import Placement
 from placer_models.pod import Gang, Pod
 from placer_models.policy import AlignmentScope
@@ -72,6 +73,11 @@ def misfits_on(node: Node, running: Sequence[RunningPod]) -> tuple[Misfit, ...]:
             and (breach.rule not in _OF_PARTS or _parts_are_known(node, runner))
         ]
     return tuple(found)
+
+
+def mended_by(instance: Instance, placement: Placement) -> Mended:
+    """Return the rules that running pods broke where they were, of those that a placement moves."""
+    return rules_mended(movable_pods(instance, blamed), placement)
 
 
 def _alone(pod: Pod) -> Gang:

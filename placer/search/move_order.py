@@ -21,7 +21,7 @@ def in_move_order(instance: Instance, placement: Placement) -> Placement:
     A pod leaves its place before it takes the new one. Pods that wait for each other's places,
     in a circle, are the last of all.
     """
-    waiting = {to.key: (home, to) for home, to in movers(instance, placement)}
+    waiting = {move.place.key: move[:2] for move in movers(instance, placement)}
     if len(waiting) < 2:
         return placement
     nodes = {node.name: node for node in instance.nodes}

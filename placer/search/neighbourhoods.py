@@ -354,6 +354,8 @@ class Neighbourhoods:
             ),
             move_budget=left,
             homes=tuple(self._home_of[p.key] for p in here if p.key in self._home_of),
+            gone=self.instance.gone,
+            is_question=self.instance.is_question,
             strategy=self.instance.strategy,
         ), Placement(tuple(here))
 

@@ -10,8 +10,9 @@ from placer.search.budget import Budget
 from placer.search.device_proximity import with_nearer_devices
 from placer.search.exact import limits_of
 from placer.search.ground import Ground, ground_of
-from placer.search.joint import Bounds, JointSearch
+from placer.search.joint import Bounds
 from placer.search.judged import Judged, judged, realised
+from placer.search.leaving import SHARE_OF_STAYING, Leaving, Searched, joint_search
 from placer.search.move_order import in_move_order
 from placer.search.options import Engine, SolveOptions
 from placer.search.reasons.unplaced import why_unplaced
@@ -20,10 +21,17 @@ from placer.state.batch import build_problem
 from placer_models.cluster import Instance
 from placer_models.goals import UNBOUNDED
 from placer_models.legal import check_pods
-from placer_models.moves import complete_with_current, with_movable_pods, without_stayers
+from placer_models.moves import (
+    Movable,
+    complete_with_current,
+    movable_pods,
+    movers,
+    question,
+    rules_mended,
+    without_stayers,
+)
 from placer_models.placement import Answer, GaveUp, Infeasible, PartlyPlaced, Placed, TierValue
 from placer_models.pod import pods_of
-from placer_models.problem import Problem
 
 ENDING = 3
 """Times of realising and judging once, that the end of a search takes."""
@@ -70,8 +78,8 @@ def solve(
     best = realised(instance, ground, problem, choices)
     # The search ends with what has just been done once: realising, judging, and reasons.
     budget.keep(ENDING * (budget.elapsed_s - placed_s))
-    before = accounts
-    asked = with_movable_pods(instance, blamed)
+    movable = movable_pods(instance, blamed)
+    asked = question(instance, movable)
     if asked is not instance:
         # Greedy moves nobody. From here on running pods that may move are asked for, too, and
         # there may be tiers that only they ask for.
@@ -81,45 +89,53 @@ def solve(
     elif options.engine is not Engine.GREEDY:
         problem = build_problem(instance, accounts, kept=kept)
     budget.greedy_s = budget.elapsed_s
-    search = JointSearch(
-        instance=asked,
-        ground=ground,
-        problem=problem,
-        budget=budget,
-        tell=tell,
-        best=best,
-        bounds=limits_of(problem),
-    )
+    found = Searched(asked, ground, problem, best, limits_of(problem))
     if options.engine is not Engine.GREEDY:
-        search.run(whole=options.engine is Engine.EXACT)
-    best = with_nearer_devices(asked, ground, problem, search.best)
-    answer = _answer(instance, asked, before, problem, best, search.bounds, budget)
-    if isinstance(answer, Placed | PartlyPlaced) and asked.homes:
-        return replace(answer, placement=in_move_order(instance, answer.placement))
-    return answer
+        found = _searched(found, instance, movable, budget, tell)
+    best = with_nearer_devices(found.asked, found.ground, found.problem, found.best)
+    return _answer(instance, movable, accounts, replace(found, best=best), budget)
+
+
+def _searched(
+    found: Searched, instance: Instance, movable: Movable, budget: Budget, tell: Progress
+) -> Searched:
+    """Search for better answers than the first one, and for bounds."""
+    whole = budget.options.engine is Engine.EXACT
+    if not movable.misplaced:
+        return joint_search(found, budget, tell, whole=whole)
+    part = budget.part(SHARE_OF_STAYING * budget.left)
+    found = joint_search(found, part, tell, whole=whole)
+    budget.spend(part)
+    leaving = Leaving(instance, movable, budget, tell, whole, found, [])
+    leaving.run()
+    best = leaving.best
+    if not best.is_settled and not budget.over:
+        leaving.best = joint_search(best, budget, tell, whole=whole)
+    return replace(leaving.best, bounds=leaving.bounds())
 
 
 def _answer(
     instance: Instance,
-    asked: Instance,
+    movable: Movable,
     before: Sequence[Account],
-    problem: Problem,
-    best: Judged,
-    bounds: Bounds,
+    found: Searched,
     budget: Budget,
 ) -> Answer:
-    tiers = _tier_values(best, bounds)
-    left_out = why_unplaced(instance, asked, problem, before, best.placement, budget)
+    asked, best = found.asked, found.best
+    tiers = _tier_values(best, found.bounds)
+    left_out = why_unplaced(instance, asked, found.problem, before, best.placement, budget)
     placement = without_stayers(asked, best.placement)
-    if not left_out:
-        return Placed(placement, tiers)
-    homes = {home.key for home in asked.homes}
-    if any(place.key not in homes for place in placement.pods):
-        return PartlyPlaced(placement, tiers, left_out)
-    levels = len({gang.priority for gang in asked.gangs})
-    if all(value.proven for value in tiers[:levels]):
-        return Infeasible(left_out)
-    return GaveUp(budget.elapsed_s, left_out)
+    homes = {running.pod.key for running in instance.running}
+    if left_out and all(place.key in homes for place in placement.pods):
+        levels = len({gang.priority for gang in asked.gangs})
+        if all(value.proven for value in tiers[:levels]):
+            return Infeasible(left_out)
+        return GaveUp(budget.elapsed_s, left_out)
+    placement = in_move_order(instance, placement)
+    moves = movers(instance, placement, rules_mended(movable, placement))
+    if left_out:
+        return PartlyPlaced(placement, tiers, left_out, moves)
+    return Placed(placement, tiers, moves)
 
 
 def _tier_values(best: Judged, bounds: Bounds) -> tuple[TierValue, ...]:

@@ -173,7 +173,9 @@ def _homes(
     """Return where pods run now that may move, in counts."""
     here = {node.name for node in instance.nodes}
     index_of = {pod.key: index for index, pod in enumerate(pods_of(instance.gangs))}
-    inside = Placement(tuple(home for home in instance.homes if home.node in here))
+    inside = Placement(
+        tuple(h for h in instance.homes if h.node in here and h.key not in instance.gone)
+    )
     known = recount(instance, accounts, problem, inside)
     return tuple(sorted((i, known.get(i)) for i in (index_of[h.key] for h in instance.homes)))
 

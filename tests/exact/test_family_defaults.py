@@ -11,12 +11,12 @@ from mixed_worlds import mixed_instance
 from placer.counting.account import accounts_of
 from placer.search.coarse import without_links
 from placer.state.batch import build_problem
-from placer_models import moves
+from placer_models import movable
 from placer_models.cpsat import families
 from placer_models.cpsat.families import FAMILIES, is_countable, is_exchangeable, is_plain
 from placer_models.cpsat.family import Family
 from placer_models.cpsat.units import units_of
-from placer_models.moves import MOVABLE, may_move
+from placer_models.movable import MOVABLE, may_move
 from placer_models.problem import Problem
 from placer_models.rule_family import RuleFamily
 
@@ -98,7 +98,7 @@ def test_a_family_that_says_nothing_keeps_pods_where_they_are(
     ]
     assert any(may_move(pod, node) for pod, node in running)
 
-    monkeypatch.setattr(moves, "MOVABLE", {f: MOVABLE[f] for f in RuleFamily if f != "amounts"})
+    monkeypatch.setattr(movable, "MOVABLE", {f: MOVABLE[f] for f in RuleFamily if f != "amounts"})
 
     assert not any(may_move(pod, node) for pod, node in running)
 

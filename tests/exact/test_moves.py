@@ -19,7 +19,6 @@ from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer_models.cluster import Instance, RunningPod
 from placer_models.goals import GATHERING, MOVES, OPENED
-from placer_models.moves import movers
 from placer_models.network import Grouping, LevelRule
 from placer_models.placement import Infeasible, PartlyPlaced, Placed
 from placer_models.policy import Strength
@@ -94,8 +93,8 @@ def test_as_many_moves_as_make_room_and_no_more() -> None:
 
     assert isinstance(answer, Placed)
     assert {t.tier: t.value for t in answer.tiers}[MOVES] == 1
-    ((home, to),) = movers(instance, answer.placement)
-    assert (home.name, home.node, to.node) == ("c", "m", "n")
+    ((home, to, mends),) = answer.moves
+    assert (home.name, home.node, to.node, mends) == ("c", "m", "n", ())
     assert all(value.proven for value in answer.tiers)
 
 

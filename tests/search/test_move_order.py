@@ -29,7 +29,7 @@ def three(names: Sequence[str]) -> Instance:
 
 
 def turns(instance: Instance, placement: Placement) -> list[str]:
-    return [to.name for _, to in movers(instance, in_move_order(instance, placement))]
+    return [move.place.name for move in movers(instance, in_move_order(instance, placement))]
 
 
 @pytest.mark.parametrize("names", ["abc", "acb", "bac", "bca", "cab", "cba"])

@@ -29,7 +29,7 @@ def verify(
     from placer.judge.breaches import Breach, breaches
     from placer.judge.health import broken_devices_held
     from placer.judge.measure import measure
-    from placer.judge.misfits import misfits_of
+    from placer.judge.misfits import mended_by, misfits_of
     from placer.load import load_claimed, load_instance
     from placer_models.instance.claims import CLAIMS, false_moves, false_status, false_tiers
 
@@ -42,7 +42,8 @@ def verify(
     found += tuple(
         Breach(CLAIMS, "status", message) for message in false_status(claims, problem, answer)
     )
-    found += tuple(Breach(CLAIMS, *claim) for claim in false_moves(claims, problem, answer))
+    mended = mended_by(problem, answer) if claims.moves else {}
+    found += tuple(Breach(CLAIMS, *claim) for claim in false_moves(claims, problem, answer, mended))
     if values:
         found += tuple(Breach(CLAIMS, *claim) for claim in false_tiers(claims, values))
     if form is Format.TABLE:

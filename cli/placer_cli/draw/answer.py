@@ -16,7 +16,6 @@ from placer_cli.draw.residents import residents_of
 from placer_cli.draw.tiers import draw_tiers
 from placer_cli.draw.verdict import verdict
 from placer_models.cluster import Instance
-from placer_models.moves import movers
 from placer_models.placement import Answer, GaveUp, Infeasible, PartlyPlaced, Placed
 
 
@@ -36,9 +35,9 @@ def _parts(
             if answer.placement.pods:
                 yield ""
                 yield draw_places(instance, residents_of(instance, answer.placement), canvas)
-            if moves := movers(instance, answer.placement):
+            if answer.moves:
                 yield ""
-                yield titled("Running pods that move", draw_moves(instance, moves, canvas))
+                yield titled("Running pods that move", draw_moves(instance, answer.moves, canvas))
             yield ""
             heading = f"How good it is (strategy: {instance.strategy})"
             yield titled(heading, draw_tiers(answer.tiers, canvas))

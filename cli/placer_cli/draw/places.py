@@ -14,9 +14,8 @@ from placer_cli.draw.tables import table
 from placer_cli.draw.waiting import asked
 from placer_cli.draw.words import fold_names, stem, title_of
 from placer_models.cluster import Instance, Node
-from placer_models.moves import Move
 from placer_models.network import NODE_LEVEL
-from placer_models.placement import Unplaced
+from placer_models.placement import Move, Unplaced
 from placer_models.pod import Gang, pods_of
 
 HEAD = ("pod", "node", "in", "QoS", "CPUs", "memory", "GPU", "links", "other")
@@ -45,17 +44,22 @@ def draw_places(
 
 
 def draw_moves(instance: Instance, moves: Sequence[Move], canvas: Canvas) -> RenderableType:
-    """Return a table of the running pods that get another place: where from, and what there."""
+    """Return a table of the running pods that get another place: where from, and what there.
+
+    Where one broke a rule that is mended by its move, that is named.
+    """
     nodes = {node.name: node for node in instance.nodes}
     pods = {running.pod.key: running.pod for running in instance.running}
     rows = []
-    for home, place in moves:
+    mending = any(move.mends for move in moves)
+    for home, place, mends in moves:
         pod = pods[place.key]
         resident = Resident(pod, place, stem(pod.name), running=True)
         (node, _, *held), _ = _where(resident, nodes[place.node], (), canvas)
-        rows.append([Text(word) for word in (pod.title, home.node, node, *held)])
-    head = ("pod", "from", "to", *HEAD[3:])
-    wraps = {**PLACE_WRAPS, "from": 12, "to": 12}
+        mended = (", ".join(mends),) if mending else ()
+        rows.append([Text(word) for word in (pod.title, home.node, node, *mended, *held)])
+    head = ("pod", "from", "to", *(("mends",) if mending else ()), *HEAD[3:])
+    wraps = {**PLACE_WRAPS, "from": 12, "to": 12, "mends": 16}
     return table(head, rows, canvas.width, wrap=wraps, spare=("QoS", "links"))
 
 

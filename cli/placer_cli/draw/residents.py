@@ -53,7 +53,7 @@ def residents_of(instance: Instance, placement: Placement) -> Mapping[str, tuple
     nodes = {node.name for node in instance.nodes}
     waiting = {pod.key: (pod, gang) for gang in instance.gangs for pod in gang.pods}
     found: dict[str, list[Resident]] = defaultdict(list)
-    goes_to = {to.key: to for _, to in movers(instance, placement)}
+    goes_to = {move.place.key: move.place for move in movers(instance, placement)}
     for running in instance.running:
         place = running.placement
         if running.pod.key in goes_to:

@@ -6,7 +6,6 @@ from placer.search.options import Engine, SolveOptions
 from placer_cli.draw.words import count, gb_per_s
 from placer_models.cluster import Instance
 from placer_models.goals import Tier
-from placer_models.moves import movers
 from placer_models.placement import Answer, GaveUp, Infeasible, PartlyPlaced, Placed, TierValue
 
 
@@ -18,10 +17,10 @@ def verdict(answer: Answer, instance: Instance, options: SolveOptions) -> str:
         case Placed() if not total:
             return "Nothing waits for a place."
         case Placed():
-            moved = _moved(len(movers(instance, answer.placement)))
+            moved = _moved(len(answer.moves))
             return f"{total:,} of {pods} placed{moved}; {_proof(answer.tiers)}."
         case PartlyPlaced():
-            moving = len(movers(instance, answer.placement))
+            moving = len(answer.moves)
             placed = len(answer.placement.pods) - moving
             return f"{placed:,} of {pods} placed{_moved(moving)}; {_proof(answer.tiers)}."
         case Infeasible():

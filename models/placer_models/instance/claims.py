@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from placer_models.cluster import Instance
 from placer_models.goals import Tier
-from placer_models.moves import movers
+from placer_models.moves import Mended, movers
 from placer_models.node_strategy import NodeStrategy
 from placer_models.placement import Placement
 from placer_models.pod import pods_of
@@ -26,11 +26,17 @@ class TierClaim:
 
 @dataclass(frozen=True, slots=True)
 class MoveClaim:
-    """What a file says of one running pod: from which node to which it goes."""
+    """What a file says of one running pod: from which node to which it goes.
+
+    Attributes:
+        mends: The rules that it broke where it was; None: the file does not say.
+
+    """
 
     pod: tuple[str, str]
     source: str
     target: str
+    mends: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,14 +78,23 @@ def false_status(claims: Claims, instance: Instance, placement: Placement) -> It
 
 
 def false_moves(
-    claims: Claims, instance: Instance, placement: Placement
+    claims: Claims, instance: Instance, placement: Placement, mended: Mended
 ) -> Iterator[tuple[str, str]]:
     """Yield the name of each running pod of which a wrong move is claimed, or none, and what.
 
     A file that claims nothing at all, neither status nor tiers, need not name moves.
     """
-    nodes = {to.key: (home.node, to.node) for home, to in movers(instance, placement)}
+    moves = movers(instance, placement)
+    nodes = {move.place.key: (move.home.node, move.place.node) for move in moves}
     claimed = {move.pod: (move.source, move.target) for move in claims.moves}
+    for move in claims.moves:
+        broke = mended.get(move.pod, ())
+        if move.mends is not None and set(move.mends) != set(broke) and move.pod in nodes:
+            yield (
+                move.pod[1],
+                f"the file claims that the move mends {_listed(move.mends)}, but where the pod is "
+                f"it breaks {_listed(broke)}",
+            )
     for key, said in claimed.items():
         found = nodes.get(key)
         if found is None:
@@ -97,6 +112,10 @@ def false_moves(
                 key[1],
                 f"the pod moves from {found[0]!r} to {found[1]!r}, which 'moves' leaves out",
             )
+
+
+def _listed(rules: Sequence[str]) -> str:
+    return ", ".join(rules) or "no rule"
 
 
 def false_tiers(claims: Claims, measured: Sequence[tuple[Tier, int]]) -> Iterator[tuple[str, str]]:

@@ -15,13 +15,13 @@ from placer_models.goals import strategy_of
 from placer_models.instance.claims import Claims, MoveClaim, TierClaim
 from placer_models.instance.granted import DeviceMemory, memory_of_devices
 from placer_models.instance.placement_parts import HeldEntry, held_by, held_to_dict
-from placer_models.moves import movers
 from placer_models.node_strategy import NodeStrategy
 from placer_models.placement import (
     Answer,
     ContainerPlacement,
     GaveUp,
     Infeasible,
+    Move,
     PartlyPlaced,
     Placed,
     Placement,
@@ -74,12 +74,18 @@ class UnplacedEntry(Part):
 
 
 class MoveEntry(Part):
-    """A running pod that gets another place; which one stands among the pods."""
+    """A running pod that gets another place; which one stands among the pods.
+
+    Attributes:
+        mends: The rules that it broke where it was.
+
+    """
 
     name: str
     namespace: str = "default"
     source: str = Field(alias="from")
     target: str = Field(alias="to")
+    mends: tuple[str, ...] | None = None
 
 
 class PlacementFile(Part):
@@ -98,7 +104,7 @@ class PlacementFile(Part):
 
 def answer_to_json(answer: Answer, instance: Instance, timing: Mapping[str, object]) -> Json:
     """Return the document of an answer; pods stand in the order of the instance."""
-    placement, tiers, unplaced = _parts(answer)
+    placement, tiers, unplaced, moves = _parts(answer)
     running = [runner.pod for runner in instance.running]
     order = {pod.key: i for i, pod in enumerate([*pods_of(instance.gangs), *running])}
     last = len(order)
@@ -114,8 +120,14 @@ def answer_to_json(answer: Answer, instance: Instance, timing: Mapping[str, obje
             for pod in sorted(placement.pods, key=lambda pod: order.get(pod.key, last))
         ],
         "moves": [
-            {"name": to.name, "namespace": to.namespace, "from": home.node, "to": to.node}
-            for home, to in movers(instance, placement)
+            {
+                "name": to.name,
+                "namespace": to.namespace,
+                "from": home.node,
+                "to": to.node,
+                "mends": list(mends),
+            }
+            for home, to, mends in moves
         ],
         "unplaced": [
             {
@@ -152,7 +164,7 @@ def placement_with_claims(document: Document) -> tuple[Placement, Claims]:
     claims = Claims(
         file.status,
         tuple(TierClaim(t.name, t.value, t.bound, t.proven) for t in file.tiers),
-        tuple(MoveClaim((m.namespace, m.name), m.source, m.target) for m in file.moves),
+        tuple(MoveClaim((m.namespace, m.name), m.source, m.target, m.mends) for m in file.moves),
         file.strategy,
     )
     pods = tuple(
@@ -163,14 +175,16 @@ def placement_with_claims(document: Document) -> tuple[Placement, Claims]:
     return Placement(pods), claims
 
 
-def _parts(answer: Answer) -> tuple[Placement, tuple[TierValue, ...], tuple[Unplaced, ...]]:
+def _parts(
+    answer: Answer,
+) -> tuple[Placement, tuple[TierValue, ...], tuple[Unplaced, ...], tuple[Move, ...]]:
     match answer:
         case Placed():
-            return answer.placement, answer.tiers, ()
+            return answer.placement, answer.tiers, (), answer.moves
         case PartlyPlaced():
-            return answer.placement, answer.tiers, answer.unplaced
+            return answer.placement, answer.tiers, answer.unplaced, answer.moves
         case Infeasible() | GaveUp():
-            return Placement(), (), answer.unplaced
+            return Placement(), (), answer.unplaced, ()
         case _:
             assert_never(answer)
 

@@ -223,6 +223,5 @@ def first_of(found: Iterable[Short]) -> Short | None:
 
 def _moves_allowed(asked: Instance) -> Iterator[MovesAllowed]:
     """Yield how far running pods could make room; nothing where none may move."""
-    if asked.homes:
-        could = len(asked.homes)
+    if could := len(asked.homes) + len(asked.could_leave):
         yield MovesAllowed(could, min(asked.move_budget, could))

@@ -1,0 +1,80 @@
+"""Movable: whether a running pod may be looked at for another place at all (G5)."""
+
+from collections.abc import Callable
+
+from placer_models.cluster import Node, RunningPod
+from placer_models.pod import PodSpec
+from placer_models.policy import AlignmentScope
+from placer_models.rule_family import RuleFamily
+
+
+def may_move(running: RunningPod, node: Node) -> bool:
+    """Return whether a running pod may be looked at for another place at all.
+
+    Every family of rules has to allow it; one that says nothing keeps all pods where they are.
+    """
+    spec = running.pod.spec
+    return running.movable and all(
+        family in MOVABLE and MOVABLE[family](spec, node) for family in RuleFamily
+    )
+
+
+def _always(spec: PodSpec, node: Node) -> bool:
+    return True
+
+
+def _is_first_of_no_kind(spec: PodSpec, node: Node) -> bool:
+    """Return whether the pod does not mean itself: looked at as new, it would keep others out."""
+    return not any(
+        term.required and not term.apart and term.means(spec.labels, owns_cpus=spec.qos.owns_cpus)
+        for term in spec.affinity
+    )
+
+
+# Who is where it is by a part of a pool, by virtual functions, by a strategy for devices or by
+# the parts of its containers stays: no count says that such a pod has just what it had.
+
+
+def _is_aligned_as_a_whole(spec: PodSpec, node: Node) -> bool:
+    return AlignmentScope.CONTAINER not in (spec.scope, node.scope)
+
+
+def _has_no_burst(spec: PodSpec, node: Node) -> bool:
+    return not spec.constrained_burst
+
+
+def _has_no_functions(spec: PodSpec, node: Node) -> bool:
+    return not spec.functions
+
+
+def _has_no_strategies(spec: PodSpec, node: Node) -> bool:
+    return not spec.strategies
+
+
+MOVABLE: dict[RuleFamily, Callable[[PodSpec, Node], bool]] = {
+    RuleFamily.GANGS: _always,
+    RuleFamily.NETWORK: _always,
+    RuleFamily.AFFINITY: _is_first_of_no_kind,
+    RuleFamily.IN_NODE_AFFINITY: _is_first_of_no_kind,
+    RuleFamily.AMOUNTS: _always,
+    RuleFamily.CPUS: _always,
+    RuleFamily.NUMA: _always,
+    RuleFamily.CONTAINERS: _is_aligned_as_a_whole,
+    RuleFamily.BOUND: _has_no_burst,
+    RuleFamily.LOCALITIES: _always,
+    RuleFamily.NUMA_STRATEGY: _always,
+    RuleFamily.EXCLUSIVITY: _always,
+    RuleFamily.CORE_PAIRS: _always,
+    RuleFamily.DEVICES: _always,
+    RuleFamily.LINKS: _always,
+    RuleFamily.MIG: _always,
+    RuleFamily.SHARES: _always,
+    RuleFamily.FUNCTIONS: _has_no_functions,
+    RuleFamily.JOINT: _always,
+    RuleFamily.DEVICE_STRATEGY: _has_no_strategies,
+    RuleFamily.DEVICE_CHOICE: _always,
+    RuleFamily.OPENED: _always,
+    RuleFamily.MOVES: _always,
+    RuleFamily.NODE_STRATEGY: _always,
+}
+"""By family, whether a pod of a spec on a node may be looked at for another place."""

@@ -1,0 +1,224 @@
+"""Leaving: which running pods in breach of a rule move away (G5).
+
+Who stays in breach runs, and nobody is blamed; who leaves is placed anew. So each choice of
+pods that leave is a question of its own, and the best of their answers is the answer. Those in
+which more pods leave are not better unless they place more, open fewer nodes or spare moves.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+from placer.counting.placements import Unrealisable, realise
+from placer.greedy.place import place_greedily
+from placer.judge.breaches import blamed, breaches
+from placer.search.budget import Budget
+from placer.search.cp import optimise
+from placer.search.exact import limits_of
+from placer.search.ground import Ground, ground_of
+from placer.search.joint import MOST_ASSIGNMENTS, Bounds, JointSearch, assignments_of
+from placer.search.judged import Judged, judged, realised
+from placer.search.tiers import Progress
+from placer.state.batch import build_problem
+from placer_models.cluster import Instance
+from placer_models.cpsat.batch import build_batch_model
+from placer_models.cpsat.places import choices_of
+from placer_models.goals import MOVES, Sense, Tier
+from placer_models.moves import (
+    Misplaced,
+    Movable,
+    complete_with_current,
+    question,
+    with_homes,
+    with_movable_pods,
+)
+from placer_models.placement import Placement
+from placer_models.problem import Problem
+
+SHARE_OF_STAYING = 0.5
+"""Of the time: for the question in which nobody in breach leaves, where some could."""
+
+MOST_TRIED = 10_000
+"""Choices of pods that leave beyond which no more are thought of."""
+
+
+@dataclass(frozen=True, slots=True)
+class Searched:
+    """One question, and how far it has been answered."""
+
+    asked: Instance
+    ground: Ground
+    problem: Problem
+    best: Judged
+    bounds: Bounds
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether nothing is left to prove."""
+        return list(self.best.values) == self.bounds
+
+
+def joint_search(found: Searched, budget: Budget, tell: Progress, *, whole: bool) -> Searched:
+    """Go on with a question from where it stands."""
+    search = JointSearch(
+        instance=found.asked,
+        ground=found.ground,
+        problem=found.problem,
+        budget=budget,
+        tell=tell,
+        best=found.best,
+        bounds=list(found.bounds),
+    )
+    search.run(whole=whole)
+    return replace(found, best=search.best, bounds=search.bounds)
+
+
+@dataclass(slots=True)
+class Leaving:
+    """Asks one question after the other, and keeps the best answer.
+
+    Attributes:
+        best: Of the questions so far; first that in which nobody leaves.
+        others: Per question that is not the best one's the bounds of its answers.
+
+    """
+
+    instance: Instance
+    movable: Movable
+    budget: Budget
+    tell: Progress
+    whole: bool
+    best: Searched
+    others: list[Sequence[int | None]]
+
+    def run(self) -> None:
+        """Try who could leave, few pods first, until it is clear who has to."""
+        chosen = list(self._choices())
+        tiers = [tier for tier, _ in self.best.best.worth]
+        limits = limits_of(self.best.problem)
+        at = tiers.index(MOVES)
+        for done, leaving in enumerate(chosen):
+            limits[at] = sum(max(1, len(one.leaving)) for one in leaving)
+            if not _could_beat(tiers, limits, self.best.best.values):
+                continue
+            if self.budget.over:
+                self.others.append(tuple(limits))
+                continue
+            self.tell(f"moving who breaks a rule: {done + 1} of {len(chosen)}")
+            part = self.budget.part(self.budget.slice(len(chosen) - done))
+            self._try(leaving, tuple(limits), part)
+            self.budget.spend(part)
+        if len(chosen) == MOST_TRIED:
+            limits[at] = 1
+            self.others.append(tuple(limits))
+
+    def bounds(self) -> Bounds:
+        """Return what no answer can beat, whoever leaves."""
+        found: Bounds = []
+        rivals = [self.best.bounds, *self.others]
+        for index, (tier, value) in enumerate(self.best.best.worth):
+            known = [rival[index] for rival in rivals]
+            if any(bound is None for bound in known):
+                found.append(None)
+            else:
+                best = max if tier.sense is Sense.MAXIMISE else min
+                found.append(best(bound for bound in known if bound is not None))
+            # Who cannot be as good up to here is no rival in what comes after.
+            rivals = [
+                rival
+                for rival, bound in zip(rivals, known, strict=True)
+                if bound is None or not tier.better(value, bound)
+            ]
+        return found
+
+    def _choices(self) -> Iterator[tuple[Misplaced, ...]]:
+        """Yield who could leave together within the budget of moves, few first."""
+        tried = 0
+        for number in range(1, min(self.instance.move_budget, len(self.movable.misplaced)) + 1):
+            for leaving in combinations(self.movable.misplaced, number):
+                moves = sum(max(1, len(one.leaving)) for one in leaving)
+                if moves <= self.instance.move_budget:
+                    yield leaving
+                tried += 1
+                if tried == MOST_TRIED:
+                    return
+
+    def _try(
+        self, leaving: tuple[Misplaced, ...], limits: tuple[int | None, ...], budget: Budget
+    ) -> None:
+        """Ask the question in which those leave."""
+        asked = question(self.instance, self.movable, leaving)
+        ground = ground_of(asked)
+        problem = build_problem(asked, ground.accounts)
+        start, possible = self._start(asked, ground, problem, leaving, budget)
+        if start is None:
+            if possible:
+                self.others.append(limits)
+            return
+        found = joint_search(
+            Searched(asked, ground, problem, start, list(limits)),
+            budget,
+            self.tell,
+            whole=self.whole,
+        )
+        # Who leaves may have come back to where it was: then it is not gone, and the question
+        # in which it stays has as good an answer.
+        truly = with_movable_pods(self.instance, blamed, found.best.placement)
+        if truly.gone == asked.gone and found.best.better_than(self.best.best):
+            found, self.best = self.best, found
+        self.others.append(tuple(found.bounds))
+
+    def _start(
+        self,
+        asked: Instance,
+        ground: Ground,
+        problem: Problem,
+        leaving: tuple[Misplaced, ...],
+        budget: Budget,
+    ) -> tuple[Judged | None, bool]:
+        """Return some placement in which those who leave have a place, or whether there may be."""
+        placement = self._first_of_all(leaving)
+        if placement is not None:
+            complete = complete_with_current(asked, placement)
+            if not breaches(asked, complete, ground.standing):
+                return judged(asked, ground, complete), True
+        if not self.whole and assignments_of(problem) > MOST_ASSIGNMENTS:
+            return None, True
+        model = build_batch_model(problem, tiers=1, stop=lambda: budget.over)
+        if model is None:
+            return None, True
+        tier = problem.tiers[0]
+        found = optimise(model.model, model.tiers[0], tier.sense, budget, budget.left)
+        if found.solution is None:
+            return None, not found.infeasible
+        choices = choices_of(problem, model.variables, found.solution.value)
+        return realised(asked, ground, problem, choices), True
+
+    def _first_of_all(self, leaving: tuple[Misplaced, ...]) -> Placement | None:
+        """Return what greedy makes of it if it places those first, and moves nobody else."""
+        keys = frozenset[tuple[str, str]]().union(*(one.pods for one in leaving))
+        asked = with_homes(self.instance, keys, keys)
+        first = 1 + max(gang.priority for gang in asked.gangs)
+        gangs = tuple(
+            replace(gang, priority=first, weight=1)
+            if any(pod.key in keys for pod in gang.pods)
+            else gang
+            for gang in asked.gangs
+        )
+        asked = replace(asked, gangs=gangs, homes=(), gone=frozenset())
+        ground = ground_of(asked)
+        problem = build_problem(asked, ground.accounts, each_core=True)
+        placement = realise(asked, ground.accounts, problem, place_greedily(problem))
+        if isinstance(placement, Unrealisable):
+            return None
+        return placement if keys <= {place.key for place in placement.pods} else None
+
+
+def _could_beat(tiers: Sequence[Tier], limits: Bounds, values: Sequence[int]) -> bool:
+    """Return whether values as good as the limits would not be worse than those."""
+    for tier, limit, value in zip(tiers, limits, values, strict=True):
+        if limit is None or tier.better(limit, value):
+            return True
+        if tier.better(value, limit):
+            return False
+    return True
