@@ -393,8 +393,7 @@ class Neighbourhoods:
 def _held(gang: Gang, inside: set[tuple[str, str]], priority: int) -> Gang:
     """Return the members that are inside as a gang that has to keep a place.
 
-    Others of the gang, or of its group, run elsewhere and count on them. They may move,
-    but above every other priority none of them is given up.
+    Others of its gang or group run elsewhere and count on them: none of them is given up.
     """
     pods = tuple(pod for pod in gang.pods if pod.key in inside)
     return replace(gang, pods=pods, minimum=len(pods), priority=priority)

@@ -8,7 +8,9 @@ import pytest
 from placer_cli.app import main
 from placer_cli.exits import Exit
 
-MOVES = str(Path(__file__).parents[2] / "instances" / "rules" / "moves.yaml")
+INSTANCES = Path(__file__).parents[2] / "instances"
+MOVES = str(INSTANCES / "rules" / "moves.yaml")
+MISFIT = str(INSTANCES / "moving-misfit.yaml")
 
 
 @pytest.fixture
@@ -50,6 +52,49 @@ def test_moves_are_verified(
 
     (breach,) = json.loads(capsys.readouterr().out)["breaches"]
     assert (breach["rule"], breach["subject"]) == ("claims", tree["moves"][0]["name"])
+
+
+def test_a_move_says_which_rule_it_mends(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """
+    In the table and in the file, which is verified; after it the pod is no misfit any more.
+    """
+    file = tmp_path / "p.json"
+    assert main(["solve", MISFIT, "--workers", "1", "--output", str(file)]) == Exit.DONE
+    assert "eval  old   new  cpu-allocatable" in capsys.readouterr().out
+    tree = json.loads(file.read_text(encoding="utf-8"))
+    assert [move["mends"] for move in tree["moves"]] == [["cpu-allocatable"]]
+    assert main(["verify", MISFIT, str(file)]) == Exit.DONE
+    capsys.readouterr()
+
+    assert main(["show", MISFIT, "--placement", str(file)]) == Exit.DONE
+
+    drawn = capsys.readouterr().out
+    assert "misfit: pod 'web'" in drawn
+    assert "misfit: pod 'eval'" not in drawn
+
+
+def test_a_false_claim_of_what_a_move_mends_is_found(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """
+    It names what is claimed, and what the pod breaks where it is.
+    """
+    file = tmp_path / "p.json"
+    assert main(["solve", MISFIT, "--workers", "1", "--output", str(file)]) == Exit.DONE
+    tree = json.loads(file.read_text(encoding="utf-8"))
+    tree["moves"][0]["mends"] = []
+    file.write_text(json.dumps(tree), encoding="utf-8")
+    capsys.readouterr()
+
+    assert main(["verify", MISFIT, str(file), "--format", "json"]) == Exit.NOT_ALL
+
+    (breach,) = json.loads(capsys.readouterr().out)["breaches"]
+    assert breach["message"] == (
+        "the file claims that the move mends no rule, but where the pod is it breaks "
+        "cpu-allocatable"
+    )
 
 
 def test_a_cluster_is_drawn_after_its_moves(

@@ -109,7 +109,8 @@ def test_moves_are_named_with_where_from_and_where_to(
     goes_to = {pod["name"]: pod["node"] for pod in pods}
     assert len(moves) == 2
     for move in moves:
-        assert set(move) == {"name", "namespace", "from", "to"}
+        assert set(move) == {"name", "namespace", "from", "to", "mends"}
+        assert move["mends"] == []
         assert (move["from"], move["to"]) == (node_of[move["name"]], goes_to[move["name"]])
     assert [pod["name"] for pod in pods] == ["train", *(move["name"] for move in moves)]
     assert claims_of(instance, tree, tmp_path) == []

@@ -109,16 +109,18 @@ def _instance(instance: Instance, file: Path | None, node: str | None) -> tuple[
     from placer_cli.draw.residents import StrangeError, residents_of
 
     try:
-        residents = residents_of(instance, load_placement(file) if file else Placement())
+        placement = load_placement(file) if file else Placement()
+        residents = residents_of(instance, placement)
     except StrangeError as error:
         raise typer.BadParameter(f"{file}: {error}; it belongs to another instance") from None
+    moved = {place.key for place in placement.pods}
     if node is None:
-        notes = notes_on_running(instance)
+        notes = notes_on_running(instance, moved)
         title = instance.name or "placer"
         return title, lambda canvas: with_notes(draw_cluster(instance, residents, canvas), notes)
     nodes = {known.name: known for known in instance.nodes}
     if node not in nodes:
         raise typer.BadParameter(f"--node '{node}' is no node{candidates(node, nodes)}")
-    notes = notes_on_running(replace(instance, nodes=(nodes[node],)))
+    notes = notes_on_running(replace(instance, nodes=(nodes[node],)), moved)
     inside = residents.get(node, ())
     return node, lambda canvas: with_notes(draw_node(nodes[node], inside, canvas), notes)

@@ -1,6 +1,7 @@
 """What is not well with running pods, as lines below a picture."""
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
+from dataclasses import replace
 
 from rich.console import Group, RenderableType
 from rich.text import Text
@@ -14,8 +15,16 @@ BROKEN = "device-health"
 """The rule of which a line of its own says more."""
 
 
-def notes_on_running(instance: Instance) -> tuple[str, ...]:
-    """Return what to say of running pods: broken devices that they hold, and misfits."""
+def notes_on_running(
+    instance: Instance, moved: Set[tuple[str, str]] = frozenset()
+) -> tuple[str, ...]:
+    """Return what to say of running pods: broken devices that they hold, and misfits.
+
+    Of those that have moved there is nothing to say.
+    """
+    if moved:
+        staying = tuple(running for running in instance.running if running.pod.key not in moved)
+        instance = replace(instance, running=staying)
     notes = [broken.message for broken in broken_devices_held(instance)]
     notes += [
         f"misfit: {misfit.message} (rule {misfit.rule})"
