@@ -15,7 +15,7 @@ from random import Random
 from placer.slots.resources import Amounts
 from placer.slots.workers.allocate import allocate, allocate_in_order
 from placer.slots.workers.default_slots import worker_spec
-from placer.slots.workers.words import JobNeeds, Matching, Need, Worker, Workers
+from placer.slots.workers.model import JobNeeds, Matching, Need, Worker, Workers
 
 KINDS = ((3, 20), (6, 60), (12, 60), (12, 200), (3, 600))
 """Sizes of slots, and slots in all."""

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from placer.queue.fair import FairQueue
-from placer.queue.words import Bypass, Step, Ticket, Unit
+from placer.queue.model import Bypass, FlowChoice, Ticket, WorkUnit
 from placer.scheduler import Scheduler
 from placer.scheduling.words import Batch, Decision, Key
 from placer.search.options import SolveOptions
@@ -54,7 +54,7 @@ class Admitted:
 
     work: Work
     job: str
-    steps: tuple[Step, ...]
+    steps: tuple[FlowChoice, ...]
     missing: tuple[Key, ...]
 
 
@@ -102,7 +102,7 @@ class Admission:
                 raise ValueError(f"work {work.key!r} waits or runs already; choose another key")
             if not work.width:
                 raise ValueError(f"work {work.key!r} has no pods; give it one or more")
-        units = [Unit(work.key, work.length_us, work.width) for work in works]
+        units = [WorkUnit(work.key, work.length_us, work.width) for work in works]
         self.queue.submit(job, *units, now_us=now_us)
         self._waiting.update((work.key, work) for work in works)
 

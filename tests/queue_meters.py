@@ -8,7 +8,7 @@ from collections import defaultdict
 from fractions import Fraction
 
 from placer.queue.fair import FairQueue
-from placer.queue.words import Ticket
+from placer.queue.model import Ticket
 from queue_worlds import Meter, World
 
 

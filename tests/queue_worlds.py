@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from placer.queue.fair import FairQueue
-from placer.queue.words import Charge, Ticket, Unit
+from placer.queue.model import Charge, Ticket, WorkUnit
 
 TOP = ""
 
@@ -198,7 +198,7 @@ def run(
             for i, length in enumerate(burst, start=first):
                 lengths[job, i] = length
                 width = world.widths.get(job, 1)
-                units.append(Unit(i, length if world.known else None, width))
+                units.append(WorkUnit(i, length if world.known else None, width))
             queue.submit(job, *units, now_us=now)
             for meter in meters:
                 meter.arrived(job, len(units), now)

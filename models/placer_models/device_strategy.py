@@ -1,4 +1,4 @@
-"""Devices of which a strategy says how many a pod has (D9)."""
+"""Device count strategies: how many devices of a type a pod has (D9)."""
 
 from collections.abc import Collection, Mapping, Sequence
 from enum import StrEnum

@@ -1,4 +1,4 @@
-"""How the node's side says no."""
+"""Errors of the node's side."""
 
 
 class DocumentError(Exception):

@@ -1,4 +1,4 @@
-"""What is true of a machine besides its cgroups: its name, its CPUs, who else writes there."""
+"""A host besides its cgroups: its name, its CPUs, who else writes there."""
 
 import socket
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""In which order containers get their CPUs, so that no exclusive CPU is ever in two places.
+"""The order in which containers get their CPUs, so that no exclusive CPU is ever in two places.
 
 First everyone shrinks to what it has now and keeps. Then whoever waits for nobody gets its new
 set; that frees what others wait for. Where containers wait for each other in a circle, one that

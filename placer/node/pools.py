@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from placer_models.bound import bound_to, within
 from placer_models.cpuset import CpuSet
-from placer_models.instance.seats import containers_of, pool_of
+from placer_models.instance.running_defaults import containers_of, pool_of
 from placer_models.node_placement import NodePlacement, NodePod
 from placer_models.placement import ContainerPlacement, PodPlacement
 from placer_models.policy import QosClass

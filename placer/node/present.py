@@ -1,4 +1,4 @@
-"""What the cgroups of a document's containers say now."""
+"""Present values of the cgroups of a document's containers."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""What Placer keeps on a node: the journal of what it is doing, and what it did last.
+"""Files that Placer keeps on a node: the journal of what it is doing, and what it did last.
 
     journal.json      what is being done; before the commit a restart takes it back
     committed.json    the same after the commit: a restart finishes it

@@ -1,4 +1,4 @@
-"""What the cgroup of each container is to say, whichever version the kernel has."""
+"""Targets for the cgroup of each container, whichever version the kernel has."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

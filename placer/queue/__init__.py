@@ -2,8 +2,8 @@
 
 from placer.queue.advice import advise as advise
 from placer.queue.fair import FairQueue as FairQueue
-from placer.queue.words import Batch as Batch
-from placer.queue.words import Charge as Charge
-from placer.queue.words import Held as Held
-from placer.queue.words import Ticket as Ticket
-from placer.queue.words import Unit as Unit
+from placer.queue.model import Charge as Charge
+from placer.queue.model import HeldUnit as HeldUnit
+from placer.queue.model import Selection as Selection
+from placer.queue.model import Ticket as Ticket
+from placer.queue.model import WorkUnit as WorkUnit

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from placer.queue.words import US_PER_S
+from placer.queue.model import US_PER_S
 
 TARGET_US = 120 * US_PER_S
 """How long a thread of work should take at the most."""

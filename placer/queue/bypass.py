@@ -12,14 +12,14 @@ from collections.abc import Callable, Sequence
 from itertools import islice
 from typing import NamedTuple
 
-from placer.queue.flow import Flow, Group, Job
-from placer.queue.words import Charge, Unit
+from placer.queue.flow import Flow, FlowGroup, Job
+from placer.queue.model import Charge, WorkUnit
 
-Fits = Callable[[Unit], bool]
+UnitFits = Callable[[WorkUnit], bool]
 """Whether a unit can start now."""
 
 
-class Turn(NamedTuple):
+class StartableUnit(NamedTuple):
     """A unit that can start, by its position in its job's queue.
 
     Attributes:
@@ -35,7 +35,7 @@ class Turn(NamedTuple):
     tried: tuple[Job, ...]
 
 
-class Blocked(NamedTuple):
+class BlockedJob(NamedTuple):
     """A job before which nothing may go any more, and whose oldest unit does not fit."""
 
     job: Job
@@ -46,17 +46,17 @@ class Search(NamedTuple):
 
     charge: Charge
     now_us: int
-    fits: Fits
+    fits: UnitFits
     limit: int
     look_ahead: int
 
-    def below(self, group: Group) -> Turn | Blocked | None:
+    def below(self, group: FlowGroup) -> StartableUnit | BlockedJob | None:
         """Return the first turn below the group; None: no unit that was tried fits."""
         skipped: list[Flow] = []
         tried: list[Job] = []
         for flow in group.in_order(self.charge, self.now_us):
-            found = self.below(flow) if isinstance(flow, Group) else self._of(flow)
-            if isinstance(found, Turn):
+            found = self.below(flow) if isinstance(flow, FlowGroup) else self._of(flow)
+            if isinstance(found, StartableUnit):
                 before = tuple((other, flow) for other in skipped)
                 return found._replace(
                     skipped=(*before, *found.skipped), tried=(*tried, *found.tried)
@@ -64,20 +64,20 @@ class Search(NamedTuple):
             if found is not None:
                 return found
             if flow.passes_now(self.charge, self.now_us) >= self.limit:
-                return Blocked(self._first(flow))
+                return BlockedJob(self._first(flow))
             skipped.append(flow)
             tried.extend(_jobs(flow))
         return None
 
-    def _of(self, job: Job) -> Turn | Blocked | None:
+    def _of(self, job: Job) -> StartableUnit | BlockedJob | None:
         depth = 1 if job.overtaken >= self.limit else self.look_ahead
         for position, unit in enumerate(islice(job.waiting, depth)):
             if self.fits(unit):
-                return Turn(job, position, (), (job,) if position else ())
-        return Blocked(job) if job.overtaken >= self.limit else None
+                return StartableUnit(job, position, (), (job,) if position else ())
+        return BlockedJob(job) if job.overtaken >= self.limit else None
 
     def _first(self, flow: Flow) -> Job:
-        while isinstance(flow, Group):
+        while isinstance(flow, FlowGroup):
             flow = next(flow.in_order(self.charge, self.now_us))
         return flow
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from placer.queue.words import ONE_MILLI
+from placer.queue.model import ONE_MILLI
 
 Vector = tuple[Fraction, ...]
 

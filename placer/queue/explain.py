@@ -4,23 +4,23 @@ from collections.abc import Sequence
 from fractions import Fraction
 from itertools import islice
 
-from placer.queue.flow import Flow, Group
-from placer.queue.words import ONE_MILLI, US_PER_S, Charge, Step
+from placer.queue.flow import Flow, FlowGroup
+from placer.queue.model import ONE_MILLI, US_PER_S, Charge, FlowChoice
 
 _DECIMALS = 3
 
 
-def steps_down(root: Group, charge: Charge, now_us: int) -> tuple[Step, ...]:
+def steps_down(root: FlowGroup, charge: Charge, now_us: int) -> tuple[FlowChoice, ...]:
     """Return the choice at each level of the tree; nothing when no unit waits."""
-    steps: list[Step] = []
+    steps: list[FlowChoice] = []
     flow: Flow = root
-    while isinstance(flow, Group):
+    while isinstance(flow, FlowGroup):
         first_two = tuple(islice(flow.in_order(charge, now_us), 2))
         if not first_two:
             break
         chosen, others = first_two[0], first_two[1:]
         steps.append(
-            Step(
+            FlowChoice(
                 group=None if flow is root else flow.name,
                 chosen=chosen.name,
                 value=value_of(chosen, charge, now_us),
@@ -37,7 +37,7 @@ def value_of(flow: Flow, charge: Charge, now_us: int) -> Fraction:
     return Fraction(flow.standing(charge, now_us) * ONE_MILLI, flow.weight_milli)
 
 
-def sentence(steps: Sequence[Step]) -> str:
+def sentence(steps: Sequence[FlowChoice]) -> str:
     """Say the choices in words; values are thread-seconds over weight.
 
     ``default 201.5 against P20 202 (gap 0.5); in default: DEFAULT1 100 against DEFAULT2
@@ -53,7 +53,7 @@ def seconds(value: Fraction) -> str:
     return text.rstrip("0").rstrip(".")
 
 
-def _clause(step: Step) -> str:
+def _clause(step: FlowChoice) -> str:
     place = f"in {step.group}: " if step.group else ""
     gap = f"gap {seconds(step.gap)}" if step.gap else "a tie: the older goes first"
     against = seconds(step.runner_up_value or Fraction(0))

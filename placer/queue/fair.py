@@ -16,29 +16,29 @@ go before them, a bounded number of times. A decision costs O(log n) for n flows
 from collections.abc import Collection
 
 from placer.queue.bypass import (
-    Blocked,
-    Fits,
+    BlockedJob,
     Search,
+    UnitFits,
     is_held,
     pass_over,
     turns_out_of_order,
 )
 from placer.queue.explain import steps_down
-from placer.queue.flow import Flow, Group, Job
-from placer.queue.tree import Tree
-from placer.queue.words import (
+from placer.queue.flow import Flow, FlowGroup, Job
+from placer.queue.model import (
     ONE_MILLI,
     US_PER_S,
-    Batch,
     Bypass,
     Charge,
+    FlowChoice,
     FlowReport,
-    Held,
+    HeldUnit,
     Pick,
-    Step,
+    Selection,
     Ticket,
-    Unit,
+    WorkUnit,
 )
+from placer.queue.tree import FlowTree
 
 
 class FairQueue:
@@ -73,13 +73,13 @@ class FairQueue:
         ):
             if value < least:
                 raise ValueError(f"{name} is {value}; it must be {least} or more")
-        self.tree = Tree(charge)
+        self.tree = FlowTree(charge)
         self.guess_us = guess_us
         self.bypass_limit = bypass_limit
         self.hold_us = hold_us
         self.look_ahead = look_ahead
         self.in_flight: dict[int, Ticket] = {}
-        self.set_aside: list[tuple[str, Unit]] = []
+        self.set_aside: list[tuple[str, WorkUnit]] = []
 
     def add_group(
         self, name: str, *, weight_milli: int = ONE_MILLI, parent: str | None = None
@@ -111,7 +111,7 @@ class FairQueue:
             raise ValueError(f"a unit of '{name}' is set aside; retry it before the job is removed")
         self.tree.remove(name)
 
-    def submit(self, job: str, *units: Unit, now_us: int = 0) -> None:
+    def submit(self, job: str, *units: WorkUnit, now_us: int = 0) -> None:
         """Queue units behind those of the job that wait already."""
         flow = self.tree.job(job)
         for unit in units:
@@ -129,15 +129,15 @@ class FairQueue:
         job = self._least_served(now_us)
         return None if job is None else self._start(job, 0, now_us)
 
-    def next_that_fits(self, now_us: int, fits: Fits) -> Ticket | Held | None:
+    def next_that_fits(self, now_us: int, fits: UnitFits) -> Ticket | HeldUnit | None:
         """Dispatch the least served unit that fits; None: none that was tried does.
 
         Younger units of a job may go before its oldest, then units of other jobs.
         """
         search = Search(self.tree.charge, now_us, fits, self.bypass_limit, self.look_ahead)
-        while isinstance(found := search.below(self.tree.root), Blocked):
+        while isinstance(found := search.below(self.tree.root), BlockedJob):
             if not self._hold_ends(found.job, now_us):
-                return Held(found.job.name, found.job.waiting[0], found.job.overtaken)
+                return HeldUnit(found.job.name, found.job.waiting[0], found.job.overtaken)
         if found is None:
             return None
         for job in found.tried:
@@ -147,15 +147,15 @@ class FairQueue:
             pass_over(flow, by, self.tree.charge, now_us)
         return ticket
 
-    def explain(self, now_us: int) -> tuple[Step, ...]:
+    def explain(self, now_us: int) -> tuple[FlowChoice, ...]:
         """Return why ``next`` would choose what it would, from the top of the tree down."""
         return steps_down(self.tree.root, self.tree.charge, now_us)
 
-    def adopt(self, job: str, unit: Unit, now_us: int) -> Ticket:
+    def adopt(self, job: str, unit: WorkUnit, now_us: int) -> Ticket:
         """Charge a unit that runs already, chosen by nobody."""
         return self._ticket(self.tree.job(job), unit, now_us)
 
-    def select(self, now_us: int, limit: int) -> Batch:
+    def select(self, now_us: int, limit: int) -> Selection:
         """Choose at most so many units for a batch, in order of fairness (Q12).
 
         All of them are charged as if they started now; ``settle`` must follow. A unit
@@ -166,10 +166,10 @@ class FairQueue:
             steps, held = self.explain(now_us), self._is_held(job, now_us)
             picks.append(Pick(self._start(job, 0, now_us), steps))
             if held:
-                return Batch(tuple(picks), held=True)
-        return Batch(tuple(picks), held=False)
+                return Selection(tuple(picks), held=True)
+        return Selection(tuple(picks), held=False)
 
-    def settle(self, batch: Batch, placed: Collection[int], now_us: int) -> tuple[Bypass, ...]:
+    def settle(self, batch: Selection, placed: Collection[int], now_us: int) -> tuple[Bypass, ...]:
         """Take back the units of a batch that found no place; return what was passed over.
 
         Each goes to the front of its job, its charge undone, as if it had waited all the
@@ -242,7 +242,7 @@ class FairQueue:
     def _least_served(self, now_us: int) -> Job | None:
         flow: Flow = self.tree.root
         running = self.tree.charge is Charge.RUNNING
-        while isinstance(flow, Group):
+        while isinstance(flow, FlowGroup):
             if not flow.active:
                 return None
             flow = next(flow.in_order(Charge.RUNNING, now_us)) if running else flow.first()
@@ -262,7 +262,7 @@ class FairQueue:
     def _ticket(
         self,
         job: Job,
-        unit: Unit,
+        unit: WorkUnit,
         now_us: int,
         passes: int = 0,
         held_since_us: int | None = None,

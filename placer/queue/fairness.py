@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
-from placer.queue.words import KEY_BITS, ONE_MILLI, key_of
+from placer.queue.model import KEY_BITS, ONE_MILLI, key_of
 
 
 @dataclass(slots=True)

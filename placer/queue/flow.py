@@ -10,9 +10,9 @@ from collections import deque
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from placer.queue.words import KEY_BITS, Charge, Unit, key_of
+from placer.queue.model import KEY_BITS, Charge, WorkUnit, key_of
 
-Entry = tuple[int, int, "Flow"]
+HeapEntry = tuple[int, int, "Flow"]
 """A flow in its parent's heap: its key, its rank among all flows, itself."""
 
 
@@ -29,8 +29,8 @@ class Passed(NamedTuple):
     behind: int = 0
 
 
-class Account(ABC):
-    """What groups and jobs have in common. Mutable; ``Tree`` keeps it consistent.
+class FlowAccount(ABC):
+    """What groups and jobs have in common. Mutable; ``FlowTree`` keeps it consistent.
 
     Attributes:
         rank: Order of creation; among equal values the lower rank goes first.
@@ -62,7 +62,7 @@ class Account(ABC):
         "weight_milli",
     )
 
-    def __init__(self, name: str, parent: "Group | None", weight_milli: int, rank: int) -> None:
+    def __init__(self, name: str, parent: "FlowGroup | None", weight_milli: int, rank: int) -> None:
         self.name = name
         self.parent = parent
         self.weight_milli = weight_milli
@@ -72,7 +72,7 @@ class Account(ABC):
         self.started_at = 0
         self.ahead = 0
         self.executed = 0
-        self.entry: Entry | None = None
+        self.entry: HeapEntry | None = None
         self.passes = 0
         self.behind = 0
 
@@ -105,7 +105,7 @@ class Account(ABC):
         return (standing << KEY_BITS) // self.weight_milli  # key_of, without the call
 
 
-class Group(Account):
+class FlowGroup(FlowAccount):
     """A flow of flows.
 
     Attributes:
@@ -129,12 +129,12 @@ class Group(Account):
         "virtual",
     )
 
-    def __init__(self, name: str, parent: "Group | None", weight_milli: int, rank: int) -> None:
+    def __init__(self, name: str, parent: "FlowGroup | None", weight_milli: int, rank: int) -> None:
         super().__init__(name, parent, weight_milli, rank)
         self.children: dict[str, Flow] = {}
         self.active = 0
         self.active_milli = 0
-        self.heap: list[Entry] = []
+        self.heap: list[HeapEntry] = []
         self.virtual = 0
         self.highest = 0
         self.last = Passed()
@@ -231,13 +231,13 @@ class Group(Account):
         self.virtual += part
         self.catch_up()
 
-    def _least(self) -> Entry:
+    def _least(self) -> HeapEntry:
         heap = self.heap
         while (entry := heap[0]) is not entry[2].entry:
             heapq.heappop(heap)
         return entry
 
-    def _push(self, entry: Entry) -> None:
+    def _push(self, entry: HeapEntry) -> None:
         heapq.heappush(self.heap, entry)
         # Stale entries never outnumber the valid ones for long; the sweep costs O(1) each.
         if len(self.heap) > 2 * self.active + 16:
@@ -245,7 +245,7 @@ class Group(Account):
             heapq.heapify(self.heap)
 
 
-class Job(Account):
+class Job(FlowAccount):
     """A flow of units.
 
     Attributes:
@@ -269,9 +269,9 @@ class Job(Account):
         "waiting",
     )
 
-    def __init__(self, name: str, parent: Group, weight_milli: int, rank: int) -> None:
+    def __init__(self, name: str, parent: FlowGroup, weight_milli: int, rank: int) -> None:
         super().__init__(name, parent, weight_milli, rank)
-        self.waiting: deque[Unit] = deque()
+        self.waiting: deque[WorkUnit] = deque()
         self.overtaken = 0
         self.held_since_us: int | None = None
         self.running = 0
@@ -303,5 +303,5 @@ class Job(Account):
         return self.ended_us // self.ended if self.ended else guess_us
 
 
-Flow = Group | Job
+Flow = FlowGroup | Job
 """Either kind of flow; ``isinstance(flow, Group)`` tells them apart."""

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from placer.queue.words import ONE_MILLI
+from placer.queue.model import ONE_MILLI
 
 
 @dataclass(frozen=True, slots=True)
-class Demand:
+class ShareDemand:
     """A flow that wants a share.
 
     Attributes:
@@ -24,19 +24,21 @@ class Demand:
 
     name: str
     weight_milli: int = ONE_MILLI
-    children: tuple["Demand", ...] = ()
+    children: tuple["ShareDemand", ...] = ()
     least: int = 0
     most: int | None = None
 
 
-def steady_shares(capacity: int, demands: Sequence[Demand]) -> dict[str, Fraction]:
+def steady_shares(capacity: int, demands: Sequence[ShareDemand]) -> dict[str, Fraction]:
     """Return the share of each flow that has no children."""
     shares: dict[str, Fraction] = {}
     _share_out(Fraction(capacity), demands, shares)
     return shares
 
 
-def _share_out(capacity: Fraction, demands: Sequence[Demand], shares: dict[str, Fraction]) -> None:
+def _share_out(
+    capacity: Fraction, demands: Sequence[ShareDemand], shares: dict[str, Fraction]
+) -> None:
     level = _level(capacity, demands)
     for demand in demands:
         share = _at(level, demand)
@@ -46,7 +48,7 @@ def _share_out(capacity: Fraction, demands: Sequence[Demand], shares: dict[str, 
             shares[demand.name] = share
 
 
-def _level(capacity: Fraction, demands: Sequence[Demand]) -> Fraction:
+def _level(capacity: Fraction, demands: Sequence[ShareDemand]) -> Fraction:
     """Return the share per weight at which the demands take the capacity, or all they can.
 
     What is taken grows with the level in straight pieces, from bend to bend; the answer
@@ -72,21 +74,21 @@ def _level(capacity: Fraction, demands: Sequence[Demand]) -> Fraction:
     return low + max(capacity - taken, Fraction(0)) / slope if slope else low
 
 
-def _taken(level: Fraction, demands: Sequence[Demand]) -> Fraction:
+def _taken(level: Fraction, demands: Sequence[ShareDemand]) -> Fraction:
     return sum((_at(level, demand) for demand in demands), Fraction(0))
 
 
-def _at(level: Fraction, demand: Demand) -> Fraction:
+def _at(level: Fraction, demand: ShareDemand) -> Fraction:
     share = max(level * demand.weight_milli, Fraction(_least(demand)))
     most = _most(demand)
     return share if most is None else min(share, Fraction(most))
 
 
-def _least(demand: Demand) -> int:
+def _least(demand: ShareDemand) -> int:
     return sum(map(_least, demand.children)) if demand.children else demand.least
 
 
-def _most(demand: Demand) -> int | None:
+def _most(demand: ShareDemand) -> int | None:
     if not demand.children:
         return demand.most
     total = 0

@@ -8,8 +8,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from placer.queue.fair import FairQueue
-from placer.queue.flow import Flow, Group, Job, Passed
-from placer.queue.words import Charge, Rise, Ticket, Unit
+from placer.queue.flow import Flow, FlowGroup, Job, Passed
+from placer.queue.model import Charge, Rise, Ticket, WorkUnit
 
 VERSION = 2
 
@@ -18,7 +18,7 @@ _NOBODY = Passed()
 
 @dataclass(frozen=True, slots=True)
 class GroupState:
-    """What only groups have, and the top of the tree; see ``Group``."""
+    """What only groups have, and the top of the tree; see ``FlowGroup``."""
 
     virtual: int = 0
     highest: int = 0
@@ -47,7 +47,7 @@ class FlowState:
     passes: int
     behind: int
     as_group: GroupState = GroupState()
-    waiting: tuple[Unit, ...] = ()
+    waiting: tuple[WorkUnit, ...] = ()
     overtaken: int = 0
     held_since_us: int | None = None
     ended: int = 0
@@ -55,7 +55,7 @@ class FlowState:
 
 
 @dataclass(frozen=True, slots=True)
-class Snapshot:
+class QueueSnapshot:
     """A queue at one moment.
 
     Attributes:
@@ -74,12 +74,12 @@ class Snapshot:
     top: GroupState
     flows: tuple[FlowState, ...]
     in_flight: tuple[Ticket, ...]
-    set_aside: tuple[tuple[str, Unit], ...]
+    set_aside: tuple[tuple[str, WorkUnit], ...]
 
 
-def take(queue: FairQueue) -> Snapshot:
+def take(queue: FairQueue) -> QueueSnapshot:
     """Return the queue's state."""
-    return Snapshot(
+    return QueueSnapshot(
         charge=queue.tree.charge,
         guess_us=queue.guess_us,
         bypass_limit=queue.bypass_limit,
@@ -94,7 +94,7 @@ def take(queue: FairQueue) -> Snapshot:
     )
 
 
-def restore(snapshot: Snapshot) -> FairQueue:
+def restore(snapshot: QueueSnapshot) -> FairQueue:
     """Return a queue in the state."""
     queue = FairQueue(
         charge=snapshot.charge,
@@ -124,12 +124,12 @@ def restore(snapshot: Snapshot) -> FairQueue:
     return queue
 
 
-def to_json(snapshot: Snapshot) -> str:
+def to_json(snapshot: QueueSnapshot) -> str:
     """Write a snapshot as one line of JSON."""
     return json.dumps({"version": VERSION, **asdict(snapshot)}, separators=(",", ":"))
 
 
-def from_json(text: str) -> Snapshot:
+def from_json(text: str) -> QueueSnapshot:
     """Read what ``to_json`` wrote.
 
     Raises:
@@ -147,14 +147,14 @@ def from_json(text: str) -> Snapshot:
             **{
                 **state,
                 "as_group": _group_of(state["as_group"]),
-                "waiting": tuple(Unit(*unit) for unit in state["waiting"]),
+                "waiting": tuple(WorkUnit(*unit) for unit in state["waiting"]),
             }
         )
         for state in fields["flows"]
     )
     fields["in_flight"] = tuple(_ticket(values) for values in fields["in_flight"])
-    fields["set_aside"] = tuple((job, Unit(*unit)) for job, unit in fields["set_aside"])
-    return Snapshot(**fields)
+    fields["set_aside"] = tuple((job, WorkUnit(*unit)) for job, unit in fields["set_aside"])
+    return QueueSnapshot(**fields)
 
 
 def _state(flow: Flow) -> FlowState:
@@ -170,7 +170,7 @@ def _state(flow: Flow) -> FlowState:
         flow.passes,
         flow.behind,
     )
-    if isinstance(flow, Group):
+    if isinstance(flow, FlowGroup):
         return FlowState(flow.name, group, True, *common, as_group=_group_state(flow))
     return FlowState(
         flow.name,
@@ -191,7 +191,7 @@ def _resume(flow: Flow, state: FlowState) -> None:
     flow.started_at, flow.ahead = state.started_at, state.ahead
     flow.executed = state.executed
     flow.passes, flow.behind = state.passes, state.behind
-    if isinstance(flow, Group):
+    if isinstance(flow, FlowGroup):
         _resume_group(flow, state.as_group)
         return
     flow.waiting.extend(state.waiting)
@@ -201,7 +201,7 @@ def _resume(flow: Flow, state: FlowState) -> None:
 
 def _ticket(values: list[Any]) -> Ticket:
     sequence, job, unit, *rest, rises = values
-    ticket = Ticket(sequence, job, Unit(*unit), *rest)
+    ticket = Ticket(sequence, job, WorkUnit(*unit), *rest)
     return ticket._replace(rises=tuple(Rise(*rise) for rise in rises))
 
 
@@ -209,9 +209,9 @@ def _group_of(fields: dict[str, Any]) -> GroupState:
     return GroupState(fields["virtual"], fields["highest"], Passed(*fields["last"]))
 
 
-def _group_state(group: Group) -> GroupState:
+def _group_state(group: FlowGroup) -> GroupState:
     return GroupState(group.virtual, group.highest, group.last)
 
 
-def _resume_group(group: Group, state: GroupState) -> None:
+def _resume_group(group: FlowGroup, state: GroupState) -> None:
     group.virtual, group.highest, group.last = state.virtual, state.highest, state.last

@@ -15,20 +15,20 @@ keep their values within one thread length of each other; everything here serves
   virtual time stood at its start: the lift has swallowed the rest.
 """
 
-from placer.queue.flow import Flow, Group, Job
-from placer.queue.words import (
+from placer.queue.flow import Flow, FlowGroup, Job
+from placer.queue.model import (
     DEFAULT_GROUP,
     MAX_WEIGHT_MILLI,
     ONE_MILLI,
     Charge,
     Rise,
     Ticket,
-    Unit,
+    WorkUnit,
     service_at,
 )
 
 
-class Tree:
+class FlowTree:
     """Flows by name, and their accounts.
 
     Attributes:
@@ -40,16 +40,16 @@ class Tree:
 
     def __init__(self, charge: Charge) -> None:
         self.charge = charge
-        self.root = Group("", None, ONE_MILLI, -1)
+        self.root = FlowGroup("", None, ONE_MILLI, -1)
         self.flows: dict[str, Flow] = {}
         self.sequence = 0
         self.ranks = 0
 
-    def add_group(self, name: str, weight_milli: int, parent: str | None) -> Group:
+    def add_group(self, name: str, weight_milli: int, parent: str | None) -> FlowGroup:
         """Add a group below another, or at the top."""
         above = self.root if parent is None else self.group(parent)
         self._check_new(name, weight_milli)
-        group = Group(name, above, weight_milli, self._next_rank())
+        group = FlowGroup(name, above, weight_milli, self._next_rank())
         above.children[name] = self.flows[name] = group
         return group
 
@@ -67,7 +67,7 @@ class Tree:
     def remove(self, name: str) -> None:
         """Forget a job without units, or a group without flows."""
         flow = self.flow(name)
-        if flow.queued() or flow.holds() or (isinstance(flow, Group) and flow.children):
+        if flow.queued() or flow.holds() or (isinstance(flow, FlowGroup) and flow.children):
             raise ValueError(
                 f"flow '{name}' still has units or flows; only an idle, empty flow can be removed"
             )
@@ -76,10 +76,10 @@ class Tree:
             del flow.parent.children[name]
         del self.flows[name]
 
-    def group(self, name: str) -> Group:
+    def group(self, name: str) -> FlowGroup:
         """Return the group of the name."""
         flow = self.flow(name)
-        if not isinstance(flow, Group):
+        if not isinstance(flow, FlowGroup):
             raise ValueError(f"'{name}' is a job; only groups hold other flows")
         return flow
 
@@ -127,7 +127,7 @@ class Tree:
             group.enter(flow)
             flow = group
 
-    def start(self, job: Job, unit: Unit, now_us: int, charge: int) -> tuple[Rise, ...]:
+    def start(self, job: Job, unit: WorkUnit, now_us: int, charge: int) -> tuple[Rise, ...]:
         """Charge a unit that starts, and let flows that have no more units leave."""
         self.sequence += 1
         job.running += unit.width
@@ -190,7 +190,9 @@ class Tree:
                 return
             flow = group
 
-    def _served(self, group: Group, flow: Flow, now_us: int, charge: int, backlogged: bool) -> Rise:
+    def _served(
+        self, group: FlowGroup, flow: Flow, now_us: int, charge: int, backlogged: bool
+    ) -> Rise:
         """Let an active child go on or leave, and the virtual time of its group rise."""
         before = group.virtual
         group.update(flow)
@@ -213,7 +215,7 @@ class Tree:
         job.running -= ticket.unit.width
         job.starts_sum -= ticket.unit.width * ticket.start_us
 
-    def _lift(self, flow: Flow, group: Group, now_us: int) -> bool:
+    def _lift(self, flow: Flow, group: FlowGroup, now_us: int) -> bool:
         """Start a flow that was idle at the virtual time; return False: it is ahead of that."""
         lowest = group.lowest(self.charge, now_us)
         if lowest is not None and self.charge is Charge.RUNNING:

@@ -1,4 +1,4 @@
-"""Reads amounts as people write them into exact whole numbers."""
+"""Amounts as people write them, read into exact whole numbers."""
 
 import re
 from decimal import Decimal

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from placer.slots.graph import Exchange, Mode, Partition, Semantics, UseCase
-from placer.slots.resources import Profile
+from placer.slots.resources import ResourceProfile
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,8 +22,8 @@ class Chain:
     operators: tuple[int, ...]
     parallelism: int
     group_name: str
-    requirement: Profile
-    task: Profile
+    requirement: ResourceProfile
+    task: ResourceProfile
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class Region:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class CompiledGroup:
     """Chains whose subtasks share slots: one subtask of each in a slot.
 
     Attributes:
@@ -63,8 +63,8 @@ class Group:
     name: str
     chains: tuple[int, ...]
     slots: int
-    requirement: Profile
-    slot: Profile
+    requirement: ResourceProfile
+    slot: ResourceProfile
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +104,7 @@ Fractions = KindFractions | tuple[UseFraction, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Gang:
+class RegionGang:
     """Slots that are had together or not at all (F21).
 
     Attributes:
@@ -141,7 +141,7 @@ class SlotRequest:
 
     group: int
     count: int
-    profile: Profile
+    profile: ResourceProfile
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,12 +165,12 @@ class CompiledJob:
     chains: tuple[Chain, ...]
     links: tuple[Link, ...]
     regions: tuple[Region, ...]
-    groups: tuple[Group, ...]
+    groups: tuple[CompiledGroup, ...]
     chain_of: tuple[int, ...]
     region_of: tuple[int, ...]
     group_of: tuple[int, ...]
     fractions: tuple[Fractions, ...]
-    gangs: tuple[Gang, ...]
+    gangs: tuple[RegionGang, ...]
     cycles: tuple[RegionCycle, ...]
 
     @property

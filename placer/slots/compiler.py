@@ -6,12 +6,12 @@ from placer.slots.chains import chain_of_operators, group_names
 from placer.slots.check import faults
 from placer.slots.compiled import (
     Chain,
+    CompiledGroup,
     CompiledJob,
     Fractions,
-    Gang,
-    Group,
     Link,
     Region,
+    RegionGang,
 )
 from placer.slots.errors import JobGraphError
 from placer.slots.fractions import fractions_by_kind
@@ -24,7 +24,7 @@ from placer.slots.refuse import (
     refuse_torn_colocation,
 )
 from placer.slots.regions import cycles_of, index_of, regions_of, runs_of_regions
-from placer.slots.resources import UNKNOWN, Amounts, Profile, merge, merge_all
+from placer.slots.resources import UNKNOWN, Amounts, ResourceProfile, merge, merge_all
 from placer.slots.use_cases import fractions_by_use_case
 from placer.slots.wiring import Wiring, wire_up
 
@@ -113,7 +113,9 @@ def _chains(
     return tuple(chains)
 
 
-def _groups(job: JobGraph, chains: Sequence[Chain], region_of: Sequence[int]) -> tuple[Group, ...]:
+def _groups(
+    job: JobGraph, chains: Sequence[Chain], region_of: Sequence[int]
+) -> tuple[CompiledGroup, ...]:
     """Return the groups: one for each name, and for ``default`` one or one a region (F14, F15)."""
     given = {group.name: group.resources for group in job.groups}
     members: dict[tuple[str, int | None], list[int]] = {}
@@ -123,11 +125,11 @@ def _groups(job: JobGraph, chains: Sequence[Chain], region_of: Sequence[int]) ->
     groups = []
     for (name, region), found in members.items():
         requirement = merge_all(chains[i].requirement for i in found)
-        slot: Profile = merge_all(chains[i].task for i in found)
+        slot: ResourceProfile = merge_all(chains[i].task for i in found)
         if job.semantics is Semantics.FLIP_141:
             slot = given.get(name) or UNKNOWN
         groups.append(
-            Group(
+            CompiledGroup(
                 name if region is None else f"{name}[{region}]",
                 tuple(found),
                 max(chains[i].parallelism for i in found),
@@ -139,7 +141,7 @@ def _groups(job: JobGraph, chains: Sequence[Chain], region_of: Sequence[int]) ->
 
 
 def _fractions(
-    job: JobGraph, chains: Sequence[Chain], groups: Sequence[Group]
+    job: JobGraph, chains: Sequence[Chain], groups: Sequence[CompiledGroup]
 ) -> tuple[Fractions, ...]:
     found: dict[int, Fractions] = {}
     weights = dict(job.consumer_weights)
@@ -162,10 +164,10 @@ def _gang(
     regions: Sequence[Region],
     chains: Sequence[Chain],
     group_of: Sequence[int],
-) -> Gang:
+) -> RegionGang:
     slots: dict[int, int] = {}
     for region in run:
         for chain in regions[region].chains:
             group = group_of[chain]
             slots[group] = max(slots.get(group, 0), chains[chain].parallelism)
-    return Gang(run, tuple(sorted(slots.items())))
+    return RegionGang(run, tuple(sorted(slots.items())))

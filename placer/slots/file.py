@@ -1,4 +1,4 @@
-"""Reads a job graph's file, and compiles it with errors that name file, line and field."""
+"""Job graph files, read and compiled with errors that name file, line and field."""
 
 from pathlib import Path
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
 
-from placer.slots.compiled import Group, KindFractions
+from placer.slots.compiled import CompiledGroup, KindFractions
 from placer.slots.errors import Fault, JobGraphError
 from placer.slots.graph import Operator, Share
 from placer.slots.resources import Amounts
@@ -25,7 +25,7 @@ def rounded_down(part: int, whole: int) -> Decimal:
 
 
 def fractions_by_kind(
-    operators: Sequence[Operator], members: Sequence[int], group: Group
+    operators: Sequence[Operator], members: Sequence[int], group: CompiledGroup
 ) -> dict[int, KindFractions]:
     """Return the fractions of a group's operators.
 
@@ -45,7 +45,7 @@ def fractions_by_kind(
 
 
 def _kind(
-    kind: str, operators: Sequence[Operator], members: Sequence[int], group: Group
+    kind: str, operators: Sequence[Operator], members: Sequence[int], group: CompiledGroup
 ) -> dict[int, Decimal]:
     """Return one kind's fractions: own ones as they are, the others of what these leave."""
     shares = {i: _share(kind, operators[i]) for i in members}
@@ -83,7 +83,7 @@ def _managed_bytes(kind: str, operator: Operator) -> int:
 
 
 def _too_much(
-    kind: str, own: dict[int, Decimal], operators: Sequence[Operator], group: Group
+    kind: str, own: dict[int, Decimal], operators: Sequence[Operator], group: CompiledGroup
 ) -> JobGraphError:
     last = max(own)
     return JobGraphError(
@@ -96,7 +96,11 @@ def _too_much(
 
 
 def _nothing_left(
-    kind: str, user: int, own: dict[int, Decimal], operators: Sequence[Operator], group: Group
+    kind: str,
+    user: int,
+    own: dict[int, Decimal],
+    operators: Sequence[Operator],
+    group: CompiledGroup,
 ) -> JobGraphError:
     return JobGraphError(
         Fault(

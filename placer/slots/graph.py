@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
 
-from placer.slots.resources import UNKNOWN, Amounts, Profile
+from placer.slots.resources import UNKNOWN, Amounts, ResourceProfile
 
 DEFAULT_GROUP = "default"
 """The slot sharing group of whoever inherits no other."""
@@ -137,7 +137,7 @@ class Operator:
     parallelism: int = 1
     group: str | None = None
     chaining: Chaining = Chaining.ALWAYS
-    resources: Profile = UNKNOWN
+    resources: ResourceProfile = UNKNOWN
     on_heap: Share = Share()
     off_heap: Share = Share()
     operator_weight: int = 0

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from placer.slots.compiled import Group, Link
+from placer.slots.compiled import CompiledGroup, Link
 from placer.slots.errors import Fault, JobGraphError
 from placer.slots.graph import DEFAULT_GROUP, HYBRIDS, JobGraph
 from placer.slots.resources import UNKNOWN
@@ -75,7 +75,7 @@ def refuse_hybrid_groups(job: JobGraph, names: Sequence[str], links: Sequence[Li
 
 
 def refuse_torn_colocation(
-    job: JobGraph, group_of_operator: Sequence[int], groups: Sequence[Group]
+    job: JobGraph, group_of_operator: Sequence[int], groups: Sequence[CompiledGroup]
 ) -> None:
     """Refuse operators that are to share slots and stand in different groups.
 

@@ -128,7 +128,7 @@ class Unsaid(Enum):
             raise AttributeError(f"'{type(self).__name__}' has no attribute '{name}'")
 
 
-Profile = Amounts | Unsaid
+ResourceProfile = Amounts | Unsaid
 """Resources of an operator, a task, a slot or a worker."""
 
 ZERO = Amounts()
@@ -136,7 +136,7 @@ UNKNOWN = Unsaid.UNKNOWN
 ANY = Unsaid.ANY
 
 
-def merge(a: Profile, b: Profile) -> Profile:
+def merge(a: ResourceProfile, b: ResourceProfile) -> ResourceProfile:
     """Add field by field; ANY wins over all, then UNKNOWN (F4).
 
     Raises:
@@ -165,15 +165,15 @@ def add(a: Amounts, b: Amounts, times: int = 1) -> Amounts:
     )
 
 
-def merge_all(profiles: Iterable[Profile]) -> Profile:
+def merge_all(profiles: Iterable[ResourceProfile]) -> ResourceProfile:
     """Merge any number of profiles; of none, ``ZERO``."""
-    total: Profile = ZERO
+    total: ResourceProfile = ZERO
     for profile in profiles:
         total = merge(total, profile)
     return total
 
 
-def subtract(a: Profile, b: Profile) -> Profile:
+def subtract(a: ResourceProfile, b: ResourceProfile) -> ResourceProfile:
     """Take ``b`` out of ``a``; ANY wins over all, then UNKNOWN.
 
     Raises:
@@ -187,7 +187,7 @@ def subtract(a: Profile, b: Profile) -> Profile:
     return add(a, b, -1)
 
 
-def multiply(profile: Profile, by: int) -> Profile:
+def multiply(profile: ResourceProfile, by: int) -> ResourceProfile:
     """Return so many times the profile; UNKNOWN and ANY stay what they are.
 
     Raises:
@@ -206,7 +206,7 @@ def multiply(profile: Profile, by: int) -> Profile:
     )
 
 
-def covers(a: Profile, b: Profile) -> bool:
+def covers(a: ResourceProfile, b: ResourceProfile) -> bool:
     """Return whether no field of ``a`` is less than that of ``b``.
 
     ANY covers everything; an unknown need is covered by whatever is known; what is
@@ -219,7 +219,7 @@ def covers(a: Profile, b: Profile) -> bool:
     return b is UNKNOWN if not isinstance(b, Amounts) else not any(short(a, b))
 
 
-def matches(slot: Profile, request: Profile) -> bool:
+def matches(slot: ResourceProfile, request: ResourceProfile) -> bool:
     """Return whether a slot is the one asked for: of exactly the size, not larger.
 
     Raises:

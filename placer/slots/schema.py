@@ -14,7 +14,7 @@ from placer_models.quantity import parse_bytes
 AmountE8 = Annotated[int, text_read_by(lru_cache(parse_e8))]
 """CPUs, or an amount of an extended resource."""
 
-Bytes = Annotated[int, text_read_by(lru_cache(parse_bytes))]
+MemoryBytes = Annotated[int, text_read_by(lru_cache(parse_bytes))]
 
 Fraction = Annotated[Decimal, text_read_by(parse_fraction)]
 """Of a slot."""
@@ -28,10 +28,10 @@ class ResourcesPart(Part):
     """What one subtask of an operator, or a slot of a group, needs."""
 
     cpu: AmountE8
-    heap: Bytes
-    off_heap: Bytes = NOTHING
-    managed_on_heap: Bytes = NOTHING
-    managed_off_heap: Bytes = NOTHING
+    heap: MemoryBytes
+    off_heap: MemoryBytes = NOTHING
+    managed_on_heap: MemoryBytes = NOTHING
+    managed_off_heap: MemoryBytes = NOTHING
     extended: dict[str, AmountE8] | None = None
 
     def amounts(self, network_bytes: int = 0) -> Amounts:
@@ -102,7 +102,7 @@ class GroupPart(Part):
 class NetworkPart(Part):
     """What network memory is derived from."""
 
-    buffer_size: Bytes = Field(default="32Ki", validate_default=True)
+    buffer_size: MemoryBytes = Field(default="32Ki", validate_default=True)
     buffers_per_channel: int = 2
     floating_buffers: int = 8
 

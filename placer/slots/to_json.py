@@ -1,7 +1,7 @@
 """A compiled job as a tree of plain values, for JSON and YAML."""
 
 from placer.slots.compiled import CompiledJob, Fractions, KindFractions
-from placer.slots.resources import E8, Amounts, Profile
+from placer.slots.resources import E8, Amounts, ResourceProfile
 
 
 def job_to_json(job: CompiledJob) -> dict[str, object]:
@@ -88,7 +88,7 @@ def _fractions(fractions: Fractions) -> dict[str, object]:
     }
 
 
-def profile_to_json(profile: Profile) -> dict[str, object] | None:
+def profile_to_json(profile: ResourceProfile) -> dict[str, object] | None:
     """Return the amounts by name, or None where nobody said them."""
     if not isinstance(profile, Amounts):
         return None

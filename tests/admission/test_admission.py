@@ -7,7 +7,7 @@ import pytest
 
 from placer.admission import Admission, Round, Work
 from placer.queue.fair import FairQueue
-from placer.queue.words import US_PER_S
+from placer.queue.model import US_PER_S
 from placer.scheduler import Scheduler
 from placer.scheduling.words import lone_gang
 from placer.search.options import Engine, SolveOptions

@@ -6,9 +6,9 @@ from hypothesis import strategies as st
 
 from placer_cli.draw.bars import bar
 from placer_cli.draw.palette import QUIET, link_styles, owner_marks
+from placer_cli.draw.texts import MOST_SERIES, cpus, fold_names, gb_per_s, memory, short_list
 from placer_cli.draw.threads import Cell
 from placer_cli.draw.verdict import gap
-from placer_cli.draw.words import MOST_SERIES, cpus, fold_names, gb_per_s, memory, short_list
 from placer_models.goals import BIND, POD_PAIR_MINIMUM, USABLE, Tier
 from placer_models.instance.hosts import expand_hosts
 from placer_models.placement import TierValue

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from placer.queue.advice import advise, threads_for
-from placer.queue.words import US_PER_S
+from placer.queue.model import US_PER_S
 
 S = US_PER_S
 

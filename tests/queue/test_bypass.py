@@ -1,16 +1,16 @@
 """Units that do not fit: who may go before them, how often, and what is reported."""
 
-from placer.queue.bypass import Fits
+from placer.queue.bypass import UnitFits
 from placer.queue.fair import FairQueue
-from placer.queue.words import Batch, Bypass, Held, Ticket, Unit
+from placer.queue.model import Bypass, HeldUnit, Selection, Ticket, WorkUnit
 
 
-def singles(count: int) -> list[Unit]:
-    return [Unit(i, 60) for i in range(count)]
+def singles(count: int) -> list[WorkUnit]:
+    return [WorkUnit(i, 60) for i in range(count)]
 
 
-def gang(width: int, key: str = "gang") -> Unit:
-    return Unit(key, 60, width)
+def gang(width: int, key: str = "gang") -> WorkUnit:
+    return WorkUnit(key, 60, width)
 
 
 def queue_of(*jobs: str, bypass_limit: int = 2, hold_us: int = 1000) -> FairQueue:
@@ -20,15 +20,15 @@ def queue_of(*jobs: str, bypass_limit: int = 2, hold_us: int = 1000) -> FairQueu
     return queue
 
 
-def fits(free: int) -> Fits:
+def fits(free: int) -> UnitFits:
     return lambda unit: unit.width <= free
 
 
-def job_of(chosen: Ticket | Held | None) -> str | None:
+def job_of(chosen: Ticket | HeldUnit | None) -> str | None:
     return chosen.job if isinstance(chosen, Ticket) else None
 
 
-def sequences(batch: Batch, *jobs: str) -> set[int]:
+def sequences(batch: Selection, *jobs: str) -> set[int]:
     return {pick.ticket.sequence for pick in batch.picks if pick.ticket.job in jobs}
 
 
@@ -72,7 +72,7 @@ def test_after_the_limit_nothing_goes_before_it() -> None:
     started = queue.next_that_fits(0, fits(4))
 
     assert first == ["narrow", "narrow"]
-    assert held == Held("wide", gang(4), passes=2)
+    assert held == HeldUnit("wide", gang(4), passes=2)
     assert isinstance(started, Ticket)
     assert (started.job, started.passes) == ("wide", 2)
     assert queue.bypasses(0) == ()
@@ -86,8 +86,8 @@ def test_a_unit_that_is_held_for_too_long_is_set_aside() -> None:
     queue.submit("wide", gang(4), gang(1, "small"))
     queue.submit("narrow", *singles(9))
 
-    assert queue.next_that_fits(0, fits(1)) == Held("wide", gang(4), passes=0)
-    assert isinstance(queue.next_that_fits(999, fits(1)), Held)
+    assert queue.next_that_fits(0, fits(1)) == HeldUnit("wide", gang(4), passes=0)
+    assert isinstance(queue.next_that_fits(999, fits(1)), HeldUnit)
     chosen = queue.next_that_fits(1000, fits(1))
     assert isinstance(chosen, Ticket)
     assert (chosen.job, chosen.unit.key) == ("wide", "small")
@@ -126,13 +126,13 @@ def test_a_flow_of_gangs_cannot_be_passed_again_and_again() -> None:
     A started gang does not wipe out what the flow is behind: the next one is held at once.
     """
     queue = queue_of("wide", "narrow", bypass_limit=2)
-    queue.submit("wide", *(Unit(i, 1, 4) for i in range(3)))
+    queue.submit("wide", *(WorkUnit(i, 1, 4) for i in range(3)))
     queue.submit("narrow", *singles(9))
     for _ in range(2):
         queue.next_that_fits(0, fits(1))
 
     assert job_of(queue.next_that_fits(0, fits(4))) == "wide"
-    assert isinstance(queue.next_that_fits(0, fits(1)), Held)
+    assert isinstance(queue.next_that_fits(0, fits(1)), HeldUnit)
 
 
 def test_a_flow_that_has_caught_up_can_be_passed_again() -> None:
@@ -140,7 +140,7 @@ def test_a_flow_that_has_caught_up_can_be_passed_again() -> None:
     Once its value has reached the others', its passes count from 0.
     """
     queue = queue_of("wide", "narrow", bypass_limit=2)
-    queue.submit("wide", Unit(0, 100, 4), Unit(1, 100, 4))
+    queue.submit("wide", WorkUnit(0, 100, 4), WorkUnit(1, 100, 4))
     queue.submit("narrow", *singles(20))
     for _ in range(2):
         queue.next_that_fits(0, fits(1))  # narrow has had 120
@@ -150,7 +150,7 @@ def test_a_flow_that_has_caught_up_can_be_passed_again() -> None:
     assert before == ["narrow"] * 5  # narrow has had 420, wide is first again
     assert job_of(queue.next_that_fits(0, fits(1))) == "narrow"
     assert job_of(queue.next_that_fits(0, fits(1))) == "narrow"
-    assert isinstance(queue.next_that_fits(0, fits(1)), Held)
+    assert isinstance(queue.next_that_fits(0, fits(1)), HeldUnit)
 
 
 def test_groups_are_not_passed_without_end_either() -> None:
@@ -233,7 +233,7 @@ def test_a_flow_that_is_behind_closes_the_batch_with_its_next_unit() -> None:
     Its first gang was passed twice and then ran; it is still behind, so its next is held.
     """
     queue = queue_of("a", "b", bypass_limit=2)
-    queue.submit("a", Unit("first", 1, 4), Unit("second", 1, 4))
+    queue.submit("a", WorkUnit("first", 1, 4), WorkUnit("second", 1, 4))
     queue.submit("b", *singles(9))
     batch = queue.select(0, limit=4)
     queue.settle(batch, sequences(batch, "b"), now_us=0)
@@ -251,16 +251,18 @@ def test_a_hold_counts_from_its_own_beginning() -> None:
     While a younger unit of the job still starts, the oldest is not yet held for long.
     """
     queue = queue_of("wide", "narrow", bypass_limit=2, hold_us=100)
-    queue.submit("wide", Unit("first", 1, 4), Unit("second", 1, 4), Unit("double", 1, 2))
+    queue.submit(
+        "wide", WorkUnit("first", 1, 4), WorkUnit("second", 1, 4), WorkUnit("double", 1, 2)
+    )
     queue.submit("narrow", *singles(9))
     for now_us, free in ((0, 1), (0, 1), (1, 4)):
         queue.next_that_fits(now_us, fits(free))  # passed twice, then the first gang starts
-    assert isinstance(queue.next_that_fits(10, fits(1)), Held)
+    assert isinstance(queue.next_that_fits(10, fits(1)), HeldUnit)
     chosen = queue.next_that_fits(20, fits(2))
     assert isinstance(chosen, Ticket)
     assert chosen.unit.key == "double"
 
-    assert isinstance(queue.next_that_fits(115, fits(1)), Held)
+    assert isinstance(queue.next_that_fits(115, fits(1)), HeldUnit)
     assert queue.set_aside == []
 
 

@@ -7,11 +7,11 @@ import pytest
 
 from placer.queue.explain import sentence
 from placer.queue.fair import FairQueue
-from placer.queue.words import MAX_WEIGHT_MILLI, Charge, Ticket, Unit
+from placer.queue.model import MAX_WEIGHT_MILLI, Charge, Ticket, WorkUnit
 
 
-def units(count: int, length_us: int | None = 60, first: int = 0) -> list[Unit]:
-    return [Unit(i, length_us) for i in range(first, first + count)]
+def units(count: int, length_us: int | None = 60, first: int = 0) -> list[WorkUnit]:
+    return [WorkUnit(i, length_us) for i in range(first, first + count)]
 
 
 def take(queue: FairQueue, count: int, now_us: int = 0) -> list[Ticket]:
@@ -112,8 +112,8 @@ def test_values_are_compared_exactly() -> None:
     queue = FairQueue()
     queue.add_job("a", weight_milli=3000)
     queue.add_job("b", weight_milli=1000)
-    queue.submit("a", Unit(0, 3 * 10**15 + 1), Unit(1, 1))
-    queue.submit("b", Unit(0, 10**15), Unit(1, 1))
+    queue.submit("a", WorkUnit(0, 3 * 10**15 + 1), WorkUnit(1, 1))
+    queue.submit("b", WorkUnit(0, 10**15), WorkUnit(1, 1))
     take(queue, 2)
 
     assert jobs_of(take(queue, 1)) == "b"
@@ -177,7 +177,7 @@ def test_service_above_the_share_is_not_forgotten() -> None:
     To dry up for a moment does not wipe out a long thread just served.
     """
     queue = two_jobs()
-    queue.submit("a", Unit(0, 600))
+    queue.submit("a", WorkUnit(0, 600))
     queue.submit("b", *units(20))
     take(queue, 1)
     queue.submit("a", *units(5))
@@ -228,7 +228,7 @@ def test_a_refund_after_idling_is_no_credit() -> None:
     A long estimate, given back after the flow was lifted, must not take it below the rest.
     """
     queue = two_jobs(guess_us=500)
-    queue.submit("a", Unit(0, None))
+    queue.submit("a", WorkUnit(0, None))
     queue.submit("b", *units(100))
     (ticket,) = take(queue, 1)  # a is charged 500 and has nothing more to do
     take(queue, 50)  # b goes on to 3,000
@@ -243,7 +243,7 @@ def test_a_refund_while_a_flow_waits_is_its_due() -> None:
     A flow that waited all the while gets back what the estimate took too much.
     """
     queue = two_jobs(guess_us=500)
-    queue.submit("a", Unit(0, None), *units(20, first=1))
+    queue.submit("a", WorkUnit(0, None), *units(20, first=1))
     queue.submit("b", *units(100))
     (ticket,) = take(queue, 1)
     take(queue, 3)
@@ -275,7 +275,7 @@ def test_a_gang_counts_with_its_whole_service() -> None:
     Four threads for 60 s are charged 240 thread-seconds, as four threads of work would be.
     """
     queue = two_jobs()
-    queue.submit("a", Unit("gang", 60, width=4), Unit("gang 2", 60, width=4))
+    queue.submit("a", WorkUnit("gang", 60, width=4), WorkUnit("gang 2", 60, width=4))
     queue.submit("b", *units(10))
 
     assert jobs_of(take(queue, 6)) == "abbbba"
@@ -302,7 +302,7 @@ def test_what_runs_already_is_charged_and_reported() -> None:
     queue = two_jobs()
     queue.submit("a", *units(5))
     queue.submit("b", *units(5))
-    running = queue.adopt("a", Unit("old", 120), now_us=0)
+    running = queue.adopt("a", WorkUnit("old", 120), now_us=0)
     turns = jobs_of(take(queue, 3))
     queue.finish(running, now_us=120)
 
@@ -358,7 +358,7 @@ def test_corrections_leave_nothing_behind() -> None:
     queue = two_jobs(guess_us=60)
     queue.submit("a", *units(1))
     queue.submit("b", *units(1))
-    running = [queue.adopt("a", Unit(i, 60), now_us=0) for i in range(1000)]
+    running = [queue.adopt("a", WorkUnit(i, 60), now_us=0) for i in range(1000)]
     for ticket in running:
         queue.finish(ticket, now_us=1)
 
@@ -387,7 +387,10 @@ def test_an_idle_job_can_be_forgotten() -> None:
         (lambda q: q.add_job(""), "a flow needs a name; got an empty one"),
         (lambda q: q.add_job("c", group="nobody"), "there is no flow 'nobody'; add it first"),
         (lambda q: q.add_job("c", group="a"), "'a' is a job; only groups hold other flows"),
-        (lambda q: q.submit("default", Unit(0, 1)), "'default' is a group; units belong to jobs"),
+        (
+            lambda q: q.submit("default", WorkUnit(0, 1)),
+            "'default' is a group; units belong to jobs",
+        ),
         (
             lambda q: q.add_group("g", weight_milli=0),
             "flow 'g' has a weight of 0 thousandths; a weight is 1 to 2147483647 thousandths",
@@ -397,7 +400,7 @@ def test_an_idle_job_can_be_forgotten() -> None:
             "flow 'g' has a weight of -5 thousandths; a weight is 1 to 2147483647 thousandths",
         ),
         (
-            lambda q: q.submit("a", Unit(7, -1)),
+            lambda q: q.submit("a", WorkUnit(7, -1)),
             "unit 7 of job 'a' has length -1 us and width 1; both are at least 1, "
             "and an unknown length is None",
         ),

@@ -10,11 +10,11 @@ import yaml
 from placer.queue.advice import threads_for
 from placer.queue.dominant import TaskFlow, dominant_shares
 from placer.queue.fair import FairQueue
+from placer.queue.model import US_PER_S, Charge, WorkUnit
 from placer.queue.peers import borrowed_share_permille, decayed_usage
-from placer.queue.shares import Demand, steady_shares
+from placer.queue.shares import ShareDemand, steady_shares
 from placer.queue.simulation.engine import simulate
 from placer.queue.simulation.scenario import Capacity, JobSpec, Scenario, dealt
-from placer.queue.words import US_PER_S, Charge, Unit
 
 Row = dict[str, Any]
 
@@ -50,9 +50,9 @@ def test_the_least_served_is_next(row: Row) -> None:
         queue.add_group(group["group"], weight_milli=milli(group["weight"]))
         for job, served_s in group["served_s"].items():
             queue.add_job(job, group=group["group"], served=us(served_s))
-            queue.submit(job, Unit(0, us(60)), Unit(1, us(60)))
+            queue.submit(job, WorkUnit(0, us(60)), WorkUnit(1, us(60)))
     for job in row["ran_s"]:
-        queue.adopt(job, Unit("runs", us(60)), now_us=0)
+        queue.adopt(job, WorkUnit("runs", us(60)), now_us=0)
     now_us = max(map(us, row["ran_s"].values()), default=0)
     tied = {
         name: queue.tree.flow(name).standing(Charge.RUNNING, now_us) for name in row["expected"]
@@ -73,7 +73,7 @@ def test_service_is_the_seconds_that_threads_ran(row: Row, charge: Charge) -> No
     """
     queue = FairQueue(charge=charge)
     queue.add_job("a")
-    queue.submit("a", *(Unit(i, us(600)) for i in range(row["threads"])))
+    queue.submit("a", *(WorkUnit(i, us(600)) for i in range(row["threads"])))
     for _ in range(row["threads"]):
         queue.next(now_us=0)
 
@@ -91,7 +91,7 @@ def test_a_group_counts_by_its_weight(row: Row) -> None:
     queue.add_group("group", weight_milli=milli(row["weight"]))
     for job, served_s in row["served_s"].items():
         queue.add_job(job, group="group", served=us(served_s))
-        queue.submit(job, Unit(0, us(60)))
+        queue.submit(job, WorkUnit(0, us(60)))
 
     top = queue.explain(now_us=0)[0]
 
@@ -105,11 +105,11 @@ def test_steady_shares_are_weighted_max_min(row: Row) -> None:
     In the long run a share that a flow cannot use goes to its siblings, then onward.
     """
     tree = [
-        Demand(
+        ShareDemand(
             group["group"],
             milli(group["weight"]),
             tuple(
-                Demand(job["name"], milli(job.get("weight", 1)), most=job.get("most"))
+                ShareDemand(job["name"], milli(job.get("weight", 1)), most=job.get("most"))
                 for job in group["jobs"]
             ),
         )
@@ -125,7 +125,7 @@ def test_flat_shares_keep_minima_and_maxima(row: Row) -> None:
     The shares of YARN's own tests, as exact numbers.
     """
     flows = [
-        Demand(str(i), milli(flow["weight"]), least=flow["least"], most=flow["most"])
+        ShareDemand(str(i), milli(flow["weight"]), least=flow["least"], most=flow["most"])
         for i, flow in enumerate(row["flows"])
     ]
 

@@ -11,8 +11,8 @@ from placer.queue.advice import Advice
 from placer.queue.file.amounts import parse_duration_us, parse_permille, parse_weight_milli
 from placer.queue.file.history_file import read_history
 from placer.queue.file.simulation_file import read_simulation
+from placer.queue.model import US_PER_S, Charge
 from placer.queue.simulation.scenario import Capacity, GroupSpec, JobSpec, Scenario
-from placer.queue.words import US_PER_S, Charge
 from placer_models.files.errors import InputError
 
 QUEUES = Path(__file__).parents[2] / "instances" / "queues"

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from placer.queue.file.simulation_file import read_simulation
+from placer.queue.model import US_PER_S, Charge
 from placer.queue.simulation.curves import mean_in_bins, service_over_time, threads_in_use
 from placer.queue.simulation.engine import simulate
 from placer.queue.simulation.result import Run, Simulated
@@ -20,7 +21,6 @@ from placer.queue.simulation.scenario import (
     dealt,
     split_evenly,
 )
-from placer.queue.words import US_PER_S, Charge
 from queue_worlds import say
 
 QUEUES = Path(__file__).parents[2] / "instances" / "queues"

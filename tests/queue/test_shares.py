@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from placer.queue.dominant import TaskFlow, dominant_shares
-from placer.queue.shares import Demand, steady_shares
+from placer.queue.shares import ShareDemand, steady_shares
 from placer.queue.simulation.engine import simulate
 from placer.queue.simulation.scenario import Capacity, GroupSpec, JobSpec, Scenario
 
@@ -29,7 +29,9 @@ def test_flat_shares_are_max_min_fair(
     """
     All that can be used is used; a flow below its limit has no richer sibling that could give.
     """
-    demands = [Demand(str(i), w, least=low, most=most) for i, (w, low, most) in enumerate(drawn)]
+    demands = [
+        ShareDemand(str(i), w, least=low, most=most) for i, (w, low, most) in enumerate(drawn)
+    ]
 
     shares = steady_shares(capacity, demands)
 
@@ -60,8 +62,8 @@ def test_the_queue_reaches_the_steady_shares(weight: int, expected: tuple[int, .
     groups = (GroupSpec("medium", weight * 1000),)
     scenario = Scenario("", Capacity(60, changes=((600, 0),)), jobs, groups)
     tree = [
-        Demand("medium", weight * 1000, (Demand("M"),)),
-        Demand("default", 1000, (Demand("D1"), Demand("D2"))),
+        ShareDemand("medium", weight * 1000, (ShareDemand("M"),)),
+        ShareDemand("default", 1000, (ShareDemand("D1"), ShareDemand("D2"))),
     ]
 
     result = simulate(scenario)

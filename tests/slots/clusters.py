@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from placer.slots.amounts import parse_e8
-from placer.slots.resources import ANY, UNKNOWN, ZERO, Amounts, Profile, add, extended
+from placer.slots.resources import ANY, UNKNOWN, ZERO, Amounts, ResourceProfile, add, extended
 from placer.slots.workers.default_slots import default_slot
-from placer.slots.workers.words import (
+from placer.slots.workers.model import (
     JobNeeds,
     Need,
     PendingWorker,
@@ -18,10 +18,10 @@ from placer.slots.workers.words import (
 
 Row = Mapping[str, Any]
 
-_WORDS: dict[str, Profile] = {"UNKNOWN": UNKNOWN, "ANY": ANY, "ZERO": ZERO}
+_WORDS: dict[str, ResourceProfile] = {"UNKNOWN": UNKNOWN, "ANY": ANY, "ZERO": ZERO}
 
 
-def profile(row: Row | str, managed: str = "managed_off_heap_bytes") -> Profile:
+def profile(row: Row | str, managed: str = "managed_off_heap_bytes") -> ResourceProfile:
     """Return a profile; its managed memory is of the one kind that is named."""
     return _WORDS[row] if isinstance(row, str) else amounts(row, managed)
 

@@ -8,17 +8,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from placer.slots.resources import UNKNOWN, Amounts, Profile, covers, merge_all, multiply
+from placer.slots.resources import UNKNOWN, Amounts, ResourceProfile, covers, merge_all, multiply
 from placer.slots.workers.allocate import allocate, allocate_in_order
 from placer.slots.workers.default_slots import worker_spec
-from placer.slots.workers.words import (
+from placer.slots.workers.model import (
     Allocation,
-    Grant,
     JobNeeds,
     Matching,
     Need,
     PendingWorker,
     Reserve,
+    SlotGrant,
     Worker,
     Workers,
 )
@@ -66,7 +66,7 @@ def test_the_rows_save_an_eighth_of_the_workers() -> None:
     assert (len(known), peer, ours) == (52, 245, 214)
 
 
-def counted(grants: Iterable[Grant]) -> Counter[tuple[int, str, Amounts]]:
+def counted(grants: Iterable[SlotGrant]) -> Counter[tuple[int, str, Amounts]]:
     found: Counter[tuple[int, str, Amounts]] = Counter()
     for grant in grants:
         found[grant.worker, grant.job, grant.slot] += grant.count
@@ -97,7 +97,7 @@ def assert_all_served(found: Allocation, there: Workers, asked: list[JobNeeds]) 
         assert covers(total, taken(g for g in found.on_pending if g.worker == i))
 
 
-def taken(grants: Iterable[Grant]) -> Profile:
+def taken(grants: Iterable[SlotGrant]) -> ResourceProfile:
     return merge_all(multiply(grant.slot, grant.count) for grant in grants)
 
 

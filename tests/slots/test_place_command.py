@@ -12,8 +12,8 @@ from typer.testing import CliRunner, Result
 from placer.slots.resources import E8, Amounts
 from placer.slots.workers.default_slots import worker_spec
 from placer.slots.workers.file import read_workers
-from placer.slots.workers.lacks import Lack, LimitReached, OutOfTime, SlotTooLarge, lack_of
-from placer.slots.workers.words import Allocation, Workers
+from placer.slots.workers.lacks import Lack, LimitReached, SearchTimeout, SlotTooLarge, lack_of
+from placer.slots.workers.model import Allocation, Workers
 from placer_cli.slots import slots_app
 from placer_models.files.errors import InputError
 from slots.job_files import compiled, job_file
@@ -336,7 +336,7 @@ def test_a_region_may_be_left_out_for_want_of_time(tmp_path: Path) -> None:
     workers = Workers(worker_spec(Amounts(4 * E8, 2**32), slots=4))
     limit = LimitReached("maxCpu", 2)
 
-    assert lack_of(unknown, 0, workers, limit, nothing) == Lack(0, OutOfTime())
+    assert lack_of(unknown, 0, workers, limit, nothing) == Lack(0, SearchTimeout())
     assert lack_of(gpus, 0, workers, limit, nothing) == Lack(0, SlotTooLarge(0, (("gpu", E8, 0),)))
 
 

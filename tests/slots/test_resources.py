@@ -13,7 +13,7 @@ from placer.slots.resources import (
     UNKNOWN,
     ZERO,
     Amounts,
-    Profile,
+    ResourceProfile,
     covers,
     matches,
     merge,
@@ -26,7 +26,7 @@ from slots.job_files import Row, row_id, rows
 
 KINDS = ("managed_on_heap_bytes", "managed_off_heap_bytes")
 
-TWO: dict[str, Callable[[Profile, Profile], object]] = {
+TWO: dict[str, Callable[[ResourceProfile, ResourceProfile], object]] = {
     "all_fields_no_less_than": covers,
     "is_matching": matches,
     "merge": merge,

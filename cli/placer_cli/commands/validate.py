@@ -55,7 +55,7 @@ def _say(files: str, found: Instance | Placement | Machine) -> None:
 
 
 def _holds(found: Instance | Placement | Machine) -> str:
-    from placer_cli.draw.words import count
+    from placer_cli.draw.texts import count
 
     match found:
         case Instance():

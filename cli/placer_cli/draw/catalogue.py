@@ -12,7 +12,7 @@ from placer_cli.draw.links import link_classes
 from placer_cli.draw.machine import threads_per_core
 from placer_cli.draw.palette import QUIET, STRONG
 from placer_cli.draw.tables import table
-from placer_cli.draw.words import gb_per_s, memory
+from placer_cli.draw.texts import gb_per_s, memory
 from placer_models.cluster import Machine
 from placer_models.device import GPU
 

@@ -24,9 +24,9 @@ from placer_cli.draw.palette import (
 )
 from placer_cli.draw.residents import Resident, amount_taken
 from placer_cli.draw.tables import table
+from placer_cli.draw.texts import count, cpus, fold_names, memory
 from placer_cli.draw.threads import Cell
 from placer_cli.draw.waiting import waiting
-from placer_cli.draw.words import count, cpus, fold_names, memory
 from placer_models.cluster import Instance, Node
 from placer_models.device import GPU
 from placer_models.policy import QosClass

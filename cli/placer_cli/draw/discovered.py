@@ -12,7 +12,7 @@ from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.machine import draw_machine
 from placer_cli.draw.palette import BAD, QUIET, STRONG
 from placer_cli.draw.tables import table
-from placer_cli.draw.words import count, memory
+from placer_cli.draw.texts import count, memory
 from placer_models.cpuset import CpuSet, format_cpu_list
 from placer_models.device import Device
 

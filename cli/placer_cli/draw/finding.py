@@ -10,8 +10,8 @@ from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.flow import titled
 from placer_cli.draw.palette import BAD, GOOD, STRONG
 from placer_cli.draw.tables import table
+from placer_cli.draw.texts import count
 from placer_cli.draw.tiers import draw_values
-from placer_cli.draw.words import count
 from placer_models.cluster import Instance
 from placer_models.goals import Tier
 from placer_models.moves import movers

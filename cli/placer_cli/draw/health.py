@@ -1,4 +1,4 @@
-"""What is not well with running pods, as lines below a picture."""
+"""Notes on running pods that are not well, as lines below a picture."""
 
 from collections.abc import Sequence, Set
 from dataclasses import replace

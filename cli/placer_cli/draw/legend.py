@@ -12,8 +12,8 @@ from placer_cli.draw.palette import QUIET, owner_marks, owner_style
 from placer_cli.draw.residents import Resident
 from placer_cli.draw.shares import devices_of
 from placer_cli.draw.tables import table
+from placer_cli.draw.texts import gb_per_s, memory, short_list
 from placer_cli.draw.threads import Cell
-from placer_cli.draw.words import gb_per_s, memory, short_list
 from placer_models.alignment import effective_policy, effective_scope
 from placer_models.cluster import Node
 from placer_models.cpuset import CpuSet

@@ -13,8 +13,8 @@ from rich.text import Text
 from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.flow import flow
 from placer_cli.draw.palette import BAD, QUIET, STRONG, link_styles
+from placer_cli.draw.texts import gb_per_s, short_list
 from placer_cli.draw.threads import Cell
-from placer_cli.draw.words import gb_per_s, short_list
 from placer_models.cluster import Machine
 from placer_models.device import GPU, Device, LinkMatrix
 

@@ -13,8 +13,8 @@ from placer_cli.draw.flow import beside, flow, titled
 from placer_cli.draw.links import draw_links
 from placer_cli.draw.packages import Paint, draw_packages
 from placer_cli.draw.palette import ACCENT, BAD, QUIET, STRONG
+from placer_cli.draw.texts import count, memory, quantity_text, short_list
 from placer_cli.draw.threads import Cell
-from placer_cli.draw.words import count, memory, quantity_text, short_list
 from placer_models.capacity import Quantity
 from placer_models.cluster import Machine
 from placer_models.device import GPU, Device

@@ -17,8 +17,8 @@ from placer_cli.draw.packages import Paint, draw_packages
 from placer_cli.draw.palette import BAD, FRAME, QUIET, STRONG
 from placer_cli.draw.residents import Resident, amount_taken
 from placer_cli.draw.shares import left_of
+from placer_cli.draw.texts import count, cpus, memory
 from placer_cli.draw.threads import Cell
-from placer_cli.draw.words import count, cpus, memory
 from placer_models.cluster import Node
 from placer_models.device import GPU, Device
 from placer_models.device_share import DeviceShare

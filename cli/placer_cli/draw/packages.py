@@ -13,8 +13,8 @@ from rich.text import Text
 from placer_cli.draw.blocks import Block, blocks_of, homeless
 from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.palette import FRAME, QUIET, STRONG
+from placer_cli.draw.texts import joined, memory, short_list
 from placer_cli.draw.threads import CellOf, natural_columns, thread_rows
-from placer_cli.draw.words import joined, memory, short_list
 from placer_models.cluster import Machine
 from placer_models.device import Device
 from placer_models.topology import NumaNode

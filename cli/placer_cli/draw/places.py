@@ -11,8 +11,8 @@ from placer_cli.draw.legend import PLACE_WRAPS, containers_of, held_of
 from placer_cli.draw.palette import QUIET, STRONG
 from placer_cli.draw.residents import Resident
 from placer_cli.draw.tables import table
+from placer_cli.draw.texts import fold_names, stem, title_of
 from placer_cli.draw.waiting import asked
-from placer_cli.draw.words import fold_names, stem, title_of
 from placer_models.cluster import Instance, Node
 from placer_models.network import NODE_LEVEL
 from placer_models.placement import Move, Unplaced

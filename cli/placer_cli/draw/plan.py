@@ -11,7 +11,7 @@ from placer.node.render.systemd import property_for
 from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.palette import BAD, GOOD, STRONG
 from placer_cli.draw.tables import table
-from placer_cli.draw.words import count
+from placer_cli.draw.texts import count
 from placer_models.node_placement import NodePlacement
 
 Json = dict[str, object]

@@ -6,7 +6,7 @@ from rich.text import Text
 from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.palette import QUIET, STRONG
 from placer_cli.draw.tables import table
-from placer_cli.draw.words import count
+from placer_cli.draw.texts import count
 from placer_models.quota import EncodedClass, to_quantity
 
 MOST_DIGITS = 40

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 
-from placer_cli.draw.words import stem
+from placer_cli.draw.texts import stem
 from placer_models.cluster import Instance
 from placer_models.moves import movers
 from placer_models.placement import Placement, PodPlacement

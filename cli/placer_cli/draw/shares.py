@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from placer_cli.draw.words import memory, quantity_text, short_list
+from placer_cli.draw.texts import memory, quantity_text, short_list
 from placer_models.capacity import PERCENT, Quantity, Unit
 from placer_models.device import Device
 from placer_models.device_share import DeviceShare, room, taken, totals_of

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from placer_cli.draw.blocks import Core
 from placer_cli.draw.palette import QUIET
-from placer_cli.draw.words import short_list
+from placer_cli.draw.texts import short_list
 from placer_models.topology import Cpu
 
 LABEL_COLUMNS = 13

@@ -3,7 +3,7 @@
 from typing import assert_never
 
 from placer.search.options import Engine, SolveOptions
-from placer_cli.draw.words import count, gb_per_s
+from placer_cli.draw.texts import count, gb_per_s
 from placer_models.cluster import Instance
 from placer_models.goals import Tier
 from placer_models.placement import Answer, GaveUp, Infeasible, PartlyPlaced, Placed, TierValue

@@ -9,7 +9,7 @@ from rich.text import Text
 from placer_cli.draw.flow import titled
 from placer_cli.draw.shares import share
 from placer_cli.draw.tables import table
-from placer_cli.draw.words import cpus, fold_names, memory, stem
+from placer_cli.draw.texts import cpus, fold_names, memory, stem
 from placer_models.cluster import Instance
 from placer_models.device_strategy import DeviceStrategy
 from placer_models.network import Grouping, LevelRule

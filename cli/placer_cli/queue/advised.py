@@ -13,7 +13,7 @@ from placer.queue.file.history_file import History
 from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.palette import BAD, GOOD, QUIET, STRONG
 from placer_cli.draw.tables import table
-from placer_cli.draw.words import count
+from placer_cli.draw.texts import count
 from placer_cli.queue.times import percent, plain_seconds, seconds
 
 _EDGES = tuple(Fraction(n, 4) for n in (1, 2, 3, 4)) + tuple(map(Fraction, (2, 4, 8)))

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from placer.queue.words import Charge
+from placer.queue.model import Charge
 from placer_cli.console import out
 from placer_cli.exits import Exit
 from placer_cli.output import Format, document, output_file, refuse_inputs, replacing

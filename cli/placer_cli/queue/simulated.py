@@ -8,13 +8,13 @@ from rich.table import Table
 from rich.text import Text
 
 from placer.queue.explain import sentence
+from placer.queue.model import ONE_MILLI, Charge
 from placer.queue.simulation.result import JobResult, Run, Simulated
-from placer.queue.words import ONE_MILLI, Charge
 from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.palette import BAD, QUIET, STRONG, owner_marks, owner_style
 from placer_cli.draw.tables import table
+from placer_cli.draw.texts import count
 from placer_cli.draw.threads import Cell
-from placer_cli.draw.words import count
 from placer_cli.queue.curves import draw_curves
 from placer_cli.queue.gantt import draw_gantt
 from placer_cli.queue.times import percent, plain_seconds, seconds, weight

@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from html import escape
 
+from placer.queue.model import ONE_MILLI, US_PER_S
 from placer.queue.simulation.curves import Curve, service_over_time, threads_in_use
 from placer.queue.simulation.result import Simulated
-from placer.queue.words import ONE_MILLI, US_PER_S
 from placer_cli.queue.times import plain_seconds, seconds
 
 WIDTH = 960

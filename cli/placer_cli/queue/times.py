@@ -2,7 +2,7 @@
 
 from fractions import Fraction
 
-from placer.queue.words import US_PER_S
+from placer.queue.model import US_PER_S
 
 
 def seconds(time_us: int | Fraction) -> str:

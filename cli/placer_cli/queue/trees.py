@@ -1,8 +1,8 @@
 """Results of the queue's commands as documents for programs; times are microseconds."""
 
 from placer.queue.file.history_file import History
+from placer.queue.model import US_PER_S, FlowChoice
 from placer.queue.simulation.result import Run, Simulated
-from placer.queue.words import US_PER_S, Step
 
 API_VERSION = "placer/v1"
 
@@ -82,7 +82,7 @@ def _run(run: Run) -> dict[str, object]:
     }
 
 
-def _step(step: Step) -> dict[str, object]:
+def _step(step: FlowChoice) -> dict[str, object]:
     """Return one level of a decision; values in thread-seconds over weight, as fractions."""
     return {
         "group": step.group,

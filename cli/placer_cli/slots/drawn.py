@@ -10,12 +10,12 @@ from rich.tree import Tree
 from placer.slots.amounts import format_e8
 from placer.slots.compiled import CompiledJob, Fractions, KindFractions, Link
 from placer.slots.graph import DEFAULT_GROUP
-from placer.slots.resources import Amounts, Profile
+from placer.slots.resources import Amounts, ResourceProfile
 from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.flow import titled
 from placer_cli.draw.palette import ACCENT, BAD, FRAME, QUIET, STRONG
 from placer_cli.draw.tables import table
-from placer_cli.draw.words import count, memory
+from placer_cli.draw.texts import count, memory
 
 MOST_CHAINS = 60
 """A tree of more chains says nothing to anyone; --format json has them all."""
@@ -181,7 +181,7 @@ def _groups(job: CompiledJob, canvas: Canvas) -> RenderableType:
     return Lines(drawn, Text(f"and {count(len(job.groups) - MOST_CHAINS, 'group')} more", QUIET))
 
 
-def amounts(profile: Profile) -> list[str]:
+def amounts(profile: ResourceProfile) -> list[str]:
     """Return the cells from CPUs to extended resources."""
     if not isinstance(profile, Amounts):
         return ["", "", "", "", "", "a default slot"]

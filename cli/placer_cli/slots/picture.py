@@ -6,7 +6,7 @@ from html import escape
 
 from placer.slots.compiled import CompiledJob, Fractions, KindFractions, Link
 from placer.slots.graph import Exchange
-from placer_cli.draw.words import count
+from placer_cli.draw.texts import count
 
 BOX = 210
 COLUMN = BOX + 60

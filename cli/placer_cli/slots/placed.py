@@ -9,13 +9,13 @@ from rich.text import Text
 
 from placer.slots.amounts import FIELDS, format_e8
 from placer.slots.compiled import CompiledJob
-from placer.slots.workers.lacks import Lack, LimitReached, OutOfTime, SlotTooLarge, WorkersTaken
+from placer.slots.workers.lacks import Lack, LimitReached, SearchTimeout, SlotTooLarge, WorkersTaken
 from placer.slots.workers.place import PlacedJob, Pool, Turn
 from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.flow import titled
 from placer_cli.draw.palette import BAD, QUIET, STRONG
 from placer_cli.draw.tables import table
-from placer_cli.draw.words import count, memory
+from placer_cli.draw.texts import count, memory
 from placer_cli.slots.drawn import amounts
 
 MOST_ROWS = 60
@@ -86,7 +86,7 @@ def _why(job: CompiledJob, lack: Lack) -> str:
                 f"and a slot of group {name} fits workers that are there, but no new one; beside "
                 f"the other slots they have no room{or_limit}. Make worker.resources larger."
             )
-        case OutOfTime():
+        case SearchTimeout():
             return "and no place was found in the time. Raise --time-limit."
         case _:
             assert_never(lack.reason)

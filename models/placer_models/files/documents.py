@@ -1,4 +1,4 @@
-"""Reads a file's bytes into documents, or says in one message why it cannot."""
+"""Documents of a file, or one message that says why its bytes are none."""
 
 import re
 import stat

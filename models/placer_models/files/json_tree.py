@@ -1,4 +1,4 @@
-"""Reads JSON with the line of every part, without recursion."""
+"""JSON trees with the line of every part, read without recursion."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""Reads YAML as a stream of parser events: bounded, and with the line of every part."""
+"""YAML trees with the line of every part, read as a bounded stream of parser events."""
 
 import re
 

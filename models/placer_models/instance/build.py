@@ -1,4 +1,4 @@
-"""Makes one instance of all the documents: the schema first, then what they say together."""
+"""Instances, made of all their documents: the schema first, then what they say together."""
 
 from collections.abc import Iterator, Sequence
 from typing import TypeVar

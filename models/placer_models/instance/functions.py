@@ -14,7 +14,7 @@ from placer_models.instance.machine_parts import FunctionGroupPart
 from placer_models.placement import DeviceGrant
 from placer_models.pod import PodSpec
 
-Holders = dict[tuple[str, str, int, int], str]
+FunctionHolders = dict[tuple[str, str, int, int], str]
 """(node, type, minor, minor of a virtual function) -> title of the pod that holds it."""
 
 
@@ -69,7 +69,7 @@ def held_functions(
     grants: Sequence[DeviceGrant],
     spec: PodSpec,
     node: Node,
-    holders: Holders,
+    holders: FunctionHolders,
     title: str,
     place: Place,
 ) -> tuple[DeviceGrant, ...]:

@@ -6,7 +6,7 @@ from placer_models.cluster import RunningGang
 from placer_models.files.errors import counted, shown
 from placer_models.files.faults import Place
 from placer_models.files.part import Json
-from placer_models.instance.pods import Key, Names, PodReader, pod_to_dict
+from placer_models.instance.pods import Names, NamespacedName, PodReader, pod_to_dict
 from placer_models.instance.schema import (
     GangGroupPart,
     GangPart,
@@ -32,9 +32,9 @@ class GangReader:
         self._pods = pods
         self._levels = levels
         self.names = Names("gang")
-        self._gangs: dict[Key, Gang] = {}
+        self._gangs: dict[NamespacedName, Gang] = {}
         self._group_names = Names("gang group")
-        self._group_of: dict[Key, str] = {}
+        self._group_of: dict[NamespacedName, str] = {}
 
     def lone(self, part: PodPart, place: Place) -> tuple[Gang, ...]:
         """Return a gang of its own for each pod of the template."""
@@ -75,7 +75,7 @@ class GangReader:
     def group(self, part: GangGroupPart, place: Place) -> GangGroup:
         """Return the gang group; its gangs have been read before."""
         self._group_names.take((part.namespace, part.name), place)
-        keys: list[Key] = []
+        keys: list[NamespacedName] = []
         for i, written in enumerate(part.gangs):
             namespace, slash, name = written.rpartition("/")
             key = (namespace if slash else part.namespace, name)
@@ -101,8 +101,8 @@ class RunningGangReader:
     def __init__(self, names: Names, levels: Collection[str]) -> None:
         self._names = names
         self._levels = levels
-        self._gangs: dict[Key, tuple[RunningGang, Place]] = {}
-        self._members: set[Key] = set()
+        self._gangs: dict[NamespacedName, tuple[RunningGang, Place]] = {}
+        self._members: set[NamespacedName] = set()
 
     def add(self, part: RunningGangPart, place: Place) -> None:
         """Read one gang; who is in it is said by the running pods."""

@@ -22,7 +22,7 @@ from placer_models.device_request import (
 from placer_models.device_share import DeviceShare, filled
 from placer_models.files.errors import shown
 from placer_models.files.faults import Place
-from placer_models.instance.capacity import check_quantity_name
+from placer_models.instance.device_quantities import check_quantity_name
 from placer_models.placement import DeviceGrant, Placement
 
 DeviceMemory = Mapping[tuple[str, str, int], int]

@@ -9,7 +9,7 @@ from placer_models.cpuset import parse_cpu_list
 from placer_models.device import Device, LinkMatrix
 from placer_models.device_share import WHOLE_PERCENT
 from placer_models.files.errors import counted
-from placer_models.instance.capacity import check_quantity_name
+from placer_models.instance.device_quantities import check_quantity_name
 from placer_models.instance.functions import functions_of
 from placer_models.instance.machine_links import kinds_within, link_matrix, read_kinds
 from placer_models.instance.machine_parts import DevicesPart, GpuLinksPart, at

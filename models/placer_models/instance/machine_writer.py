@@ -1,4 +1,4 @@
-"""Writes a machine as the file says it: what is read back is the same machine."""
+"""Machine files, written: what is read back is the same machine."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -8,7 +8,7 @@ from placer_models.cluster import Machine
 from placer_models.cpuset import CpuSet, format_cpu_list
 from placer_models.device import Device, LinkMatrix
 from placer_models.files.part import Json
-from placer_models.instance.capacity import quantity_to_dict
+from placer_models.instance.device_quantities import quantity_to_dict
 from placer_models.instance.functions import groups_to_list
 from placer_models.instance.machine_cores import Numbering, split_cores
 from placer_models.instance.machine_links import SELF

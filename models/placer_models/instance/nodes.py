@@ -1,4 +1,4 @@
-"""Turns what files say about nodes into the words."""
+"""Nodes in files, read and written."""
 
 import logging
 from collections.abc import Callable, Iterable

@@ -1,4 +1,4 @@
-"""Turns what files say about pods and gangs into the words."""
+"""Pods in files, read and written."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -14,11 +14,11 @@ from placer_models.instance.cpu_policies import (
     read_exclusive,
     with_limits,
 )
+from placer_models.instance.device_strategies import read_strategies
 from placer_models.instance.functions import read_selectors
 from placer_models.instance.joint import joint_to_dict, read_joint
 from placer_models.instance.requests import RequestReader, device_type_of, requests_to_dict
 from placer_models.instance.schema import ContainerPart, MemberPart, SpecPart
-from placer_models.instance.strategies import read_strategies
 from placer_models.legal import SpecFault, spec_faults
 from placer_models.limits import NO_LIMITS, Limits, PodLimits
 from placer_models.pod import Container, ContainerRole, Pod, PodSpec, Resources
@@ -46,7 +46,7 @@ _FILE_FIELDS = {
 }
 """Field of a spec -> field of files, where they differ."""
 
-Key = tuple[str, str]
+NamespacedName = tuple[str, str]
 
 
 class Names:
@@ -54,9 +54,9 @@ class Names:
 
     def __init__(self, kind: str) -> None:
         self._kind = kind
-        self._given: dict[Key, Place] = {}
+        self._given: dict[NamespacedName, Place] = {}
 
-    def take(self, key: Key, place: Place) -> bool:
+    def take(self, key: NamespacedName, place: Place) -> bool:
         """Note the key; a second one of the same name is a fault."""
         first = self._given.get(key)
         if first is not None:

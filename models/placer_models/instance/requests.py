@@ -1,4 +1,4 @@
-"""Reads what a container asks for: requests and limits into exact amounts."""
+"""Requests and limits of containers in files, read into exact amounts, and written."""
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -16,6 +16,13 @@ from placer_models.device_request import (
 from placer_models.files.errors import shown, suggestion
 from placer_models.files.faults import Place
 from placer_models.files.part import Json
+from placer_models.instance.device_shares import (
+    listed,
+    merged,
+    share_name,
+    share_to_dict,
+    translated,
+)
 from placer_models.instance.hugepages import (
     PREFIX,
     bytes_of_pages,
@@ -23,9 +30,8 @@ from placer_models.instance.hugepages import (
     pages_asked,
     resource_of,
 )
-from placer_models.instance.later import later_resource
 from placer_models.instance.schema import SharePart
-from placer_models.instance.shares import listed, merged, share_name, share_to_dict, translated
+from placer_models.instance.unsupported import unsupported_resource
 from placer_models.legal_shares import Offers
 from placer_models.limits import Limits
 from placer_models.mig import PREFIX as MIG
@@ -194,8 +200,8 @@ class RequestReader:
 
     def _refusals(self, name: str, text: str, amounts: Mapping[str, int]) -> Iterator[str]:
         """Yield why a resource is refused by its name; at most one reason."""
-        if later := later_resource(name):
-            yield later
+        if reason := unsupported_resource(name):
+            yield reason
         elif name == GPU and _PART_OF_A_GPU.fullmatch(text):
             yield (
                 f"got {shown(text)}; expected a whole number of GPUs: a part of one is asked "
@@ -244,8 +250,8 @@ def check_extended(name: str) -> None:
         ValueError: It is none, or means something else already.
 
     """
-    if later := later_resource(name):
-        raise ValueError(later)
+    if reason := unsupported_resource(name):
+        raise ValueError(reason)
     if name in (CPU, MEMORY, *GPU_NAMES) or name.startswith(PREFIX) or share_name(name):
         raise ValueError(f"{shown(name)} is what a machine has; take another name")
     if is_instance(device_type_of(name)):

@@ -1,4 +1,4 @@
-"""Turns what files say about running pods into the words, and holds them to the rules."""
+"""Running pods in files, read and written; what contradicts itself is refused."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -12,17 +12,21 @@ from placer_models.device_share import DeviceShare
 from placer_models.files.errors import counted, cpus_are, shown
 from placer_models.files.faults import Place
 from placer_models.files.part import Json
-from placer_models.instance.functions import Holders as FunctionHolders
-from placer_models.instance.functions import held_functions
-from placer_models.instance.holders import Holders
+from placer_models.instance.device_holders import DeviceHolders
+from placer_models.instance.device_shares import in_order
+from placer_models.instance.functions import FunctionHolders, held_functions
 from placer_models.instance.hugepages import pages_to_dict
 from placer_models.instance.nodes import minors_by_type, missing_device
 from placer_models.instance.pods import PodReader, pod_to_dict
 from placer_models.instance.requests import device_type_of
+from placer_models.instance.running_defaults import (
+    containers_of,
+    numa_nodes_by_room,
+    numa_nodes_near,
+    pool_of,
+)
 from placer_models.instance.running_pages import pages_given, pages_laid
 from placer_models.instance.schema import RunningPart
-from placer_models.instance.seats import containers_of, numa_nodes_by_room, numa_nodes_near, pool_of
-from placer_models.instance.shares import in_order
 from placer_models.mig import covered, gpu_of, is_instance
 from placer_models.placement import DeviceGrant, PodPlacement
 from placer_models.pod import Pod
@@ -35,7 +39,7 @@ class _Held:
     """What running pods hold of one node, by name of the pod."""
 
     cpus: dict[int, str] = field(default_factory=dict)
-    devices: Holders = field(default_factory=Holders)
+    devices: DeviceHolders = field(default_factory=DeviceHolders)
     room_bytes: dict[int, int] = field(default_factory=dict)
     pages: dict[tuple[int, int], int] = field(default_factory=dict)
     cuts: dict[tuple[int, int], tuple[str, str, int]] = field(default_factory=dict)

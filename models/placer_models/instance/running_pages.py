@@ -8,7 +8,7 @@ from placer_models.instance.hugepages import pages_by_numa_node
 from placer_models.pod import Pod
 from placer_models.quantity import format_bytes
 
-Pages = dict[tuple[int, int], int]
+PageCounts = dict[tuple[int, int], int]
 """(NUMA node, page size in bytes) -> pages."""
 
 
@@ -16,9 +16,9 @@ def pages_given(
     written: Mapping[str, Mapping[str, int]],
     pod: Pod,
     node: Node,
-    room: Pages,
+    room: PageCounts,
     place: Place,
-) -> Pages:
+) -> PageCounts:
     """Return the pages that a running pod says it holds, and take them out of the room."""
     numa_nodes = [numa.id for numa in node.machine.topology.numa_nodes]
     taken = pages_by_numa_node(written, numa_nodes, node.name, place)
@@ -41,7 +41,9 @@ def pages_given(
     return taken
 
 
-def pages_laid(pod: Pod, near: Collection[int | None], room: Pages, place: Place) -> Pages:
+def pages_laid(
+    pod: Pod, near: Collection[int | None], room: PageCounts, place: Place
+) -> PageCounts:
     """Lay the pages of a running pod that does not say where they are, as its memory is.
 
     Args:

@@ -1,4 +1,4 @@
-"""Writes an instance as a file: what is read back is the same instance."""
+"""Instance files, written: what is read back is the same instance."""
 
 from collections.abc import Callable, Sequence
 from itertools import chain, count

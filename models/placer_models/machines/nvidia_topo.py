@@ -1,4 +1,4 @@
-"""Reads what topology tools print about a machine's GPUs: ``nvidia-smi topo -m`` above all."""
+"""Topologies of GPUs as tools print them: ``nvidia-smi topo -m`` above all."""
 
 import re
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Reads the links that tools other than nvidia-smi print: AMD's, and Slurm's daemon."""
+"""Links as tools other than nvidia-smi print them: AMD's, and Slurm's daemon."""
 
 import re
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""What the agent does each time that it wakes: take a document, look at the node, repair it."""
+"""The agent's round each time that it wakes: take a document, look at the node, repair it."""
 
 import logging
 import time

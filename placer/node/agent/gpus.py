@@ -1,4 +1,4 @@
-"""Which of NVIDIA's GPUs are ill, as far as NVML says (the extra ``placer[nvidia]``).
+"""Ill GPUs of NVIDIA's, as far as NVML says (the extra ``placer[nvidia]``).
 
 NVML tells of critical errors (Xid) as events. For the rest there is none: a row of memory that
 could not be remapped, a GPU that is gone. That is asked for once a second, by one call a GPU,

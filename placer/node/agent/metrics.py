@@ -1,4 +1,4 @@
-"""What the agent knows of itself and of its node, for Prometheus; read when it is asked for."""
+"""Metrics of the agent and of its node, for Prometheus; read when they are asked for."""
 
 from collections.abc import Iterator
 

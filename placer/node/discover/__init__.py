@@ -1,4 +1,4 @@
-"""What a machine has inside: read from the kernel's files, dumps of them, and drivers (C1, D15)."""
+"""Insides of a machine, read from the kernel's files, dumps of them, and drivers (C1, D15)."""
 
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""What was found of a machine, as its kernel says it, before it becomes a word of ours."""
+"""The inventory of a machine, as its kernel says it, before it becomes a word of ours."""
 
 from collections import Counter
 from dataclasses import dataclass, field

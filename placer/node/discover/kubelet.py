@@ -1,4 +1,4 @@
-"""What the kubelet of a machine has given out, from its own checkpoint (C15, C16)."""
+"""CPUs that the kubelet of a machine has given out, from its own checkpoint (C15, C16)."""
 
 from dataclasses import replace
 

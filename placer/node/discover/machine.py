@@ -1,4 +1,4 @@
-"""What was found, as a machine and a node; where words cannot hold it, a warning says the rule."""
+"""A machine and a node made of what was found; where words cannot hold it, a warning says the rule."""
 
 import re
 from collections import Counter, defaultdict

@@ -1,4 +1,4 @@
-"""What a container's cgroup files are to say, on version 1 and on version 2."""
+"""Values for a container's cgroup files, on version 1 and on version 2."""
 
 import mmap
 from collections.abc import Iterator

@@ -3,7 +3,7 @@
 import re
 from fractions import Fraction
 
-from placer.queue.words import MAX_WEIGHT_MILLI, ONE_MILLI, US_PER_S
+from placer.queue.model import MAX_WEIGHT_MILLI, ONE_MILLI, US_PER_S
 from placer_models.files.errors import shown
 
 MAX_DURATION_US = 10**8 * US_PER_S

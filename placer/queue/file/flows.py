@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 
-from placer.queue.file.schema import GroupPart
+from placer.queue.file.schema import FlowGroupPart
+from placer.queue.model import DEFAULT_GROUP
 from placer.queue.simulation.scenario import GroupSpec
-from placer.queue.words import DEFAULT_GROUP
 from placer_models.files.faults import Place
 
 
-def read_groups(parts: Sequence[GroupPart], place: Place) -> dict[str, GroupSpec]:
+def read_groups(parts: Sequence[FlowGroupPart], place: Place) -> dict[str, GroupSpec]:
     """Return the groups by name, each after its parent."""
     found: dict[str, GroupSpec] = {}
     places: dict[str, Place] = {}

@@ -11,7 +11,7 @@ from placer_models.files.faults import Place
 
 _WAYS = ("length", "lengths", "work")
 
-Draw = Callable[[], int]
+DrawLength = Callable[[], int]
 
 
 def read_lengths(job: JobPart, place: Place, seed: str) -> tuple[int, ...]:
@@ -60,7 +60,7 @@ def _alike(job: JobPart, length: int | DrawnPart, place: Place, seed: str) -> li
     return units
 
 
-def _drawn(length: int | DrawnPart, place: Place, seed: str) -> Draw:
+def _drawn(length: int | DrawnPart, place: Place, seed: str) -> DrawLength:
     if isinstance(length, int):
         return lambda: length
     if len(length.model_fields_set) != 1:

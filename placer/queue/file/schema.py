@@ -11,7 +11,7 @@ from placer.queue.file.amounts import (
     parse_sigma,
     parse_weight_milli,
 )
-from placer.queue.words import ONE_MILLI, US_PER_S, Charge
+from placer.queue.model import ONE_MILLI, US_PER_S, Charge
 from placer_models.files.part import Field, MetadataPart, Part, text_read_by
 
 MAX_CAPACITY = 10_000
@@ -27,7 +27,7 @@ def _check_flow(text: str) -> str:
     return text
 
 
-Flow = Annotated[str, text_read_by(_check_flow)]
+FlowName = Annotated[str, text_read_by(_check_flow)]
 """The name of a job or a group."""
 
 Duration = Annotated[int, text_read_by(parse_duration_us)]
@@ -42,7 +42,7 @@ Permille = Annotated[int, text_read_by(parse_permille)]
 Sigma = Annotated[float, text_read_by(parse_sigma)]
 
 Threads = Annotated[int, Field(ge=1, le=MAX_THREADS)]
-Capacity = Annotated[int, Field(ge=1, le=MAX_CAPACITY)]
+CapacityThreads = Annotated[int, Field(ge=1, le=MAX_CAPACITY)]
 
 
 class ChangePart(Part):
@@ -55,15 +55,15 @@ class ChangePart(Part):
 class CapacityPart(Part):
     """Threads of capacity that come and go, or that are slow."""
 
-    threads: Capacity
+    threads: CapacityThreads
     changes: tuple[ChangePart, ...] = ()
     slow: dict[str, Factor] = Field(default_factory=dict)
 
 
-class GroupPart(Part):
+class FlowGroupPart(Part):
     """A group of flows; without a parent it stands at the top."""
 
-    name: Flow
+    name: FlowName
     weight: Weight = ONE_MILLI
     parent: str | None = None
 
@@ -86,7 +86,7 @@ class DrawnPart(Part):
 class JobPart(Part):
     """A job; ``length``, ``lengths`` or ``work`` says how long its units of work take."""
 
-    name: Flow
+    name: FlowName
     group: str | None = None
     weight: Weight = ONE_MILLI
     arrives: Duration = 0
@@ -113,15 +113,15 @@ class QueueSimulationFile(Part):
     guess: Length = 60 * US_PER_S
     bypass_limit: Annotated[int, Field(ge=0, le=1_000_000)] = 8
     hold: Duration = 600 * US_PER_S
-    capacity: Capacity | CapacityPart | None = None
-    groups: tuple[GroupPart, ...] = ()
+    capacity: CapacityThreads | CapacityPart | None = None
+    groups: tuple[FlowGroupPart, ...] = ()
     jobs: tuple[JobPart, ...] = ()
 
 
 class FinishedJobPart(Part):
     """How long the threads of one run of a job took."""
 
-    name: Flow
+    name: FlowName
     durations: tuple[Duration, ...] = ()
     splittable: bool = True
 

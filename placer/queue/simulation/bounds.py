@@ -3,8 +3,8 @@
 from fractions import Fraction
 from itertools import pairwise
 
+from placer.queue.model import ONE_MILLI
 from placer.queue.simulation.scenario import Capacity, Scenario
-from placer.queue.words import ONE_MILLI
 
 
 def lower_bound_us(scenario: Scenario) -> int:

@@ -12,11 +12,11 @@ from typing import NamedTuple
 
 from placer.queue.fair import FairQueue
 from placer.queue.fairness import FairnessMeter
+from placer.queue.model import DEFAULT_GROUP, FlowChoice, HeldUnit, Ticket, WorkUnit
 from placer.queue.simulation.bounds import lower_bound_us, upper_bound_us
 from placer.queue.simulation.floor import Floor
 from placer.queue.simulation.result import JobResult, Run, Simulated
 from placer.queue.simulation.scenario import JobSpec, Scenario
-from placer.queue.words import DEFAULT_GROUP, Held, Step, Ticket, Unit
 
 MOST_FLOWS_MEASURED = 256
 """Up to here every dispatch is compared with all siblings."""
@@ -87,7 +87,7 @@ class _Engine:
                 self._queue.retry(event.at_us)
             case _Kind.ARRIVAL:
                 job = self._scenario.jobs[event.subject]
-                units = [Unit(i, job.told_us(i), job.width) for i in range(len(job.lengths_us))]
+                units = [WorkUnit(i, job.told_us(i), job.width) for i in range(len(job.lengths_us))]
                 self._queue.submit(job.name, *units, now_us=event.at_us)
                 if self._meter:
                     self._meter.arrived(job.name, len(units))
@@ -101,7 +101,7 @@ class _Engine:
                 chosen = self._queue.next_that_fits(now_us, lambda u: u.width <= self._floor.free)
             else:
                 chosen = self._queue.next(now_us)
-            if isinstance(chosen, Held):
+            if isinstance(chosen, HeldUnit):
                 self._push_look_again(now_us + self._scenario.hold_us)
                 return
             if chosen is None:
@@ -112,7 +112,7 @@ class _Engine:
                 self._meter.dispatched(chosen.job, service, now_us)
 
     def _start(
-        self, ticket: Ticket, on: tuple[int, ...], now_us: int, steps: tuple[Step, ...]
+        self, ticket: Ticket, on: tuple[int, ...], now_us: int, steps: tuple[FlowChoice, ...]
     ) -> Run:
         thread = int(ticket.unit.key)
         length_us = self._specs[ticket.job].lengths_us[thread]
@@ -127,7 +127,7 @@ class _Engine:
         numbers = iter(job.running_on)
         for i in range(len(job.lengths_us)):
             on = self._floor.take_these([next(numbers) for _ in range(job.width)])
-            ticket = self._queue.adopt(job.name, Unit(i, job.told_us(i), job.width), 0)
+            ticket = self._queue.adopt(job.name, WorkUnit(i, job.told_us(i), job.width), 0)
             self._start(ticket, on, 0, ())
 
     def _push(self, at_us: int, kind: _Kind, subject: int) -> None:

@@ -3,8 +3,8 @@
 import heapq
 from collections.abc import Iterable
 
+from placer.queue.model import ONE_MILLI
 from placer.queue.simulation.scenario import Capacity
-from placer.queue.words import ONE_MILLI
 
 
 class Floor:

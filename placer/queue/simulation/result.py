@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from placer.queue.fairness import Lead
+from placer.queue.model import FlowChoice
 from placer.queue.simulation.scenario import Scenario
-from placer.queue.words import Step
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class Run:
     start_us: int
     end_us: int
     passes: int = 0
-    steps: tuple[Step, ...] = ()
+    steps: tuple[FlowChoice, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from placer.queue.words import ONE_MILLI, US_PER_S, Charge
+from placer.queue.model import ONE_MILLI, US_PER_S, Charge
 
 
 @dataclass(frozen=True, slots=True)

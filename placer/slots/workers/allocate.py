@@ -9,12 +9,12 @@ from typing import NamedTuple
 from placer.packing.bins import Counts
 from placer.search.options import SolveOptions
 from placer.search.solver import solve
-from placer.slots.resources import Amounts, Profile, add
+from placer.slots.resources import Amounts, ResourceProfile, add
 from placer.slots.workers.as_instance import SlotProblem, enough_offers, slot_problem
 from placer.slots.workers.in_order import InOrder
+from placer.slots.workers.model import Allocation, JobNeeds, Matching, SlotGrant, Workers
 from placer.slots.workers.packing import open_workers, packing_of
 from placer.slots.workers.reserve import least_new_workers, stock_of, workers_short
-from placer.slots.workers.words import Allocation, Grant, JobNeeds, Matching, Workers
 from placer_models.goals import OPENED
 from placer_models.placement import (
     Answer,
@@ -138,7 +138,7 @@ def _settled(answer: Answer) -> bool:
 
 
 def _given(
-    problem: SlotProblem, answer: Answer, jobs: Sequence[JobNeeds], types: Sequence[Profile]
+    problem: SlotProblem, answer: Answer, jobs: Sequence[JobNeeds], types: Sequence[ResourceProfile]
 ) -> list["_Given"]:
     """Return which job has slots where; new workers that are used come first."""
     if not isinstance(answer, Placed | PartlyPlaced):
@@ -192,11 +192,11 @@ class _Given(NamedTuple):
 
     bin: int
     job: str
-    profile: Profile
+    profile: ResourceProfile
     slots: int
 
 
-def _counts(jobs: Sequence[JobNeeds], types: Sequence[Profile]) -> Counts:
+def _counts(jobs: Sequence[JobNeeds], types: Sequence[ResourceProfile]) -> Counts:
     counts = dict.fromkeys(types, 0)
     for job in jobs:
         for need in job.needs:
@@ -229,13 +229,13 @@ def _allocation(
         slot = profile if isinstance(profile, Amounts) else there[bin][2]
         free[bin] = add(free[bin], slot, -count)
         if bin < len(running):
-            on_registered.append(Grant(running[bin], job, slot, count))
+            on_registered.append(SlotGrant(running[bin], job, slot, count))
         else:
-            on_pending.append(Grant(bin - len(running), job, slot, count))
+            on_pending.append(SlotGrant(bin - len(running), job, slot, count))
     stock = stock_of((rest, total) for rest, (_, total, _) in zip(free, there, strict=True))
     extra = workers_short(stock, spec, workers.reserve)
     if bound is not None:
-        needs = Counter[Profile]()
+        needs = Counter[ResourceProfile]()
         for _, _, profile, count in given:
             needs[profile] += count
         bound = max(bound, least_new_workers(workers, needs))

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from itertools import count, islice
 
 from placer.packing.bins import Bin, Packing, Vector
-from placer.slots.resources import Profile
-from placer.slots.workers.words import JobNeeds
+from placer.slots.resources import ResourceProfile
+from placer.slots.workers.model import JobNeeds
 from placer_models.cluster import Instance, Machine, Node
 from placer_models.pod import Container, Gang, Pod, PodSpec, Resources
 from placer_models.policy import QosClass
@@ -38,7 +38,7 @@ class SlotProblem:
 
 def slot_problem(
     packing: Packing,
-    types: Sequence[Profile],
+    types: Sequence[ResourceProfile],
     jobs: Sequence[JobNeeds],
     offers: int,
     weights: Sequence[int] | None,

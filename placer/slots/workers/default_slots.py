@@ -3,8 +3,8 @@
 from decimal import Decimal
 
 from placer.slots.fractions import PLACES
-from placer.slots.resources import ANY, ZERO, Amounts, Profile, extended
-from placer.slots.workers.words import WorkerSpec
+from placer.slots.resources import ANY, ZERO, Amounts, ResourceProfile, extended
+from placer.slots.workers.model import WorkerSpec
 
 _UNITS = 10**PLACES
 _AGREE = Decimal("1e-6")
@@ -47,7 +47,7 @@ def default_slot(total: Amounts, slots: int) -> Amounts:
     return worker_spec(total, slots=slots).default_slot
 
 
-def slots_of(total: Profile, slot: Amounts) -> int:
+def slots_of(total: ResourceProfile, slot: Amounts) -> int:
     """Return how many slots of a size a worker holds; one of ``ANY`` holds ``NO_END``.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Reads a file of workers, with errors that name file, line and field."""
+"""Workers files, read with errors that name file, line and field."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -6,6 +6,7 @@ from pathlib import Path
 from placer.slots.amounts import FIELDS, format_e8
 from placer.slots.resources import ZERO, add, short
 from placer.slots.workers.default_slots import worker_spec
+from placer.slots.workers.model import PendingWorker, Reserve, Worker, Workers, WorkerSpec
 from placer.slots.workers.place import Pool
 from placer.slots.workers.schema import (
     RegisteredPart,
@@ -14,7 +15,6 @@ from placer.slots.workers.schema import (
     WorkerPart,
     WorkersFile,
 )
-from placer.slots.workers.words import PendingWorker, Reserve, Worker, Workers, WorkerSpec
 from placer_models.files.faults import Place
 from placer_models.files.validate import read_only_document
 

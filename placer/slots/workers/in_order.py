@@ -5,8 +5,8 @@ from collections.abc import Iterable
 from fractions import Fraction
 
 from placer.packing.bins import Filling, Vector
+from placer.slots.workers.model import Matching
 from placer.slots.workers.packing import WorkerPacking
-from placer.slots.workers.words import Matching
 
 
 class InOrder:

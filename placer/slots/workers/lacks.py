@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from placer.slots.compiled import CompiledJob, Gang
-from placer.slots.resources import ZERO, Amounts, Profile, short
+from placer.slots.compiled import CompiledJob, RegionGang
+from placer.slots.resources import ZERO, Amounts, ResourceProfile, short
 from placer.slots.workers.default_slots import slots_of
-from placer.slots.workers.words import Allocation, Workers
+from placer.slots.workers.model import Allocation, Workers
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,11 +53,11 @@ class WorkersTaken:
 
 
 @dataclass(frozen=True, slots=True)
-class OutOfTime:
+class SearchTimeout:
     """No place was found in the time, and none was ruled out."""
 
 
-Reason = SlotTooLarge | LimitReached | WorkersTaken | OutOfTime
+LackReason = SlotTooLarge | LimitReached | WorkersTaken | SearchTimeout
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ class Lack:
     """
 
     gang: int
-    reason: Reason
+    reason: LackReason
 
 
 def lack_of(
@@ -98,19 +98,19 @@ def lack_of(
             amounts = tuple((n, wants, has) for n, has, wants in short(workers.spec.total, slot))
             return Lack(gang, SlotTooLarge(group, amounts))
     if not allocation.settled:
-        return Lack(gang, OutOfTime())
+        return Lack(gang, SearchTimeout())
     if misfits:
         return Lack(gang, WorkersTaken(misfits[0][0], limit))
     assert limit is not None  # New workers without end hold everything that fits one.
     return Lack(gang, limit)
 
 
-def _misfits(job: CompiledJob, gang: Gang, workers: Workers) -> Sequence[tuple[int, int]]:
+def _misfits(job: CompiledJob, gang: RegionGang, workers: Workers) -> Sequence[tuple[int, int]]:
     """Return (group, slots) of the gang of which a slot is larger than a new worker."""
     return [(g, n) for g, n in gang.slots if not _fits(workers.spec.total, job.groups[g].slot)]
 
 
-def _fits(total: Amounts, slot: Profile) -> bool:
+def _fits(total: Amounts, slot: ResourceProfile) -> bool:
     return not isinstance(slot, Amounts) or not any(short(total, slot))
 
 

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from placer.packing.bins import Bin, Counts, Packing, Vector
-from placer.slots.resources import Amounts, Profile
-from placer.slots.workers.words import Workers
+from placer.slots.resources import Amounts, ResourceProfile
+from placer.slots.workers.model import Workers
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ def open_workers(workers: Workers) -> list[int]:
     return [i for i, worker in enumerate(workers.registered) if not worker.blocked]
 
 
-def packing_of(workers: Workers, types: Sequence[Profile], counts: Counts) -> WorkerPacking:
+def packing_of(workers: Workers, types: Sequence[ResourceProfile], counts: Counts) -> WorkerPacking:
     """Return the problem of putting so many slots of each type on the workers."""
     spec = workers.spec
     registered = [workers.registered[i] for i in open_workers(workers)]

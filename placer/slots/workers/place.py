@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 
 from placer.slots.compiled import CompiledJob
 from placer.slots.graph import Mode
-from placer.slots.resources import UNKNOWN, Amounts, Profile
+from placer.slots.resources import UNKNOWN, Amounts, ResourceProfile
 from placer.slots.workers.allocate import allocate
 from placer.slots.workers.lacks import Lack, LimitReached, lack_of
-from placer.slots.workers.words import Allocation, Grant, JobNeeds, Need, Workers
+from placer.slots.workers.model import Allocation, JobNeeds, Need, SlotGrant, Workers
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,7 +260,7 @@ def _slots(
     job: CompiledJob, pool: Pool, gangs: Sequence[int], allocation: Allocation
 ) -> tuple[PlacedSlots, ...]:
     """Return which slots of which group the grants are."""
-    waiting: dict[tuple[str, Profile], list[tuple[int, range]]] = {}
+    waiting: dict[tuple[str, ResourceProfile], list[tuple[int, range]]] = {}
     for gang, group, slots in _new_slots(job, gangs):
         waiting.setdefault((str(gang), job.groups[group].slot), []).append((group, slots))
     found: list[PlacedSlots] = []
@@ -282,7 +282,9 @@ def _slots(
     return tuple(found)
 
 
-def _grants(pool: Pool, allocation: Allocation) -> Iterator[tuple[str, int | None, bool, Grant]]:
+def _grants(
+    pool: Pool, allocation: Allocation
+) -> Iterator[tuple[str, int | None, bool, SlotGrant]]:
     """Yield (worker's name, its number if it is new, whether it is a default slot, grant)."""
     workers = pool.workers
     for grant in allocation.on_registered:

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from placer.slots.resources import ZERO, Amounts, add
+from placer.slots.workers.model import PendingWorker, Workers
 from placer.slots.workers.reserve import stock_of, workers_short
-from placer.slots.workers.words import PendingWorker, Workers
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from placer.slots.resources import PLAIN, ZERO, Amounts, Profile, add
+from placer.slots.resources import PLAIN, ZERO, Amounts, ResourceProfile, add
 from placer.slots.workers.default_slots import slots_of
-from placer.slots.workers.words import Reserve, Workers, WorkerSpec
+from placer.slots.workers.model import Reserve, Workers, WorkerSpec
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ def workers_short(stock: Stock, spec: WorkerSpec, reserve: Reserve) -> int:
     return workers
 
 
-def least_new_workers(workers: Workers, needs: Mapping[Profile, int]) -> int:
+def least_new_workers(workers: Workers, needs: Mapping[ResourceProfile, int]) -> int:
     """Return how many new workers the reserve asks for at least, wherever slots are.
 
     A default slot takes more of one worker than of another, so it is counted where it

@@ -3,14 +3,14 @@
 from typing import Literal
 
 from placer.slots.resources import Amounts
-from placer.slots.schema import NOTHING, AmountE8, Bytes, Fraction, ResourcesPart
+from placer.slots.schema import NOTHING, AmountE8, Fraction, MemoryBytes, ResourcesPart
 from placer_models.files.part import MetadataPart, Name, Part
 
 
 class TotalPart(ResourcesPart):
     """What a worker has; CPUs and heap must be said."""
 
-    network: Bytes = NOTHING
+    network: MemoryBytes = NOTHING
 
     def amounts(self, network_bytes: int = 0) -> Amounts:
         """Return all of it."""
@@ -21,7 +21,7 @@ class UsedPart(TotalPart):
     """What slots take of a worker; what is left out is 0."""
 
     cpu: AmountE8 = NOTHING
-    heap: Bytes = NOTHING
+    heap: MemoryBytes = NOTHING
 
 
 class SpecPart(Part):
@@ -53,14 +53,14 @@ class ReservePart(Part):
 
     redundant_workers: int = 0
     min_cpu: AmountE8 = NOTHING
-    min_memory: Bytes = NOTHING
+    min_memory: MemoryBytes = NOTHING
 
 
 class LimitsPart(Part):
     """What all workers together may not exceed."""
 
     max_cpu: AmountE8 | None = None
-    max_memory: Bytes | None = None
+    max_memory: MemoryBytes | None = None
 
 
 class WorkersFile(Part):

@@ -6,7 +6,7 @@ from placer.slots.amounts import FIELDS
 from placer.slots.compiled import CompiledJob
 from placer.slots.resources import E8
 from placer.slots.to_json import profile_to_json
-from placer.slots.workers.lacks import Lack, LimitReached, OutOfTime, SlotTooLarge, WorkersTaken
+from placer.slots.workers.lacks import Lack, LimitReached, SearchTimeout, SlotTooLarge, WorkersTaken
 from placer.slots.workers.place import PlacedJob
 
 
@@ -64,7 +64,7 @@ def _lack(job: CompiledJob, lack: Lack) -> dict[str, object]:
         case WorkersTaken(group, limit):
             name, by = job.groups[group].name, limit.limit if limit else None
             return {"regions": regions, "reason": "taken", "group": name, "limit": by}
-        case OutOfTime():
+        case SearchTimeout():
             return {"regions": regions, "reason": "time"}
         case _:
             assert_never(lack.reason)

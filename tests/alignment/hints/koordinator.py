@@ -12,6 +12,7 @@ Here the higher score wins.
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
+from alignment.hints.model import Koordinator, Merged, ProviderHints
 from alignment.hints.reasons import not_to_be_had, unaligned
 from alignment.hints.wishes import (
     Wish,
@@ -21,7 +22,6 @@ from alignment.hints.wishes import (
     preferred_by_all,
     wishes_of,
 )
-from alignment.hints.words import Koordinator, Merged, ProviderHints
 from placer_models.policy import AlignmentPolicy
 
 Overlap = tuple[int, bool, bool, int]

@@ -8,6 +8,7 @@ enough to know which masks can be reached.
 
 from collections.abc import Callable, Sequence
 
+from alignment.hints.model import Kubelet, Merged, ProviderHints
 from alignment.hints.wishes import (
     Wish,
     affinity_of,
@@ -16,7 +17,6 @@ from alignment.hints.wishes import (
     preferred_by_all,
     wishes_of,
 )
-from alignment.hints.words import Kubelet, Merged, ProviderHints
 from placer_models.policy import AlignmentPolicy
 
 REASON = "Resources cannot be allocated with Topology locality"

@@ -5,7 +5,7 @@ from typing import assert_never
 
 from alignment.hints.koordinator import merge_as_koordinator
 from alignment.hints.kubelet import merge_as_kubelet
-from alignment.hints.words import Koordinator, Kubelet, Merged, ProviderHints
+from alignment.hints.model import Koordinator, Kubelet, Merged, ProviderHints
 from placer_models.policy import AlignmentPolicy
 
 KUBELET = Kubelet()

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from alignment.hints.model import Hint, ProviderHints
 from alignment.hints.wishes import mask_of
-from alignment.hints.words import Hint, ProviderHints
 
 
 def not_to_be_had(provider_hints: Sequence[ProviderHints | None]) -> tuple[str, ...]:

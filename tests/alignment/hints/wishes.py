@@ -7,7 +7,7 @@ compare them: by the value of the mask, hence by the highest NUMA node that diff
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from alignment.hints.words import Hint, ProviderHints
+from alignment.hints.model import Hint, ProviderHints
 from placer_models.cpuset import format_cpu_list
 
 

@@ -1,9 +1,9 @@
-"""Words for slots on workers: what is there, what is asked for, who gets what."""
+"""Slots on workers: what is there, what is asked for, who gets what."""
 
 from dataclasses import dataclass
 from enum import StrEnum
 
-from placer.slots.resources import ZERO, Amounts, Profile
+from placer.slots.resources import ZERO, Amounts, ResourceProfile
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ class Workers:
 class Need:
     """Slots of one size; UNKNOWN is served by the default slot of whichever worker."""
 
-    profile: Profile
+    profile: ResourceProfile
     count: int
 
 
@@ -107,7 +107,7 @@ class Matching(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Grant:
+class SlotGrant:
     """Slots of one size for a job on a worker.
 
     Attributes:
@@ -138,8 +138,8 @@ class Allocation:
 
     """
 
-    on_registered: tuple[Grant, ...]
-    on_pending: tuple[Grant, ...]
+    on_registered: tuple[SlotGrant, ...]
+    on_pending: tuple[SlotGrant, ...]
     new_workers: int
     bound: int | None
     unfulfillable: tuple[str, ...] = ()

@@ -15,7 +15,7 @@ _RESOURCE_REASONS = {
 }
 
 
-def later_resource(name: str) -> str | None:
+def unsupported_resource(name: str) -> str | None:
     """Return why a known resource is refused; None: it is not such a name."""
     match = _RESOURCE.fullmatch(name)
     if match is None or match.lastgroup is None:

@@ -1,4 +1,4 @@
-"""Device count strategies in files: of how many devices a pod has what it asks of one (D9)."""
+"""Device count strategies in files: how many devices a pod has (D9)."""
 
 from collections.abc import Collection, Mapping, Sequence
 

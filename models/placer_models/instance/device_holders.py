@@ -1,4 +1,4 @@
-"""Holders of the devices of a node among running pods, while they are read."""
+"""DeviceHolders of the devices of a node among running pods, while they are read."""
 
 from dataclasses import dataclass, field
 
@@ -7,17 +7,17 @@ from placer_models.device import Device
 from placer_models.device_share import Amounts, DeviceShare, fits, less, room, taken, totals_of
 from placer_models.files.errors import shown
 
-Key = tuple[str, int]
+DeviceKey = tuple[str, int]
 """Type and minor."""
 
 
 @dataclass(slots=True)
-class Holders:
+class DeviceHolders:
     """The holders of devices: one of a whole one, or several with a share each."""
 
-    _whole: dict[Key, str] = field(default_factory=dict)
-    _shared: dict[Key, list[str]] = field(default_factory=dict)
-    _left: dict[Key, Amounts] = field(default_factory=dict)
+    _whole: dict[DeviceKey, str] = field(default_factory=dict)
+    _shared: dict[DeviceKey, list[str]] = field(default_factory=dict)
+    _left: dict[DeviceKey, Amounts] = field(default_factory=dict)
 
     def take(self, device: Device, share: DeviceShare | None, pod: str) -> str | None:
         """Give a device, or a share of it, to a pod; return what is wrong with that.

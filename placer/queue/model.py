@@ -1,4 +1,4 @@
-"""The words of the fair queue: units of work, tickets, and what it answers.
+"""The model of the fair queue: units of work, tickets, and what it answers.
 
 Times and lengths are whole microseconds, service is thread-microseconds (one thread of
 capacity held for one microsecond), weights are thousandths. All of them are integers.
@@ -50,7 +50,7 @@ class Charge(StrEnum):
     """As units run, second by second: the rule as first written down, for comparison."""
 
 
-class Unit(NamedTuple):
+class WorkUnit(NamedTuple):
     """What is dispatched as one: a thread of work, or a whole gang.
 
     Attributes:
@@ -92,7 +92,7 @@ class Ticket(NamedTuple):
 
     sequence: int
     job: str
-    unit: Unit
+    unit: WorkUnit
     start_us: int
     charge: int
     passes: int = 0
@@ -101,7 +101,7 @@ class Ticket(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class HeldUnit:
     """Nothing may go before this unit any more, and it does not fit yet.
 
     Attributes:
@@ -110,7 +110,7 @@ class Held:
     """
 
     job: str
-    unit: Unit
+    unit: WorkUnit
     passes: int
 
 
@@ -124,13 +124,13 @@ class Bypass:
     """
 
     job: str
-    unit: Unit
+    unit: WorkUnit
     passes: int
     held: bool
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class FlowChoice:
     """Why a flow was chosen among its siblings.
 
     Attributes:
@@ -158,11 +158,11 @@ class Pick:
     """A unit of a batch, and why it was next: one step for each level of the tree."""
 
     ticket: Ticket
-    steps: tuple[Step, ...]
+    steps: tuple[FlowChoice, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class Selection:
     """Who enters the next batch, in the order of fairness.
 
     Attributes:

@@ -1,4 +1,4 @@
-"""Reads and writes requests for shares of devices (D2 to D5)."""
+"""Requests for shares of devices in files, read and written (D2 to D5)."""
 
 from collections.abc import Mapping, Sequence
 
@@ -13,7 +13,7 @@ from placer_models.device_request import (
 from placer_models.device_share import DeviceShare
 from placer_models.files.faults import Place
 from placer_models.files.part import Json
-from placer_models.instance.capacity import check_quantity_name
+from placer_models.instance.device_quantities import check_quantity_name
 from placer_models.instance.schema import SharePart
 from placer_models.legal_shares import Field, Offers, offer_faults, share_faults
 from placer_models.placement import DeviceGrant
