@@ -1,4 +1,4 @@
-"""A machine and a node made of what was found; where words cannot hold it, a warning says the rule."""
+"""The machine and the node that were found; where words cannot hold them, a warning says the rule."""
 
 import re
 from collections import Counter, defaultdict
