@@ -10,8 +10,8 @@ from placer_models.bound import binds, within
 from placer_models.cluster import Node, RunningPod
 from placer_models.cpuset import CpuSet, format_cpu_list
 from placer_models.files.errors import named_cpus
-from placer_models.instance.holders import Holders
-from placer_models.instance.seats import (
+from placer_models.instance.device_holders import DeviceHolders
+from placer_models.instance.running_defaults import (
     containers_of,
     numa_nodes_by_room,
     numa_nodes_near,
@@ -78,7 +78,7 @@ def seat(
     found = BoundPods()
     node = joined.node
     owners: dict[int, str] = {}
-    holders = Holders()
+    holders = DeviceHolders()
     free = list(joined.taken)
     seats: list[_Seat] = []
     for part in pods:

@@ -4,7 +4,7 @@ from placer_models.annotations.device_allocated import DeviceAllocation, grants_
 from placer_models.annotations.names import DEVICE_ALLOCATED
 from placer_models.cluster import Node
 from placer_models.device import GPU, Device
-from placer_models.instance.holders import Holders
+from placer_models.instance.device_holders import DeviceHolders
 from placer_models.kubernetes.device import DevicePart
 from placer_models.kubernetes.objects import ObjectError
 from placer_models.kubernetes.pod import PodPart
@@ -22,7 +22,7 @@ def held_devices(
     spec: PodSpec,
     node: Node,
     devices: DevicePart | None,
-    holders: Holders,
+    holders: DeviceHolders,
     taken: list[tuple[str, int]],
 ) -> tuple[DeviceGrant, ...] | None:
     """Return the devices that a pod holds; None: it holds some, and nobody says which.

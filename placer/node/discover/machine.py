@@ -1,4 +1,4 @@
-"""The machine and the node that were found; where words cannot hold them, a warning says the rule."""
+"""The machine and the node that were found; a warning says what words cannot hold, and the rule."""
 
 import re
 from collections import Counter, defaultdict
