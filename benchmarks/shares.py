@@ -16,7 +16,7 @@ import time
 from collections.abc import Iterator
 
 from placer.counting.account import Account, accounts_of
-from placer.greedy.fleet import Fleet
+from placer.greedy.node_table import NodeTable
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer.state.batch import build_problem
@@ -104,7 +104,7 @@ def main(rounds: int) -> None:
     for name, share in (("a whole GPU", None), ("half a GPU", half)):
         instance = asking(share, nodes=1000, pods=200, seed=0)
         accounts = accounts_of(instance)
-        fleet = Fleet(build_problem(instance, accounts))
+        fleet = NodeTable(build_problem(instance, accounts))
         times = []
         for index in range(200):
             started = time.perf_counter()

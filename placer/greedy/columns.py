@@ -1,4 +1,4 @@
-"""What every node has left, in columns of numbers: a whole fleet at one look."""
+"""Columns of numbers that say what a node has left: all nodes at one look."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from placer.greedy.fleet import Fleet
 from placer.greedy.node_strategy import usable_left
+from placer.greedy.node_table import NodeTable
 from placer.greedy.offer import Price
 from placer.greedy.order import hardest_first
 from placer_models.device import GPU
@@ -26,19 +26,19 @@ class Gathering:
     members: tuple[tuple[int, Choice], ...]
 
 
-def gather(fleet: Fleet, pods: Sequence[int], minimum: int) -> list[tuple[int, Choice]]:
+def gather(table: NodeTable, pods: Sequence[int], minimum: int) -> list[tuple[int, Choice]]:
     """Return places on the node that hosts the most of the pods, at the least cost.
 
     Empty where no node hosts the minimum. Nothing is taken.
     """
-    looked = _Looked(fleet, pods, minimum)
-    nodes, costs = fleet.promises([fleet.problem.pods[pod] for pod in pods])
+    looked = _Looked(table, pods, minimum)
+    nodes, costs = table.nodes_by_bound([table.problem.pods[pod] for pod in pods])
     for node, cost in zip(nodes, costs, strict=True):
         if looked.best is not None and _least(len(pods), cost) > looked.best[0]:
             break
         looked.look_into(node)
     if looked.best is None or -looked.best[0][0] < len(pods):
-        for node in fleet.hosts({fleet.problem.pods[pod] for pod in pods}):
+        for node in table.hosts({table.problem.pods[pod] for pod in pods}):
             looked.look_into(node)
     if looked.best is None:
         return []
@@ -55,40 +55,40 @@ class _Looked:
 
     """
 
-    def __init__(self, fleet: Fleet, pods: Sequence[int], minimum: int) -> None:
-        self._fleet, self._pods, self._minimum = fleet, pods, minimum
+    def __init__(self, table: NodeTable, pods: Sequence[int], minimum: int) -> None:
+        self._table, self._pods, self._minimum = table, pods, minimum
         self._by_state: dict[int, Gathering | None] = {}
         self.best: tuple[tuple[int, ...], int] | None = None
         self.members: tuple[tuple[int, Choice], ...] = ()
 
     def look_into(self, node: int) -> None:
-        state = self._fleet.state(node)
+        state = self._table.state(node)
         if state not in self._by_state:
-            self._by_state[state] = _in_state(self._fleet, state, self._pods, self._minimum)
+            self._by_state[state] = _in_state(self._table, state, self._pods, self._minimum)
         found = self._by_state[state]
         if found is not None and (self.best is None or (found.cost, node) < self.best):
             self.best = (found.cost, node)
             self.members = found.members
 
 
-def _least(members: int, promised: tuple[int, ...]) -> tuple[int, ...]:
+def _least(members: int, bound: tuple[int, ...]) -> tuple[int, ...]:
     """Return what a gathering of all members costs at least, in the terms of its cost."""
-    *priced, lost, spare = promised
+    *priced, lost, spare = bound
     return (-members, *priced, 0, lost, spare)
 
 
-def _in_state(fleet: Fleet, state: int, pods: Sequence[int], minimum: int) -> Gathering | None:
+def _in_state(table: NodeTable, state: int, pods: Sequence[int], minimum: int) -> Gathering | None:
     """Return the best gathering found on a node in the state."""
-    hardest = hardest_first(fleet.problem, pods)
-    found = _one_by_one(fleet, state, state, hardest)
+    hardest = hardest_first(table.problem, pods)
+    found = _one_by_one(table, state, state, hardest)
     if len(found.members) < len(pods):
-        found = min(found, _one_by_one(fleet, state, state, hardest[::-1]), key=_cost)
+        found = min(found, _one_by_one(table, state, state, hardest[::-1]), key=_cost)
     if len(found.members) < minimum:
         return None
-    fence = _fence(fleet, state, found)
+    fence = _fence(table, state, found)
     if fence is not None:
         members = [pod for pod, _ in found.members]
-        found = min(found, _one_by_one(fleet, state, fence, members), key=_cost)
+        found = min(found, _one_by_one(table, state, fence, members), key=_cost)
     return found
 
 
@@ -96,64 +96,64 @@ def _cost(gathering: Gathering) -> tuple[int, ...]:
     return gathering.cost
 
 
-def _one_by_one(fleet: Fleet, state: int, view: int, pods: Sequence[int]) -> Gathering:
+def _one_by_one(table: NodeTable, state: int, view: int, pods: Sequence[int]) -> Gathering:
     """Place the pods in turn, each at its best; those that do not fit are passed over.
 
     Args:
-        fleet: Its nodes do not change.
+        table: Its nodes do not change.
         state: The node's.
         view: What the pods see of it: the same, or less.
         pods: In this order.
 
     """
-    problem = fleet.problem
+    problem = table.problem
     first = state
     members = []
     prices = [Price()]
     hopeless: set[int] = set()
     for pod in pods:
         shape = problem.pods[pod]
-        bid = None if shape in hopeless else fleet.bid(shape, view)
+        bid = None if shape in hopeless else table.bid(shape, view)
         if bid is None:
             hopeless.add(shape)
             continue
         members.append((pod, bid.choice))
         prices.append(bid.price)
-        seen, view = view, fleet.next_state(shape, view, bid)
-        state = view if seen == state else fleet.leaves(shape, state, bid.choice)
+        seen, view = view, table.next_state(shape, view, bid)
+        state = view if seen == state else table.leaves(shape, state, bid.choice)
     *priced, lost = map(sum, zip(*prices, strict=True))
-    short = _pair_sum_short(fleet, first, members)
-    if fleet.left(first).load is None:
-        lost = usable_left(fleet.left(first)) - usable_left(fleet.left(state))
-    spare = fleet.spare(state)
+    short = _pair_sum_short(table, first, members)
+    if table.left(first).load is None:
+        lost = usable_left(table.left(first)) - usable_left(table.left(state))
+    spare = table.spare(state)
     cost = (-len(members), *priced, short, lost, spare)
     return Gathering(cost, tuple(members))
 
 
-def _fence(fleet: Fleet, state: int, found: Gathering) -> int | None:
+def _fence(table: NodeTable, state: int, found: Gathering) -> int | None:
     """Return the state without all GPUs but the best set that the members could share.
 
     None where the members' GPUs together are the best set already.
     """
-    node = fleet.left(state)
+    node = table.left(state)
     for i, bank in enumerate(node.banks):
         if bank.type != GPU or bank.slots:
             continue  # Shares are fenced in by what is shared already.
         taken = sum(sum(choice.devices[i]) for _, choice in found.members)
-        if not _pair_sum_short(fleet, state, found.members):
+        if not _pair_sum_short(table, state, found.members):
             continue
         best = best_selection(bank.board, taken, bank.free)
         if best is not None:
             fenced = replace(bank, free=best.counts)
             banks = (*node.banks[:i], fenced, *node.banks[i + 1 :])
-            return fleet.number(replace(node, banks=banks))
+            return table.number(replace(node, banks=banks))
     return None
 
 
-def _pair_sum_short(fleet: Fleet, state: int, members: Sequence[tuple[int, Choice]]) -> int:
+def _pair_sum_short(table: NodeTable, state: int, members: Sequence[tuple[int, Choice]]) -> int:
     """Return how far the members' GPUs fall short of the best set, as tier 4c counts."""
     short = 0
-    for i, bank in enumerate(fleet.left(state).banks):
+    for i, bank in enumerate(table.left(state).banks):
         counts = tuple(map(sum, zip(*(choice.devices[i] for _, choice in members), strict=True)))
         shared = {(t.twin, t.slot) for _, choice in members for t in choice.shares if t.bank == i}
         for twin, _ in shared:

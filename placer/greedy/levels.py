@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from placer.greedy.fleet import Fleet
+from placer.greedy.node_table import NodeTable
 from placer.greedy.offer import Price
 from placer.greedy.order import hardest_first
 from placer_models.network import Grouping
@@ -32,21 +32,21 @@ Nodes = NDArray[np.intp]
 Places = list[tuple[int, Choice]]
 
 
-def place_at_levels(fleet: Fleet, gang: GangTask, most: int) -> bool:
+def place_at_levels(table: NodeTable, gang: GangTask, most: int) -> bool:
     """Place members of a gang, none of which is placed yet.
 
     Returns:
         Whether the gang has its minimum; else nothing stays placed.
 
     """
-    filling = _Filling(fleet, gang, most)
-    mark = fleet.mark()
+    filling = _Filling(table, gang, most)
+    mark = table.mark()
     best: tuple[tuple[int, ...], Places] | None = None
     for regions in filling.stages():
         for nodes in regions:
             filling.fill(nodes)
-            found = (filling.value(mark), fleet.since(mark))
-            fleet.undo(mark)
+            found = (filling.value(mark), table.since(mark))
+            table.undo(mark)
             if best is None or found[0] > best[0]:
                 best = found
         if best is not None and filling.cannot_gain(best[0]):
@@ -54,28 +54,28 @@ def place_at_levels(fleet: Fleet, gang: GangTask, most: int) -> bool:
     if best is None or len(best[1]) < gang.minimum:
         return False
     for pod, choice in best[1]:
-        fleet.take(pod, choice)
-    if fleet.affinity is not None and not fleet.affinity.holds(fleet.choices):
-        fleet.undo(mark)  # What was taken back had been somebody's company.
+        table.take(pod, choice)
+    if table.affinity is not None and not table.affinity.holds(table.choices):
+        table.undo(mark)  # What was taken back had been somebody's company.
         return False
     return True
 
 
-def allowed(fleet: Fleet, gang: GangTask) -> NDArray[np.bool_]:
+def allowed(table: NodeTable, gang: GangTask) -> NDArray[np.bool_]:
     """Return which nodes may take one member more; those it has count."""
-    nodes = _nodes_of(fleet, gang)
-    mask = np.ones(len(fleet.problem.nodes), dtype=np.bool_)
+    nodes = _nodes_of(table, gang)
+    mask = np.ones(len(table.problem.nodes), dtype=np.bool_)
     if gang.gathered and nodes:
         mask &= np.arange(len(mask)) == nodes[0]
     for task in gang.levels:
         if task.required:
-            mask &= _open(fleet, task, nodes)
+            mask &= _open(table, task, nodes)
     return mask
 
 
-def _open(fleet: Fleet, task: LevelTask, nodes: Sequence[int]) -> NDArray[np.bool_]:
+def _open(table: NodeTable, task: LevelTask, nodes: Sequence[int]) -> NDArray[np.bool_]:
     """Return the nodes where one member more keeps what the gang asks of a level."""
-    domains = fleet.domains(task.level)
+    domains = table.domains(task.level)
     taken = domains[list(nodes)]
     match task.grouping:
         case Grouping.GATHER:
@@ -88,16 +88,16 @@ def _open(fleet: Fleet, task: LevelTask, nodes: Sequence[int]) -> NDArray[np.boo
             return np.ones(len(domains), dtype=np.bool_)
 
 
-def _nodes_of(fleet: Fleet, gang: GangTask) -> list[int]:
+def _nodes_of(table: NodeTable, gang: GangTask) -> list[int]:
     """Return the node of each member that has a place."""
-    return [place.node for pod in gang.pods if (place := fleet.place_of(pod))]
+    return [place.node for pod in gang.pods if (place := table.place_of(pod))]
 
 
 @dataclass(slots=True)
 class _Filling:
-    """Fills regions with the members of one gang; the fleet holds what it does."""
+    """Fills regions with the members of one gang; the table holds what it does."""
 
-    fleet: Fleet
+    table: NodeTable
     gang: GangTask
     most: int
     pods: list[int] = field(init=False)
@@ -105,15 +105,15 @@ class _Filling:
     prices: dict[int, Price] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.pods = hardest_first(self.fleet.problem, self.gang.pods)
+        self.pods = hardest_first(self.table.problem, self.gang.pods)
 
     def stages(self) -> Iterator[list[Nodes]]:
         """Yield the regions to try: with all wishes to gather kept, then with fewer."""
-        problem = self.fleet.problem
+        problem = self.table.problem
         shapes = {problem.pods[pod] for pod in self.gang.pods}
-        nodes: Nodes = np.array(self.fleet.hosts(shapes), dtype=np.intp)
-        if self.fleet.affinity is not None:
-            open_to = [self.fleet.affinity.allowed(shape)[nodes] for shape in sorted(shapes)]
+        nodes: Nodes = np.array(self.table.hosts(shapes), dtype=np.intp)
+        if self.table.affinity is not None:
+            open_to = [self.table.affinity.allowed(shape)[nodes] for shape in sorted(shapes)]
             nodes = nodes[np.logical_or.reduce(open_to)]
         must: list[Sequence[int]] = [range(len(problem.nodes))] if self.gang.gathered else []
         wish: list[Sequence[int]] = []
@@ -126,7 +126,7 @@ class _Filling:
 
     def fill(self, nodes: Nodes) -> None:
         """Place members on the nodes, as many as can be."""
-        problem = self.fleet.problem
+        problem = self.table.problem
         tasks = [
             task
             for task in self.gang.levels
@@ -134,11 +134,11 @@ class _Filling:
             or (task.grouping is Grouping.GATHER and not task.required)
         ]
         tasks.sort(key=lambda task: len(set(problem.domains[task.level])))
-        self._fill(nodes, tasks, self.fleet.mark())
+        self._fill(nodes, tasks, self.table.mark())
 
     def value(self, mark: int) -> tuple[int, ...]:
         """Return the worth of what was placed since the mark; more is better."""
-        placed = self.fleet.since(mark)
+        placed = self.table.since(mark)
         prices = [NO_PRICE, *(self.prices[pod] for pod, _ in placed)]
         total = tuple(-sum(column) for column in zip(*prices, strict=True))
         short = self._short([choice.node for _, choice in placed])
@@ -159,33 +159,33 @@ class _Filling:
 
     def _room(self, nodes: Iterable[int]) -> int:
         """Return how many members the nodes hold, each node by itself."""
-        return sum(self._room_in(self.fleet.state(int(node))) for node in nodes)
+        return sum(self._room_in(self.table.state(int(node))) for node in nodes)
 
     def _room_in(self, state: int) -> int:
         if state not in self.rooms:
             room, hopeless, left = 0, set[int](), state
             for pod in self.pods:
-                shape = self.fleet.problem.pods[pod]
-                bid = None if shape in hopeless else self.fleet.bid(shape, left)
+                shape = self.table.problem.pods[pod]
+                bid = None if shape in hopeless else self.table.bid(shape, left)
                 if bid is None:
                     hopeless.add(shape)
                 else:
-                    room, left = room + 1, self.fleet.next_state(shape, left, bid)
+                    room, left = room + 1, self.table.next_state(shape, left, bid)
             self.rooms[state] = room
         return self.rooms[state]
 
     def _missing(self) -> list[int]:
         """Return the members without a place."""
-        return [pod for pod in self.pods if self.fleet.place_of(pod) is None]
+        return [pod for pod in self.pods if self.table.place_of(pod) is None]
 
     def _fill(self, nodes: Nodes, tasks: Sequence[LevelTask], mark: int) -> None:
         """Fill domain by domain, those of the widest level first."""
         if not tasks:
             self._place(nodes)
             return
-        parts = _split(nodes, [self.fleet.problem.domains[tasks[0].level]])
+        parts = _split(nodes, [self.table.problem.domains[tasks[0].level]])
         while parts:
-            left = self.most - len(_nodes_of(self.fleet, self.gang))
+            left = self.most - len(_nodes_of(self.table, self.gang))
             if left <= 0:
                 return
             rooms = [self._room(part) for part in parts]
@@ -196,47 +196,47 @@ class _Filling:
             self._trim(tasks, mark)
 
     def _place(self, nodes: Nodes) -> None:
-        here = np.zeros(len(self.fleet.problem.nodes), dtype=np.bool_)
+        here = np.zeros(len(self.table.problem.nodes), dtype=np.bool_)
         here[nodes] = True
         hopeless: set[int] = set()
         for pod in self._missing():
-            shape = self.fleet.problem.pods[pod]
+            shape = self.table.problem.pods[pod]
             if shape in hopeless:
                 continue
-            if len(_nodes_of(self.fleet, self.gang)) >= self.most:
+            if len(_nodes_of(self.table, self.gang)) >= self.most:
                 return
-            choice = self._find(pod, here & allowed(self.fleet, self.gang))
+            choice = self._find(pod, here & allowed(self.table, self.gang))
             if choice is None:
                 hopeless.add(shape)
                 continue
-            bid = self.fleet.bid(shape, self.fleet.state(choice.node))
+            bid = self.table.bid(shape, self.table.state(choice.node))
             assert bid is not None, "the choice is this bid"
             self.prices[pod] = bid.price
-            self.fleet.take(pod, choice)
+            self.table.take(pod, choice)
 
     def _find(self, pod: int, mask: NDArray[np.bool_]) -> Choice | None:
         """Return the best place; where members should be few, if there is one."""
         wished = mask
-        nodes = _nodes_of(self.fleet, self.gang)
+        nodes = _nodes_of(self.table, self.gang)
         for task in self.gang.levels:
             if task.grouping is Grouping.SPREAD and not task.required:
-                wished = wished & _open(self.fleet, task, nodes)
-        found = self.fleet.find(pod, wished)
-        return found if found is not None or wished is mask else self.fleet.find(pod, mask)
+                wished = wished & _open(self.table, task, nodes)
+        found = self.table.find(pod, wished)
+        return found if found is not None or wished is mask else self.table.find(pod, mask)
 
     def _trim(self, tasks: Sequence[LevelTask], mark: int) -> None:
         """Take back what is left over of the multiples in each domain, the last ones first."""
         tasks = [task for task in tasks if task.grouping is Grouping.MULTIPLES]
-        kept = placed = self.fleet.since(mark)
+        kept = placed = self.table.since(mark)
         before = None
         while before != len(kept):
             before = len(kept)
             for task in tasks:
-                kept = _whole_multiples(kept, self.fleet.domains(task.level), task.count)
+                kept = _whole_multiples(kept, self.table.domains(task.level), task.count)
         if len(kept) < len(placed):
-            self.fleet.undo(mark)
+            self.table.undo(mark)
             for pod, choice in kept:
-                self.fleet.take(pod, choice)
+                self.table.take(pod, choice)
 
     def _short(self, nodes: Sequence[int]) -> int:
         """Return the gang's part of tier ``gathering``."""
@@ -244,7 +244,7 @@ class _Filling:
         for task in self.gang.levels:
             if task.required or not nodes:
                 continue
-            counts = np.bincount(self.fleet.domains(task.level)[list(nodes)])
+            counts = np.bincount(self.table.domains(task.level)[list(nodes)])
             if task.grouping is Grouping.GATHER:
                 short += int((counts > 0).sum()) - 1
             else:

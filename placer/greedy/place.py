@@ -4,10 +4,9 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from placer.greedy.fleet import Fleet
-from placer.greedy.fleets import Fleets
 from placer.greedy.gather import gather
 from placer.greedy.levels import allowed, place_at_levels
+from placer.greedy.node_table import NodeTable, NodeTableCache
 from placer.greedy.order import Order, hardest_first, largest_first, most_value_first
 from placer_models.goals import MEMBER_ABOVE_POINTS, MEMBER_OF_MINIMUM_POINTS
 from placer_models.network import Grouping
@@ -33,7 +32,7 @@ def place_greedily(
     problem: Problem,
     *,
     order: Order = largest_first,
-    fleets: Fleets | None = None,
+    tables: NodeTableCache | None = None,
 ) -> Choices:
     """Return places for as much of the batch as the greedy path finds room for.
 
@@ -43,21 +42,21 @@ def place_greedily(
     Args:
         problem: The batch.
         order: Which gangs of a level come first.
-        fleets: Of earlier batches; what is found does not depend on them.
+        tables: Of earlier batches; what is found does not depend on them.
 
     """
-    fleets = Fleets() if fleets is None else fleets
-    fleet = fleets.of(problem)
+    tables = NodeTableCache() if tables is None else tables
+    table = tables.of(problem)
     units = units_of(problem)
     for level in range(len(problem.priorities)):
-        _fill_level(fleet, level, units[level], order)
-    if fleet.affinity is not None:
+        _fill_level(table, level, units[level], order)
+    if table.affinity is not None:
         # Those that need company may find it by now.
         for level in range(len(problem.priorities)):
-            late = [unit for unit in units[level] if not _is_placed(fleet, unit)]
-            _run(fleet, level, _Attempt(_sorted(late, problem, order), minima_first=False))
-    choices = fleet.choices
-    fleets.keep(fleet)
+            late = [unit for unit in units[level] if not _is_placed(table, unit)]
+            _run(table, level, _Attempt(_sorted(late, problem, order), minima_first=False))
+    choices = table.choices
+    tables.keep(table)
     return choices
 
 
@@ -87,38 +86,40 @@ class _Attempt:
     minima_first: bool
 
 
-def _fill_level(fleet: Fleet, level: int, units: Sequence[Unit], order: Order) -> None:
+def _fill_level(table: NodeTable, level: int, units: Sequence[Unit], order: Order) -> None:
     """Place the units of a level, and the members above the minima of its gangs."""
-    mark = fleet.mark()
+    mark = table.mark()
     best: tuple[tuple[int, ...], list[tuple[int, Choice]]] | None = None
-    for attempt in _attempts(fleet, level, units, order):
-        fleet.undo(mark)
-        _run(fleet, level, attempt)
-        value = _value(fleet, level)
+    for attempt in _attempts(table, level, units, order):
+        table.undo(mark)
+        _run(table, level, attempt)
+        value = _value(table, level)
         if best is None or value > best[0]:
-            best = (value, fleet.since(mark))
-    if best is not None and best[1] != fleet.since(mark):
-        fleet.undo(mark)
+            best = (value, table.since(mark))
+    if best is not None and best[1] != table.since(mark):
+        table.undo(mark)
         for pod, choice in best[1]:
-            fleet.take(pod, choice)
+            table.take(pod, choice)
 
 
-def _attempts(fleet: Fleet, level: int, units: Sequence[Unit], order: Order) -> Iterator[_Attempt]:
+def _attempts(
+    table: NodeTable, level: int, units: Sequence[Unit], order: Order
+) -> Iterator[_Attempt]:
     """Yield ways to fill the level; the next is only asked for to better the last."""
-    problem = fleet.problem
+    problem = table.problem
     usual = _sorted(units, problem, order)
     yield _Attempt(usual, minima_first=False)
-    if _complete(fleet, level, units):
+    if _complete(table, level, units):
         return
-    failed = tuple(unit for unit in usual if not _is_placed(fleet, unit))
+    failed = tuple(unit for unit in usual if not _is_placed(table, unit))
     if any(len(gang.pods) > gang.minimum for gang in _gangs(problem, level)):
         yield _Attempt(usual, minima_first=True)
-        if _complete(fleet, level, units):
+        if _complete(table, level, units):
             return
     if failed and len(failed) < len(usual):
         rest = tuple(unit for unit in usual if unit not in failed)
         yield _Attempt((*failed, *rest), minima_first=True)
-        if _complete(fleet, level, units):
+        if _complete(table, level, units):
             return
     if failed:
         yield _Attempt(_sorted(units, problem, most_value_first), minima_first=True)
@@ -139,122 +140,122 @@ def _gangs(problem: Problem, level: int) -> list[GangTask]:
     return [gang for gang in problem.gangs if gang.level == level]
 
 
-def _is_placed(fleet: Fleet, unit: Unit) -> bool:
+def _is_placed(table: NodeTable, unit: Unit) -> bool:
     return all(
-        any(fleet.place_of(pod) for pod in fleet.problem.gangs[index].pods) for index in unit.gangs
+        any(table.place_of(pod) for pod in table.problem.gangs[index].pods) for index in unit.gangs
     )
 
 
-def _complete(fleet: Fleet, level: int, units: Sequence[Unit]) -> bool:
+def _complete(table: NodeTable, level: int, units: Sequence[Unit]) -> bool:
     """Return whether nothing of the level is left to place."""
-    return all(_is_placed(fleet, unit) for unit in units) and all(
-        fleet.place_of(pod) for gang in _gangs(fleet.problem, level) for pod in gang.pods
+    return all(_is_placed(table, unit) for unit in units) and all(
+        table.place_of(pod) for gang in _gangs(table.problem, level) for pod in gang.pods
     )
 
 
-def _run(fleet: Fleet, level: int, attempt: _Attempt) -> None:
-    gangs = fleet.problem.gangs
+def _run(table: NodeTable, level: int, attempt: _Attempt) -> None:
+    gangs = table.problem.gangs
     for unit in attempt.units:
-        placed = _place_minima(fleet, unit, alone=attempt.minima_first)
+        placed = _place_minima(table, unit, alone=attempt.minima_first)
         if placed and not attempt.minima_first:
             for index in unit.gangs:
                 if gangs[index].level == level:
-                    _place_rest(fleet, gangs[index])
-    above = [gang for gang in _gangs(fleet.problem, level) if len(gang.pods) > gang.minimum]
+                    _place_rest(table, gangs[index])
+    above = [gang for gang in _gangs(table.problem, level) if len(gang.pods) > gang.minimum]
     for gang in sorted(above, key=lambda gang: -gang.weight):
-        _place_rest(fleet, gang)
+        _place_rest(table, gang)
 
 
-def _place_minima(fleet: Fleet, unit: Unit, *, alone: bool) -> bool:
+def _place_minima(table: NodeTable, unit: Unit, *, alone: bool) -> bool:
     """Place the minimum of each gang of the unit; nothing stays placed if one fails."""
-    gangs = [fleet.problem.gangs[index] for index in unit.gangs]
-    mark = fleet.mark()
+    gangs = [table.problem.gangs[index] for index in unit.gangs]
+    mark = table.mark()
     for ordered in (gangs, gangs[::-1]):
-        if all(_place_minimum(fleet, g, alone=alone or len(gangs) > 1) for g in ordered):
+        if all(_place_minimum(table, g, alone=alone or len(gangs) > 1) for g in ordered):
             return True
-        fleet.undo(mark)
+        table.undo(mark)
         if len(gangs) == 1:
             break
     return False
 
 
-def _place_minimum(fleet: Fleet, gang: GangTask, *, alone: bool) -> bool:
+def _place_minimum(table: NodeTable, gang: GangTask, *, alone: bool) -> bool:
     """Place as many members as the gang needs; return whether that worked.
 
     Args:
-        fleet: Members that were placed stay placed, also where they are too few.
+        table: Members that were placed stay placed, also where they are too few.
         gang: None of it is placed yet.
         alone: The members above the minimum are not to be placed along with it.
 
     """
-    if gang.levels or (gang.gathered and fleet.affinity is not None):
+    if gang.levels or (gang.gathered and table.affinity is not None):
         counted = any(task.grouping is Grouping.MULTIPLES for task in gang.levels)
         most = gang.minimum if alone and not counted else len(gang.pods)
-        return place_at_levels(fleet, gang, most)
+        return place_at_levels(table, gang, most)
     if gang.gathered:
-        found = gather(fleet, gang.pods, gang.minimum)
+        found = gather(table, gang.pods, gang.minimum)
         for pod, choice in found[: gang.minimum] if alone else found:
-            fleet.take(pod, choice)
+            table.take(pod, choice)
         return bool(found)
-    hardest = hardest_first(fleet.problem, gang.pods)
-    mark = fleet.mark()
+    hardest = hardest_first(table.problem, gang.pods)
+    mark = table.mark()
     for pods in (hardest, hardest[::-1]):
-        if _place_members(fleet, pods, gang.minimum) == gang.minimum:
+        if _place_members(table, pods, gang.minimum) == gang.minimum:
             return True
-        fleet.undo(mark)
+        table.undo(mark)
         if len(gang.pods) == gang.minimum:
             break
     return False
 
 
-def _place_members(fleet: Fleet, pods: Sequence[int], most: int) -> int:
+def _place_members(table: NodeTable, pods: Sequence[int], most: int) -> int:
     """Place pods in turn until enough are; return how many are."""
     placed = 0
     for pod in pods:
         if placed == most:
             break
-        choice = fleet.find(pod)
+        choice = table.find(pod)
         if choice is not None:
-            fleet.take(pod, choice)
+            table.take(pod, choice)
             placed += 1
     return placed
 
 
-def _place_rest(fleet: Fleet, gang: GangTask) -> None:
+def _place_rest(table: NodeTable, gang: GangTask) -> None:
     """Place the members that have no place yet, if the gang has its minimum."""
-    places = [place for pod in gang.pods if (place := fleet.place_of(pod))]
+    places = [place for pod in gang.pods if (place := table.place_of(pod))]
     if len(places) < gang.minimum or not places:
         return
-    missing = [pod for pod in gang.pods if fleet.place_of(pod) is None]
-    waiting = hardest_first(fleet.problem, missing)
-    if gang.levels or (gang.gathered and fleet.affinity is not None):
-        _place_rest_at_levels(fleet, gang, waiting)
+    missing = [pod for pod in gang.pods if table.place_of(pod) is None]
+    waiting = hardest_first(table.problem, missing)
+    if gang.levels or (gang.gathered and table.affinity is not None):
+        _place_rest_at_levels(table, gang, waiting)
         return
     if not gang.gathered:
-        _place_members(fleet, waiting, len(waiting))
+        _place_members(table, waiting, len(waiting))
         return
     node = places[0].node
     for pod in waiting:
-        bid = fleet.bid(fleet.problem.pods[pod], fleet.state(node))
+        bid = table.bid(table.problem.pods[pod], table.state(node))
         if bid is not None:
-            fleet.take(pod, bid.choice.on(node))
+            table.take(pod, bid.choice.on(node))
 
 
-def _place_rest_at_levels(fleet: Fleet, gang: GangTask, waiting: Sequence[int]) -> None:
+def _place_rest_at_levels(table: NodeTable, gang: GangTask, waiting: Sequence[int]) -> None:
     """Place members where what the gang asks of levels allows one more."""
     if any(task.grouping is Grouping.MULTIPLES for task in gang.levels):
         return  # They come together with the minimum, or not at all.
     for pod in waiting:
-        choice = fleet.find(pod, allowed(fleet, gang))
+        choice = table.find(pod, allowed(table, gang))
         if choice is not None:
-            fleet.take(pod, choice)
+            table.take(pod, choice)
 
 
-def _value(fleet: Fleet, level: int) -> tuple[int, ...]:
+def _value(table: NodeTable, level: int) -> tuple[int, ...]:
     """Return the values in tier 1 of this level and of those after it."""
-    points = [0] * len(fleet.problem.priorities)
-    for gang in fleet.problem.gangs:
-        placed = sum(fleet.place_of(pod) is not None for pod in gang.pods)
+    points = [0] * len(table.problem.priorities)
+    for gang in table.problem.gangs:
+        placed = sum(table.place_of(pod) is not None for pod in gang.pods)
         if placed:
             above = placed - gang.minimum
             points[gang.level] += gang.weight * (

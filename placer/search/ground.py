@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from placer.counting.account import Account, accounts_of
-from placer.greedy.fleets import Fleets
+from placer.greedy.node_table import NodeTableCache
 from placer.judge.scene import Sites, Standing, sites_of
 from placer.state.kept import Kept
 from placer_models.cluster import Instance, Node, RunningPod
@@ -18,7 +18,7 @@ class Memory:
     """
 
     kept: Kept = field(default_factory=Kept)
-    fleets: Fleets = field(default_factory=Fleets)
+    tables: NodeTableCache = field(default_factory=NodeTableCache)
     sites: Sites = field(default_factory=Sites)
 
 

@@ -73,7 +73,7 @@ def solve(
     # counts as for every other batch; the model counts in units, which keep its numbers small.
     problem = build_problem(instance, accounts, each_core=True, absolute=True, kept=kept)
     tell("placing greedily")
-    choices = place_greedily(problem, fleets=ground.memory.fleets)
+    choices = place_greedily(problem, tables=ground.memory.tables)
     placed_s = budget.elapsed_s
     best = realised(instance, ground, problem, choices)
     # The search ends with what has just been done once: realising, judging, and reasons.

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from placer.counting.account import accounts_of
 from placer.counting.placements import Unrealisable, realise
-from placer.greedy.fleet import Fleet
+from placer.greedy.node_table import NodeTable
 from placer.judge.breaches import Breach, breaches
 from placer.state.batch import build_problem
 from placer_models.cluster import Instance, Machine, Node, RunningPod
@@ -140,8 +140,8 @@ def faults(world: Instance, choices: Choices) -> tuple[Breach, ...]:
     return breaches(world, realised(world, choices))
 
 
-def scanned(fleet: Fleet, problem: Problem, pod: int) -> tuple[int, ...] | None:
+def scanned(table: NodeTable, problem: Problem, pod: int) -> tuple[int, ...] | None:
     """Return the least cost of a node for the pod, by asking every node."""
     shape = problem.pods[pod]
-    bids = [fleet.bid(shape, fleet.state(node)) for node in range(len(problem.nodes))]
-    return min(((*bid.price, fleet.spare(bid.state)) for bid in bids if bid), default=None)
+    bids = [table.bid(shape, table.state(node)) for node in range(len(problem.nodes))]
+    return min(((*bid.price, table.spare(bid.state)) for bid in bids if bid), default=None)

@@ -10,7 +10,7 @@ from brute_force import best_placement
 from greedy.small import Numa, gang, instance, links_of, machine, realised, spec
 from placer.greedy.chooser import choose
 from placer.greedy.cores import capacity
-from placer.greedy.fleet import Fleet
+from placer.greedy.node_table import NodeTable
 from placer.greedy.place import place_greedily
 from placer.judge.measure import measure
 from placer.state.batch import build_problem
@@ -131,7 +131,7 @@ def test_the_fastest_pair_wins_over_the_nearest_cpus() -> None:
     half = Numa(cores=(2, 2), gpus=2)
     node = machine(half, half, links=links_of(rows))
     problem = build_problem(instance([node], gang("a", spec(2, gpus=2))))
-    choice = Fleet(problem).find(0)
+    choice = NodeTable(problem).find(0)
 
     assert choice is not None
     assert choice.devices == ((1, 0, 1, 0),)
@@ -144,7 +144,7 @@ def test_of_numa_nodes_that_fit_the_best_linked_is_taken() -> None:
     rows = [[0, 5, 1, 1], [5, 0, 1, 1], [1, 1, 0, 9], [1, 1, 9, 0]]
     node = machine(Numa(gpus=2), Numa(gpus=2), links=links_of(rows))
     pod = spec(gpus=2, alignment=AlignmentPolicy.SINGLE_NUMA_NODE)
-    choice = Fleet(build_problem(instance([node], gang("a", pod)))).find(0)
+    choice = NodeTable(build_problem(instance([node], gang("a", pod)))).find(0)
 
     assert choice is not None
     assert choice.devices == ((0, 2),)

@@ -2,7 +2,7 @@
 
 from greedy.small import Numa, gang, instance, machine, spec
 from placer.greedy.chooser import choose
-from placer.greedy.fleet import Fleet
+from placer.greedy.node_table import NodeTable
 from placer.state.batch import build_problem
 from placer_models.pod import PodSpec
 from placer_models.policy import BindPolicy
@@ -15,12 +15,12 @@ FULL = BindPolicy.FULL_PCPUS
 def takes(cores: tuple[int, ...], *specs: PodSpec) -> list[tuple[CoreTake, ...] | None]:
     """Place pods one after the other on a node; return what each takes of the classes."""
     problem = build_problem(instance([machine(Numa(cores=cores))], gang("a", *specs)))
-    fleet = Fleet(problem)
+    table = NodeTable(problem)
     found: list[tuple[CoreTake, ...] | None] = []
     for pod in range(len(specs)):
-        choice = fleet.find(pod)
+        choice = table.find(pod)
         if choice is not None:
-            fleet.take(pod, choice)
+            table.take(pod, choice)
         found.append(choice and choice.cores)
     return found
 
@@ -48,12 +48,12 @@ def test_a_broken_core_is_looked_for_on_every_numa_node() -> None:
     other NUMA node has less left.
     """
     node = machine(Numa(cores=(2,) * 2), Numa(cores=(2,) * 3, gpus=1))
-    fleet = Fleet(build_problem(instance([node], gang("a", spec(1, gpus=1), spec(1)))))
+    table = NodeTable(build_problem(instance([node], gang("a", spec(1, gpus=1), spec(1)))))
     found = []
     for pod in (0, 1):
-        choice = fleet.find(pod)
+        choice = table.find(pod)
         assert choice is not None
-        fleet.take(pod, choice)
+        table.take(pod, choice)
         found.append(choice.cores)
 
     assert found == [(CoreTake(), CoreTake(0, 1, 1))] * 2
@@ -115,7 +115,7 @@ def test_the_odd_thread_stays_beside_the_whole_cores() -> None:
     The second NUMA node has the tighter core, but the pod is on the first.
     """
     node = machine(Numa(cores=(2,) * 4), Numa(cores=(2,)))
-    choice = Fleet(build_problem(instance([node], gang("a", spec(5))))).find(0)
+    choice = NodeTable(build_problem(instance([node], gang("a", spec(5))))).find(0)
 
     assert choice is not None
     assert choice.cores == (CoreTake(2, 1, 1), CoreTake())
@@ -127,13 +127,13 @@ def test_the_price_counts_cpus_against_the_policy() -> None:
     """
     world = instance([machine(Numa(cores=(2, 2)))], gang("a", spec(2, bind=SPREAD), spec(2)))
     problem = build_problem(world)
-    fleet = Fleet(problem)
-    first = fleet.find(0)
+    table = NodeTable(problem)
+    first = table.find(0)
     assert first is not None
-    fleet.take(0, first)
+    table.take(0, first)
     fit = problem.fit(1, 0)
     assert fit is not None
-    offer = choose(fleet.left(fleet.state(0)), problem.shape_of(1), fit)
+    offer = choose(table.left(table.state(0)), problem.shape_of(1), fit)
 
     assert offer is not None
     assert offer.price.bind == 2

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from placer.counting.account import accounts_of
 from placer.counting.placements import Unrealisable, realise
-from placer.greedy.fleet import Fleet
+from placer.greedy.node_table import NodeTable
 from placer.judge.breaches import breaches
 from placer.state.batch import build_problem
 from placer_models.capacity import Quantity, Unit
@@ -48,12 +48,12 @@ def given(
     instance = Instance((Node("n", machine),), tuple(map(lone, waiting)), running=tuple(running))
     accounts = accounts_of(instance)
     problem = build_problem(instance, accounts)
-    fleet = Fleet(problem)
+    table = NodeTable(problem)
     for index in range(len(waiting)):
-        choice = fleet.find(index)
+        choice = table.find(index)
         if choice is not None:
-            fleet.take(index, choice)
-    placement = realise(instance, accounts, problem, fleet.choices)
+            table.take(index, choice)
+    placement = realise(instance, accounts, problem, table.choices)
     assert not isinstance(placement, Unrealisable)
     assert breaches(instance, placement) == ()
     return [{g.minor: g.share for g in place.devices} for place in placement.pods]

@@ -96,14 +96,14 @@ def states(seed: int) -> Iterator[tuple[Instance, Ground, Random]]:
 
 def check(seed: int) -> None:
     for instance, ground, rng in states(seed):
-        known, fleets = ground.memory.kept, ground.memory.fleets
+        known, tables = ground.memory.kept, ground.memory.tables
         for each_core in (False, True):
             problem = build_problem(instance, ground.accounts, each_core=each_core, kept=known)
             fresh = build_problem(instance, each_core=each_core)
 
             assert problem == fresh
             assert [node.name for node in problem.nodes] == [node.name for node in fresh.nodes]
-            choices = place_greedily(problem, fleets=fleets)
+            choices = place_greedily(problem, tables=tables)
             assert choices == place_greedily(fresh)
         answer = solve(instance, QUICK, ground=ground)
         assert timeless(answer) == timeless(solve(instance, QUICK))

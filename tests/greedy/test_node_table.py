@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from greedy.small import Numa, gang, instance, machine, scanned, spec
-from placer.greedy import fleet as fleets
-from placer.greedy.fleet import Fleet
+from placer.greedy import node_table
+from placer.greedy.node_table import NodeTable
 from placer.greedy.ranking import Ranking
 from placer.state.batch import build_problem
 from placer_models.cluster import Instance
@@ -31,8 +31,8 @@ def some_pods(rng: Random, nodes: int = 3, pods: int = 12) -> Instance:
     return instance([SMALL] * nodes, *(gang(f"g{i}", rng.choice(KINDS)) for i in range(pods)))
 
 
-def states(fleet: Fleet) -> list[int]:
-    return [fleet.state(node) for node in range(len(fleet.problem.nodes))]
+def states(table: NodeTable) -> list[int]:
+    return [table.state(node) for node in range(len(table.problem.nodes))]
 
 
 @given(st.randoms(use_true_random=False))
@@ -42,21 +42,21 @@ def test_the_best_node_is_the_best_of_all_nodes(rng: Random) -> None:
     anew says is the least.
     """
     problem = build_problem(some_pods(rng))
-    fleet = Fleet(problem)
-    marks = [fleet.mark()]
+    table = NodeTable(problem)
+    marks = [table.mark()]
     for pod in range(len(problem.pods)):
-        least = scanned(fleet, problem, pod)
-        choice = fleet.find(pod)
+        least = scanned(table, problem, pod)
+        choice = table.find(pod)
         assert (choice is None) is (least is None)
         if choice is None:
             continue
-        bid = fleet.bid(problem.pods[pod], fleet.state(choice.node))
+        bid = table.bid(problem.pods[pod], table.state(choice.node))
         assert bid is not None
-        assert (*bid.price, fleet.spare(bid.state)) == least
-        marks.append(fleet.mark())
-        fleet.take(pod, choice)
+        assert (*bid.price, table.spare(bid.state)) == least
+        marks.append(table.mark())
+        table.take(pod, choice)
         if rng.random() < 0.3:
-            fleet.undo(rng.choice(marks))
+            table.undo(rng.choice(marks))
 
 
 @given(st.randoms(use_true_random=False))
@@ -65,26 +65,26 @@ def test_undo_is_exact(rng: Random) -> None:
     After an undo every node is in the state it was in, and the same places are found.
     """
     problem = build_problem(some_pods(rng))
-    fleet = Fleet(problem)
+    table = NodeTable(problem)
     before: dict[int, tuple[list[int], int]] = {}
     for pod in range(len(problem.pods)):
-        before[pod] = (states(fleet), fleet.mark())
-        choice = fleet.find(pod)
+        before[pod] = (states(table), table.mark())
+        choice = table.find(pod)
         if choice is not None:
-            fleet.take(pod, choice)
-    placed = fleet.choices
+            table.take(pod, choice)
+    placed = table.choices
     back = rng.randrange(len(problem.pods))
     was, mark = before[back]
-    fleet.undo(mark)
+    table.undo(mark)
 
-    assert states(fleet) == was
-    assert fleet.choices == {pod: choice for pod, choice in placed.items() if pod < back}
+    assert states(table) == was
+    assert table.choices == {pod: choice for pod, choice in placed.items() if pod < back}
     for pod in range(back, len(problem.pods)):
-        choice = fleet.find(pod)
+        choice = table.find(pod)
         assert choice == placed.get(pod)
         if choice is not None:
-            fleet.take(pod, choice)
-    assert fleet.choices == placed
+            table.take(pod, choice)
+    assert table.choices == placed
 
 
 def test_few_rankings_are_kept_and_nothing_found_depends_on_them(
@@ -101,17 +101,17 @@ def test_few_rankings_are_kept_and_nothing_found_depends_on_them(
         made.append(Ranking(nodes))
         return made[-1]
 
-    monkeypatch.setattr(fleets, "Ranking", counted)
+    monkeypatch.setattr(node_table, "Ranking", counted)
 
     def found(most: int) -> list[Choice]:
-        monkeypatch.setattr(fleets, "MOST_RANKINGS", most)
+        monkeypatch.setattr(node_table, "MOST_RANKINGS", most)
         made.clear()
-        fleet = Fleet(problem)
+        table = NodeTable(problem)
         for pod in range(len(problem.pods)):
-            choice = fleet.find(pod)
+            choice = table.find(pod)
             assert choice is not None
-            fleet.take(pod, choice)
-        return list(fleet.choices.values())
+            table.take(pod, choice)
+        return list(table.choices.values())
 
     enough = found(2)
     assert len(made) == 2
@@ -124,15 +124,15 @@ def test_nodes_that_are_alike_share_a_state() -> None:
     """
     Three equal nodes are one state; after a pod two still are.
     """
-    fleet = Fleet(build_problem(instance([SMALL] * 3, gang("a", spec(2)))))
-    assert len(set(states(fleet))) == 1
+    table = NodeTable(build_problem(instance([SMALL] * 3, gang("a", spec(2)))))
+    assert len(set(states(table))) == 1
 
-    choice = fleet.find(0)
+    choice = table.find(0)
     assert choice is not None
-    fleet.take(0, choice)
+    table.take(0, choice)
 
     assert choice.node == 0
-    assert states(fleet)[1] == states(fleet)[2] != states(fleet)[0]
+    assert states(table)[1] == states(table)[2] != states(table)[0]
 
 
 def test_the_node_that_loses_least_and_is_fullest_is_best() -> None:
@@ -140,18 +140,18 @@ def test_the_node_that_loses_least_and_is_fullest_is_best() -> None:
     The CPU pod goes where no GPU is idle; the second one joins it.
     """
     plain = machine(Numa(cores=(2,) * 4, memory_bytes=16))
-    fleet = Fleet(build_problem(instance([SMALL, plain, plain], gang("a", spec(2), spec(2)))))
+    table = NodeTable(build_problem(instance([SMALL, plain, plain], gang("a", spec(2), spec(2)))))
     for pod in (0, 1):
-        choice = fleet.find(pod)
+        choice = table.find(pod)
         assert choice is not None
         assert choice.node == 1
-        fleet.take(pod, choice)
+        table.take(pod, choice)
 
 
 def test_a_fleet_without_nodes_has_no_place() -> None:
     """
     Nothing is found where nothing is.
     """
-    fleet = Fleet(build_problem(instance([], gang("a", spec(1)))))
+    table = NodeTable(build_problem(instance([], gang("a", spec(1)))))
 
-    assert fleet.find(0) is None
+    assert table.find(0) is None

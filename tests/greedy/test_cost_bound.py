@@ -13,11 +13,11 @@ from greedy import roomy
 from greedy.small import Numa, gang, instance, machine, scanned, spec
 from mixed_worlds import mixed_instance
 from placer.greedy.columns import Columns, Numbers
-from placer.greedy.fleet import Fleet
+from placer.greedy.cost_bound import CostBound
 from placer.greedy.gather import gather
+from placer.greedy.node_rows import NodeRows
 from placer.greedy.node_strategy import usable_left
-from placer.greedy.outlook import Outlook
-from placer.greedy.table import Table
+from placer.greedy.node_table import NodeTable
 from placer.state.batch import build_problem
 from placer_models.node_state import NodeState
 from placer_models.node_strategy import NodeStrategy
@@ -40,45 +40,45 @@ OTHERS = [strategy for strategy in NodeStrategy if strategy is not NodeStrategy.
 
 
 class Looked:
-    """The nodes of a fleet, in numbers."""
+    """The nodes of a table, in numbers."""
 
-    def __init__(self, fleet: Fleet) -> None:
-        """Look at the fleet as nothing is placed yet."""
-        self._fleet = fleet
-        self._columns = Columns.of(fleet.problem)
-        self._largest: Numbers = self._table().numbers.max(axis=1, initial=0)
+    def __init__(self, table: NodeTable) -> None:
+        """Look at the table as nothing is placed yet."""
+        self._table = table
+        self._columns = Columns.of(table.problem)
+        self._largest: Numbers = self._rows().numbers.max(axis=1, initial=0)
 
-    def outlook(self, node: int, *shapes: int) -> tuple[int, ...] | None:
+    def bound(self, node: int, *shapes: int) -> tuple[int, ...] | None:
         """Return what places on the node cost at least; None: there are none."""
-        problem, table = self._fleet.problem, self._table().at(np.array([node]))
+        problem, rows = self._table.problem, self._rows().at(np.array([node]))
         wanted = Counter((problem.shapes[shape], problem.fits[shape]) for shape in shapes)
-        outlook = Outlook(self._columns, wanted.items())
-        terms = outlook.terms(table, list(self._left()))
-        if not outlook.hosts(table, terms)[0]:
+        bound = CostBound(self._columns, wanted.items())
+        terms = bound.terms(rows, list(self._left()))
+        if not bound.hosts(rows, terms)[0]:
             return None
-        return tuple(outlook.costs(table, terms, self._largest)[:, 0].tolist())
+        return tuple(bound.costs(rows, terms, self._largest)[:, 0].tolist())
 
     def _left(self) -> Iterator[NodeState]:
-        for node in range(len(self._fleet.problem.nodes)):
-            yield self._fleet.left(self._fleet.state(node))
+        for node in range(len(self._table.problem.nodes)):
+            yield self._table.left(self._table.state(node))
 
-    def _table(self) -> Table:
+    def _rows(self) -> NodeRows:
         rows = [self._columns.row_of(left, at) for at, left in enumerate(self._left())]
-        return Table.of(self._columns, rows)
+        return NodeRows.of(self._columns, rows)
 
 
-def while_pods_come(fleet: Fleet, rng: Random) -> Iterator[None]:
+def while_pods_come(table: NodeTable, rng: Random) -> Iterator[None]:
     """Yield while pods are placed in some order; some are taken back at once."""
     yield
-    pods = range(len(fleet.problem.pods))
+    pods = range(len(table.problem.pods))
     for pod in rng.sample(pods, len(pods)):
-        mark = fleet.mark()
-        choice = fleet.find(pod)
+        mark = table.mark()
+        choice = table.find(pod)
         if choice is not None:
-            fleet.take(pod, choice)
+            table.take(pod, choice)
             yield
         if rng.random() < 0.2:
-            fleet.undo(mark)
+            table.undo(mark)
 
 
 @pytest.mark.parametrize("seed", range(ROOMY))
@@ -86,28 +86,28 @@ def test_no_place_on_a_real_machine_costs_less(seed: int) -> None:
     """
     Neither for one pod nor, all told, for two that come to a node together.
     """
-    fleet = Fleet(build_problem(roomy.instance(seed)))
-    looked = Looked(fleet)
-    shapes = range(len(fleet.problem.shapes))
+    table = NodeTable(build_problem(roomy.instance(seed)))
+    looked = Looked(table)
+    shapes = range(len(table.problem.shapes))
     rng = Random(seed)
-    for _ in while_pods_come(fleet, rng):
-        for node in range(len(fleet.problem.nodes)):
-            state = fleet.state(node)
+    for _ in while_pods_come(table, rng):
+        for node in range(len(table.problem.nodes)):
+            state = table.state(node)
             for shape in shapes:
-                bid = fleet.bid(shape, state)
+                bid = table.bid(shape, state)
                 other = rng.choice(shapes)
-                next_bid = fleet.bid(other, bid.state) if bid else None
+                next_bid = table.bid(other, bid.state) if bid else None
                 if bid is None:
                     continue
-                alone = looked.outlook(node, shape)
+                alone = looked.bound(node, shape)
                 assert alone is not None
-                assert alone <= (*bid.price, fleet.spare(bid.state))
+                assert alone <= (*bid.price, table.spare(bid.state))
                 if next_bid is not None:
-                    both = looked.outlook(node, shape, other)
+                    both = looked.bound(node, shape, other)
                     assert both is not None
                     *priced, _ = map(sum, zip(bid.price, next_bid.price, strict=True))
-                    lost = usable_left(fleet.left(state)) - usable_left(fleet.left(next_bid.state))
-                    assert both <= (*priced, lost, fleet.spare(next_bid.state))
+                    lost = usable_left(table.left(state)) - usable_left(table.left(next_bid.state))
+                    assert both <= (*priced, lost, table.spare(next_bid.state))
 
 
 @pytest.mark.parametrize("seed", range(WORLDS))
@@ -116,16 +116,16 @@ def test_no_place_costs_less(seed: int) -> None:
     In tiny worlds, with and without the words of all families, for every shape on every node.
     """
     for world in (tiny_instance(seed), mixed_instance(seed)):
-        fleet = Fleet(build_problem(world))
-        looked = Looked(fleet)
-        for _ in while_pods_come(fleet, Random(seed)):
-            for shape in range(len(fleet.problem.shapes)):
-                for node in range(len(fleet.problem.nodes)):
-                    bid = fleet.bid(shape, fleet.state(node))
-                    least = looked.outlook(node, shape)
+        table = NodeTable(build_problem(world))
+        looked = Looked(table)
+        for _ in while_pods_come(table, Random(seed)):
+            for shape in range(len(table.problem.shapes)):
+                for node in range(len(table.problem.nodes)):
+                    bid = table.bid(shape, table.state(node))
+                    least = looked.bound(node, shape)
                     if bid is not None:
                         assert least is not None
-                        assert least <= (*bid.price, fleet.spare(bid.state))
+                        assert least <= (*bid.price, table.spare(bid.state))
 
 
 @pytest.mark.parametrize("strategy", OTHERS)
@@ -135,22 +135,22 @@ def test_no_place_costs_less_by_any_strategy(strategy: NodeStrategy) -> None:
     """
     for seed in range(STRATEGY_WORLDS):
         make = tiny_instance if seed % 2 else mixed_instance
-        fleet = Fleet(build_problem(replace(make(seed), strategy=strategy)))
-        looked = Looked(fleet)
+        table = NodeTable(build_problem(replace(make(seed), strategy=strategy)))
+        looked = Looked(table)
         rng = Random(seed)
-        shapes = range(len(fleet.problem.shapes))
-        for _ in while_pods_come(fleet, rng):
-            for shape, node in product(shapes, range(len(fleet.problem.nodes))):
-                bid = fleet.bid(shape, fleet.state(node))
+        shapes = range(len(table.problem.shapes))
+        for _ in while_pods_come(table, rng):
+            for shape, node in product(shapes, range(len(table.problem.nodes))):
+                bid = table.bid(shape, table.state(node))
                 if bid is None:
                     continue
-                assert (alone := looked.outlook(node, shape)) is not None
-                assert alone <= (*bid.price, fleet.spare(bid.state))
-                next_bid = fleet.bid(other := rng.choice(shapes), bid.state)
+                assert (alone := looked.bound(node, shape)) is not None
+                assert alone <= (*bid.price, table.spare(bid.state))
+                next_bid = table.bid(other := rng.choice(shapes), bid.state)
                 if next_bid is not None:
-                    assert (both := looked.outlook(node, shape, other)) is not None
+                    assert (both := looked.bound(node, shape, other)) is not None
                     priced = map(sum, zip(bid.price, next_bid.price, strict=True))
-                    assert both <= (*priced, fleet.spare(next_bid.state))
+                    assert both <= (*priced, table.spare(next_bid.state))
 
 
 @pytest.mark.parametrize("seed", range(WORLDS))
@@ -161,18 +161,18 @@ def test_the_best_node_is_found_without_looking_into_all(seed: int) -> None:
     """
     for world in (tiny_instance(seed), mixed_instance(seed)):
         problem = build_problem(world)
-        fleet, asked = Fleet(problem), Fleet(problem)
-        if fleet.affinity is not None:
+        table, asked = NodeTable(problem), NodeTable(problem)
+        if table.affinity is not None:
             continue
         for pod in Random(seed).sample(range(len(problem.pods)), len(problem.pods)):
             least = scanned(asked, problem, pod)
-            choice = fleet.find(pod)
+            choice = table.find(pod)
             assert (choice is None) is (least is None)
             if choice is not None:
-                bid = fleet.bid(problem.pods[pod], fleet.state(choice.node))
+                bid = table.bid(problem.pods[pod], table.state(choice.node))
                 assert bid is not None
-                assert (*bid.price, fleet.spare(bid.state)) == least
-                fleet.take(pod, choice)
+                assert (*bid.price, table.spare(bid.state)) == least
+                table.take(pod, choice)
                 asked.take(pod, choice)
 
 
@@ -189,35 +189,35 @@ KINDS = {
 }
 
 
-def crowded(*gangs: Gang) -> tuple[Fleet, range]:
+def crowded(*gangs: Gang) -> tuple[NodeTable, range]:
     """Return 60 nodes that pods have made all different, and the pods of the gangs."""
     others = [
         spec(1 + i % 5, gpus=i % 3, memory_bytes=1 + i % 7, bind=bind)
         for i, bind in enumerate([BindPolicy.DEFAULT, BindPolicy.SPREAD_BY_PCPUS] * 60)
     ]
     crowd = [gang(f"old-{i}", each) for i, each in enumerate(others)]
-    fleet = Fleet(build_problem(instance([machine(SMT, SMT)] * 60, *crowd, *gangs)))
+    table = NodeTable(build_problem(instance([machine(SMT, SMT)] * 60, *crowd, *gangs)))
     rng = Random(0)
     for pod in range(len(crowd)):
         node = rng.randrange(60)
-        bid = fleet.bid(fleet.problem.pods[pod], fleet.state(node))
+        bid = table.bid(table.problem.pods[pod], table.state(node))
         if bid is not None:
-            fleet.take(pod, bid.choice.on(node))
-    assert len({fleet.state(node) for node in range(60)}) > 45
-    return fleet, range(len(crowd), len(fleet.problem.pods))
+            table.take(pod, bid.choice.on(node))
+    assert len({table.state(node) for node in range(60)}) > 45
+    return table, range(len(crowd), len(table.problem.pods))
 
 
 @pytest.mark.parametrize("kind", list(KINDS.values()), ids=list(KINDS))
 def test_few_nodes_are_looked_into(kind: PodSpec) -> None:
     """
-    Of 60 nodes that all differ, for one pod at most 3 are: the outlook is close.
+    Of 60 nodes that all differ, for one pod at most 3 are: the bound is close.
     """
-    fleet, (pod,) = crowded(gang("new", kind))
-    before = fleet.looked_into
+    table, (pod,) = crowded(gang("new", kind))
+    before = table.evaluations
 
-    assert fleet.find(pod) is not None
+    assert table.find(pod) is not None
 
-    assert fleet.looked_into - before <= 3
+    assert table.evaluations - before <= 3
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -229,15 +229,15 @@ def test_a_gang_gathers_where_it_would_if_all_nodes_were_looked_into(
     """
     rng = Random(seed)
     members = [rng.choice(list(KINDS.values())) for _ in range(rng.randint(2, 4))]
-    fleet, pods = crowded(gang("new", *members, gathered=True))
-    before = fleet.looked_into
-    found = gather(fleet, pods, len(pods))
-    looks = fleet.looked_into - before
+    table, pods = crowded(gang("new", *members, gathered=True))
+    before = table.evaluations
+    found = gather(table, pods, len(pods))
+    looks = table.evaluations - before
 
-    monkeypatch.setattr(Fleet, "promises", lambda *_: ([], []))
+    monkeypatch.setattr(NodeTable, "nodes_by_bound", lambda *_: ([], []))
     plain, pods = crowded(gang("new", *members, gathered=True))
-    before = plain.looked_into
+    before = plain.evaluations
 
     assert gather(plain, pods, len(pods)) == found
     assert len(found) == len(members)
-    assert looks * 2 < plain.looked_into - before
+    assert looks * 2 < plain.evaluations - before

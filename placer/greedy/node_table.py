@@ -1,7 +1,7 @@
 """All nodes of a problem while pods are being placed, with exact undo."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from placer.greedy.affinity import AffinityCounts
 from placer.greedy.chooser import choose_among_others
 from placer.greedy.columns import Columns, Indices, Numbers
-from placer.greedy.outlook import Outlook
+from placer.greedy.cost_bound import CostBound
+from placer.greedy.node_rows import NodeRows
 from placer.greedy.ranking import Bid, Ranking
 from placer.greedy.states import States
-from placer.greedy.table import Table
 from placer.greedy.taking import after
 from placer_models.incremental import PersistentTuple, changed_indices
 from placer_models.node_state import NodeState
@@ -25,10 +25,17 @@ Fits = tuple[Fit | None, ...]
 MOST_RANKINGS = 64
 """Rankings that are kept at a time: each has a column of numbers for every node."""
 
+MOST_TABLES = 16
+"""Tables that are kept at a time; each is in terms of its own."""
+
+MOST_REMEMBERED = 64
+"""Bids, bounds, states and changes that a kept table may remember for each node, and for
+1,000 nodes more; rankings are few (``MOST_RANKINGS``)."""
+
 _NOTHING: frozenset[int] = frozenset()
 
 
-class Fleet:
+class NodeTable:
     """The nodes, what was placed on them so far, and what they offer.
 
     Nodes that are alike share a state; what a state offers to a shape is computed
@@ -48,11 +55,11 @@ class Fleet:
         self._nodes = PersistentTuple.of(problem.nodes)
         states = self._known.of_all(problem.nodes)
         self._states: Indices = np.array(states, dtype=np.intp)
-        self._table = Table.of(self._columns, [self._known.row(state) for state in states])
+        self._rows = NodeRows.of(self._columns, [self._known.row(state) for state in states])
         self._largest = self._most()
-        # A slot is a shape with its fits: what outlooks, bids and rankings are about.
-        self._slots: dict[tuple[Shape, Fits], int] = {}
-        self._outlooks: dict[tuple[tuple[int, int], ...], Outlook] = {}
+        # A demand is a shape with its fits: what bounds, bids and rankings are about.
+        self._demands: dict[tuple[Shape, Fits], int] = {}
+        self._bounds: dict[tuple[tuple[int, int], ...], CostBound] = {}
         self._bids: dict[tuple[int, int, frozenset[int]], Bid | None] = {}
         self._spares: dict[int, int] = {}
         self._rankings: dict[tuple[int, frozenset[int]], Ranking] = {}
@@ -67,7 +74,7 @@ class Fleet:
         """Take all back, and begin with another batch on nodes that may have changed.
 
         Args:
-            problem: Has as many nodes, in the same terms (`fleets.terms_of`).
+            problem: Has as many nodes, in the same terms (`terms_of`).
 
         """
         self.undo(0)
@@ -84,12 +91,12 @@ class Fleet:
 
     @property
     def size(self) -> int:
-        """How much the fleet remembers."""
-        outlooks = sum(map(len, self._outlooks))
-        return len(self._known) + len(self._bids) + len(self._changed) + outlooks
+        """How much the table remembers."""
+        bounds = sum(map(len, self._bounds))
+        return len(self._known) + len(self._bids) + len(self._changed) + bounds
 
     @property
-    def looked_into(self) -> int:
+    def evaluations(self) -> int:
         """How often it was worked out what nodes in a state offer to a shape."""
         return len(self._bids)
 
@@ -98,8 +105,8 @@ class Fleet:
         self._left_by.clear()
         self.affinity = AffinityCounts(problem) if problem.affinity.barred else None
         self._domains = [np.array(level, dtype=np.intp) for level in problem.domains]
-        self._slot_of = [
-            self._slots.setdefault(wanted, len(self._slots))
+        self._demand_of = [
+            self._demands.setdefault(wanted, len(self._demands))
             for wanted in zip(problem.shapes, problem.fits, strict=True)
         ]
 
@@ -107,7 +114,7 @@ class Fleet:
         """Return the most of what is spare that any node has; 0 in all other columns."""
         most: Numbers = np.zeros(self._columns.count, dtype=np.int64)
         spare = self._columns.spare
-        most[spare] = self._table.numbers[spare].max(axis=1, initial=0)
+        most[spare] = self._rows.numbers[spare].max(axis=1, initial=0)
         return most
 
     @property
@@ -180,7 +187,7 @@ class Fleet:
     def bid(self, shape: int, state: int) -> Bid | None:
         """Return what a node in the state offers to a pod of the shape."""
         waived = self._waived(shape)
-        key = (self._slot_of[shape], state, waived)
+        key = (self._demand_of[shape], state, waived)
         if key not in self._bids:
             self._bids[key] = self._bid(shape, state, waived)
         return self._bids[key]
@@ -202,12 +209,12 @@ class Fleet:
         """Return the nodes that could, by their sums, host a pod of any of the shapes."""
         mask = np.zeros(len(self._states), dtype=np.bool_)
         for shape in shapes:
-            outlook = self._outlook([shape])
-            mask |= outlook.hosts(self._table, outlook.terms(self._table, self._known.layouts))
+            bound = self._bound([shape])
+            mask |= bound.hosts(self._rows, bound.terms(self._rows, self._known.layouts))
         return [int(node) for node in np.flatnonzero(mask)]
 
-    def promises(self, shapes: Sequence[int]) -> tuple[list[int], list[tuple[int, ...]]]:
-        """Return what nodes promise to pods that come there together, the best first.
+    def nodes_by_bound(self, shapes: Sequence[int]) -> tuple[list[int], list[tuple[int, ...]]]:
+        """Return bounds of what nodes offer to pods that come there together, the best first.
 
         Args:
             shapes: The shape of each pod.
@@ -217,10 +224,10 @@ class Fleet:
             cost together at least: a price, and what is spare then.
 
         """
-        outlook, layouts = self._outlook(shapes), self._known.layouts
-        nodes = np.flatnonzero(outlook.hosts(self._table, outlook.terms(self._table, layouts)))
-        found = self._table.at(nodes)
-        costs = outlook.costs(found, outlook.terms(found, layouts), self._largest)
+        bound, layouts = self._bound(shapes), self._known.layouts
+        nodes = np.flatnonzero(bound.hosts(self._rows, bound.terms(self._rows, layouts)))
+        found = self._rows.at(nodes)
+        costs = bound.costs(found, bound.terms(found, layouts), self._largest)
         order = np.lexsort(costs[::-1])
         return nodes[order].tolist(), [tuple(each) for each in costs.T[order].tolist()]
 
@@ -261,7 +268,7 @@ class Fleet:
 
     def _set(self, node: int, state: int) -> None:
         self._states[node] = state
-        self._table.write(node, self._known.row(state))
+        self._rows.write(node, self._known.row(state))
         self._changed.append(node)
 
     def _waived(self, shape: int) -> frozenset[int]:
@@ -280,42 +287,74 @@ class Fleet:
         left = self.leaves(shape, state, replace(choice, near=()) if choice.near else choice)
         return Bid(offer.price, choice, left)
 
-    def _outlook(self, shapes: Sequence[int]) -> Outlook:
-        shape_of = {self._slot_of[shape]: shape for shape in shapes}
-        key = tuple(sorted(Counter(self._slot_of[shape] for shape in shapes).items()))
-        if key not in self._outlooks:
+    def _bound(self, shapes: Sequence[int]) -> CostBound:
+        shape_of = {self._demand_of[shape]: shape for shape in shapes}
+        key = tuple(sorted(Counter(self._demand_of[shape] for shape in shapes).items()))
+        if key not in self._bounds:
             wanted = list(zip(self.problem.shapes, self.problem.fits, strict=True))
-            counts = [(wanted[shape_of[slot]], count) for slot, count in key]
-            self._outlooks[key] = Outlook(self._columns, counts)
-        return self._outlooks[key]
+            counts = [(wanted[shape_of[demand]], count) for demand, count in key]
+            self._bounds[key] = CostBound(self._columns, counts)
+        return self._bounds[key]
 
     def _ranking(self, shape: int) -> Ranking:
-        key = (self._slot_of[shape], self._waived(shape))
+        key = (self._demand_of[shape], self._waived(shape))
         ranking = self._rankings.pop(key, None)
         if ranking is None:
             if len(self._rankings) >= MOST_RANKINGS:
                 del self._rankings[next(iter(self._rankings))]  # Least recently used.
             ranking = Ranking(len(self._states))
-            self._promise(shape, ranking, np.arange(len(self._states)), self._table)
+            self._expect(shape, ranking, np.arange(len(self._states)), self._rows)
         elif changed := sorted(set(self._changed[ranking.seen :])):
             nodes = np.array(changed, dtype=np.intp)
-            self._promise(shape, ranking, nodes, self._table.at(nodes))
+            self._expect(shape, ranking, nodes, self._rows.at(nodes))
         self._rankings[key] = ranking
         ranking.seen = len(self._changed)
         return ranking
 
-    def _promise(self, shape: int, ranking: Ranking, nodes: Indices, table: Table) -> None:
-        """Let the ranking know what nodes promise; the table is theirs."""
-        outlook, layouts = self._outlook([shape]), self._known.layouts
-        terms = outlook.terms(table, layouts)
-        fits = outlook.hosts(table, terms)
-        ranking.expect(nodes, fits, outlook.costs(table, terms, self._largest))
+    def _expect(self, shape: int, ranking: Ranking, nodes: Indices, rows: NodeRows) -> None:
+        """Let the ranking know what nodes offer at best; the rows are theirs."""
+        bound, layouts = self._bound([shape]), self._known.layouts
+        terms = bound.terms(rows, layouts)
+        fits = bound.hosts(rows, terms)
+        ranking.expect(nodes, fits, bound.costs(rows, terms, self._largest))
 
     def _best(self, shape: int, ranking: Ranking, allowed: NDArray[np.bool_] | None) -> int | None:
-        """Return the cheapest node; looks into nodes as long as one promises more."""
+        """Return the cheapest node; looks into nodes as long as one nodes_by_bound more."""
         while (node := ranking.first(allowed)) is not None and not ranking.is_sure(node):
             state = self.state(node)
             bid = self.bid(shape, state)
             nodes = np.flatnonzero(self._states == state)
             ranking.put(nodes, bid and (*bid.price, self.spare(bid.state)))
         return node
+
+
+def terms_of(problem: Problem) -> Hashable:
+    """Return what Problems have to agree in so that a table can turn from one to the other."""
+    return len(problem.nodes), Columns.of(problem), problem.terms
+
+
+class NodeTableCache:
+    """The tables of earlier batches, for batches to come. For one thread at a time."""
+
+    def __init__(self) -> None:
+        """Begin with none."""
+        self._tables: dict[Hashable, NodeTable] = {}
+
+    def of(self, problem: Problem) -> NodeTable:
+        """Return the table of the problem, as good as new.
+
+        It is out of here until `keep`, so that none stays that failed in the middle.
+        """
+        table = self._tables.pop(terms_of(problem), None)
+        if table is None:
+            return NodeTable(problem)
+        table.turn_to(problem)
+        return table
+
+    def keep(self, table: NodeTable) -> None:
+        """Take a table back, unless it has grown too large."""
+        if table.size > MOST_REMEMBERED * (len(table.problem.nodes) + 1_000):
+            return
+        while len(self._tables) >= MOST_TABLES:
+            del self._tables[next(iter(self._tables))]
+        self._tables[terms_of(table.problem)] = table

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from placer.greedy.columns import CellColumn, Columns, Indices, Numbers
-from placer.greedy.table import Table
+from placer.greedy.node_rows import NodeRows
 from placer_models.device import GPU
 from placer_models.links import best_permitted_minimum
 from placer_models.node_state import NodeState
@@ -55,7 +55,7 @@ Terms = dict[str, Numbers]
 """Each term, for every node."""
 
 
-class Prospect:
+class ShapeBound:
     """What one shape means on every node.
 
     Attributes:
@@ -85,46 +85,46 @@ class Prospect:
         self._floating = [each for each in self._least if each[0] not in pools]
         self._by_layout: Numbers = np.zeros((len(_Terms._fields), 0), dtype=np.int64)
 
-    def terms(self, table: Table, layouts: Sequence[NodeState]) -> Terms:
-        """Return what the shape means on each node of the table."""
+    def terms(self, rows: NodeRows, layouts: Sequence[NodeState]) -> Terms:
+        """Return what the shape means on each node of the rows."""
         known = self._by_layout.shape[1]
         if known < len(layouts):
             more = [self._mean(layout) for layout in layouts[known:]]
             self._by_layout = np.hstack([self._by_layout, np.array(more, dtype=np.int64).T])
-        return dict(zip(_Terms._fields, self._by_layout[:, table.layouts], strict=True))
+        return dict(zip(_Terms._fields, self._by_layout[:, rows.layouts], strict=True))
 
-    def keep_limits(self, table: Table, terms: Terms, found: Mask) -> None:
+    def keep_limits(self, rows: NodeRows, terms: Terms, found: Mask) -> None:
         """Strike out nodes where the cells that a pod may use do not hold it."""
         limits = terms["cell_limit"]
         for limit in sorted(set(limits[found].tolist())):
-            if 0 < limit < table.cells.shape[2]:
+            if 0 < limit < rows.cells.shape[2]:
                 asked = np.flatnonzero(found & (limits == limit))
-                found[asked] = self._fits_in(table, asked, limit)
+                found[asked] = self._fits_in(rows, asked, limit)
 
-    def cells_beyond(self, table: Table, beyond_one: Numbers) -> Numbers:
+    def cells_beyond(self, rows: NodeRows, beyond_one: Numbers) -> Numbers:
         """Return how many cells beyond the fewest a pod has to use, at least."""
         beyond = beyond_one.copy()
         asked = np.flatnonzero(beyond)
         if asked.size:
-            beyond[asked[self._fits_in_one(table, asked)]] = 0
+            beyond[asked[self._fits_in_one(rows, asked)]] = 0
         return beyond
 
-    def _fits_in(self, table: Table, nodes: Indices, limit: int) -> Mask:
+    def _fits_in(self, rows: NodeRows, nodes: Indices, limit: int) -> Mask:
         """Return for which nodes so many of their NUMA nodes could hold a pod."""
         if limit == 1:
-            return self._fits_in_one(table, nodes, real=True)
+            return self._fits_in_one(rows, nodes, real=True)
         found: Mask = np.ones(len(nodes), dtype=np.bool_)
-        real = table.cells[int(CellColumn.REAL), nodes]
+        real = rows.cells[int(CellColumn.REAL), nodes]
         for column, least in self._least:
-            fullest = np.sort(real * table.cells[column, nodes], axis=1)[:, -limit:]
+            fullest = np.sort(real * rows.cells[column, nodes], axis=1)[:, -limit:]
             found &= fullest.sum(axis=1) >= least
         return found
 
-    def _fits_in_one(self, table: Table, nodes: Indices, *, real: bool = False) -> Mask:
+    def _fits_in_one(self, rows: NodeRows, nodes: Indices, *, real: bool = False) -> Mask:
         """Return for which nodes one cell alone, or one NUMA node, could hold a pod."""
-        each: Mask = table.cells[int(CellColumn.REAL), nodes] >= int(real)
+        each: Mask = rows.cells[int(CellColumn.REAL), nodes] >= int(real)
         for column, least in self._least if real else self._floating:
-            each &= table.cells[column, nodes] >= least
+            each &= rows.cells[column, nodes] >= least
         found: Mask = np.logical_or.reduce(each, axis=1)
         return found
 

@@ -1,7 +1,7 @@
-"""What pods can hope for on every node, before anyone looks inside: bounds, all at once.
+"""Bounds of what places for pods cost on every node, before anyone looks inside: all at once.
 
-No place costs less than the outlook says. So nodes are looked into in the order of their
-outlooks, and no further once a place costs no more than the next node promises.
+No place costs less than its bound. So nodes are looked into in the order of their bounds,
+and no further once a place costs no more than the bound of the next node.
 """
 
 from collections.abc import Iterable, Sequence
@@ -9,9 +9,9 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from placer.greedy.columns import ROOM_MEMORY, ROOM_MILLI, Column, Columns, Numbers, Part
+from placer.greedy.node_rows import NodeRows
 from placer.greedy.offer import Price
-from placer.greedy.prospect import Mask, Prospect, Terms, Wanted
-from placer.greedy.table import Table
+from placer.greedy.shape_bound import Mask, ShapeBound, Terms, Wanted
 from placer_models.device import GPU
 from placer_models.dimensions import SHARED_POOL
 from placer_models.goals import GPU_POINTS, USABLE_SET_SIZES, WHOLE_CORE_POINTS
@@ -26,25 +26,25 @@ _POINTS: Numbers = np.array(POINTS, dtype=np.int64)
 _AT = {name: position for position, name in enumerate(Price._fields)}
 
 
-class Outlook:
+class CostBound:
     """Lower bounds of what places for some pods cost that come to one node together."""
 
     def __init__(self, columns: Columns, counts: Iterable[tuple[Wanted, int]]) -> None:
         """Note what the pods ask for.
 
         Args:
-            columns: What there is in the tables.
+            columns: What there is in the rows.
             counts: (What pods ask for, how many do), each once.
 
         """
-        self._prospects = [(Prospect(columns, wanted), count) for wanted, count in counts]
-        pods = [(prospect.shape, count) for prospect, count in self._prospects]
+        self._shapes = [(ShapeBound(columns, wanted), count) for wanted, count in counts]
+        pods = [(bound.shape, count) for bound, count in self._shapes]
         least: Numbers = np.zeros(columns.count, dtype=np.int64)
         most: Numbers = np.zeros(columns.count, dtype=np.int64)
-        for prospect, count in self._prospects:
-            whole = prospect.only_whole_cores
-            least += count * columns.least(prospect.shape, only_whole_cores=whole)
-            most += count * columns.most(prospect.shape)
+        for bound, count in self._shapes:
+            whole = bound.only_whole_cores
+            least += count * columns.least(bound.shape, only_whole_cores=whole)
+            most += count * columns.most(bound.shape)
         # A pool that many pods run in needs one CPU all the same.
         in_pool = sum(count for shape, count in pods if shape.shared)
         best_effort = sum(count for shape, count in pods if shape.best_effort)
@@ -65,125 +65,125 @@ class Outlook:
         self._milli = sum(shape.amounts[SHARED_POOL] * count for shape, count in pods)
         self._memory = sum(shape.memory * count for shape, count in pods)
 
-    def terms(self, table: Table, layouts: Sequence[NodeState]) -> list[Terms]:
-        """Return what each of the shapes means on the nodes of the table.
+    def terms(self, rows: NodeRows, layouts: Sequence[NodeState]) -> list[Terms]:
+        """Return what each of the shapes means on the nodes of the rows.
 
         Args:
-            table: What the nodes have left.
+            rows: What the nodes have left.
             layouts: A state of each, by number.
 
         """
-        return [prospect.terms(table, layouts) for prospect, _ in self._prospects]
+        return [bound.terms(rows, layouts) for bound, _ in self._shapes]
 
-    def hosts(self, table: Table, terms: Sequence[Terms]) -> Mask:
+    def hosts(self, rows: NodeRows, terms: Sequence[Terms]) -> Mask:
         """Return which of the nodes could, by their sums, host the pods.
 
         Args:
-            table: What the nodes have left.
-            terms: As `terms` returns them for the table.
+            rows: What the nodes have left.
+            terms: As `terms` returns them for the rows.
 
         """
-        enough = table.numbers[self._asked] >= self._least
+        enough = rows.numbers[self._asked] >= self._least
         found: Mask = np.logical_and.reduce(enough, axis=0)
-        for (prospect, _), means in zip(self._prospects, terms, strict=True):
+        for (bound, _), means in zip(self._shapes, terms, strict=True):
             found &= means["possible"] > 0
-            prospect.keep_limits(table, means, found)
+            bound.keep_limits(rows, means, found)
         return found
 
-    def costs(self, table: Table, terms: Sequence[Terms], largest: Numbers) -> Numbers:
+    def costs(self, rows: NodeRows, terms: Sequence[Terms], largest: Numbers) -> Numbers:
         """Return costs[position in a price, or after it what is spare; node].
 
         Places on a node, if there are any, cost together as much or more, compared as tuples.
 
         Args:
-            table: What the nodes have left.
-            terms: As `terms` returns them for the table.
-            largest: What of each column there is on the fleet's largest node.
+            rows: What the nodes have left.
+            terms: As `terms` returns them for the rows.
+            largest: What of each column there is on the largest node.
 
         """
-        costs: Numbers = np.zeros((len(Price._fields) + 1, len(table)), dtype=np.int64)
-        costs[_AT["opened"]] = table.numbers[Column.OFFERED]
+        costs: Numbers = np.zeros((len(Price._fields) + 1, len(rows)), dtype=np.int64)
+        costs[_AT["opened"]] = rows.numbers[Column.OFFERED]
         owners = []
-        for (prospect, count), means in zip(self._prospects, terms, strict=True):
-            if prospect.linked:
+        for (bound, count), means in zip(self._shapes, terms, strict=True):
+            if bound.linked:
                 costs[_AT["pair_minimum"]] += count * means["pair_minimum"]
-            for name, term in prospect.wishes_for_few_cells:
-                costs[_AT[name]] += count * prospect.cells_beyond(table, means[term])
-            if prospect.shape.owned_cpus:
-                owners.append((prospect.shape.owned_cpus, means, count))
-        lost = self._by_strategy(table)
+            for name, term in bound.wishes_for_few_cells:
+                costs[_AT[name]] += count * bound.cells_beyond(rows, means[term])
+            if bound.shape.owned_cpus:
+                owners.append((bound.shape.owned_cpus, means, count))
+        lost = self._by_strategy(rows)
         if owners:
-            costs[_AT["bind"]], cores = _by_cores(table, owners)
+            costs[_AT["bind"]], cores = _by_cores(rows, owners)
             lost += WHOLE_CORE_POINTS * cores if self._by_what_is_left else 0
         if self._gpus and self._by_what_is_left:
-            lost += GPU_POINTS * self._sets_lost(table)
+            lost += GPU_POINTS * self._sets_lost(rows)
         costs[_AT["strategy"]] = lost
-        left = np.maximum(table.numbers[self._foreseen] - self._taken, 0)
+        left = np.maximum(rows.numbers[self._foreseen] - self._taken, 0)
         most = largest[self._foreseen, np.newaxis]
         # Where no node has any of it, none has any left.
         costs[-1] = np.add.reduce(1000 * left // np.maximum(most, 1), axis=0)
         return costs
 
-    def _by_strategy(self, table: Table) -> Numbers:
+    def _by_strategy(self, rows: NodeRows) -> Numbers:
         """Return what the strategy counts of who is there, or the points of rooms that are lost."""
-        there, coming = table.numbers[Column.PODS], self._pods
-        lost: Numbers = np.zeros(len(table), dtype=np.int64)
+        there, coming = rows.numbers[Column.PODS], self._pods
+        lost: Numbers = np.zeros(len(rows), dtype=np.int64)
         if self._strategy is NodeStrategy.PACK:
             lost[there == 0] = FIRST_WEIGHT
         elif self._strategy is NodeStrategy.SPREAD:
             lost += FIRST_WEIGHT * (coming * there + coming * (coming - 1) // 2)
         elif self._by_what_is_left and (self._milli or self._memory):
-            free = table.numbers[ROOM_MILLI] >= self._milli
-            free &= table.numbers[ROOM_MEMORY] >= self._memory
-            lost = table.numbers[Column.ROOM_POINTS] - _POINTS[np.add.reduce(free, axis=0)]
+            free = rows.numbers[ROOM_MILLI] >= self._milli
+            free &= rows.numbers[ROOM_MEMORY] >= self._memory
+            lost = rows.numbers[Column.ROOM_POINTS] - _POINTS[np.add.reduce(free, axis=0)]
         return lost
 
-    def _sets_lost(self, table: Table) -> Numbers:
+    def _sets_lost(self, rows: NodeRows) -> Numbers:
         """Return the GPUs in fast sets that are lost, added up over the usual sizes."""
-        left = table.numbers[self._gpu_column] - self._gpus + self._shared(table)
-        lost: Numbers = np.zeros(len(table), dtype=np.int64)
-        for size, sets in zip(USABLE_SET_SIZES, table.numbers[self._sets], strict=True):
+        left = rows.numbers[self._gpu_column] - self._gpus + self._shared(rows)
+        lost: Numbers = np.zeros(len(rows), dtype=np.int64)
+        for size, sets in zip(USABLE_SET_SIZES, rows.numbers[self._sets], strict=True):
             lost += size * np.maximum(sets - left // size, 0)
         return lost
 
-    def _shared(self, table: Table) -> Numbers:
+    def _shared(self, rows: NodeRows) -> Numbers:
         """Return how many of the GPUs need not be opened, at most: they are shared already.
 
         Each pod has shares of different GPUs, but may have the same as another pod.
         """
         shares = [
             (need, count)
-            for prospect, count in self._prospects
-            for need in prospect.shape.shares
+            for bound, count in self._shapes
+            for need in bound.shape.shares
             if need.type == GPU
         ]
         wanted = sum(need.count * count for need, count in shares)
         least = min((need.share.percent or 0 for need, _ in shares), default=0)
-        fit = table.numbers[Column.MOST_PERCENT_OF_A_SHARED_GPU] >= least
+        fit = rows.numbers[Column.MOST_PERCENT_OF_A_SHARED_GPU] >= least
         if sum(count for _, count in shares) > 1:
-            return np.full(len(table), wanted)
-        there: Numbers = np.where(fit, np.minimum(table.numbers[Column.SHARED_GPUS], wanted), 0)
+            return np.full(len(rows), wanted)
+        there: Numbers = np.where(fit, np.minimum(rows.numbers[Column.SHARED_GPUS], wanted), 0)
         return there
 
 
 def _upright(amounts: Sequence[int]) -> Numbers:
-    """Return the amounts as a column, which stands beside each node of a table."""
+    """Return the amounts as a column, which stands beside the columns of nodes."""
     return np.array(amounts, dtype=np.int64)[:, np.newaxis]
 
 
-def _by_cores(table: Table, owners: Sequence[tuple[int, Terms, int]]) -> tuple[Numbers, Numbers]:
+def _by_cores(rows: NodeRows, owners: Sequence[tuple[int, Terms, int]]) -> tuple[Numbers, Numbers]:
     """Return the CPUs against bind policies, and the whole cores lost with no more of them.
 
     A pod that would like whole cores has single threads only where it cannot do otherwise.
 
     Args:
-        table: What the nodes have left.
+        rows: What the nodes have left.
         owners: (CPUs, what the shape means, pods).
 
     """
-    whole = table.numbers[Column.CPUS_OF_WHOLE_CORES]
-    on_broken = table.numbers[Column.OWNABLE_CPUS] - whole
-    bind: Numbers = np.zeros(len(table), dtype=np.int64)
+    whole = rows.numbers[Column.CPUS_OF_WHOLE_CORES]
+    on_broken = rows.numbers[Column.OWNABLE_CPUS] - whole
+    bind: Numbers = np.zeros(len(rows), dtype=np.int64)
     lost, threads, apart = bind.copy(), bind.copy(), bind.copy()
     for owned, terms, count in owners:
         priced, free, widest = terms["priced"] > 0, terms["free_singles"], terms["widest"]
@@ -196,7 +196,7 @@ def _by_cores(table: Table, owners: Sequence[tuple[int, Terms, int]]) -> tuple[N
         apart = np.maximum(apart, np.where(terms["spread"] > 0, owned - free, 0))
     lost += np.maximum(-(-(threads - on_broken) // owners[0][1]["widest"]), 0)
     # Threads on cores of their own break as many cores, however they are counted.
-    return bind, np.maximum(lost, apart - table.numbers[Column.BROKEN_CORES])
+    return bind, np.maximum(lost, apart - rows.numbers[Column.BROKEN_CORES])
 
 
 def _foreseen(columns: Columns, shapes: Iterable[Shape]) -> list[int]:

@@ -1,4 +1,4 @@
-"""What every node has left, column by column."""
+"""Rows of nodes: what each has left, column by column."""
 
 from collections.abc import Sequence
 
@@ -7,7 +7,7 @@ import numpy as np
 from placer.greedy.columns import CellColumn, Columns, Indices, Numbers, Row
 
 
-class Table:
+class NodeRows:
     """The rows of nodes, column by column.
 
     Attributes:
@@ -22,26 +22,26 @@ class Table:
         self.numbers, self.cells, self.layouts = numbers, cells, layouts
 
     @classmethod
-    def of(cls, columns: Columns, rows: Sequence[Row]) -> "Table":
-        """Return a table with the row of every node."""
+    def of(cls, columns: Columns, rows: Sequence[Row]) -> "NodeRows":
+        """Return the rows of all nodes together."""
         most = max((len(row.cells) for row in rows), default=0)
         in_cell = len(CellColumn) + len(columns.types)
-        table = cls(
+        found = cls(
             np.zeros((columns.count, len(rows)), dtype=np.int64),
             np.zeros((in_cell, len(rows), most), dtype=np.int64),
             np.zeros(len(rows), dtype=np.intp),
         )
         for node, row in enumerate(rows):
-            table.write(node, row)
-        return table
+            found.write(node, row)
+        return found
 
     def __len__(self) -> int:
         """Return the number of nodes."""
         return len(self.layouts)
 
-    def at(self, nodes: Indices) -> "Table":
+    def at(self, nodes: Indices) -> "NodeRows":
         """Return a copy with some of the nodes, in that order."""
-        return Table(self.numbers[:, nodes], self.cells[:, nodes], self.layouts[nodes])
+        return NodeRows(self.numbers[:, nodes], self.cells[:, nodes], self.layouts[nodes])
 
     def write(self, node: int, row: Row) -> None:
         """Note what is left on a node now."""
