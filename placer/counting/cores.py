@@ -1,6 +1,6 @@
 """Cores of a node in classes, both ways: owned CPUs as counts of a class, and counts as CPU ids."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -25,10 +25,8 @@ class FreeCore(NamedTuple):
     free: tuple[int, ...]
 
 
-_Member = tuple[int, tuple[int, ...], int]
-"""A core of a class: its cache, its free threads, and its key."""
-
-_Classes = tuple[tuple[CoreClass, Sequence[_Member]], ...]
+_Classes = tuple[tuple[CoreClass, tuple[int, ...]], ...]
+"""Classes with their cores, by position in the topology, in the order to take them in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,8 +102,14 @@ def core_classes(
 
     Caches come one after the other, so that neighbours share one.
     """
-    for found, members in _classes(node, left, asked, granularity):
-        yield found, tuple(FreeCore(key, free) for _, free, key in members)
+    cores = node.machine.topology.core_facts
+    for found, positions in _classes(node, left, asked, granularity):
+        members = (cores[at] for at in positions)
+        if found.whole:
+            yield found, tuple(FreeCore(core.key, core.in_order) for core in members)
+        else:
+            free = ((core.key, core.threads & left.free_cpus) for core in members)
+            yield found, tuple(FreeCore(key, tuple(sorted(cpus))) for key, cpus in free)
 
 
 def takes_of(
@@ -117,25 +121,17 @@ def takes_of(
     cpus: CpuSet,
 ) -> tuple[CoreTake, ...]:
     """Count what CPUs are of each class; a pod of a pool, which has no bind policy, owns none."""
-    return tuple(
-        _take(bind, found, members, cpus)
-        for found, members in _classes(node, left, asked, granularity)
-    )
-
-
-def _take(
-    bind: BindPolicy | None, found: CoreClass, members: Sequence[_Member], cpus: CpuSet
-) -> CoreTake:
-    if bind is None:
-        return CoreTake()
-    whole = threads = touched = 0
-    for _, free, _ in members:
-        mine = len(cpus.intersection(free))
-        full = mine == len(free) and found.whole and bind is BindPolicy.FULL_PCPUS
-        whole += full
-        threads += 0 if full else mine
-        touched += bool(mine) and not full
-    return CoreTake(whole, threads, touched)
+    topology = node.machine.topology
+    owned = cpus & left.free_cpus if bind is not None else ()
+    mine = Counter(topology.cpu[cpu].core for cpu in owned)
+    takes = []
+    for found, positions in _classes(node, left, asked, granularity):
+        keys = (topology.core_facts[at].key for at in positions if mine)
+        held = [mine[key] for key in keys if key in mine]
+        full = found.whole and bind is BindPolicy.FULL_PCPUS
+        whole = held.count(found.free) if full else 0
+        takes.append(CoreTake(whole, sum(held) - whole * found.free, len(held) - whole))
+    return tuple(takes)
 
 
 def _classes(
@@ -159,7 +155,7 @@ def _grouped(
     *,
     by_package: bool,
     by_cache: bool,
-) -> Iterator[tuple[CoreClass, list[_Member]]]:
+) -> Iterator[tuple[CoreClass, tuple[int, ...]]]:
     """Yield each class with its cores."""
     topology = node.machine.topology
     cell_of: dict[int | None, int] = {numa.id: i for i, numa in enumerate(topology.numa_nodes)}
@@ -169,19 +165,20 @@ def _grouped(
     numbers = {who: number for number, who in enumerate(sorted({(), *owners.values()}))}
     marks = _marks(node)
     free_cpus, efficiency = left.free_cpus, CoreKind.EFFICIENCY
-    groups: defaultdict[tuple[int, ...], list[_Member]] = defaultdict(list)
-    for key, threads, in_order, numa_node, package, llc, core_kind in topology.core_facts:
+    groups: defaultdict[tuple[int, ...], list[tuple[int, int, int]]] = defaultdict(list)
+    for at, core in enumerate(topology.core_facts):
+        key, threads, in_order, numa_node, package, llc, core_kind = core
         if threads <= free_cpus:
-            free = in_order
-        elif some := threads & free_cpus:
-            free = tuple(sorted(some))
+            count, first = len(threads), in_order[0]
+        elif free := threads & free_cpus:
+            count, first = len(free), min(free)
         else:
             continue
         cache = -1 if llc is None else llc
         group = (
             cell_of[numa_node],
             -len(threads),
-            -len(free),
+            -count,
             core_kind is efficiency and len(threads) > 1,
             _HELD.index(held.get(key)) if held else 0,
             numbers[owners.get(key, ())] if owners else 0,
@@ -189,7 +186,7 @@ def _grouped(
             cache if by_cache else 0,
             marks.get(key, 0) if marks else 0,
         )
-        groups[group].append((cache, free, key))
+        groups[group].append((cache, first, at))
     for kind, members in sorted(groups.items()):
         cell, threads_, free_, efficient, rank, _, package_, cache_, _ = kind
         members.sort()
@@ -209,7 +206,7 @@ def _grouped(
                 held=_HELD[rank],
                 efficient=bool(efficient),
             )
-            yield found, part
+            yield found, tuple(at for _, _, at in part)
 
 
 def _marks(node: Node) -> dict[int, int]:

@@ -63,3 +63,20 @@ def test_core_classes_are_those_that_ids_are_dealt_in() -> None:
             for node, account, state in zip(instance.nodes, accounts, problem.nodes, strict=True):
                 found = core_classes(node, account.cores, problem.asked, problem.granularity)
                 assert tuple(cores for cores, _ in found) == state.cores
+
+
+def test_cores_are_put_in_classes_once_an_account() -> None:
+    """
+    Building a Problem does it; realising and recounting ask what is known.
+    """
+    for seed in range(20):
+        instance = mixed_instance(seed)
+        accounts = accounts_of(instance)
+        problem = build_problem(instance, accounts)
+        known = [dict(account.cores.classes) for account in accounts]
+        placement = realise(instance, accounts, problem, place_greedily(problem))
+        assert not isinstance(placement, Unrealisable)
+        recount(instance, accounts, problem, placement)
+
+        assert all(known)
+        assert [account.cores.classes for account in accounts] == known
