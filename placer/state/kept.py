@@ -71,16 +71,45 @@ class _Said:
         self.states: PersistentTuple[NodeState] = PersistentTuple(())
         self.known: dict[str, _Row] = {}
 
+    def update(
+        self,
+        nodes: tuple[Node, ...],
+        accounts: PersistentTuple[Account],
+        numbers: tuple[int, ...],
+        state_of: Callable[[int, _Row | None], NodeState],
+    ) -> None:
+        """Say the states of nodes as they are now; those of nodes that stay are the same.
 
-class _View:
-    """The states of the last time in terms that are not plain."""
+        Args:
+            nodes: Names are unique.
+            accounts: Of each of them.
+            numbers: Of their kinds.
+            state_of: Says the state at a position, knowing what was there before.
 
-    def __init__(self, terms: Terms) -> None:
-        self.terms = terms.plain
-        self.nodes: tuple[Node, ...] | None = None
-        self.numbers: tuple[int, ...] = ()
-        self.accounts: PersistentTuple[Account] = PersistentTuple(())
-        self.states: PersistentTuple[NodeState] = PersistentTuple(())
+        """
+        same = self.nodes is nodes and self.numbers is numbers
+        states: dict[int, NodeState] = {}
+        alike: dict[tuple[int, int], NodeState] = {}
+        for at in changed_indices(self.accounts, accounts) if same else range(len(nodes)):
+            node, account, number = nodes[at], accounts[at], numbers[at]
+            row = self.known.get(node.name)
+            if row is None or row.node is not node or row.account is not account:
+                # Idle nodes of a kind share their account, and so all but the name.
+                state = alike.get((number, id(account)))
+                if state is None:
+                    known = row is not None and row.node is node and row.number == number
+                    state = alike[number, id(account)] = state_of(at, row if known else None)
+                if state.name != node.name:
+                    state = replace(state, name=node.name)
+                row = self.known[node.name] = _Row(node, account, number, state)
+            elif row.number != number:
+                state = replace(row.state, kind=number)
+                row = self.known[node.name] = row._replace(number=number, state=state)
+            states[at] = row.state
+        self.nodes, self.numbers, self.accounts = nodes, numbers, accounts
+        self.states = self.states.changed(states) if same else PersistentTuple.of(states.values())
+        if len(self.known) > 2 * len(nodes):
+            self.known = {node.name: self.known[node.name] for node in nodes}
 
 
 class Kept:
@@ -91,7 +120,6 @@ class Kept:
         self._sums = ChunkedReduce(sums_of, joined)
         self._looks: dict[LookedAt, _Look] = {}
         self._said: dict[Terms, _Said] = {}
-        self._views: dict[Terms, _View] = {}
         self._machines: dict[int, tuple[Machine, Machine]] = {}
         self._same_machines: dict[Machine, Machine] = {}
         self._same_kinds: dict[Hashable, Node] = {}
@@ -156,60 +184,24 @@ class Kept:
             terms: In what the batch has them said.
 
         """
-        view = _recent(self._views, terms, partial(_View, terms))
-        plain = self._counted(nodes, accounts, kinds, kind_numbers, view.terms)
-        if terms == view.terms:
-            return plain
-        same = view.nodes is nodes and view.numbers is kind_numbers
-        states: dict[int, NodeState] = {}
-        alike: dict[tuple[int, int], NodeState] = {}
-        for position in changed_indices(view.accounts, accounts) if same else range(len(plain)):
-            state, account = plain[position], accounts[position]
-            key = state.kind, id(account)
-            if key not in alike:
-                alike[key] = state_in(terms, state, account)
-            states[position] = replace(alike[key], name=state.name)
-        view.nodes, view.numbers, view.accounts = nodes, kind_numbers, accounts
-        view.states = (view.states if same else plain).changed(states)
-        return view.states
+        plain = terms.plain
+        counted = _recent(self._said, plain, _Said)
 
-    def _counted(
-        self,
-        nodes: tuple[Node, ...],
-        accounts: PersistentTuple[Account],
-        kinds: tuple[Node, ...],
-        kind_numbers: tuple[int, ...],
-        terms: Terms,
-    ) -> PersistentTuple[NodeState]:
+        def count(position: int, before: _Row | None) -> NodeState:
+            kind = kinds[kind_numbers[position]]
+            facts = self.once(facts_of, (kind,), partial(facts_of, kind))
+            known = before and (before.account, before.state)
+            node, number, account = nodes[position], kind_numbers[position], accounts[position]
+            return node_state(node, number, facts, account, plain, known)
+
+        def view(position: int, _: _Row | None) -> NodeState:
+            return state_in(terms, counted.states[position], accounts[position])
+
+        counted.update(nodes, accounts, kind_numbers, count)
+        if terms == plain:
+            return counted.states
         said = _recent(self._said, terms, _Said)
-        same = said.nodes is nodes and said.numbers is kind_numbers
-        at = changed_indices(said.accounts, accounts) if same else range(len(nodes))
-        states: dict[int, NodeState] = {}
-        alike: dict[tuple[int, int], NodeState] = {}
-        for position in at:
-            node, account, number = nodes[position], accounts[position], kind_numbers[position]
-            row = said.known.get(node.name)
-            if row is None or row.node is not node or row.account is not account:
-                # Idle nodes of a kind share their account, and so all but the name.
-                state = alike.get((number, id(account)))
-                if state is None:
-                    kind = kinds[number]
-                    facts = self.once(facts_of, (kind,), partial(facts_of, kind))
-                    known = row and row.node is node and row.number == number
-                    before = (row.account, row.state) if row and known else None
-                    state = node_state(node, number, facts, account, terms, before)
-                    alike[number, id(account)] = state
-                if state.name != node.name:
-                    state = replace(state, name=node.name)
-                row = said.known[node.name] = _Row(node, account, number, state)
-            elif row.number != number:
-                state = replace(row.state, kind=number)
-                row = said.known[node.name] = row._replace(number=number, state=state)
-            states[position] = row.state
-        said.nodes, said.numbers, said.accounts = nodes, kind_numbers, accounts
-        said.states = said.states.changed(states) if same else PersistentTuple.of(states.values())
-        if len(said.known) > 2 * len(nodes):
-            said.known = {node.name: said.known[node.name] for node in nodes}
+        said.update(nodes, accounts, kind_numbers, view)
         return said.states
 
     def once(self, what: Hashable, kinds: tuple[Node, ...], make: Callable[[], T]) -> T:
@@ -235,7 +227,6 @@ class Kept:
         """Let all go together: equal kinds have to be one object, wherever they are kept."""
         self._looks.clear()
         self._said.clear()
-        self._views.clear()
         self._machines.clear()
         self._same_machines.clear()
         self._same_kinds.clear()
