@@ -67,13 +67,15 @@ def seat(
     devices: DevicePart | None,
     pods: Iterable[PodPart],
     reading: Reading,
+    specs: dict[PodSpec, PodSpec],
     summary: Summary,
     fault: Callable[[ObjectError], None],
 ) -> BoundPods:
     """Return the pods of a node with what they hold.
 
     What a pod was given is in its annotations, else in what its node's agent says of it. A pod
-    that is faulty is told to ``fault``, and the others go on.
+    that is faulty is told to ``fault``, and the others go on. Pods of equal specs share one of
+    ``specs``, which gets what is new.
     """
     found = BoundPods()
     node = joined.node
@@ -93,6 +95,7 @@ def seat(
                 )
                 found.hides_cpus = True
                 asked = replace(asked, spec=_shared(asked.spec))
+            asked = replace(asked, spec=specs.setdefault(asked.spec, asked.spec))
             if asked.spec.qos.owns_cpus:
                 _own(part, asked.spec, cpus, node, owners)
             else:

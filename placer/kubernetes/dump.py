@@ -24,6 +24,7 @@ from placer_models.kubernetes.pod import PodPart
 from placer_models.kubernetes.pod_containers import Reading
 from placer_models.kubernetes.resources import PODS
 from placer_models.kubernetes.stream import read_objects
+from placer_models.pod import PodSpec
 
 UNLIMITED = 2**40
 """Pods that a node takes which does not say how many."""
@@ -60,7 +61,8 @@ def instance_of(objects: Objects) -> tuple[Instance, Summary]:
     taints = Taints.of(objects.nodes.values(), (part.wishes for part in waiting))
     for (name, value), what in taints.lines().items():
         summary.assume(f"the label {name}={value} stands for nodes without the taints", what)
-    gangs, groups = gangs_of(objects, waiting, taints, reading, summary)
+    specs: dict[PodSpec, PodSpec] = {}
+    gangs, groups = gangs_of(objects, waiting, taints, reading, specs, summary)
     bound = _bound(objects)
     machines = Machines()
     nodes: list[Node] = []
@@ -68,7 +70,7 @@ def instance_of(objects: Objects) -> tuple[Instance, Summary]:
     for name, one in joined.items():
         pods = bound[name]
         topology, devices = objects.topologies.get(name), objects.devices.get(name)
-        here = seat(one, topology, devices, pods, reading, summary, objects.fault)
+        here = seat(one, topology, devices, pods, reading, specs, summary, objects.fault)
         node = replace(one.node, machine=machines.named(one.node.machine))
         node = _as_all_read(node, reading, summary)
         nodes.append(_beside(_labelled(node, taints.labels(objects.nodes[name])), here))

@@ -41,6 +41,7 @@ def gangs_of(
     waiting: Sequence[PodPart],
     taints: Taints,
     reading: Reading,
+    specs: dict[PodSpec, PodSpec],
     summary: Summary,
 ) -> tuple[tuple[Gang, ...], tuple[GangGroup, ...]]:
     """Return what waits, lone pods first, and which gangs come together.
@@ -48,7 +49,6 @@ def gangs_of(
     A pod or a gang that demands what Placer has no word for is not placed, and neither is a gang
     of which not enough pods are there; the summary says so.
     """
-    specs: dict[PodSpec, PodSpec] = {}
     lone: list[Gang] = []
     found: dict[Key, _Waiting] = {}
     for part in waiting:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from placer_models.device_request import OTHER_SPELLINGS
 from placer_models.kubernetes.objects import Field
@@ -17,6 +18,10 @@ _BATCH = {
     "koordinator.sh/batch-cpu": "kubernetes.io/batch-cpu",
     "koordinator.sh/batch-memory": "kubernetes.io/batch-memory",
 }
+
+# Clusters say the same few amounts over and over.
+_BYTES = lru_cache(4096)(parse_bytes)
+_MILLI = lru_cache(4096)(parse_milli)
 
 _NOT_COUNTED = "attachable-volumes-"
 
@@ -66,14 +71,14 @@ def resources_in(part: Field) -> ResourceList:
     other: dict[str, int] = {}
     for name, amount in part.members().items():
         if name == CPU:
-            cpu_milli = amount.amount(parse_milli)
+            cpu_milli = amount.amount(_MILLI)
         elif name == MEMORY:
-            memory_bytes = amount.amount(parse_bytes)
+            memory_bytes = amount.amount(_BYTES)
         elif name.startswith(HUGEPAGES):
             size = amount.checked(parse_bytes, name.removeprefix(HUGEPAGES))
             if not size:
                 amount.refuse("a page has a size; write hugepages-2Mi or hugepages-1Gi")
-            held = amount.amount(parse_bytes)
+            held = amount.amount(_BYTES)
             if held % size:
                 amount.refuse(f"got {amount.got}; expected a whole number of pages")
             hugepages[size] = held
@@ -81,5 +86,5 @@ def resources_in(part: Field) -> ResourceList:
             today = _BATCH.get(name, OTHER_SPELLINGS.get(name, name) if "/" in name else name)
             if today in other:
                 amount.refuse(f"{today} is there twice, in two spellings; keep one of them")
-            other[today] = amount.amount(parse_bytes)
+            other[today] = amount.amount(_BYTES)
     return ResourceList(cpu_milli, memory_bytes, hugepages, other)

@@ -1,0 +1,275 @@
+"""A dump of a large cluster: written by seed, then read, with the time and the memory that takes.
+
+    python benchmarks/cluster_dump.py [--nodes 5000] [--pods 30000] [--format json] [--keep DIR]
+
+A fifth of the nodes have GPUs, a NodeResourceTopology and a Device object; objects are as long as
+kubectl prints them (managed fields left out, as it does). Each reading is a process of its own, so
+that its peak memory is its own.
+"""
+
+import argparse
+import json
+import random
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+Json = dict[str, Any]
+
+SEED = 20261122
+GPU_NODE = 5
+"""Every so many nodes one has GPUs."""
+
+
+def nodes(count: int) -> Iterator[Json]:
+    """Yield the nodes, and what is known of their insides."""
+    for i in range(count):
+        name, has_gpus = f"node-{i:05}", i % GPU_NODE == 0
+        capacity = {"cpu": "64", "memory": "263716748Ki", "pods": "110"}
+        allocatable = {"cpu": "63500m", "memory": "261517196Ki", "pods": "110"}
+        yield {
+            "apiVersion": "v1",
+            "kind": "Node",
+            "metadata": {
+                "name": name,
+                "uid": f"00000000-0000-0000-0000-{i:012}",
+                "resourceVersion": str(i),
+                "labels": {
+                    "kubernetes.io/arch": "amd64",
+                    "kubernetes.io/hostname": name,
+                    "node.kubernetes.io/instance-type": "gpu.8x" if has_gpus else "plain.64",
+                    "topology.kubernetes.io/zone": f"zone-{i % 3}",
+                },
+                "annotations": {"node.alpha.kubernetes.io/ttl": "0"},
+            },
+            "spec": {"podCIDR": f"10.{i // 256}.{i % 256}.0/24"}
+            | ({"taints": [{"key": "gpu", "effect": "NoSchedule"}]} if has_gpus else {}),
+            "status": {
+                "capacity": capacity,
+                "allocatable": allocatable,
+                "conditions": [
+                    condition(kind, "False")
+                    for kind in ("MemoryPressure", "DiskPressure", "PIDPressure")
+                ]
+                + [condition("Ready", "True")],
+                "images": [
+                    {"names": [f"registry.example/app-{n}:1"], "sizeBytes": 10**8 + n}
+                    for n in range(50)
+                ],
+            },
+        }
+        if has_gpus:
+            yield topology(name)
+            yield devices(name)
+
+
+def condition(kind: str, status: str) -> Json:
+    """Return a condition of a node or a pod."""
+    when = "2026-03-10T03:29:20Z"
+    reason = f"Kubelet{kind}"
+    return {
+        "lastHeartbeatTime": when,
+        "lastTransitionTime": when,
+        "message": f"kubelet says {kind} is {status}",
+        "reason": reason,
+        "status": status,
+        "type": kind,
+    }
+
+
+def topology(name: str) -> Json:
+    """Return a NodeResourceTopology of two sockets of 16 cores, two threads each."""
+    detail = [
+        {"id": i, "core": i % 32, "socket": i % 32 // 16, "node": i % 32 // 16} for i in range(64)
+    ]
+    rows = [
+        {"name": "cpu", "capacity": "32", "allocatable": "32", "available": "32"},
+        {"name": "memory", "capacity": "126Gi", "allocatable": "126Gi", "available": "126Gi"},
+    ]
+    return {
+        "apiVersion": "topology.node.k8s.io/v1alpha1",
+        "kind": "NodeResourceTopology",
+        "metadata": {
+            "name": name,
+            "annotations": {
+                "node.koordinator.sh/cpu-topology": json.dumps({"detail": detail}),
+                "kubelet.koordinator.sh/cpu-manager-policy": '{"policy":"none"}',
+            },
+        },
+        "topologyPolicies": ["None"],
+        "zones": [{"name": f"node-{n}", "type": "Node", "resources": rows} for n in range(2)],
+    }
+
+
+def devices(name: str) -> Json:
+    """Return a Device object of eight GPUs."""
+    return {
+        "apiVersion": "scheduling.koordinator.sh/v1alpha1",
+        "kind": "Device",
+        "metadata": {"name": name, "labels": {"node.koordinator.sh/gpu-model": "H100"}},
+        "spec": {
+            "devices": [
+                {
+                    "type": "gpu",
+                    "id": f"GPU-{name}-{minor}",
+                    "minor": minor,
+                    "health": True,
+                    "resources": {
+                        "koordinator.sh/gpu-core": "100",
+                        "koordinator.sh/gpu-memory": "80Gi",
+                        "koordinator.sh/gpu-memory-ratio": "100",
+                    },
+                    "topology": {"socketID": minor // 4, "nodeID": minor // 4, "pcieID": "p"},
+                }
+                for minor in range(8)
+            ]
+        },
+    }
+
+
+def pods(count: int, node_count: int, draw: random.Random) -> Iterator[Json]:
+    """Yield the pods: nine in ten run, spread over the nodes, two GPUs at most on each."""
+    gpus = dict.fromkeys(range(0, node_count, GPU_NODE), 0)
+    for i in range(count):
+        node = draw.randrange(node_count)
+        runs = draw.random() < 0.9
+        wants = node in gpus and (not runs or gpus[node] < 8)
+        annotations: Json = {"prometheus.io/scrape": "true"}
+        asked = {"cpu": draw.choice(["250m", "500m", "1", "2"]), "memory": "1Gi"}
+        limits = {"memory": "1Gi"}
+        if wants:
+            asked["nvidia.com/gpu"] = limits["nvidia.com/gpu"] = "1"
+        if wants and runs:
+            given = {"koordinator.sh/gpu-core": "100", "koordinator.sh/gpu-memory-ratio": "100"}
+            held = {"gpu": [{"minor": gpus[node], "resources": given}]}
+            annotations["scheduling.koordinator.sh/device-allocated"] = json.dumps(held)
+            gpus[node] += 1
+        yield pod(f"app-{i % 400}-{i:06}", i, asked, limits, annotations, node if runs else None)
+
+
+def pod(name: str, i: int, asked: Json, limits: Json, annotations: Json, node: int | None) -> Json:
+    """Return a pod as long as kubectl prints one."""
+    toleration = {"effect": "NoExecute", "operator": "Exists", "tolerationSeconds": 300}
+    waits = ("not-ready", "unreachable")
+    spec: Json = {
+        "containers": [
+            {
+                "name": "main",
+                "image": "registry.example/app:1",
+                "imagePullPolicy": "IfNotPresent",
+                "env": [{"name": f"SETTING_{n}", "value": f"value {n}"} for n in range(12)],
+                "ports": [{"containerPort": 8080, "protocol": "TCP"}],
+                "resources": {"requests": asked, "limits": limits},
+                "terminationMessagePath": "/dev/termination-log",
+                "terminationMessagePolicy": "File",
+                "volumeMounts": [{"mountPath": "/var/run/secrets", "name": "token"}],
+            }
+        ],
+        "dnsPolicy": "ClusterFirst",
+        "priority": 0,
+        "restartPolicy": "Always",
+        "schedulerName": "default-scheduler",
+        "tolerations": [{**toleration, "key": f"node.kubernetes.io/{key}"} for key in waits]
+        + [{"key": "gpu", "operator": "Exists"}] * ("nvidia.com/gpu" in asked),
+        "volumes": [{"name": "token", "projected": {"defaultMode": 420, "sources": []}}],
+    }
+    status: Json = {"phase": "Pending"}
+    if node is not None:
+        spec["nodeName"] = f"node-{node:05}"
+        status = {
+            "phase": "Running",
+            "conditions": [condition(kind, "True") for kind in ("Initialized", "Ready")],
+            "podIP": "10.0.0.1",
+            "qosClass": "Burstable",
+        }
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {
+            "name": name,
+            "namespace": f"team-{i % 20}",
+            "uid": f"11111111-0000-0000-0000-{i:012}",
+            "resourceVersion": str(i),
+            "labels": {"app": f"app-{i % 400}", "pod-template-hash": "7d4b9c6f5d"},
+            "annotations": annotations,
+        },
+        "spec": spec,
+        "status": status,
+    }
+
+
+def write(path: Path, node_count: int, pod_count: int) -> None:
+    """Write the dump, an object at a time, as one List."""
+    draw = random.Random(SEED)
+    with path.open("w") as file:
+        is_json = path.suffix == ".json"
+        file.write('{"apiVersion":"v1","items":[\n' if is_json else "apiVersion: v1\nitems:\n")
+        first = True
+        for found in (*nodes(node_count), *pods(pod_count, node_count, draw)):
+            if is_json:
+                file.write(("" if first else ",\n") + json.dumps(found, indent=1))
+            else:
+                file.write(block(found, 0, "- "))
+            first = False
+        file.write('],"kind":"List"}\n' if is_json else 'kind: List\nmetadata:\n  x: ""\n')
+
+
+def block(value: Any, depth: int, lead: str = "") -> str:
+    """Return YAML in blocks, as kubectl prints it; scalars are JSON's."""
+    pad = "  " * depth
+    if isinstance(value, dict) and value:
+        lines = []
+        for i, (key, inner) in enumerate(value.items()):
+            start = pad + (lead if i == 0 else " " * len(lead))
+            deeper = depth + len(lead) // 2
+            if isinstance(inner, dict) and inner:
+                lines.append(f"{start}{key}:\n{block(inner, deeper + 1)}")
+            elif isinstance(inner, list) and inner:
+                lines.append(f"{start}{key}:\n{''.join(block(x, deeper, '- ') for x in inner)}")
+            else:
+                lines.append(f"{start}{key}: {json.dumps(inner)}\n")
+        return "".join(lines)
+    return f"{pad}{lead}{json.dumps(value)}\n"
+
+
+def read(path: Path) -> None:
+    """Read the dump, and print what that took."""
+    from placer.kubernetes.dump import read_dump
+
+    begun = time.process_time()
+    instance, summary = read_dump([path])
+    spent_s = time.process_time() - begun
+    peak_mib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    machines = len({id(node.machine) for node in instance.nodes})
+    print(f"{path.name}: {path.stat().st_size / 2**20:.0f} MiB, {'; '.join(summary.lines()[:1])}")
+    print(
+        f"  {spent_s:.1f} s of CPU, peak {peak_mib:.0f} MiB; {len(instance.nodes):,} nodes of "
+        f"{machines:,} machines, {len(instance.running):,} running, {len(instance.gangs):,} waiting"
+    )
+
+
+def main() -> None:
+    """Write and read."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--nodes", type=int, default=5000)
+    parser.add_argument("--pods", type=int, default=30_000)
+    parser.add_argument("--format", choices=["yaml", "json"], default="yaml")
+    parser.add_argument("--keep", type=Path, help="a folder in which the dump stays")
+    parser.add_argument("--read", type=Path, help=argparse.SUPPRESS)
+    said = parser.parse_args()
+    if said.read:
+        read(said.read)
+        return
+    with tempfile.TemporaryDirectory() as scratch:
+        path = (said.keep or Path(scratch)) / f"cluster.{said.format}"
+        write(path, said.nodes, said.pods)
+        subprocess.run([sys.executable, __file__, "--read", str(path)], check=True)
+
+
+if __name__ == "__main__":
+    main()
