@@ -1,11 +1,46 @@
-"""Movable: whether a running pod may be looked at for another place at all (G5)."""
+"""Movable: the running pods that may be looked at for another place at all (G5)."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from placer_models.cluster import Node, RunningPod
 from placer_models.pod import PodSpec
 from placer_models.policy import AlignmentScope
 from placer_models.rule_family import RuleFamily
+
+Key = tuple[str, str]
+"""Namespace and name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Misplaced:
+    """Running pods in breach of a rule, which leave all or stay all as they are.
+
+    Attributes:
+        pods: One pod, or the members of a gang that asks where they are.
+        broken: (pod, rule): what each would break if they came now to where they are.
+        leaving: Those that cannot stay if they leave; of a gang that is misplaced as a
+            whole none.
+
+    """
+
+    pods: frozenset[Key]
+    broken: tuple[tuple[Key, str], ...]
+    leaving: frozenset[Key]
+
+
+@dataclass(frozen=True, slots=True)
+class Movable:
+    """The running pods that may get another place.
+
+    Attributes:
+        fitting: Who could come anew to where it is: may stay, and keeps the rules there.
+        misplaced: Who could not: nobody is blamed while it stays.
+
+    """
+
+    fitting: frozenset[Key] = frozenset()
+    misplaced: tuple[Misplaced, ...] = ()
 
 
 def may_move(running: RunningPod, node: Node) -> bool:

@@ -9,20 +9,17 @@ Solver and judge ask it alike; the tests' brute force puts it in its own words
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Protocol
 
 from placer_models.bound import bound_to, within
 from placer_models.cluster import Instance, Node, RunningGang, RunningPod
 from placer_models.cpuset import CpuSet
 from placer_models.legal import spec_faults
-from placer_models.movable import may_move
+from placer_models.movable import Key, Misplaced, Movable, may_move
 from placer_models.placement import Move, Placement, PodPlacement, title_of
-from placer_models.pod import Gang, Pod, PodSpec
+from placer_models.pod import Gang, PodSpec
 from placer_models.policy import QosClass
-
-Key = tuple[str, str]
-"""Namespace and name."""
 
 Mended = Mapping[Key, tuple[str, ...]]
 """A running pod that moves -> the rules that it broke where it was."""
@@ -44,41 +41,28 @@ Blamed = Callable[[Instance, Placement], Sequence[Broken]]
 """A judge: what a placement of all who are asked breaks."""
 
 
-@dataclass(frozen=True, slots=True)
-class Misplaced:
-    """Running pods in breach of a rule, which leave all or stay all as they are.
-
-    Attributes:
-        pods: One pod, or the members of a gang that asks where they are.
-        broken: (pod, rule): what each would break if they came now to where they are.
-        leaving: Those that cannot stay if they leave; of a gang that is misplaced as a
-            whole none.
-
-    """
-
-    pods: frozenset[Key]
-    broken: tuple[tuple[Key, str], ...]
-    leaving: frozenset[Key]
-
-
-@dataclass(frozen=True, slots=True)
-class Movable:
-    """The running pods that may get another place.
-
-    Attributes:
-        fitting: Who could come anew to where it is: may stay, and keeps the rules there.
-        misplaced: Who could not: nobody is blamed while it stays.
-
-    """
-
-    fitting: frozenset[Key] = frozenset()
-    misplaced: tuple[Misplaced, ...] = ()
-
-
 def movable_pods(instance: Instance, blamed: Blamed) -> Movable:
     """Return who may move; nobody where there is nothing to move for, or no budget."""
     if not instance.move_budget or not instance.gangs or instance.is_question:
         return Movable()
+    running = {one.pod.key: one for one in instance.running}
+    on_node: defaultdict[str, list[RunningPod]] = defaultdict(list)
+    for one in instance.running:
+        on_node[one.placement.node].append(one)
+    nodes = {node.name: node for node in instance.nodes}
+
+    def alone(group: frozenset[Key]) -> Instance:
+        """Return the question of pods that come anew to where they are; nothing else counts."""
+        names = dict.fromkeys(running[key].placement.node for key in group)
+        here = replace(
+            instance,
+            nodes=tuple(nodes[name] for name in names),
+            gangs=(),
+            groups=(),
+            running=tuple(one for name in names for one in on_node[name]),
+        )
+        return with_homes(here, group)
+
     fitting = list(_groups(instance))
     misplaced: list[frozenset[Key]] = []
     while fitting:
@@ -86,16 +70,21 @@ def movable_pods(instance: Instance, blamed: Blamed) -> Movable:
         if not faults:
             break
         named = {fault.subject for fault in faults}
-        found = [group for group in fitting if _is_misplaced(instance, group, named, blamed)]
+        found = [
+            group
+            for group in fitting
+            if not named.isdisjoint(_subjects([running[key] for key in group]))
+            and _faults_at_home(alone(group), blamed)
+        ]
         misplaced += found or fitting
         fitting = [group for group in fitting if group not in found] if found else []
-    order = {running.pod.key: i for i, running in enumerate(instance.running)}
+    order = {key: i for i, key in enumerate(running)}
     return Movable(
         frozenset[Key]().union(*fitting),
         tuple(
-            _misplaced(instance, group, blamed)
+            _misplaced(group, alone(group), blamed)
             for group in sorted(misplaced, key=lambda group: min(order[key] for key in group))
-            if not any(any(spec_faults(pod.spec)) for pod in _pods(instance, group))
+            if not any(any(spec_faults(running[key].pod.spec)) for key in group)
         ),
     )
 
@@ -150,10 +139,6 @@ def rules_mended(movable: Movable, placement: Placement) -> Mended:
     return {key: tuple(rules) for key, rules in found.items()}
 
 
-def _pods(instance: Instance, keys: Set[Key]) -> list[Pod]:
-    return [running.pod for running in instance.running if running.pod.key in keys]
-
-
 def _groups(instance: Instance) -> Iterator[frozenset[Key]]:
     """Yield the running pods that may be looked at for another place, as they move together.
 
@@ -181,33 +166,24 @@ def _faults_at_home(asked: Instance, blamed: Blamed) -> Sequence[Broken]:
     return blamed(asked, complete_with_current(asked, Placement()))
 
 
-def _is_misplaced(
-    instance: Instance, group: frozenset[Key], named: Set[str], blamed: Blamed
-) -> bool:
-    """Return whether pods are at fault where all that are asked for are at home.
-
-    What is wrong with a node is the fault of those at whom it is broken when they alone
-    come there anew.
-    """
-    asked = with_homes(instance, group)
-    titles = {title_of(*home.key) for home in asked.homes}
-    titles |= {title_of(*gang.key) for gang in asked.gangs if group & {p.key for p in gang.pods}}
-    return bool(titles & named) or (
-        any(home.node in named for home in asked.homes) and bool(_faults_at_home(asked, blamed))
-    )
+def _subjects(group: Collection[RunningPod]) -> Iterator[str]:
+    """Yield the names at which something is wrong where pods are: theirs and their nodes'."""
+    for one in group:
+        yield from (one.pod.title, one.placement.node)
+        if one.placement.gang is not None:
+            yield title_of(one.pod.namespace, one.placement.gang)
 
 
-def _misplaced(instance: Instance, group: frozenset[Key], blamed: Blamed) -> Misplaced:
+def _misplaced(group: frozenset[Key], asked: Instance, blamed: Blamed) -> Misplaced:
     """Return what pods are in breach of, when they alone come anew to where they are."""
-    asked = with_homes(instance, group)
     faults = _faults_at_home(asked, blamed)
+    gangs = {title_of(*gang.key) for gang in asked.gangs}
     broken: dict[tuple[Key, str], None] = {}
     leaving = set(group) if len(group) == 1 else set[Key]()
-    titles = {title_of(*gang.key) for gang in asked.gangs if group & {p.key for p in gang.pods}}
     for home in asked.homes:
         for fault in faults:
             own = fault.subject in (title_of(*home.key), home.node)
-            if own or fault.subject in titles:
+            if own or fault.subject in gangs:
                 broken[home.key, fault.rule] = None
             if own:
                 leaving.add(home.key)
@@ -298,7 +274,7 @@ def with_homes(
             continue
         own = place.cpuset if running.pod.spec.qos.owns_cpus else frozenset()
         at_home[place.node].append(replace(place, cpuset=own))
-    least = min(gang.priority for gang in instance.gangs)
+    least = min((gang.priority for gang in instance.gangs), default=0)
     gangs = [
         # The name alone may be that of a gang.
         Gang(f"running/{pod.name}", pod.namespace, (pod,), 1, priority=least, weight=0, lone=True)

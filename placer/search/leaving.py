@@ -24,9 +24,8 @@ from placer_models.cluster import Instance
 from placer_models.cpsat.batch import build_batch_model
 from placer_models.cpsat.places import choices_of
 from placer_models.goals import MOVES, Sense, Tier
+from placer_models.movable import Misplaced, Movable
 from placer_models.moves import (
-    Misplaced,
-    Movable,
     complete_with_current,
     question,
     with_homes,
@@ -92,7 +91,10 @@ class Leaving:
     others: list[Sequence[int | None]]
 
     def run(self) -> None:
-        """Try who could leave, few pods first, until it is clear who has to."""
+        """Try who could leave, few pods first, until it is clear who has to.
+
+        A question that is begun is counted, and placed greedily, before its time is looked at.
+        """
         chosen = list(self._choices())
         tiers = [tier for tier, _ in self.best.best.worth]
         limits = limits_of(self.best.problem)
@@ -101,7 +103,9 @@ class Leaving:
             limits[at] = sum(max(1, len(one.leaving)) for one in leaving)
             if not _could_beat(tiers, limits, self.best.best.values):
                 continue
-            if self.budget.over:
+            if self.budget.over or (
+                self.budget.timed and self.budget.left < 2 * self.budget.greedy_s
+            ):
                 self.others.append(tuple(limits))
                 continue
             self.tell(f"moving who breaks a rule: {done + 1} of {len(chosen)}")

@@ -21,8 +21,8 @@ from placer.state.batch import build_problem
 from placer_models.cluster import Instance
 from placer_models.goals import UNBOUNDED
 from placer_models.legal import check_pods
+from placer_models.movable import Movable
 from placer_models.moves import (
-    Movable,
     complete_with_current,
     movable_pods,
     movers,
