@@ -5,9 +5,10 @@ pods that leave is a question of its own, and the best of their answers is the a
 which more pods leave are not better unless they place more, open fewer nodes or spare moves.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from itertools import combinations
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, field, replace
+from itertools import combinations, islice
+from math import comb
 
 from placer.counting.placements import Unrealisable, realise
 from placer.greedy.place import place_greedily
@@ -36,6 +37,9 @@ from placer_models.problem import Problem
 
 SHARE_OF_STAYING = 0.5
 """Of the time: for the question in which nobody in breach leaves, where some could."""
+
+Choice = tuple[int, ...]
+"""Positions of misplaced pods or gangs that leave, ascending."""
 
 MOST_TRIED = 10_000
 """Choices of pods that leave beyond which no more are thought of."""
@@ -79,6 +83,7 @@ class Leaving:
     Attributes:
         best: Of the questions so far; first that in which nobody leaves.
         others: Per question that is not the best one's the bounds of its answers.
+        chosen: Who leaves in the best, by their positions among the misplaced.
 
     """
 
@@ -88,33 +93,54 @@ class Leaving:
     tell: Progress
     whole: bool
     best: Searched
-    others: list[Sequence[int | None]]
+    others: list[Sequence[int | None]] = field(default_factory=list)
+    chosen: Choice = ()
 
     def run(self) -> None:
-        """Try who could leave, few pods first, until it is clear who has to.
+        """Try who could leave until it is clear who has to.
 
+        Few pods come first, but those with whom the best so far could leave before all others.
         A question that is begun is counted, and placed greedily, before its time is looked at.
         """
-        chosen = list(self._choices())
         tiers = [tier for tier, _ in self.best.best.worth]
         limits = limits_of(self.best.problem)
         at = tiers.index(MOVES)
-        for done, leaving in enumerate(chosen):
-            limits[at] = sum(max(1, len(one.leaving)) for one in leaving)
+        open_choices = dict.fromkeys(self._choices())
+        most = min(self.instance.move_budget, len(self.movable.misplaced))
+        count = sum(comb(len(self.movable.misplaced), number) for number in range(1, most + 1))
+        number = 0
+        tried: set[Choice] = set()
+        while choice := self._next(open_choices, tried):
+            tried.add(choice)
+            open_choices.pop(choice, None)
+            leaving = tuple(self.movable.misplaced[i] for i in choice)
+            limits[at] = _moves_of(leaving)
             if not _could_beat(tiers, limits, self.best.best.values):
                 continue
             if self.budget.over or (
                 self.budget.timed and self.budget.left < 2 * self.budget.greedy_s
             ):
                 self.others.append(tuple(limits))
-                continue
-            self.tell(f"moving who breaks a rule: {done + 1} of {len(chosen)}")
-            part = self.budget.part(self.budget.slice(len(chosen) - done))
-            self._try(leaving, tuple(limits), part)
+                break
+            number += 1
+            self.tell(f"moving who breaks a rule: choice {number}, {len(open_choices)} left")
+            part = self.budget.part(self.budget.slice(1 + len(open_choices)))
+            if self._try(leaving, tuple(limits), part):
+                self.chosen = choice
             self.budget.spend(part)
-        if len(chosen) == MOST_TRIED:
+        if count > MOST_TRIED or open_choices:
             limits[at] = 1
             self.others.append(tuple(limits))
+
+    def _next(self, open_choices: Mapping[Choice, None], tried: Set[Choice]) -> Choice | None:
+        """Return the next choice to try: one more that leaves with those of the best, or any."""
+        misplaced = self.movable.misplaced
+        for i in range(len(misplaced)):
+            choice = tuple(sorted({*self.chosen, i}))
+            within = _moves_of([misplaced[j] for j in choice]) <= self.instance.move_budget
+            if i not in self.chosen and within and choice not in tried:
+                return choice
+        return next(iter(open_choices), None)
 
     def bounds(self) -> Bounds:
         """Return what no answer can beat, whoever leaves."""
@@ -135,22 +161,22 @@ class Leaving:
             ]
         return found
 
-    def _choices(self) -> Iterator[tuple[Misplaced, ...]]:
+    def _choices(self) -> Iterator[Choice]:
         """Yield who could leave together within the budget of moves, few first."""
-        tried = 0
-        for number in range(1, min(self.instance.move_budget, len(self.movable.misplaced)) + 1):
-            for leaving in combinations(self.movable.misplaced, number):
-                moves = sum(max(1, len(one.leaving)) for one in leaving)
-                if moves <= self.instance.move_budget:
-                    yield leaving
-                tried += 1
-                if tried == MOST_TRIED:
-                    return
+        misplaced = self.movable.misplaced
+        every = (
+            choice
+            for number in range(1, min(self.instance.move_budget, len(misplaced)) + 1)
+            for choice in combinations(range(len(misplaced)), number)
+        )
+        for choice in islice(every, MOST_TRIED):
+            if _moves_of([misplaced[i] for i in choice]) <= self.instance.move_budget:
+                yield choice
 
     def _try(
         self, leaving: tuple[Misplaced, ...], limits: tuple[int | None, ...], budget: Budget
-    ) -> None:
-        """Ask the question in which those leave."""
+    ) -> bool:
+        """Ask the question in which those leave; return whether its answer is the best now."""
         asked = question(self.instance, self.movable, leaving)
         ground = ground_of(asked)
         problem = build_problem(asked, ground.accounts)
@@ -158,7 +184,7 @@ class Leaving:
         if start is None:
             if possible:
                 self.others.append(limits)
-            return
+            return False
         found = joint_search(
             Searched(asked, ground, problem, start, list(limits)),
             budget,
@@ -168,9 +194,11 @@ class Leaving:
         # Who leaves may have come back to where it was: then it is not gone, and the question
         # in which it stays has as good an answer.
         truly = with_movable_pods(self.instance, blamed, found.best.placement)
-        if truly.gone == asked.gone and found.best.better_than(self.best.best):
+        is_best = truly.gone == asked.gone and found.best.better_than(self.best.best)
+        if is_best:
             found, self.best = self.best, found
         self.others.append(tuple(found.bounds))
+        return is_best
 
     def _start(
         self,
@@ -216,6 +244,11 @@ class Leaving:
         if isinstance(placement, Unrealisable):
             return None
         return placement if keys <= {place.key for place in placement.pods} else None
+
+
+def _moves_of(leaving: Iterable[Misplaced]) -> int:
+    """Return how many moves it takes at least that those leave."""
+    return sum(max(1, len(one.leaving)) for one in leaving)
 
 
 def _could_beat(tiers: Sequence[Tier], limits: Bounds, values: Sequence[int]) -> bool:

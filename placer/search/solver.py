@@ -106,7 +106,7 @@ def _searched(
     part = budget.part(SHARE_OF_STAYING * budget.left)
     found = joint_search(found, part, tell, whole=whole)
     budget.spend(part)
-    leaving = Leaving(instance, movable, budget, tell, whole, found, [])
+    leaving = Leaving(instance, movable, budget, tell, whole, found)
     leaving.run()
     best = leaving.best
     if not best.is_settled and not budget.over:
