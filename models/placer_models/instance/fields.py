@@ -65,10 +65,11 @@ def _alignment(value: object) -> object:
     return _KUBELET_POLICIES.get(value, value) if isinstance(value, str) else value
 
 
-def _one_or_more(value: object) -> object:
-    if isinstance(value, str):
+def one_or_more(value: object) -> object:
+    """Return a list of parts as a tuple, and a part alone as a tuple of one."""
+    if isinstance(value, str | dict):
         return (value,)
-    return tuple(value) if isinstance(value, list) else value
+    return tuple(value) if isinstance(value, list) else value  # no JSON any more
 
 
 CpuList = Annotated[
@@ -171,6 +172,6 @@ Level = Annotated[str, AfterValidator(check_name)]
 """The name of a level of the network, such as ``rack``."""
 
 Levels = Annotated[
-    tuple[Level, ...], BeforeValidator(_one_or_more, json_schema_input_type=Level | list[Level])
+    tuple[Level, ...], BeforeValidator(one_or_more, json_schema_input_type=Level | list[Level])
 ]
 """One level, or several."""

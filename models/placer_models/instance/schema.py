@@ -1,8 +1,8 @@
 """The schema of an instance file: which fields there are, and their types."""
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal
 
-from pydantic import BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import BeforeValidator, ConfigDict, Field
 
 from placer_models.device import GPU
 from placer_models.device_strategy import DeviceStrategy
@@ -32,6 +32,7 @@ from placer_models.instance.wish_schema import (
     ExclusiveWish,
     JointPart,
     OneOf,
+    StrengthPart,
 )
 from placer_models.node_strategy import NodeStrategy
 from placer_models.pod import ContainerRole
@@ -180,19 +181,13 @@ class LevelPart(Part):
     label: str
 
 
-class GatherPart(Part):
+class GatherPart(StrengthPart):
     """Levels at which a gang is in one domain, or would like to be."""
 
-    model_config = ConfigDict(json_schema_extra={"minProperties": 1})
+    expected = "levels with their strength, such as 'preferred: rack'"
 
     required: Levels = ()
     preferred: Levels = ()
-
-    @model_validator(mode="after")
-    def _one_is_given(self) -> Self:
-        if not self.required and not self.preferred:
-            raise ValueError("expected levels with their strength, such as 'preferred: rack'")
-        return self
 
 
 def _gather(value: object) -> object:
@@ -203,19 +198,13 @@ Gather = Annotated[GatherPart, BeforeValidator(_gather, json_schema_input_type=L
 """``node`` alone is a demand; ``{preferred: rack}`` is a wish."""
 
 
-class SpreadPart(Part):
+class SpreadPart(StrengthPart):
     """Levels of which no domain has more members than the number given."""
 
-    model_config = ConfigDict(json_schema_extra={"minProperties": 1})
+    expected = "levels with their most, such as 'required: {rack: 2}'"
 
     required: dict[Level, Count] = Field(default_factory=dict)
     preferred: dict[Level, Count] = Field(default_factory=dict)
-
-    @model_validator(mode="after")
-    def _one_is_given(self) -> Self:
-        if not self.required and not self.preferred:
-            raise ValueError("expected levels with their most, such as 'required: {rack: 2}'")
-        return self
 
 
 class TogetherPart(Part):

@@ -1,28 +1,50 @@
 """The schema of what pods wish or demand of their CPUs, devices and neighbours."""
 
-from typing import Annotated, Self
+from typing import Annotated, ClassVar, Self
 
 from pydantic import BeforeValidator, ConfigDict, Field, model_validator
 
 from placer_models.affinity import AffinityLevel
 from placer_models.files.part import Part
-from placer_models.instance.fields import Exclusive, PodBind
+from placer_models.instance.fields import Exclusive, PodBind, one_or_more
 from placer_models.policy import JointScope
 
 
-class BindPart(Part):
+class StrengthPart(Part):
+    """What is required, what is preferred, or both.
+
+    Attributes:
+        expected: What to write, where nothing is said or too much.
+        at_most: How many of the two may be said.
+
+    """
+
+    model_config = ConfigDict(json_schema_extra={"minProperties": 1})
+
+    expected: ClassVar[str] = ""
+    at_most: ClassVar[int] = 2
+
+    @model_validator(mode="after")
+    def _is_given(self) -> Self:
+        given = [name for name in type(self).model_fields if getattr(self, name)]
+        if not 1 <= len(given) <= self.at_most:
+            raise ValueError(f"expected {self.expected}")
+        return self
+
+
+ONE_STRENGTH = ConfigDict(json_schema_extra={"minProperties": 1, "maxProperties": 1})
+
+
+class BindPart(StrengthPart):
     """A bind policy and its strength: one of the two is given."""
 
-    model_config = ConfigDict(json_schema_extra={"minProperties": 1, "maxProperties": 1})
+    model_config = ONE_STRENGTH
+
+    at_most = 1
+    expected = "one policy with its strength, such as 'required: FullPCPUs'"
 
     preferred: PodBind | None = None
     required: PodBind | None = None
-
-    @model_validator(mode="after")
-    def _one_is_given(self) -> Self:
-        if (self.preferred is None) == (self.required is None):
-            raise ValueError("expected one policy with its strength, such as 'required: FullPCPUs'")
-        return self
 
 
 class JointPart(Part):
@@ -41,17 +63,11 @@ class JointPart(Part):
         return self
 
 
-def _one_of(value: object) -> object:
-    if isinstance(value, list):
-        return tuple(value)  # what a validator returns is no JSON any more
-    return (value,) if isinstance(value, str) else value
-
-
 OneOf = Annotated[
     tuple[str, ...],
     Field(min_length=1),
     BeforeValidator(
-        _one_of,
+        one_or_more,
         json_schema_input_type=str | Annotated[tuple[str, ...], Field(min_length=1)],
     ),
 ]
@@ -66,19 +82,16 @@ Bind = Annotated[BindPart, BeforeValidator(_wished, json_schema_input_type=PodBi
 """``FullPCPUs`` alone is a wish; ``{required: FullPCPUs}`` is a demand."""
 
 
-class ExclusivePart(Part):
+class ExclusivePart(StrengthPart):
     """An exclusive policy and its strength: one of the two is given."""
 
-    model_config = ConfigDict(json_schema_extra={"minProperties": 1, "maxProperties": 1})
+    model_config = ONE_STRENGTH
+
+    at_most = 1
+    expected = "one policy with its strength, such as 'required: PCPULevel'"
 
     preferred: Exclusive | None = None
     required: Exclusive | None = None
-
-    @model_validator(mode="after")
-    def _one_is_given(self) -> Self:
-        if (self.preferred is None) == (self.required is None):
-            raise ValueError("expected one policy with its strength, such as 'required: PCPULevel'")
-        return self
 
 
 ExclusiveWish = Annotated[
@@ -94,31 +107,17 @@ class AffinityTermPart(Part):
     level: AffinityLevel = AffinityLevel.NODE
 
 
-def _one_term_or_more(value: object) -> object:
-    if isinstance(value, dict):
-        return (value,)
-    return tuple(value) if isinstance(value, list) else value
-
-
 Terms = Annotated[
     tuple[AffinityTermPart, ...],
-    BeforeValidator(
-        _one_term_or_more, json_schema_input_type=AffinityTermPart | list[AffinityTermPart]
-    ),
+    BeforeValidator(one_or_more, json_schema_input_type=AffinityTermPart | list[AffinityTermPart]),
 ]
 """One term, or several."""
 
 
-class AffinityPart(Part):
+class AffinityPart(StrengthPart):
     """Pods to be with, or apart from, as a demand or a wish."""
 
-    model_config = ConfigDict(json_schema_extra={"minProperties": 1})
+    expected = "terms, such as 'required: {matchLabels: {app: web}}'"
 
     required: Terms = ()
     preferred: Terms = ()
-
-    @model_validator(mode="after")
-    def _one_is_given(self) -> Self:
-        if not self.required and not self.preferred:
-            raise ValueError("expected terms, such as 'required: {matchLabels: {app: web}}'")
-        return self
