@@ -2,10 +2,16 @@
 
 import io
 from collections.abc import Callable
+from html import escape
 
 from rich.console import Console, RenderableType
 
 from placer_cli.draw.canvas import Canvas
+
+COLOURS = (
+    "#0087ff", "#d75f00", "#00af5f", "#af5faf", "#af8700", "#d75f87", "#5f87af", "#87875f",
+)  # fmt: skip
+"""Fills of whatever is told apart, in turn."""
 
 COLUMNS = 100
 """Width of a picture: the same whatever the terminal's."""
@@ -41,6 +47,23 @@ _FRAME = """\
 </g>
 </svg>
 """
+
+
+def svg_text(
+    x: float,
+    y: float,
+    text: str,
+    *,
+    size: int,
+    bold: bool = False,
+    end: bool = False,
+    colour: str = "",
+) -> str:
+    """Return a text as an element; its position is that of its start, or of its end."""
+    fill = f' fill="{colour}"' if colour else ""
+    look = ' font-weight="bold"' if bold else ""
+    anchor = ' text-anchor="end"' if end else ""
+    return f'<text x="{x}" y="{y}" font-size="{size}"{fill}{look}{anchor}>{escape(text)}</text>'
 
 
 def svg(draw: Callable[[Canvas], RenderableType], title: str) -> str:

@@ -6,6 +6,7 @@ from html import escape
 from placer.queue.model import ONE_MILLI, US_PER_S
 from placer.queue.simulation.curves import Curve, service_over_time, threads_in_use
 from placer.queue.simulation.result import Simulated
+from placer_cli.draw.svg import COLOURS, svg_text
 from placer_cli.queue.times import plain_seconds, seconds
 
 WIDTH = 960
@@ -18,14 +19,10 @@ MOST_RUNS = 20_000
 MOST_TIPS = 500
 """Up to so many runs each has its own bar with a tip; beyond, a job's bars are one path."""
 
-_COLOURS = (
-    "#0087ff", "#d75f00", "#00af5f", "#af5faf", "#af8700", "#d75f87", "#5f87af", "#87875f",
-)  # fmt: skip
-
 
 def simulation_svg(result: Simulated) -> str:
     """Return the picture of a simulation."""
-    colours = {job.name: _COLOURS[i % len(_COLOURS)] for i, job in enumerate(result.jobs)}
+    colours = {job.name: COLOURS[i % len(COLOURS)] for i, job in enumerate(result.jobs)}
     page = _Page(max(result.makespan_us, 1))
     page.text(LEFT, 22, result.scenario.title, size=15, bold=True)
     top = _legend(page, colours, 44)
@@ -58,11 +55,7 @@ class _Page:
         bold: bool = False,
         end: bool = False,
     ) -> None:
-        look = ' font-weight="bold"' if bold else ""
-        anchor = ' text-anchor="end"' if end else ""
-        self._parts.append(
-            f'<text x="{x}" y="{y}" font-size="{size}"{look}{anchor}>{escape(text)}</text>'
-        )
+        self._parts.append(svg_text(x, y, text, size=size, bold=bold, end=end))
 
     def rect(
         self, x: float, y: float, width: float, height: float, fill: str, tip: str = ""

@@ -2,10 +2,11 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from html import escape
+from functools import partial
 
 from placer.slots.compiled import CompiledJob, Fractions, KindFractions, Link
 from placer.slots.graph import Exchange
+from placer_cli.draw.svg import COLOURS, svg_text
 from placer_cli.draw.texts import count
 
 BOX = 210
@@ -17,9 +18,7 @@ MARGIN = 16
 BAND_TITLE = 26
 HEAD = 58
 
-_COLOURS = (
-    "#0087ff", "#d75f00", "#00af5f", "#af5faf", "#af8700", "#d75f87", "#5f87af", "#87875f",
-)  # fmt: skip
+_text = partial(svg_text, size=12, colour="#222")
 
 _DASHES = {Exchange.BLOCKING: "6 4", Exchange.HYBRID_FULL: "2 3", Exchange.HYBRID_SELECTIVE: "2 3"}
 
@@ -174,22 +173,4 @@ def _cut(name: str, most: int = 22) -> str:
 
 
 def _colour(group: int) -> str:
-    return _COLOURS[group % len(_COLOURS)]
-
-
-def _text(
-    x: int,
-    y: int,
-    text: str,
-    *,
-    size: int = 12,
-    bold: bool = False,
-    end: bool = False,
-    colour: str = "#222",
-) -> str:
-    look = ' font-weight="bold"' if bold else ""
-    anchor = ' text-anchor="end"' if end else ""
-    return (
-        f'<text x="{x}" y="{y}" font-size="{size}" fill="{colour}"{look}{anchor}>'
-        f"{escape(text)}</text>"
-    )
+    return COLOURS[group % len(COLOURS)]
