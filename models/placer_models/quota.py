@@ -126,15 +126,6 @@ class EncodedClass:
         """The quotas, device 1 first."""
         return decode_all(self.number, self.bits, self.devices)
 
-    def quota_of(self, device: int) -> int:
-        """Return the quota of one device, numbered from 1.
-
-        Raises:
-            QuotaError: There is no such device (B7).
-
-        """
-        return decode(self.number, self.bits, device, self.devices)
-
     @property
     def words(self) -> tuple[int, ...]:
         """The number cut into 64-bit words, lowest first; a field may span two of them."""

@@ -1,6 +1,7 @@
 """Types of single fields in files: what text they take, said in their own words."""
 
 import re
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from typing import Annotated
 
@@ -30,6 +31,7 @@ _NODE_BIND_POLICIES = {
     "PCPUOnly": "FullPCPUsOnly",
     "full-pcpus-only": "FullPCPUsOnly",
 }
+_KOORDINATOR_EXCLUSIVE = {"Default": "None"}
 _LOCALITIES = {"Socket": "Package", "UncoreCache": "LLC"}
 _SWITCHES = {"true": True, "false": False}
 
@@ -57,12 +59,14 @@ def _check_gpu_list(text: str) -> str:
         ) from None
 
 
-def _node_bind(value: object) -> object:
-    return _NODE_BIND_POLICIES.get(value, value) if isinstance(value, str) else value
+def _spelt(others: Mapping[str, str]) -> BeforeValidator:
+    """Return what takes the words of others for ours."""
+    return BeforeValidator(lambda word: others.get(word, word) if isinstance(word, str) else word)
 
 
-def _alignment(value: object) -> object:
-    return _KUBELET_POLICIES.get(value, value) if isinstance(value, str) else value
+def _words(ours: type[StrEnum], others: Iterable[str]) -> WithJsonSchema:
+    """Return the schema of our words and those of others."""
+    return WithJsonSchema({"type": "string", "enum": [*(word.value for word in ours), *others]})
 
 
 def one_or_more(value: object) -> object:
@@ -99,11 +103,7 @@ Priority = Annotated[int, Field(ge=-(2**31), le=2**31 - 1)]
 """As in Kubernetes: a larger one goes first."""
 
 Alignment = Annotated[
-    AlignmentPolicy,
-    BeforeValidator(_alignment),
-    WithJsonSchema(
-        {"type": "string", "enum": [*(p.value for p in AlignmentPolicy), *_KUBELET_POLICIES]}
-    ),
+    AlignmentPolicy, _spelt(_KUBELET_POLICIES), _words(AlignmentPolicy, _KUBELET_POLICIES)
 ]
 """In Kubernetes' spelling or the kubelet's (``single-numa-node``)."""
 
@@ -118,11 +118,7 @@ class PodBind(StrEnum):
 
 
 NodeBind = Annotated[
-    NodeBindPolicy,
-    BeforeValidator(_node_bind),
-    WithJsonSchema(
-        {"type": "string", "enum": [*(p.value for p in NodeBindPolicy), *_NODE_BIND_POLICIES]}
-    ),
+    NodeBindPolicy, _spelt(_NODE_BIND_POLICIES), _words(NodeBindPolicy, _NODE_BIND_POLICIES)
 ]
 """In Koordinator's spelling, an older one or the kubelet's (``full-pcpus-only``)."""
 
@@ -137,20 +133,12 @@ def _localities(value: object) -> object:
     return tuple(wish for wish in wishes if wish in known)
 
 
+_LOCALITY = {"enum": [*(wish.value for wish in Locality), *_LOCALITIES]}
+
 Localities = Annotated[
     tuple[Locality, ...],
     BeforeValidator(_localities),
-    WithJsonSchema(
-        {
-            "anyOf": [
-                {"enum": [*(p.value for p in Locality), *_LOCALITIES]},
-                {
-                    "type": "array",
-                    "items": {"enum": [*(p.value for p in Locality), *_LOCALITIES]},
-                },
-            ]
-        }
-    ),
+    WithJsonSchema({"anyOf": [_LOCALITY, {"type": "array", "items": _LOCALITY}]}),
 ]
 """One word or a list of them: ``Package`` (``Socket``), ``LLC`` (``UncoreCache``)."""
 
@@ -162,9 +150,7 @@ Switch = Annotated[
 """An option of the kubelet: ``true``, also in quotes, as its configuration writes it."""
 
 Exclusive = Annotated[
-    ExclusivePolicy,
-    BeforeValidator(lambda value: "None" if value == "Default" else value),
-    WithJsonSchema({"type": "string", "enum": [*(p.value for p in ExclusivePolicy), "Default"]}),
+    ExclusivePolicy, _spelt(_KOORDINATOR_EXCLUSIVE), _words(ExclusivePolicy, _KOORDINATOR_EXCLUSIVE)
 ]
 """``Default`` is Koordinator's word for what its scheduler is set to; ours is ``None``."""
 

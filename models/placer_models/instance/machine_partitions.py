@@ -32,13 +32,9 @@ def read_partitions(written: Sequence[str], minors: Collection[int]) -> Partitio
         if part in found:
             raise ValueError(f"the partition {shown(text)} is given twice")
         found.add(part)
-    return _ordered(found)
+    return tuple(sorted(found, key=lambda part: (len(part), part)))
 
 
 def write_partitions(table: Iterable[Sequence[int]]) -> list[str]:
     """Return what `read_partitions` reads."""
     return [format_cpu_list(part) for part in table]
-
-
-def _ordered(parts: Iterable[tuple[int, ...]]) -> PartitionTable:
-    return tuple(sorted(parts, key=lambda part: (len(part), part)))
