@@ -40,6 +40,20 @@ def parse_milli(amount: str | float) -> int:
     return _whole(amount, 1000, "thousandths")
 
 
+def round_up(amount: str | float, per_one: int = 1) -> int:
+    """Read an amount as Kubernetes does, which rounds up what is finer than it counts.
+
+    Args:
+        amount: As it is written.
+        per_one: What it counts in: 1 for bytes, 1000 for thousandths.
+
+    Raises:
+        ValueError: It is no amount, negative, or above 2**60.
+
+    """
+    return _whole(amount, per_one, "parts", up=True)
+
+
 def format_bytes(size: int) -> str:
     """Write bytes exactly, in the largest binary unit that divides them: ``64Gi``."""
     for unit in ("Ei", "Pi", "Ti", "Gi", "Mi", "Ki"):
@@ -49,8 +63,10 @@ def format_bytes(size: int) -> str:
     return str(size)
 
 
-def _whole(amount: str | float, per_one: int, unit: str) -> int:
+def _whole(amount: str | float, per_one: int, unit: str, *, up: bool = False) -> int:
     value = _value(amount) * per_one
+    if up:
+        value = Fraction(math.ceil(value))
     if value < 0:
         raise ValueError(f"{_shown(amount)} is negative; an amount is 0 or more")
     if value > MAX_AMOUNT:

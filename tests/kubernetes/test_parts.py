@@ -205,6 +205,20 @@ def test_init_containers_sidecars_and_overhead_count_as_in_kubernetes() -> None:
     assert asked.memory_bytes == 64 * 2**20
 
 
+def test_amounts_are_rounded_up_as_kubernetes_rounds_them() -> None:
+    """
+    A part of a byte, a part of a thousandth of a CPU; more than that is the same amount.
+    """
+    found = pod(requests={"cpu": "0.0005", "memory": "0.1Gi"})
+    asked = asked_by(pod_part(found), Reading()).spec.requests
+    assert (asked.cpu_milli, asked.memory_bytes) == (1, 107374183)
+    assert asked_by(
+        pod_part(pod(requests={"memory": "128974848000m"})), Reading()
+    ).spec.requests == (
+        asked_by(pod_part(pod(requests={"memory": "128974848"})), Reading()).spec.requests
+    )
+
+
 def test_requests_of_the_pod_go_before_those_of_its_containers() -> None:
     """
     Resource by resource, as pod-level resources do.

@@ -96,6 +96,26 @@ def test_an_object_larger_than_what_is_read_at_once_is_read_whole(tmp_path: Path
         assert names(path) == ["Pod a", "Pod long", "Pod b"]
 
 
+@pytest.mark.parametrize("size", [1, 2, 3, 7, 64])
+def test_json_is_read_alike_whatever_is_read_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int
+) -> None:
+    """
+    Numbers, words and escapes may be cut anywhere; each object keeps its line and its text.
+    """
+    monkeypatch.setattr("placer_models.kubernetes.json_objects.CHUNK", size)
+    odd = {**pod("odd"), "spec": {"a": [-3.25e2, True, None, 'é\n"', {}, []], "b": 12}}
+    text = json.dumps(in_list(node(), odd, pod("last")), indent=1)
+    found = list(read_objects(written(tmp_path, "d.json", text)))
+    assert all(isinstance(one, ReadObject) for one in found)
+    assert [one.value for one in found] == [node(), odd, pod("last")]  # type: ignore[union-attr]
+    lines = text.splitlines()
+    for one in found:
+        assert isinstance(one, ReadObject)
+        assert json.loads(one.text) == one.value
+        assert lines[one.line - 1].strip() == "{"
+
+
 def test_a_list_that_was_cut_off_gives_what_it_has_and_says_so(tmp_path: Path) -> None:
     """
     In YAML the kind of a List comes last; in JSON brackets are missing.

@@ -8,6 +8,7 @@ from typing import NoReturn
 from placer_models.files.errors import InputError, shown
 from placer_models.kubernetes.chunks import CHUNK, MAX_OBJECT_CHARACTERS, Chunks, Part, Value
 
+_AFTER = frozenset(",:]} \t\r\n")
 _BLANKS = re.compile(r"[ \t\r\n]*+")
 
 
@@ -108,8 +109,8 @@ class _Text:
                 self.refuse(error.msg)
             except (ValueError, RecursionError) as error:
                 self.refuse(str(error))
-            # A number may go on behind the window.
-            if end < len(self._window) or not self._more():
+            # A number may go on behind the window; what is whole is followed by a mark or a blank.
+            if self._window[end : end + 1] in _AFTER or not self._more():
                 break
         written = self._window[self._at : end]
         self.line += self._window.count("\n", self._at, end)

@@ -6,7 +6,7 @@ from functools import lru_cache
 
 from placer_models.device_request import OTHER_SPELLINGS
 from placer_models.kubernetes.objects import Field
-from placer_models.quantity import parse_bytes, parse_milli
+from placer_models.quantity import parse_bytes, round_up
 
 CPU = "cpu"
 MEMORY = "memory"
@@ -19,9 +19,17 @@ _BATCH = {
     "koordinator.sh/batch-memory": "kubernetes.io/batch-memory",
 }
 
+
 # Clusters say the same few amounts over and over.
-_BYTES = lru_cache(4096)(parse_bytes)
-_MILLI = lru_cache(4096)(parse_milli)
+@lru_cache(4096)
+def _bytes(amount: str | float) -> int:
+    return round_up(amount)
+
+
+@lru_cache(4096)
+def _milli(amount: str | float) -> int:
+    return round_up(amount, 1000)
+
 
 _NOT_COUNTED = "attachable-volumes-"
 
@@ -71,14 +79,14 @@ def resources_in(part: Field) -> ResourceList:
     other: dict[str, int] = {}
     for name, amount in part.members().items():
         if name == CPU:
-            cpu_milli = amount.amount(_MILLI)
+            cpu_milli = amount.amount(_milli)
         elif name == MEMORY:
-            memory_bytes = amount.amount(_BYTES)
+            memory_bytes = amount.amount(_bytes)
         elif name.startswith(HUGEPAGES):
             size = amount.checked(parse_bytes, name.removeprefix(HUGEPAGES))
             if not size:
                 amount.refuse("a page has a size; write hugepages-2Mi or hugepages-1Gi")
-            held = amount.amount(_BYTES)
+            held = amount.amount(_bytes)
             if held % size:
                 amount.refuse(f"got {amount.got}; expected a whole number of pages")
             hugepages[size] = held
@@ -86,5 +94,5 @@ def resources_in(part: Field) -> ResourceList:
             today = _BATCH.get(name, OTHER_SPELLINGS.get(name, name) if "/" in name else name)
             if today in other:
                 amount.refuse(f"{today} is there twice, in two spellings; keep one of them")
-            other[today] = amount.amount(_BYTES)
+            other[today] = amount.amount(_bytes)
     return ResourceList(cpu_milli, memory_bytes, hugepages, other)

@@ -155,7 +155,7 @@ class _Kept:
 
     def text(self, begun: yaml.Mark, ended: yaml.Event) -> str:
         """Return what was written between two marks; what came before is forgotten."""
-        while self._first < begun.line:
+        while self._first < begun.line and len(self._lines) > 1:
             self._characters -= len(self._lines.popleft())
             self._first += 1
         end = ended.end_mark or begun
