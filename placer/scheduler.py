@@ -147,9 +147,9 @@ class Scheduler:
         """
         if not deadline_s > 0:
             raise ValueError(f"deadline_s is {deadline_s}; give the call more than 0 seconds")
-        options = replace(options or SolveOptions(), time_limit_s=deadline_s)
+        options = options or SolveOptions()
         if dry_run:
-            return self._decide(self._state, batch, options)
+            return self._decide(self._state, batch, replace(options, time_limit_s=deadline_s))
         called_s = monotonic()
         with self._lock:
             left_s = max(LEAST_TIME_S, deadline_s - (monotonic() - called_s))

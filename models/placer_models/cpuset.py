@@ -1,12 +1,17 @@
 """Sets of CPUs, read and written in the kernel's list format (``0-3,8``)."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 CpuSet = frozenset[int]
 """The ids of logical CPUs. Ids are names, not ranks: they may have holes."""
 
 MAX_CPU_ID = 65_535
 """Largest CPU id that is read; Linux itself builds for at most 8,192 CPUs."""
+
+
+def without(cpus: CpuSet, gone: Collection[int]) -> CpuSet:
+    """Return the CPUs that are not gone; the same object if none is."""
+    return cpus if cpus.isdisjoint(gone) else cpus.difference(gone)
 
 
 def parse_cpu_list(text: str) -> CpuSet:

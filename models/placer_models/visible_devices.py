@@ -5,7 +5,7 @@ they do where the variable is not set is up to the image, and many images say ``
 """
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Sequence
 from enum import StrEnum
 
@@ -56,10 +56,12 @@ def gpu_environment(held: Collection[int], gpus: Sequence[Device], *, has_instan
         has_instances: Whether the container has MIG instances besides.
 
     """
+    by_vendor: defaultdict[GpuVendor, list[Device]] = defaultdict(list)
+    for gpu in gpus:
+        by_vendor[vendor_of(gpu)].append(gpu)
     lines = []
-    for vendor in GpuVendor:
-        of_vendor = [gpu for gpu in gpus if vendor_of(gpu) is vendor]
-        if of_vendor and not (has_instances and vendor is GpuVendor.NVIDIA):
+    for vendor, of_vendor in by_vendor.items():
+        if not (has_instances and vendor is GpuVendor.NVIDIA):
             own = [gpu for gpu in of_vendor if gpu.minor in held]
             lines.append((vendor.value, _names(own, of_vendor)))
     return tuple(sorted(lines))
@@ -67,6 +69,8 @@ def gpu_environment(held: Collection[int], gpus: Sequence[Device], *, has_instan
 
 def _names(own: Sequence[Device], of_vendor: Sequence[Device]) -> str:
     """Name GPUs by id where each has one of its own, else by minor."""
+    if not own:
+        return NO_GPU
     sharing = Counter(gpu.id for gpu in of_vendor)  # partitions of a GPU may have its id
     by_id = all(has_readable_id(gpu) and sharing[gpu.id] == 1 for gpu in own)
-    return ",".join(gpu.id if by_id else str(gpu.minor) for gpu in own) or NO_GPU
+    return ",".join(gpu.id if by_id else str(gpu.minor) for gpu in own)

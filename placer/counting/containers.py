@@ -29,9 +29,14 @@ def in_pool(
     """
     known = {place.name: place for place in placed}
     return tuple(
-        replace(known.get(container.name, ContainerPlacement(container.name, pool)), cpuset=pool)
+        on_cpus(known.get(container.name) or ContainerPlacement(container.name, pool), pool)
         for container in containers
     )
+
+
+def on_cpus(part: ContainerPlacement, cpus: CpuSet) -> ContainerPlacement:
+    """Return a container on these CPUs; the same object if it is there."""
+    return part if part.cpuset is cpus or part.cpuset == cpus else replace(part, cpuset=cpus)
 
 
 def in_parts(

@@ -182,7 +182,7 @@ def _nearest(
     near = Counter(cell_of[node.machine.topology.cpu[cpu].numa_node] for cpu in own)
     near.update(
         cell_of[d.numa_node]
-        for d in account.devices.healthy
+        for d in (account.devices.healthy if held else ())
         if (d.type, d.minor) in held and d.numa_node is not None
     )
     nearest = sorted(near, key=lambda cell: (-near[cell], cell))

@@ -8,11 +8,11 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from placer.counting.containers import in_pool
+from placer.counting.containers import in_pool, on_cpus
 from placer.counting.sharing_out import Asked, shared_out
 from placer_models.bound import binds, bound_to, within
 from placer_models.cluster import Instance, Node, RunningPod
-from placer_models.cpuset import CpuSet
+from placer_models.cpuset import CpuSet, without
 from placer_models.node_state import NodeState
 from placer_models.placement import ContainerPlacement, Placement, PodPlacement
 from placer_models.pod import PodSpec, pods_of
@@ -76,9 +76,9 @@ def pools_left(node: Node, pods: Sequence[RunningPod]) -> Pools:
     )
 
     def pool(qos: QosClass, taken: CpuSet) -> Pool:
-        cpus = node.machine.topology.online - taken
+        cpus = without(node.machine.topology.online, taken)
         asked = [p.pod.spec.requests.cpu_milli for p in pods if p.pod.spec.qos is qos]
-        return Pool(cpus, cpus - node.reserved_cpus, sum(asked), bool(asked))
+        return Pool(cpus, without(cpus, node.reserved_cpus), sum(asked), bool(asked))
 
     wants = tuple(bound for pod in pods for bound in bound_by(node, pod))
     return Pools(pool(QosClass.LS, owned), pool(QosClass.BE, exclusive), wants)
@@ -93,7 +93,7 @@ def pools_after(pools: Pools, came: Iterable[tuple[QosClass, Iterable[int]]]) ->
     owned |= exclusive
 
     def smaller(pool: Pool, taken: set[int]) -> Pool:
-        return replace(pool, cpus=pool.cpus - taken, free=pool.free - taken)
+        return replace(pool, cpus=pool.cpus - taken, free=pool.free - taken) if taken else pool
 
     return Pools(smaller(pools.shared, owned), smaller(pools.best_effort, exclusive), pools.bound)
 
@@ -316,7 +316,7 @@ def in_their_pools(
         homes = bound_to(place, spec, node)
         pool = within(whole, homes, node.machine.topology) if homes else whole
         containers = tuple(
-            replace(part, cpuset=part_of(whole, part, node) or pool)
+            on_cpus(part, part_of(whole, part, node) or pool)
             for part in in_pool(spec.containers, pool, place.containers)
         )
         # Who floats where others are bound goes on floating, whatever becomes of the pool.
@@ -331,5 +331,6 @@ def in_their_pools(
 
 def part_of(pool: CpuSet, container: ContainerPlacement, node: Node) -> CpuSet:
     """Return the part of a pool to which a container is bound for itself; nothing if it is not."""
-    homes = {numa for numa, _ in container.cpu_milli or ()}
-    return within(pool, homes, node.machine.topology) if homes else frozenset()
+    if not container.cpu_milli:
+        return frozenset()
+    return within(pool, {numa for numa, _ in container.cpu_milli}, node.machine.topology)

@@ -90,6 +90,11 @@ class NodeTable:
         self._take_up(problem)
 
     @property
+    def terms(self) -> Hashable:
+        """What all problems agree in that the table turns to (`terms_of`)."""
+        return len(self._nodes), self._columns, self.problem.terms
+
+    @property
     def size(self) -> int:
         """How much the table remembers."""
         bounds = sum(map(len, self._bounds))
@@ -357,4 +362,4 @@ class NodeTableCache:
             return
         while len(self._tables) >= MOST_TABLES:
             del self._tables[next(iter(self._tables))]
-        self._tables[terms_of(table.problem)] = table
+        self._tables[table.terms] = table

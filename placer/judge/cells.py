@@ -127,8 +127,8 @@ def empty_cells(
         need.append(pages.count)
         columns.append([inside.pages_in.get((cell, pages.page_bytes), 0) for cell in cells])
     for kind in sorted({asked.type for asked in claim.requests.devices}):
-        homes = [device.numa_node for device in inside.healthy.get(kind, ())]
+        homes = inside.devices_in.get(kind, {})
         if None not in homes:
             need.append(claim.requests.count_of(kind))
-            columns.append([homes.count(cell) for cell in cells])
+            columns.append([homes.get(cell, 0) for cell in cells])
     return tuple(zip(*columns, strict=True)), tuple(need)

@@ -74,6 +74,8 @@ def device_count(scene: Scene) -> Iterator[Finding]:
     Where a strategy says how many, the rule ``device-strategy`` counts them.
     """
     for _, tenant in scene.newcomers():
+        if not (tenant.place.devices or tenant.requests.devices):
+            continue
         held = Counter(grant.type for grant in tenant.place.devices)
         whole = Counter(g.type for g in tenant.place.devices if g.share is None)
         asked: Counter[str] = Counter()

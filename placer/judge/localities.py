@@ -91,9 +91,9 @@ def _by_numa_node(inside: Inside, claim: Claim) -> Iterator[tuple[int, Places]]:
         held = {cell: n for (cell, size), n in inside.pages_in.items() if size == pages.page_bytes}
         yield pages.count, held
     for kind in sorted({asked.type for asked in claim.requests.devices}):
-        homes = Counter[Cell](device.numa_node for device in inside.healthy.get(kind, ()))
-        nowhere = homes.pop(None, 0)
-        yield claim.requests.count_of(kind) - nowhere, homes
+        homes = inside.devices_in.get(kind, {})
+        known: Places = {numa: n for numa, n in homes.items() if numa is not None}
+        yield claim.requests.count_of(kind) - homes.get(None, 0), known
 
 
 def _by_package(inside: Inside, claim: Claim) -> Iterator[tuple[int, Places]]:
@@ -112,7 +112,7 @@ def _by_package(inside: Inside, claim: Claim) -> Iterator[tuple[int, Places]]:
 
 def _fewest(rows: Iterator[tuple[int, Places]]) -> int:
     asked = [(need, held) for need, held in rows if need > 0]
-    places = sorted({place for _, held in asked for place in held}, key=str)
+    places = dict.fromkeys(place for _, held in asked for place in held)
     cells = tuple(tuple(held.get(place, 0) for _, held in asked) for place in places)
     return _fewest_of(cells, tuple(need for need, _ in asked))
 

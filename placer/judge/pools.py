@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from placer.judge.finding import Finding
 from placer.judge.scene import Scene, Site, Tenant
 from placer_models.bound import bound_to, within
-from placer_models.cpuset import CpuSet, format_cpu_list
+from placer_models.cpuset import CpuSet, format_cpu_list, without
 from placer_models.placement import ContainerPlacement
 from placer_models.pod import ContainerRole
 from placer_models.policy import QosClass
@@ -49,7 +49,7 @@ def containers(scene: Scene) -> Iterator[Finding]:
 
 def pool_of(site: Site, qos: QosClass) -> CpuSet:
     """Return the pool that LS or BE pods of the site run in."""
-    return site.inside.topology.online - withheld(site, qos)
+    return without(site.inside.topology.online, withheld(site, qos))
 
 
 def pool_here(site: Site, tenant: Tenant, container: ContainerPlacement | None = None) -> CpuSet:

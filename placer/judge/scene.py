@@ -43,6 +43,7 @@ class Inside:
         efficient: CPUs of efficiency cores, which Default does not mind to have in part.
         devices: (type, minor) -> the device, broken ones too.
         healthy: Device type -> its healthy devices.
+        devices_in: Device type -> cell -> how many healthy ones are there; None: nowhere known.
         gpus: The healthy GPUs and the links between them.
         gpus_of: Vendor -> minors of its GPUs, broken ones too; no vendor without any.
         gpu_named: Vendor -> what its variable may call a GPU -> the GPU's minor.
@@ -59,6 +60,7 @@ class Inside:
     efficient: CpuSet
     devices: Mapping[tuple[str, int], Device]
     healthy: Mapping[str, tuple[Device, ...]]
+    devices_in: Mapping[str, Mapping[Cell, int]]
     gpus: Board
     gpus_of: Mapping[GpuVendor, CpuSet]
     gpu_named: Mapping[GpuVendor, Mapping[str, int]]
@@ -355,6 +357,7 @@ def inside_of(node: Node) -> Inside:
         efficient=frozenset(c.id for c in topology.cpus if c.kind is CoreKind.EFFICIENCY),
         devices={(device.type, device.minor): device for device in node.devices},
         healthy={kind: tuple(devices) for kind, devices in healthy.items()},
+        devices_in={kind: Counter(d.numa_node for d in of) for kind, of in healthy.items()},
         gpus=board_of(
             tuple(healthy.get(GPU, ())),
             node.machine.gpu_links,
