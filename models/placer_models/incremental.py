@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Generic, TypeVar, overload
 
-PIECE = 64
+PIECE = 32
 """Entries of a sequence that are shared, compared or worked out again at a time."""
 
 PARTS = 64

@@ -13,6 +13,8 @@ from placer_models.placement import DeviceGrant
 def mig(scene: Scene) -> Iterator[Finding]:
     """A GPU in MIG mode is given out in instances that do not overlap, never whole."""
     for site in scene.touched():
+        if not site.node.mig:
+            continue
         holder: dict[tuple[int, int], tuple[Tenant, DeviceGrant]] = {}
         for tenant in site.tenants:
             for grant in tenant.place.devices:
@@ -42,6 +44,8 @@ def mig(scene: Scene) -> Iterator[Finding]:
 
 def instance_points(site: Site) -> int:
     """Return the points of all instances that the node's GPUs could still be cut into."""
+    if not site.node.mig:
+        return 0
     busy: dict[int, set[int]] = {minor: set() for minor, _ in site.node.mig}
     for tenant in site.tenants:
         for grant in tenant.place.devices:

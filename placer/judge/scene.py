@@ -76,6 +76,8 @@ class Tenant:
 
     Attributes:
         requests: What the pod asks for, over all its phases.
+        qos: How the pod shares CPUs.
+        owned: The CPUs that are the pod's own; LS and BE pods have none.
         new: The placement put it there; else it runs there already.
 
     """
@@ -83,22 +85,14 @@ class Tenant:
     pod: Pod
     place: PodPlacement
     requests: Resources
+    qos: QosClass
+    owned: CpuSet
     new: bool
 
     @property
     def title(self) -> str:
         """The pod's name for people."""
         return self.pod.title
-
-    @property
-    def qos(self) -> QosClass:
-        """How the pod shares CPUs."""
-        return self.pod.spec.qos
-
-    @property
-    def owned(self) -> CpuSet:
-        """The CPUs that are the pod's own; LS and BE pods have none."""
-        return self.place.cpuset if self.qos.owns_cpus else frozenset()
 
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
@@ -277,7 +271,12 @@ class Sites:
     def _site(self, node: Node, pods: Runners) -> Site:
         known = self._sites.get(node.name)
         if known is None or known[0] is not node or known[1] is not pods:
-            site = _site(node, self._inside(node), [_tenant(pod) for pod in pods], ())
+            site = _site(
+                node,
+                self._inside(node),
+                [tenant_of(runner.pod, runner.placement, new=False) for runner in pods],
+                (),
+            )
             known = self._sites[node.name] = (node, pods, site)
         return known[2]
 
@@ -326,7 +325,7 @@ def scene_of(instance: Instance, placement: Placement, standing: Standing | None
     for place in placement.pods:
         pod = waiting.get(place.key)
         if pod is not None and place.node in before:
-            new[place.node].append(Tenant(pod, place, pod.spec.requests, new=True))
+            new[place.node].append(tenant_of(pod, place, new=True))
             members[gang_of[place.key].key][place.key] = place.node
     # In the order of the nodes, for which only many need a look at all of them.
     order = [node.name for node in instance.nodes] if len(new) > 1 else new
@@ -380,8 +379,11 @@ def _names(gpus: Sequence[Device]) -> dict[str, int]:
     return names | {gpu.id: gpu.minor for gpu in gpus if ids[gpu.id] == 1}
 
 
-def _tenant(runner: RunningPod) -> Tenant:
-    return Tenant(runner.pod, runner.placement, runner.pod.spec.requests, new=False)
+def tenant_of(pod: Pod, place: PodPlacement, *, new: bool) -> Tenant:
+    """Return a pod in a place."""
+    spec = pod.spec
+    owned = place.cpuset if spec.qos.owns_cpus else frozenset[int]()
+    return Tenant(pod, place, spec.requests, spec.qos, owned, new)
 
 
 def _site(node: Node, inside: Inside, running: Sequence[Tenant], new: Sequence[Tenant]) -> Site:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import gcd
+from operator import attrgetter
 
 from placer.counting.account import Account
 from placer.counting.resources import NODE_RESOURCES, Key, wanted_by
@@ -61,7 +62,7 @@ def joined(parts: Iterable[Sums]) -> Sums:
     known = tuple(parts)
     keys = {key for part in known for key in part.resources}
     return Sums(
-        gcd(*(part.memory_unit for part in known)),
+        gcd(*[part.memory_unit for part in known]),
         {
             key: (
                 gcd(*(part.unit_of(key) for part in known)),
@@ -69,9 +70,9 @@ def joined(parts: Iterable[Sums]) -> Sums:
             )
             for key in keys
         },
-        any(part.bound for part in known),
-        any(part.affine for part in known),
-        any(part.inside for part in known),
+        any(map(attrgetter("bound"), known)),
+        any(map(attrgetter("affine"), known)),
+        any(map(attrgetter("inside"), known)),
     )
 
 

@@ -8,7 +8,7 @@ a process in the container reads counts from 0 what the container was given; non
 from collections.abc import Sequence
 
 from placer.judge.container_parts import devices_of
-from placer.judge.scene import Tenant
+from placer.judge.scene import tenant_of
 from placer.node.targets import Target
 from placer_models.cluster import Node
 from placer_models.cpuset import format_cpu_list
@@ -68,7 +68,7 @@ def grants_of(target: Target) -> tuple[DeviceGrant, ...]:
     """Return the devices of one container."""
     one = target.one
     seat = one.placement
-    tenant = Tenant(one.pod, seat, one.pod.spec.requests, new=True)
+    tenant = tenant_of(one.pod, seat, new=True)
     part = next((part for part in seat.containers if part.name == target.container), None)
     return devices_of(tenant, part) if part else ()
 
