@@ -4,7 +4,7 @@ Nodes and devices have vectors of amounts, pods and shares take others of them, 
 holds for each dimension: what is taken sums to no more than there is.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from operator import le, sub
 from typing import NamedTuple
 
@@ -33,6 +33,16 @@ class Dimension(NamedTuple):
     subject: str = ""
     unit: int = 1
     per_cell: bool = False
+
+    @property
+    def page_bytes(self) -> int:
+        """The size of the hugepages that it counts; 0: it counts something else."""
+        return int(self.subject) if self.rule == "hugepages" else 0
+
+
+def in_cells(dimensions: Iterable[Dimension]) -> tuple[Dimension, ...]:
+    """Return those of which each cell has so much; they are the first."""
+    return tuple(dimension for dimension in dimensions if dimension.per_cell)
 
 
 def fits(taken: Amounts, left: Amounts) -> bool:

@@ -26,8 +26,7 @@ class Cell(NamedTuple):
 
     Attributes:
         numa_node: Its id; None for the place of CPUs without a NUMA node.
-        memory: What may be pinned to it, in the Problem's memory units.
-        pages: Hugepages of each of the Problem's page sizes that may be pinned to it.
+        amounts: What may be pinned to it, in each of the Problem's dimensions that cells have.
         held: How strongly pods under NUMANodeLevel keep others off; None: not.
         shared: Its part of the shared pool; counted where pods are bound.
         best_effort: Its part of the BE pool, likewise.
@@ -37,8 +36,7 @@ class Cell(NamedTuple):
     """
 
     numa_node: int | None
-    memory: int
-    pages: tuple[int, ...] = ()
+    amounts: Amounts
     held: Strength | None = None
     shared: CellPool = NO_POOL
     best_effort: CellPool = NO_POOL

@@ -9,7 +9,14 @@ from dataclasses import dataclass, replace
 
 from placer_models.container_fit import ContainerFit
 from placer_models.core_granularity import CoreGranularity
-from placer_models.dimensions import BEST_EFFORT_POOL, MEMORY, SHARED_POOL, Amounts, Dimension
+from placer_models.dimensions import (
+    BEST_EFFORT_POOL,
+    MEMORY,
+    SHARED_POOL,
+    Amounts,
+    Dimension,
+    in_cells,
+)
 from placer_models.goals import Tier, before_links, tiers_for
 from placer_models.joint_fit import JointFit
 from placer_models.locality_fit import LocalityFit
@@ -37,11 +44,11 @@ class Shape:
         shared: The pod runs in the shared pool (LS).
         best_effort: The pod runs in the BE pool.
         amounts: What it takes in each of the Problem's dimensions; CPUs that it owns leave pools.
+        of_cells: How many of these dimensions cells have; the first ones.
         devices: Whole devices: (type, count), ascending by type, no zeros.
         shares: Shares of devices, all of different ones, no zeros.
         best_pair_minimum: Of any equal-sized GPU set that the pod may have on any empty
             node it may go to, in 0.01 GB/s; 0 for fewer than two GPUs.
-        pages: Hugepages of each of the Problem's page sizes.
         scopes: (device type, scope within which all its devices must be).
         apart: The exclusive policy; NONE also where the bind policy sees to it.
         apart_required: It may not be broken.
@@ -55,9 +62,9 @@ class Shape:
     shared: bool
     best_effort: bool
     amounts: Amounts
+    of_cells: int
     devices: tuple[tuple[str, int], ...]
     best_pair_minimum: int
-    pages: tuple[int, ...] = ()
     scopes: tuple[tuple[str, DeviceScope], ...] = ()
     shares: tuple[ShareNeed, ...] = ()
     apart: ExclusivePolicy = ExclusivePolicy.NONE
@@ -82,6 +89,11 @@ class Shape:
         if self.best_effort:
             return self.amounts[BEST_EFFORT_POOL]
         return self.amounts[SHARED_POOL] if self.shared else 0
+
+    @property
+    def in_cells(self) -> Amounts:
+        """What it takes in the dimensions that cells have."""
+        return self.amounts[: self.of_cells]
 
     @property
     def memory(self) -> int:
@@ -160,8 +172,9 @@ class Fit:
 
     def uses_cells(self, shape: Shape) -> bool:
         """Return whether a pod of the shape always uses some cell."""
-        held = bool(shape.owned_cpus or shape.memory or any(shape.pages))
-        return held or (self.binds(shape) and shape.pool_milli > 0)
+        return bool(shape.owned_cpus or any(shape.in_cells)) or (
+            self.binds(shape) and shape.pool_milli > 0
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,19 +223,14 @@ class Problem:
         return tiers_for(self.priorities, self.asked)
 
     @property
-    def memory_unit_bytes(self) -> int:
-        """Bytes of one memory unit."""
-        return self.dimensions[MEMORY].unit
-
-    @property
-    def page_sizes(self) -> tuple[int, ...]:
-        """Sizes in bytes of the hugepages that pods ask for, ascending."""
-        return tuple(int(d.subject) for d in self.dimensions if d.rule == "hugepages")
+    def in_cells(self) -> tuple[Dimension, ...]:
+        """The dimensions of which each cell has so much; they are the first."""
+        return in_cells(self.dimensions)
 
     @property
     def resources(self) -> range:
         """Where the resources of nodes are among the dimensions."""
-        first = sum(dimension.per_cell for dimension in self.dimensions)
+        first = len(self.in_cells)
         return range(first, first + len(self.most))
 
     @property
@@ -265,29 +273,26 @@ class Choice:
     Attributes:
         node: Its index; ``NO_NODE`` for a place inside any node that has just as much left.
         cores: One a core class of the node.
-        memory: Units from each cell of the node; None: it may come from anywhere.
         devices: For each bank of the node, whole devices from each twin class.
-        pages: For each page size, hugepages from each cell; empty where there are none, or
-            where they may come from anywhere as its memory may.
+        pinned: Of each dimension that cells have, what is from each cell; empty where it may come
+            from anywhere.
         shares: Shares of devices, ascending.
         containers: For each container of the fit, of each good how much from each cell, and
             last from no cell.
         pool: What a bound pod wants of its pool: (cells, milli that are shared out over
             them), ascending; several where its containers have pools of their own.
-        near: Memory, then hugepages of each size, that had better come from each cell,
-            where they may come from anywhere.
+        near: The same of what had better come from each cell, where it may come from anywhere.
 
     """
 
     node: int
     cores: tuple[CoreTake, ...]
-    memory: tuple[int, ...] | None
     devices: tuple[tuple[int, ...], ...]
-    pages: tuple[tuple[int, ...], ...] = ()
+    pinned: tuple[Amounts, ...] = ()
     shares: tuple[ShareTake, ...] = ()
     containers: tuple[tuple[tuple[int, ...], ...], ...] = ()
     pool: tuple[tuple[tuple[int, ...], int], ...] = ()
-    near: tuple[tuple[int, ...], ...] = ()
+    near: tuple[Amounts, ...] = ()
 
     def on(self, node: int) -> "Choice":
         """Return the same place on a node."""

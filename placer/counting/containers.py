@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from placer.counting.memory import held_of, in_words
 from placer_models.bound import within
 from placer_models.cluster import Node
 from placer_models.container_fit import ContainerFit
@@ -136,21 +137,14 @@ def in_own_parts(
             counted = _counted(rows, numa_nodes) if bound else ()
         if counted:
             cpuset = within(pool, [numa for numa, _ in counted], node.machine.topology)
+        of_cells = rows[1 : 1 + len(problem.in_cells)]
+        memory, pages = in_words(problem, numa_nodes, of_cells) if rows else ((), ())
         placed.append(
             ContainerPlacement(
                 name=container.name,
                 cpuset=cpuset,
-                memory_bytes=tuple(
-                    (numa, amount * problem.memory_unit_bytes)
-                    for numa, amount in zip(numa_nodes, rows[1] if rows else (), strict=False)
-                    if amount and numa is not None
-                ),
-                hugepages=tuple(
-                    (numa, size, rows[2 + i][cell])
-                    for cell, numa in enumerate(numa_nodes)
-                    for i, size in enumerate(problem.page_sizes)
-                    if rows and rows[2 + i][cell] and numa is not None
-                ),
+                memory_bytes=memory,
+                hugepages=pages,
                 cpu_milli=counted,
             )
         )
@@ -209,16 +203,9 @@ def taken_by(
     owned = Counter(topology.cpu[cpu].numa_node for cpu in cpus)
     shared = Counter[int | None](dict(place.cpu_milli or ()))
     homes = {(d.type, d.minor): d.numa_node for d in node.devices}
-    unit = problem.memory_unit_bytes
     rows: list[Counter[int | None]] = [
         owned if spec.qos.owns_cpus else shared,
-        Counter({numa: size // unit for numa, size in place.memory_bytes}),
-        *(
-            Counter[int | None](
-                {numa: count for numa, size, count in place.hugepages if size == wanted}
-            )
-            for wanted in problem.page_sizes
-        ),
+        *(Counter(held_of(place, dimension)) for dimension in problem.in_cells),
         *(
             Counter(homes[d.type, d.minor] for d in place.devices if d.type == kind)
             for kind in _types(spec)

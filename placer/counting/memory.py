@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from math import gcd
 
 from placer_models.cluster import Node, RunningPod
+from placer_models.dimensions import Amounts, Dimension
 from placer_models.node_state import NodeState
-from placer_models.placement import PodPlacement
+from placer_models.placement import ContainerPlacement, PodPlacement
+from placer_models.pod import Resources
 from placer_models.problem import Choice, Problem, Shape
 
 Bytes = tuple[tuple[int, int], ...]
@@ -32,6 +34,17 @@ class MemoryLeft:
     pages: Mapping[tuple[int, int], int]
     unit: int
 
+    def left_in(self, numa_node: int, dimension: Dimension) -> int:
+        """Return what a NUMA node has left: bytes, or pages."""
+        size = dimension.page_bytes
+        return self.pages.get((numa_node, size), 0) if size else self.bytes_in[numa_node]
+
+
+def asked_of(requests: Resources, dimension: Dimension) -> int:
+    """Return what is asked for in a dimension that cells have."""
+    size = dimension.page_bytes
+    return requests.pages_of(size) if size else requests.memory_bytes // dimension.unit
+
 
 def memory_left(node: Node, pods: Iterable[RunningPod]) -> MemoryLeft:
     """Return what the pods that run on the node leave."""
@@ -45,23 +58,41 @@ def memory_left(node: Node, pods: Iterable[RunningPod]) -> MemoryLeft:
     return MemoryLeft(memory, pages, gcd(*memory.values()))
 
 
-def memory_of(state: NodeState, place: PodPlacement, unit_bytes: int) -> tuple[int, ...]:
-    """Return the memory units that a placed pod has of each cell."""
-    held = dict[int | None, int](place.memory_bytes)
-    return tuple(held.get(cell.numa_node, 0) // unit_bytes for cell in state.cells)
+def held_of(
+    place: PodPlacement | ContainerPlacement, dimension: Dimension
+) -> dict[int | None, int]:
+    """Return NUMA node -> what a placed pod, or a container of it, has there in a dimension."""
+    size = dimension.page_bytes
+    if size:
+        return {numa: count for numa, of, count in place.hugepages if of == size}
+    return {numa: amount // dimension.unit for numa, amount in place.memory_bytes}
 
 
-def pages_of(state: NodeState, place: PodPlacement, page_bytes: int) -> tuple[int, ...]:
-    """Return the hugepages of a size that a placed pod has of each cell."""
-    held: dict[int | None, int] = {
-        numa: count for numa, size, count in place.hugepages if size == page_bytes
-    }
-    return tuple(held.get(cell.numa_node, 0) for cell in state.cells)
+def pinned_of(problem: Problem, state: NodeState, place: PodPlacement) -> tuple[Amounts, ...]:
+    """Return what a placed pod has of each cell, dimension by dimension."""
+    rows = [held_of(place, dimension) for dimension in problem.in_cells]
+    return tuple(tuple(row.get(cell.numa_node, 0) for cell in state.cells) for row in rows)
+
+
+def in_words(
+    problem: Problem, numa_nodes: Sequence[int | None], rows: Sequence[Sequence[int]]
+) -> tuple[Bytes, Pages]:
+    """Return amounts in cells, dimension by dimension, as placements say them."""
+    found = [
+        (dimension, numa, row[cell])
+        for cell, numa in enumerate(numa_nodes)
+        for dimension, row in zip(problem.in_cells, rows, strict=True)
+        if row[cell] and numa is not None
+    ]
+    return (
+        tuple((numa, n * each.unit) for each, numa, n in found if not each.page_bytes),
+        tuple((numa, each.page_bytes, n) for each, numa, n in found if each.page_bytes),
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryWant:
-    """What one pod takes, in memory units.
+    """What one pod takes in one dimension.
 
     Attributes:
         amount: All of it.
@@ -87,45 +118,31 @@ def dealt_memory(
             better come from, nearest first.
 
     """
-    wants = [MemoryWant(shape.memory, choice.memory, near) for shape, choice, near in pods]
-    memory = split_memory([cell.memory for cell in state.cells], wants)
-    unit = problem.memory_unit_bytes
-    if memory is None:
-        return (
-            f"its pods take {sum(want.amount for want in wants) * unit} bytes "
-            f"of memory; the NUMA nodes they come from have less"
-        )
-    pages = []
-    for i, page_bytes in enumerate(problem.page_sizes):
-        asked = [
+    rows = []
+    nears = [near for _, _, near in pods]
+    for position, dimension in enumerate(problem.in_cells):
+        wants = [
             MemoryWant(
-                shape.pages[i],
-                choice.pages[i] if choice.pages else None,
-                near or tuple(cell for cell, amount in enumerate(units) if amount),
+                shape.amounts[position], choice.pinned[position] if choice.pinned else None, near
             )
-            for (shape, choice, near), units in zip(pods, memory, strict=True)
+            for (shape, choice, _), near in zip(pods, nears, strict=True)
         ]
-        split = split_memory([cell.pages[i] for cell in state.cells], asked)
+        split = split_memory([cell.amounts[position] for cell in state.cells], wants)
         if split is None:
-            return f"its pods take more hugepages of {page_bytes} bytes than there are"
-        pages.append(split)
+            size = dimension.page_bytes
+            what = f"hugepages of {size} bytes" if size else "bytes of memory"
+            return (
+                f"its pods take {sum(want.amount for want in wants) * dimension.unit} {what}; "
+                "the NUMA nodes they come from have less"
+            )
+        # Pages had better come from where the memory is.
+        nears = [
+            near or tuple(cell for cell, amount in enumerate(units) if amount)
+            for near, units in zip(nears, split, strict=True)
+        ]
+        rows.append(split)
     homes = [cell.numa_node for cell in state.cells]
-    return [
-        (
-            tuple(
-                (numa, amount * unit)
-                for numa, amount in zip(homes, units, strict=True)
-                if amount and numa is not None
-            ),
-            tuple(
-                (numa, page_bytes, split[at][cell])
-                for cell, numa in enumerate(homes)
-                for page_bytes, split in zip(problem.page_sizes, pages, strict=True)
-                if split[at][cell] and numa is not None
-            ),
-        )
-        for at, units in enumerate(memory)
-    ]
+    return [in_words(problem, homes, of_pod) for of_pod in zip(*rows, strict=True)]
 
 
 def split_memory(free: Sequence[int], wants: Sequence[MemoryWant]) -> list[tuple[int, ...]] | None:

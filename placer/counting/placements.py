@@ -11,7 +11,7 @@ from placer.counting.core_pairs import keeping, pick_pairs
 from placer.counting.cores import FreeCore, Want, core_classes, pick_cpus, takes_of
 from placer.counting.devices import Key, grants_of, shares_of, whole_of
 from placer.counting.environment import with_environment
-from placer.counting.memory import dealt_memory, memory_of, pages_of
+from placer.counting.memory import dealt_memory, pinned_of
 from placer.counting.pools import counts_on_numa_nodes, homes_of, pool_of, pools_after
 from placer_models.bound import binds, within
 from placer_models.cluster import Instance, Node, RunningPod
@@ -205,7 +205,7 @@ def _containers(
     if fit is not None and fit.containers:
         parts = in_own_parts(spec, fit.containers, one.choice, own, cpuset, node, problem)
         indices = [part.index for part in fit.containers]
-        first_device = 2 + len(problem.page_sizes)
+        first_device = 1 + len(problem.in_cells)
         by_cell = wants_by_cell(spec, one.choice, indices, len(state.cells), first_device)
     elif not spec.qos.owns_cpus:
         parts = in_pool(spec.containers, cpuset, home.containers if home else ())
@@ -310,11 +310,8 @@ def recount(
             cores=takes_of(
                 node, account.cores, problem.asked, problem.granularity, bind, place.cpuset
             ),
-            memory=memory_of(state, place, problem.memory_unit_bytes),
             devices=whole_of(state, place, shape),
-            pages=tuple(pages_of(state, place, size) for size in problem.page_sizes)
-            if any(shape.pages)
-            else (),
+            pinned=pinned_of(problem, state, place),
             shares=shares_of(state, account.devices, place, shape, opened[place.node]),
             containers=tuple(
                 taken_by(pod.spec, place.containers, container, node, state, problem)

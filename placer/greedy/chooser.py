@@ -176,7 +176,7 @@ def _need(node: NodeState, shape: Shape, fit: Fit) -> Amounts:
     )
     shares = (max(0, n.count - slots_fitting(node, n, None)) for n in shape.shares)
     cpus = shape.pool_milli if fit.binds(shape) else shape.owned_cpus
-    return (cpus, shape.memory, *shape.pages, *devices, *shares)
+    return (cpus, *shape.in_cells, *devices, *shares)
 
 
 def _amounts(node: NodeState, shape: Shape, fit: Fit, cell: int) -> Amounts:
@@ -187,9 +187,9 @@ def _amounts(node: NodeState, shape: Shape, fit: Fit, cell: int) -> Amounts:
     has = node.cells[cell]
     if fit.binds(shape) and shape.pool is not None:
         if not has.pool(shape.pool).cpus:
-            return (0,) * (2 + len(has.pages) + len(shape.devices) + len(shape.shares))
+            return (0,) * (1 + len(has.amounts) + len(shape.devices) + len(shape.shares))
         cpus = milli_left(node, shape.pool)[cell]
-    return (cpus, has.memory, *has.pages, *_devices_in(node, shape, cell))
+    return (cpus, *has.amounts, *_devices_in(node, shape, cell))
 
 
 def _devices_in(node: NodeState, shape: Shape, cell: int) -> tuple[int, ...]:
@@ -221,7 +221,7 @@ def _kind(node: NodeState, shape: Shape, fit: Fit, cell: int) -> Hashable:
     )
     has = node.cells[cell]
     pool = has.pool(shape.pool) if shape.pool and fit.binds(shape) else None
-    return (has.memory, has.pages, cores, pool)
+    return (has.amounts, cores, pool)
 
 
 def _offer(node: NodeState, shape: Shape, fit: Fit, cells: tuple[int, ...]) -> Offer | None:
@@ -247,19 +247,10 @@ def _offer_of(
     """Return the best place on the cells with these devices and cores."""
     classes = zip(node.cores, cores, strict=True)
     used = {*devices.cells, *(c.cell for c, take in classes if take.whole or take.threads)}
-    memory: tuple[int, ...] | None = None
-    pages: list[tuple[int, ...]] = []
-    near: tuple[tuple[int, ...], ...] = ()
-    if fit.alignment is AlignmentPolicy.NONE and fit.by_cell:
-        found_near = _pick_memory(node, shape, cells, used)
-        if found_near is None:
-            return None
-        near = found_near
-    elif fit.alignment is not AlignmentPolicy.NONE:
-        pinned = _pick_memory(node, shape, cells, used)
-        if pinned is None:
-            return None
-        memory, *pages = pinned
+    amounts = _pick_amounts(node, shape, cells, used) if fit.by_cell else ()
+    if amounts is None:
+        return None
+    aligned = fit.alignment is not AlignmentPolicy.NONE
     pool: tuple[tuple[tuple[int, ...], int], ...] = ()
     if shape.pool is not None and fit.binds(shape):
         milli = _pick_amount(milli_left(node, shape.pool), shape.pool_milli, cells, used)
@@ -273,12 +264,11 @@ def _offer_of(
         Choice(
             node=NO_NODE,
             cores=cores,
-            memory=memory,
             devices=devices.counts,
-            pages=tuple(pages),
+            pinned=amounts if aligned else (),
             shares=devices.shares,
             pool=pool,
-            near=near,
+            near=() if aligned else amounts,
         ),
     )
 
@@ -287,7 +277,7 @@ def _cells_of(node: NodeState, parts: Parts) -> set[int]:
     """Return the cells of all that the pod holds."""
     classes = zip(node.cores, parts.cores, strict=True)
     used = {c.cell for c, take in classes if take.whole or take.threads}
-    for row in (parts.memory, *parts.pages):
+    for row in parts.pinned:
         used.update(cell for cell, amount in enumerate(row) if amount)
     return used | parts.devices.cells
 
@@ -302,22 +292,21 @@ def _by_container(node: NodeState, shape: Shape, fit: Fit) -> Offer | None:
         Choice(
             NO_NODE,
             parts.cores,
-            parts.memory,
             parts.devices.counts,
-            parts.pages,
+            parts.pinned,
             containers=parts.containers,
             pool=pools_of(fit.containers, parts.containers) if fit.binds(shape) else (),
         ),
     )
 
 
-def _pick_memory(
+def _pick_amounts(
     node: NodeState, shape: Shape, cells: tuple[int, ...], used: set[int]
-) -> tuple[tuple[int, ...], ...] | None:
-    """Return memory, then hugepages of each size, from each cell; they count as used then."""
+) -> tuple[Amounts, ...] | None:
+    """Return what is taken of each dimension from each cell; the cells count as used then."""
     found = []
-    goods = zip(*((cell.memory, *cell.pages) for cell in node.cells), strict=True)
-    for left, want in zip(goods, (shape.memory, *shape.pages), strict=True):
+    held = zip(*(cell.amounts for cell in node.cells), strict=True)
+    for left, want in zip(held, shape.in_cells, strict=True):
         taken = _pick_amount(left, want, cells, used)
         if taken is None:
             return None

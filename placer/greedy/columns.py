@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from placer.greedy.bound import milli_left
 from placer.greedy.node_strategy import rooms_left
 from placer_models.device import GPU
-from placer_models.dimensions import BEST_EFFORT_POOL, SHARED_POOL
+from placer_models.dimensions import BEST_EFFORT_POOL, MEMORY, SHARED_POOL
 from placer_models.goals import USABLE_SET_SIZES, strategy_of
 from placer_models.links import disjoint_sets
 from placer_models.mig import is_instance
@@ -194,7 +194,7 @@ class Columns:
         """Return what is left on a node in numbers, and its layout as it is given."""
         no_devices = [0] * len(self.types)
         cells = [
-            [cell.real, 0, 0, cell.memory, shared, best_effort, *no_devices]
+            [cell.real, 0, 0, cell.amounts[MEMORY], shared, best_effort, *no_devices]
             for cell, shared, best_effort in zip(
                 node.cells,
                 milli_left(node, QosClass.LS),

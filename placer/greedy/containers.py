@@ -16,6 +16,7 @@ from placer.greedy.masks import masks
 from placer_models.alignment import width
 from placer_models.container_fit import ContainerFit, pools_of
 from placer_models.device import GPU
+from placer_models.dimensions import Amounts
 from placer_models.links import Selection, best_selection, pair_minimum, pair_sum
 from placer_models.node_state import NodeState
 from placer_models.policy import AlignmentPolicy
@@ -29,14 +30,14 @@ class Parts(NamedTuple):
     """A place for a pod and its containers.
 
     Attributes:
+        pinned: As in ``Choice``.
         containers: As in ``Choice``.
         beyond: Cells that containers under BestEffort use beyond the fewest.
 
     """
 
     cores: tuple[CoreTake, ...]
-    memory: tuple[int, ...]
-    pages: tuple[tuple[int, ...], ...]
+    pinned: tuple[Amounts, ...]
     devices: Devices
     containers: tuple[tuple[tuple[int, ...], ...], ...]
     beyond: int
@@ -67,10 +68,7 @@ def pick_parts(node: NodeState, shape: Shape, fit: Fit) -> Parts | None:
             cores, devices = found
             return Parts(
                 cores,
-                tuple(held[1][:-1]),
-                tuple(tuple(row[:-1]) for row in held[2 : 2 + len(shape.pages)])
-                if any(shape.pages)
-                else (),
+                tuple(tuple(row[:-1]) for row in held[1 : 1 + shape.of_cells]),
                 devices,
                 tuple(tuple(map(tuple, part)) for part in parts),
                 _beyond(fit, parts),
@@ -86,7 +84,7 @@ def _supply(node: NodeState, shape: Shape, fit: Fit, free: Sequence[tuple[int, .
             cpus[c.cell] += capacity(c, fit)
     if shape.pool is not None and fit.binds(shape):
         cpus = [*milli_left(node, shape.pool), 0]
-    goods = zip(*((cell.memory, *cell.pages) for cell in node.cells), strict=True)
+    goods = zip(*(cell.amounts for cell in node.cells), strict=True)
     rows = [cpus, *([*good, 0] for good in goods)]
     for kind, _ in shape.devices:
         devices = [0] * (cells + 1)
@@ -107,7 +105,7 @@ def _deal(
 ) -> tuple[Rows, list[Rows]] | None:
     """Return what the pod holds and what each container has of it; None: one finds none."""
     cpus = shape.pool_milli if fit.binds(shape) else shape.owned_cpus
-    total = (cpus, shape.memory, *shape.pages, *(n for _, n in shape.devices))
+    total = (cpus, *shape.in_cells, *(n for _, n in shape.devices))
     left = [list(row) for row in supply]
     held = [[0] * len(row) for row in supply]
     parts: list[Rows] = [[] for _ in fit.containers]
@@ -206,7 +204,7 @@ def _inside(
         return tuple(cores), picked
     counts = [(0,) * len(bank.free) for bank in node.banks]
     gpus: Selection | None = None
-    wants = zip(shape.devices, held[2 + len(shape.pages) :], strict=True)
+    wants = zip(shape.devices, held[1 + shape.of_cells :], strict=True)
     for (kind, _), places in wants:
         position = next(i for i, b in enumerate(node.banks) if b.type == kind)
         bank = node.banks[position]

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from placer.greedy.cores import NO_CORES, capacity, pick_cores
 from placer.greedy.numa_strategy import strategy_options
+from placer_models.dimensions import less
 from placer_models.node_state import CoreClass, NodeState
 from placer_models.problem import CoreTake, Fit, Shape
 
@@ -59,13 +60,13 @@ def groups_beyond(
 
 
 def without_wishes(node: NodeState) -> NodeState:
-    """Return the node without the memory and hugepages that others should have."""
+    """Return the node without the amounts that others should have of its cells."""
     if not node.near:
         return node
     cells = []
-    for cell, (memory, *pages) in zip(node.cells, zip(*node.near, strict=True), strict=True):
-        left = tuple(max(0, have - near) for have, near in zip(cell.pages, pages, strict=True))
-        cells.append(cell._replace(memory=max(0, cell.memory - memory), pages=left))
+    for cell, wished in zip(node.cells, zip(*node.near, strict=True), strict=True):
+        left = tuple(max(0, have) for have in less(cell.amounts, wished))
+        cells.append(cell._replace(amounts=left))
     return replace(node, cells=tuple(cells))
 
 

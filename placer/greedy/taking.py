@@ -1,7 +1,7 @@
 """What a place taken leaves of a node."""
 
 from dataclasses import replace
-from operator import add, sub
+from operator import add
 
 from placer.greedy.bound import bound_with, pools_without
 from placer.greedy.cores import NO_CORES, after_cores
@@ -61,16 +61,12 @@ def after(node: NodeState, shape: Shape, choice: Choice) -> NodeState:
 
 
 def _pinned(cells: tuple[Cell, ...], choice: Choice) -> tuple[Cell, ...]:
-    """Return the cells without the memory and hugepages that a place takes of each."""
-    taken = (*(() if choice.memory is None else (choice.memory,)), *choice.pages)
-    if not any(map(any, taken)):
+    """Return the cells without the amounts that a place takes of each."""
+    if not any(map(any, choice.pinned)):
         return cells
     return tuple(
-        cell._replace(
-            memory=cell.memory - memory,
-            pages=tuple(map(sub, cell.pages, pages)) if pages else cell.pages,
-        )
-        for cell, (memory, *pages) in zip(cells, zip(*taken, strict=True), strict=True)
+        cell._replace(amounts=less(cell.amounts, taken))
+        for cell, taken in zip(cells, zip(*choice.pinned, strict=True), strict=True)
     )
 
 

@@ -25,10 +25,9 @@ from placer.judge.extended import extended
 from placer.judge.finding import Rule
 from placer.judge.functions import device_functions
 from placer.judge.gangs import gang_group, gang_minimum, gather
-from placer.judge.hugepages import hugepages
 from placer.judge.joint import joint
 from placer.judge.links import partition
-from placer.judge.memory import memory
+from placer.judge.memory import hugepages, memory
 from placer.judge.mig import mig
 from placer.judge.moves import moves
 from placer.judge.network import domain, multiples, spread

@@ -1,44 +1,78 @@
-"""The rule about memory on NUMA nodes."""
+"""The rules about memory and hugepages on NUMA nodes: one, for bytes and for pages of each size."""
 
 from collections import Counter
 from collections.abc import Iterator
 
 from placer.judge.finding import Finding
-from placer.judge.scene import Scene
+from placer.judge.scene import Scene, Site, Tenant
+from placer_models.quantity import format_bytes
+
+Place = tuple[int, int]
+"""A NUMA node, and a page size in bytes; 0 for memory, which is counted in bytes."""
 
 
 def memory(scene: Scene) -> Iterator[Finding]:
     """A pod's bytes sum to its request, and a NUMA node gives no more than it has."""
+    return _findings(scene, pages=False)
+
+
+def hugepages(scene: Scene) -> Iterator[Finding]:
+    """A pod's pages sum to its request, size by size; a NUMA node gives what it has."""
+    return _findings(scene, pages=True)
+
+
+def _findings(scene: Scene, *, pages: bool) -> Iterator[Finding]:
     for _, tenant in scene.newcomers():
-        held = tenant.place.memory_bytes
-        total = sum(amount for _, amount in held)
-        if total != tenant.requests.memory_bytes:
-            yield Finding(
-                tenant.title,
-                f"pod {tenant.title!r} holds {total} bytes of memory over its NUMA nodes; "
-                f"its request is {tenant.requests.memory_bytes}",
-            )
-        for numa_node, amount in held:
+        held, total = _held(tenant, pages=pages), Counter[int]()
+        for (numa_node, size), amount in held:
+            total[size] += amount
             if amount < 0:
                 yield Finding(
                     tenant.title,
-                    f"pod {tenant.title!r} holds {amount} bytes on NUMA node {numa_node}; "
+                    f"pod {tenant.title!r} holds {amount} {_what(size)} on NUMA node {numa_node}; "
                     "an amount is 0 or more",
                 )
-    for site in scene.touched():
-        taken: Counter[int] = Counter()
-        anew: set[int] = set()
-        for tenant in site.tenants:
-            for numa_node, amount in tenant.place.memory_bytes:
-                taken[numa_node] += amount
-                if tenant.new and amount:
-                    anew.add(numa_node)
-        for numa_node, amount in sorted(taken.items()):
-            has = site.inside.memory_bytes_in.get(numa_node, 0)
-            # Running pods may overfill a NUMA node: only those who add to it are blamed.
-            if amount > has and numa_node in anew:
+        wanted = {0: tenant.requests.memory_bytes}
+        if pages:
+            wanted = {asked.page_bytes: asked.count for asked in tenant.requests.hugepages}
+        for size in sorted(total.keys() | wanted.keys()):
+            if total[size] != wanted.get(size, 0):
                 yield Finding(
-                    site.node.name,
-                    f"the pods of node {site.node.name!r} hold {amount} bytes on NUMA node "
-                    f"{numa_node}; it has {has}",
+                    tenant.title,
+                    f"pod {tenant.title!r} holds {total[size]} {_what(size)} over its NUMA nodes; "
+                    f"its request is {wanted.get(size, 0)}",
                 )
+    for site in scene.touched():
+        yield from _overfilled(site, pages=pages)
+
+
+def _overfilled(site: Site, *, pages: bool) -> Iterator[Finding]:
+    taken: Counter[Place] = Counter()
+    anew: set[Place] = set()
+    for tenant in site.tenants:
+        for place, amount in _held(tenant, pages=pages):
+            taken[place] += amount
+            if tenant.new and amount:
+                anew.add(place)
+    for place, amount in sorted(taken.items()):
+        numa_node, size = place
+        inside = site.inside
+        has = inside.pages_in.get(place, 0) if pages else inside.memory_bytes_in.get(numa_node, 0)
+        # Running pods may overfill a NUMA node: only those who add to it are blamed.
+        if amount > has and place in anew:
+            yield Finding(
+                site.node.name,
+                f"the pods of node {site.node.name!r} hold {amount} {_what(size)} on NUMA node "
+                f"{numa_node}; it has {has}",
+            )
+
+
+def _held(tenant: Tenant, *, pages: bool) -> list[tuple[Place, int]]:
+    place = tenant.place
+    if pages:
+        return [((numa_node, size), count) for numa_node, size, count in place.hugepages]
+    return [((numa_node, 0), amount) for numa_node, amount in place.memory_bytes]
+
+
+def _what(page_bytes: int) -> str:
+    return f"hugepages of {format_bytes(page_bytes)}" if page_bytes else "bytes of memory"

@@ -20,6 +20,5 @@ def place_on(problem: Problem, index: int) -> Choice:
     return Choice(
         node=index,
         cores=(CoreTake(),) * len(node.cores),
-        memory=None,
         devices=tuple((0,) * len(bank.free) for bank in node.banks),
     )

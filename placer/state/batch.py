@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from placer.counting.account import Account, accounts_of
 from placer.counting.cores import granularity_of
+from placer.counting.memory import asked_of
 from placer.counting.placements import recount
 from placer.counting.resources import wanted_by
 from placer.state.affinity import affinities_of, asks_for_others
@@ -28,7 +29,7 @@ from placer.state.node_states import LookedAt, Terms, tiers_of_states
 from placer.state.sums import Sums, resources_of
 from placer_models.cluster import Instance, Node, Nodes
 from placer_models.core_granularity import CoreGranularity
-from placer_models.dimensions import SHARED_POOL, Dimension
+from placer_models.dimensions import SHARED_POOL, Dimension, in_cells
 from placer_models.incremental import PersistentTuple
 from placer_models.node_state import NodeState
 from placer_models.node_strategy import NodeStrategy
@@ -94,9 +95,12 @@ def build_problem(
         unit = _memory_unit(specs, left, _by_parts(instance, specs), instance.homes)
     sizes = tuple(sorted({h.page_bytes for spec in specs for h in spec.requests.hugepages}))
     resources = resources_of(specs, left, absolute=absolute)
-    dimensions = (
+    of_cells = (
         Dimension("memory", "", unit, per_cell=True),
         *(Dimension("hugepages", str(size), per_cell=True) for size in sizes),
+    )
+    dimensions = (
+        *of_cells,
         *resources,
         Dimension("shared-pool"),
         Dimension("be-pool"),
@@ -135,9 +139,9 @@ def build_problem(
         affinity=affinities_of(accounts, sides) if beside else NO_AFFINITIES,
         fits=tuple(
             kept.once(
-                (_fits, ask.spec, ask.levels, unit, sizes),
+                (_fits, ask.spec, ask.levels, of_cells),
                 kinds,
-                partial(_fits, ask, kinds, unit, sizes, kept),
+                partial(_fits, ask, kinds, of_cells, kept),
             )
             for ask in asks
         ),
@@ -189,7 +193,7 @@ def _with_beside(shape: Shape, beside: Beside | None) -> Shape:
 
 
 def _fits(
-    ask: "_Ask", kinds: tuple[Node, ...], unit: int, page_sizes: tuple[int, ...], kept: Kept
+    ask: "_Ask", kinds: tuple[Node, ...], of_cells: tuple[Dimension, ...], kept: Kept
 ) -> tuple[Fit | None, ...]:
     """Return what is asked for on each kind of node."""
     spec = ask.spec
@@ -205,7 +209,7 @@ def _fits(
         found = kept.once((fit_of, spec), (kind,), partial(fit_of, spec, kind))
         fit = None if isinstance(found, Blocker) else found
         if fit is not None and each:
-            containers = containers_fit(spec, kind, unit, page_sizes)
+            containers = containers_fit(spec, kind, of_cells)
             fit = None if containers is None else replace(fit, containers=containers)
         fits.append(fit)
     return tuple(fits)
@@ -238,7 +242,7 @@ def _shape(spec: PodSpec, nodes: Iterable[Node], dimensions: Sequence[Dimension]
     whole_only = spec.bind_required and spec.bind is BindPolicy.FULL_PCPUS
     sees_to_it = whole_only and spec.exclusive is ExclusivePolicy.PCPU_LEVEL
     minds = qos.owns_cpus and not sees_to_it
-    sizes = [int(each.subject) for each in dimensions[1:] if each.per_cell]
+    of_cells = in_cells(dimensions)
     best_effort, exclusive = qos is QosClass.BE, qos is QosClass.LSE
     owned_cpus = requests.cpu_milli // 1000 if qos.owns_cpus else 0
     milli = 1000 * owned_cpus if qos.owns_cpus else requests.cpu_milli
@@ -249,19 +253,18 @@ def _shape(spec: PodSpec, nodes: Iterable[Node], dimensions: Sequence[Dimension]
         shared=qos is QosClass.LS,
         best_effort=best_effort,
         amounts=(
-            requests.memory_bytes // dimensions[0].unit,
-            *map(requests.pages_of, sizes),
-            *(wanted.get(d[:2], 0) // d.unit for d in dimensions[1 + len(sizes) : SHARED_POOL]),
+            *(asked_of(requests, each) for each in of_cells),
+            *(wanted.get(d[:2], 0) // d.unit for d in dimensions[len(of_cells) : SHARED_POOL]),
             0 if best_effort else milli,
             milli if best_effort or exclusive else 0,
         ),
+        of_cells=len(of_cells),
         devices=tuple(
             (d.type, d.count)
             for d in requests.devices
             if d.count and not d.share and d.type not in dict(spec.strategies)
         ),
         best_pair_minimum=best_pair_minimum_of(spec, nodes),
-        pages=tuple(map(requests.pages_of, sizes)),
         scopes=_scopes(spec),
         shares=share_needs(spec, nodes),
         apart=spec.exclusive if minds else ExclusivePolicy.NONE,

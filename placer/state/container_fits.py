@@ -2,10 +2,12 @@
 
 from collections.abc import Sequence
 
+from placer.counting.memory import asked_of
 from placer.state.aligned import aligned, limit_of
 from placer_models.alignment import effective_policy, effective_scope, fewest_cells
 from placer_models.cluster import Node
 from placer_models.container_fit import ContainerFit
+from placer_models.dimensions import Dimension
 from placer_models.pod import ContainerRole, PodSpec, Resources
 from placer_models.policy import BINDING, AlignmentPolicy, AlignmentScope
 
@@ -25,15 +27,14 @@ def scopes_conflict(spec: PodSpec, node: Node) -> bool:
 
 
 def containers_fit(
-    spec: PodSpec, node: Node, unit_bytes: int, page_sizes: Sequence[int]
+    spec: PodSpec, node: Node, dimensions: Sequence[Dimension]
 ) -> tuple[ContainerFit, ...] | None:
     """Return the fits of the containers that hold something; None: one never fits.
 
     Args:
         spec: A pod whose containers are aligned each for itself on the node.
         node: Without its name.
-        unit_bytes: What memory is counted in.
-        page_sizes: Of the hugepages that the Problem knows.
+        dimensions: Those of the Problem that cells have.
 
     """
     policy = effective_policy(spec.alignment, node.alignment)
@@ -46,8 +47,7 @@ def containers_fit(
         asked = container.requests
         need = (
             asked.cpu_milli // 1000 if owns else asked.cpu_milli if bound else 0,
-            asked.memory_bytes // unit_bytes,
-            *(asked.pages_of(size) for size in page_sizes),
+            *(asked_of(asked, each) for each in dimensions),
             *(asked.count_of(kind) for kind in types),
         )
         if not any(need):

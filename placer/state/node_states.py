@@ -15,7 +15,7 @@ from placer.state.strategies import cell_strategy_of
 from placer_models.banks import DeviceBank
 from placer_models.cluster import Node
 from placer_models.core_granularity import CoreGranularity
-from placer_models.dimensions import MEMORY, SHARED_POOL, Dimension
+from placer_models.dimensions import MEMORY, SHARED_POOL, Dimension, in_cells
 from placer_models.goals import CACHES, LOCALITY_PACKAGES, NUMA_STRATEGY, PACKAGES, Tier
 from placer_models.links import counts_of
 from placer_models.node_state import Cell, NodeState
@@ -147,8 +147,8 @@ def node_state(
         before: What was left on the same node, in the same terms.
 
     """
-    page_sizes = [int(each.subject) for each in terms.dimensions[1:] if each.per_cell]
-    cells = cells_of(node, account, page_sizes)
+    of_cells = in_cells(terms.dimensions)
+    cells = cells_of(node, account, of_cells)
     if before is not None and before[0].cores == account.cores:
         cores = before[1].cores
     else:
@@ -172,9 +172,8 @@ def node_state(
             for bank in facts.banks
         ),
         amounts=(
-            sum(cell.memory for cell in cells),
-            *(sum(cell.pages[i] for cell in cells) for i in range(len(page_sizes))),
-            *in_units(account.resources, terms.dimensions[1 + len(page_sizes) : SHARED_POOL]),
+            *map(sum, zip(*(cell.amounts for cell in cells), strict=True)),
+            *in_units(account.resources, terms.dimensions[len(of_cells) : SHARED_POOL]),
             # Running pods may ask for more than the pools have; then nothing new fits in.
             max(0, account.pools.shared.left_milli),
             max(0, account.pools.best_effort.left_milli),
@@ -192,21 +191,22 @@ def node_state(
     return with_bound(state, node, account.pools) if terms.bound else state
 
 
-def cells_of(node: Node, account: Account, page_sizes: Sequence[int] = ()) -> tuple[Cell, ...]:
+def cells_of(node: Node, account: Account, dimensions: Sequence[Dimension]) -> tuple[Cell, ...]:
     """Return the node's NUMA nodes, and a last cell if a CPU belongs to none."""
     topology = node.machine.topology
     cells = [
         Cell(
             numa.id,
-            max(0, account.memory.bytes_in[numa.id]),
-            tuple(max(0, account.memory.pages.get((numa.id, size), 0)) for size in page_sizes),
+            tuple(
+                max(0, account.memory.left_in(numa.id, each)) // each.unit for each in dimensions
+            ),
             held=account.cores.numa_nodes_held.get(numa.id),
             package=topology.package_in[numa.id],
         )
         for numa in topology.numa_nodes
     ]
     if None in topology.package_in:
-        cells.append(Cell(None, 0, (0,) * len(page_sizes), package=topology.package_in[None]))
+        cells.append(Cell(None, (0,) * len(dimensions), package=topology.package_in[None]))
     return tuple(cells)
 
 
@@ -229,7 +229,9 @@ def state_in(terms: Terms, state: NodeState, account: Account) -> NodeState:
     unit = units[MEMORY]
     return replace(
         state,
-        cells=tuple(cell._replace(memory=cell.memory // unit) for cell in state.cells),
+        cells=tuple(
+            cell._replace(amounts=tuple(map(floordiv, cell.amounts, units))) for cell in state.cells
+        ),
         amounts=tuple(map(floordiv, state.amounts, units)),
         rooms=tuple((milli, -(-memory // unit)) for milli, memory in state.rooms),
     )

@@ -117,12 +117,12 @@ def test_counts_that_no_ids_can_give_are_answered_with_a_reason() -> None:
     too_much_memory = instance([node], gang("a", spec(memory_bytes=11)))
     too_many_gpus = instance([node], gang("a", spec(gpus=2)))
 
-    found = refused(too_many_cores, {0: Choice(0, (CoreTake(3),), None, ((0,),))})
+    found = refused(too_many_cores, {0: Choice(0, (CoreTake(3),), ((0,),))})
     assert found.node == "n0"
     assert "3 whole cores" in found.reason
-    assert "11 bytes" in refused(too_much_memory, {0: Choice(0, none, (11,), ((0,),))}).reason
-    assert "2 gpu devices" in refused(too_many_gpus, {0: Choice(0, none, None, ((2,),))}).reason
-    few = refused(too_many_cores, {0: Choice(0, (CoreTake(2),), None, ((0,),))})
+    assert "11 bytes" in refused(too_much_memory, {0: Choice(0, none, ((0,),), ((11,),))}).reason
+    assert "2 gpu devices" in refused(too_many_gpus, {0: Choice(0, none, ((2,),))}).reason
+    few = refused(too_many_cores, {0: Choice(0, (CoreTake(2),), ((0,),))})
     assert few.reason == "pod 'a-0' owns 6 CPUs; its counts give 4"
 
 
@@ -134,4 +134,4 @@ def test_containers_that_part_a_cpu_are_answered_with_a_reason() -> None:
     parted = replace(spec(1), containers=(Container("a", half), Container("b", half)))
     world = instance([machine(Numa(cores=(1,)))], gang("a", parted))
 
-    assert "whole ones" in refused(world, {0: Choice(0, (CoreTake(1),), None, ())}).reason
+    assert "whole ones" in refused(world, {0: Choice(0, (CoreTake(1),), ())}).reason

@@ -69,11 +69,6 @@ from placer_models.cpsat.network import (
     a_gang_spreads_where_it_must,
     members_of_a_domain_come_in_multiples,
 )
-from placer_models.cpsat.numa import (
-    a_pod_has_the_hugepages_it_asks_for,
-    a_pod_uses_the_cells_of_its_hugepages,
-    hugepages_fit,
-)
 from placer_models.cpsat.opened import a_node_is_opened_before_it_is_used
 from placer_models.cpsat.shares import (
     a_device_with_shares_is_opened,
@@ -94,7 +89,7 @@ from spices_joint import joint_instance
 from spices_mig import mig_instance
 from spices_network import network_instance
 from spices_node_cpus import locality_instance
-from spices_numa import container_instance, paged_instance
+from spices_numa import container_instance
 from spices_partitions import partitioned
 from spices_shares import sharing_instance
 from spices_strategies import strategy_instance
@@ -187,9 +182,6 @@ WORLDS: dict[Rule, MakeWorld] = {
     a_bound_pod_has_a_cpu_on_each_of_its_cells: bound_instance,
     owners_leave_bound_pods_their_cpus: burst_instance,
     requests_of_bound_pods_fit_their_cells: bound_instance,
-    hugepages_fit: paged_instance,
-    a_pod_has_the_hugepages_it_asks_for: paged_instance,
-    a_pod_uses_the_cells_of_its_hugepages: paged_instance,
     a_pod_has_its_devices_within_their_scope: partitioned,
     instances_of_a_gpu_do_not_overlap: mig_instance,
     single_threads_are_on_counted_cores: apart_instance,

@@ -81,7 +81,7 @@ def enough(node: NodeState, shape: Shape, fit: Fit, cells: set[int]) -> bool:
     }
     return (
         cpus >= shape.owned_cpus
-        and sum(node.cells[cell].memory for cell in cells) >= shape.memory
+        and sum(node.cells[cell].amounts[0] for cell in cells) >= shape.memory
         and all(had.get(kind, 0) >= count for kind, count in shape.devices)
     )
 

@@ -38,7 +38,7 @@ def test_patterns_prove_what_the_sum_does_not() -> None:
     node_state = problem.nodes[0]
     devices = tuple((0,) * len(bank.free) for bank in node_state.banks)
     cores = (nothing,) * len(node_state.cores)
-    start = {pod: Choice(pod % 6, cores, None, devices) for pod in range(len(problem.pods))}
+    start = {pod: Choice(pod % 6, cores, devices) for pod in range(len(problem.pods))}
 
     found = open_fewest(problem, start, Budget(SolveOptions(workers=1)))
 

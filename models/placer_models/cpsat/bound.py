@@ -255,7 +255,7 @@ def _wanted(
     if place.containers:
         return pools_of(assignment.fit.containers, place.containers)
     cells = {cell for cell, count in enumerate(counted) if count}
-    for row in (goods.memory, *goods.pages):
+    for row in goods.pinned:
         cells.update(cell for cell, amount in enumerate(row) if value(amount))
     for index, bank in enumerate(problem.nodes[assignment.node].banks):
         for twin, cell in enumerate(bank.cells):

@@ -101,9 +101,8 @@ def _supply(node: NodeState, shape: Shape) -> Iterator[list[int]]:
     if shape.pool is not None:
         cpus = [cell.pool(shape.pool).milli for cell in node.cells]
     yield [*cpus, 0]
-    yield [*(cell.memory for cell in node.cells), 0]
-    for size in range(len(shape.pages)):
-        yield [*(cell.pages[size] for cell in node.cells), 0]
+    for held in zip(*(cell.amounts for cell in node.cells), strict=True):
+        yield [*held, 0]
     for kind, _ in shape.devices:
         devices = [0] * (len(node.cells) + 1)
         bank = node.bank(kind)
@@ -192,7 +191,7 @@ def _held(node: NodeState, assignment: Assignment) -> Iterator[list[Expression]]
         cpus[c.cell] += part.cpus(c)
     pool, goods = assignment.part(PoolPart), goods_of(assignment)
     yield [*pool.milli, 0] if pool else cpus
-    for row in (goods.memory, *goods.pages):
+    for row in goods.pinned:
         yield [*(row or (0,) * len(node.cells)), 0]
     for kind, _ in assignment.shape.devices:
         devices: list[Expression] = [0] * (len(node.cells) + 1)

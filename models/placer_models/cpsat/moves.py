@@ -22,8 +22,8 @@ from placer_models.goals import MOVES
 from placer_models.problem import Choice, Choices, Problem
 from placer_models.rule_family import RuleFamily
 
-Good = tuple[int, int | None]
-"""A node, and a page size by its position; None: memory."""
+Good = tuple[int, int]
+"""A node, and a dimension that cells have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,25 +60,21 @@ def who_stays_has_what_it_had(model: CpModel, problem: Problem, x: Variables) ->
 
 
 def who_stays_keeps_its_cells(model: CpModel, problem: Problem, x: Variables) -> None:
-    """Memory and hugepages that no policy pins are pinned by who stays."""
+    """Amounts that no policy pins are pinned by who stays."""
     held_at_home: defaultdict[Good, list[tuple[IntVar, tuple[int, ...]]]] = defaultdict(list)
     for literal, assignment, home in _homes(problem, x):
-        own = goods_of(assignment)
-        if not own.memory and home.memory is not None:
-            held_at_home[assignment.node, None].append((literal, home.memory))
-        for size, pages in enumerate(home.pages):
-            if not own.pages[size]:
-                held_at_home[assignment.node, size].append((literal, pages))
-    for (node, kind), stayers in held_at_home.items():
+        rows = zip(goods_of(assignment).pinned, home.pinned, strict=True)
+        for dimension, (own, had) in enumerate(rows):
+            if not own:
+                held_at_home[assignment.node, dimension].append((literal, had))
+    for (node, dimension), stayers in held_at_home.items():
         assignments = x.on_node[node]
-        goods = [goods_of(assignment) for assignment in assignments]
-        pinned = [own.memory if kind is None else own.pages[kind] for own in goods]
+        pinned = [goods_of(assignment).pinned[dimension] for assignment in assignments]
         for index, cell in enumerate(problem.nodes[node].cells):
             held = [had[index] * literal for literal, had in stayers if had[index]]
             others = [parts[index] for parts in pinned if parts]
             if held:
-                has = cell.memory if kind is None else cell.pages[kind]
-                model.add(LinearExpr.sum([*held, *others]) <= has)
+                model.add(LinearExpr.sum([*held, *others]) <= cell.amounts[dimension])
 
 
 def no_more_pods_move_than_may(model: CpModel, problem: Problem, x: Variables) -> None:
@@ -117,11 +113,9 @@ def _amounts(assignment: Assignment, home: Choice) -> Iterator[tuple[Expression,
         yield share.count, int(share.take in home.shares)
     if pool is not None:
         yield from ((used, int(c in home.pool_cells)) for c, used in enumerate(pool.used))
-    if own.memory and home.memory is not None:
-        yield from zip(own.memory, home.memory, strict=True)
-    for pages, had_pages in zip(own.pages, home.pages, strict=False):
-        if pages:
-            yield from zip(pages, had_pages, strict=True)
+    for row, had_there in zip(own.pinned, home.pinned, strict=True):
+        if row:
+            yield from zip(row, had_there, strict=True)
 
 
 def stay_hints(problem: Problem, x: Variables, known: KnownPlaces) -> Iterator[Hint]:

@@ -1,4 +1,4 @@
-"""NUMA nodes: which of them a pod uses, and its memory and hugepages there (C12)."""
+"""NUMA nodes: which of them a pod uses, and the amounts that it has there (C12)."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -35,14 +35,13 @@ class CellGoods:
     Attributes:
         used: One literal a cell of the node: the pod uses it; empty where nothing
             asks. There is one pod at most then.
-        memory: Units from each cell; empty: it may come from anywhere.
-        pages: For each page size, hugepages from each cell; empty as memory is.
+        pinned: Of each dimension that cells have, what is from each cell; a row is empty where it
+            may come from anywhere.
 
     """
 
     used: tuple[Expression, ...]
-    memory: tuple[Expression, ...]
-    pages: tuple[tuple[Expression, ...], ...]
+    pinned: tuple[tuple[Expression, ...], ...]
 
 
 def goods_of(assignment: Assignment) -> CellGoods:
@@ -55,22 +54,15 @@ def goods_of(assignment: Assignment) -> CellGoods:
 def cell_goods(model: CpModel, problem: Problem, assignment: Assignment) -> CellGoods:
     """Create the variables of an assignment."""
     cells, name = problem.nodes[assignment.node].cells, assignment.name
+    needs = assignment.shape.in_cells
     used = _used(model, problem.nodes[assignment.node], assignment)
     return CellGoods(
-        used=used,
-        memory=_pinned(
-            model,
-            [cell.memory for cell in cells],
-            assignment.shape.memory,
-            assignment,
-            used,
-            f"memory[{name}",
-        ),
-        pages=tuple(
-            _pinned(
-                model, [c.pages[size] for c in cells], need, assignment, used, f"pages{size}[{name}"
+        used,
+        tuple(
+            _pinned(model, held, need, assignment, used, f"pinned{dimension}[{name}")
+            for dimension, (held, need) in enumerate(
+                zip(zip(*(cell.amounts for cell in cells), strict=True), needs, strict=True)
             )
-            for size, need in enumerate(assignment.shape.pages)
         ),
     )
 
@@ -122,30 +114,33 @@ def _pinned(
     )
 
 
-def memory_fits(model: CpModel, problem: Problem, x: Variables) -> None:
-    """Pinned parts take at most the memory of their cell.
+def pinned_amounts_fit_their_cell(model: CpModel, problem: Problem, x: Variables) -> None:
+    """What is pinned to a cell is no more than it has.
 
     Pods without a policy take what is left anywhere, so this and the sums of nodes are enough.
     """
     for node, assignments in zip(problem.nodes, x.on_node, strict=True):
         if len(node.cells) == 1:
             continue
+        pinned = [goods_of(assignment).pinned for assignment in assignments]
         for index, cell in enumerate(node.cells):
-            pinned = [memory[index] for one in assignments if (memory := goods_of(one).memory)]
-            if pinned:
-                model.add(LinearExpr.sum(pinned) <= cell.memory)
+            for dimension, amount in enumerate(cell.amounts):
+                parts = [rows[dimension][index] for rows in pinned if rows[dimension]]
+                if parts:
+                    model.add(LinearExpr.sum(parts) <= amount)
 
 
-def a_pod_has_the_memory_it_asks_for(model: CpModel, problem: Problem, x: Variables) -> None:
-    """The parts in the cells sum to the request."""
+def a_pod_has_the_amounts_it_asks_for(model: CpModel, problem: Problem, x: Variables) -> None:
+    """The parts in the cells sum to the request, dimension by dimension."""
     for assignment in x.assignments:
-        memory = goods_of(assignment).memory
-        if memory:
-            model.add(LinearExpr.sum(list(memory)) == assignment.shape.memory * assignment.count)
+        rows = goods_of(assignment).pinned
+        for row, need in zip(rows, assignment.shape.in_cells, strict=True):
+            if row:
+                model.add(LinearExpr.sum(list(row)) == need * assignment.count)
 
 
 def a_pod_uses_the_cells_it_takes_from(model: CpModel, problem: Problem, x: Variables) -> None:
-    """CPUs, memory and devices come from cells that the pod counts as used."""
+    """CPUs, amounts and devices come from cells that the pod counts as used."""
     for assignment in x.assignments:
         own = goods_of(assignment)
         if not own.used or own.used[0] is assignment.count:
@@ -157,10 +152,11 @@ def a_pod_uses_the_cells_it_takes_from(model: CpModel, problem: Problem, x: Vari
         for part, c in zip(cores, node.cores if cores else (), strict=True):
             most = min(assignment.shape.owned_cpus, c.cores * c.free)
             model.add(part.cpus(c) <= most * own.used[c.cell])
-        for index, memory in enumerate(own.memory):
-            if assignment.fit.cell_limit != 1:
-                most = min(node.cells[index].memory, assignment.shape.memory)
-                model.add(memory <= most * own.used[index])
+        for dimension, row in enumerate(own.pinned if assignment.fit.cell_limit != 1 else ()):
+            need = assignment.shape.amounts[dimension]
+            for index, amount in enumerate(row):
+                most = min(node.cells[index].amounts[dimension], need)
+                model.add(amount <= most * own.used[index])
         for index, bank in enumerate(node.banks):
             size = assignment.shape.count_of(bank.type)
             reach = reach_of(bank, assignment.shape)
@@ -170,39 +166,6 @@ def a_pod_uses_the_cells_it_takes_from(model: CpModel, problem: Problem, x: Vari
                 if size and cell is not None:
                     count = touched(assignment, index, twin)
                     model.add(count <= min(reach[twin], size) * own.used[cell])
-
-
-def hugepages_fit(model: CpModel, problem: Problem, x: Variables) -> None:
-    """Pinned pages are at most those of their cell."""
-    for size in range(len(problem.page_sizes)):
-        for node, assignments in zip(problem.nodes, x.on_node, strict=True):
-            takers = [assignment for assignment in assignments if assignment.shape.pages[size]]
-            if not takers:
-                continue
-            for index, cell in enumerate(node.cells):
-                pinned = [pages[index] for one in takers if (pages := goods_of(one).pages[size])]
-                if pinned:
-                    model.add(LinearExpr.sum(pinned) <= cell.pages[size])
-
-
-def a_pod_has_the_hugepages_it_asks_for(model: CpModel, problem: Problem, x: Variables) -> None:
-    """The parts in the cells sum to the request, size by size."""
-    for assignment in x.assignments:
-        for pages, need in zip(goods_of(assignment).pages, assignment.shape.pages, strict=True):
-            if pages:
-                model.add(LinearExpr.sum(list(pages)) == need * assignment.count)
-
-
-def a_pod_uses_the_cells_of_its_hugepages(model: CpModel, problem: Problem, x: Variables) -> None:
-    """Hugepages come from cells that the pod counts as used."""
-    for assignment in x.assignments:
-        own = goods_of(assignment)
-        if not own.used or own.used[0] is assignment.count or assignment.fit.cell_limit == 1:
-            continue
-        cells = problem.nodes[assignment.node].cells
-        for size, (pages, need) in enumerate(zip(own.pages, assignment.shape.pages, strict=True)):
-            for part, cell, used in zip(pages, cells, own.used, strict=False):
-                model.add(part <= min(cell.pages[size], need) * used)
 
 
 def a_pod_keeps_to_its_cells(model: CpModel, problem: Problem, x: Variables) -> None:
@@ -234,17 +197,14 @@ def cells_beyond(model: CpModel, problem: Problem, x: Variables) -> Expression:
 
 
 def cells_of(problem: Problem, choice: Choice) -> Iterator[int]:
-    """Yield the cells that the CPUs, the memory and the devices of a choice are in."""
+    """Yield the cells that the CPUs, the amounts and the devices of a choice are in."""
     node = problem.nodes[choice.node]
     yield from choice.pool_cells
     for core, take in zip(node.cores, choice.cores, strict=True):
         if take.whole or take.threads:
             yield core.cell
-    for i, amount in enumerate(choice.memory or ()):
-        if amount:
-            yield i
-    for pages in choice.pages:
-        yield from (i for i, count in enumerate(pages) if count)
+    for row in choice.pinned:
+        yield from (i for i, amount in enumerate(row) if amount)
     for index, bank in enumerate(node.banks):
         for cell, count in zip(bank.cells, choice.touched(index), strict=True):
             if count and cell is not None:
@@ -255,11 +215,9 @@ def cell_hints(problem: Problem, x: Variables, known: KnownPlaces) -> Iterator[H
     """Yield the cells that pods use, and what they take of each."""
     for assignment, choices in known.at:
         own = goods_of(assignment)
-        memory = [choice.memory for choice in choices if choice.memory is not None]
-        yield from hints(own.memory, [sum(of[i] for of in memory) for i in range(len(own.memory))])
-        for size, pages in enumerate(own.pages):
-            counts = [sum(c.pages[size][i] for c in choices) for i in range(len(pages))]
-            yield from hints(pages, counts)
+        for dimension, row in enumerate(own.pinned):
+            known_rows = [choice.pinned[dimension] for choice in choices if choice.pinned]
+            yield from hints(row, [sum(of[i] for of in known_rows) for i in range(len(row))])
         if own.used and own.used[0] is not assignment.count:
             cells = {cell for choice in choices for cell in cells_of(problem, choice)}
             yield from hints(own.used, [int(i in cells) for i in range(len(own.used))])
@@ -268,17 +226,14 @@ def cell_hints(problem: Problem, x: Variables, known: KnownPlaces) -> Iterator[H
 def read_cells(
     problem: Problem, assignment: Assignment, places: Sequence[Choice], value: Value
 ) -> Sequence[Choice]:
-    """Read memory and hugepages; pods that are counted together take them from anywhere."""
+    """Read pinned amounts; pods that are counted together take them from anywhere."""
     own = goods_of(assignment)
     if len(places) > 1:
         return places
     (place,) = places
-    if own.memory:
-        place = replace(place, memory=tuple(map(value, own.memory)))
-    if any(own.pages):
+    if any(own.pinned):
         none = (0,) * len(problem.nodes[assignment.node].cells)
-        pages = tuple(tuple(map(value, of_size)) or none for of_size in own.pages)
-        place = replace(place, pages=pages)
+        place = replace(place, pinned=tuple(tuple(map(value, row)) or none for row in own.pinned))
     return [place]
 
 
@@ -292,22 +247,18 @@ def has_one_cell(problem: Problem, thing: int) -> bool:
     )
 
 
-def takes_memory_from_anywhere(problem: Problem, thing: int) -> bool:
-    """Return whether a shape has no policy and asks for no hugepages."""
-    policies = {fit.alignment for fit in fits_of(problem, thing)}
-    return policies <= {AlignmentPolicy.NONE} and not any(problem.shapes[thing].pages)
+def has_no_policy(problem: Problem, thing: int) -> bool:
+    """Return whether pods of a shape take what they ask for from anywhere."""
+    return {fit.alignment for fit in fits_of(problem, thing)} <= {AlignmentPolicy.NONE}
 
 
 FAMILY = Family(
     name=RuleFamily.NUMA,
     decide=cell_goods,
     rules=(
-        memory_fits,
-        a_pod_has_the_memory_it_asks_for,
+        pinned_amounts_fit_their_cell,
+        a_pod_has_the_amounts_it_asks_for,
         a_pod_uses_the_cells_it_takes_from,
-        hugepages_fit,
-        a_pod_has_the_hugepages_it_asks_for,
-        a_pod_uses_the_cells_of_its_hugepages,
         a_pod_keeps_to_its_cells,
     ),
     cuts=(best_effort_needs_its_fewest_cells,),
@@ -315,7 +266,7 @@ FAMILY = Family(
     hint=cell_hints,
     read=read_cells,
     countable=has_one_cell,
-    plain=takes_memory_from_anywhere,
+    plain=has_no_policy,
     sees_links=never,
     exchangeable=always,
 )

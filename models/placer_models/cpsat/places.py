@@ -62,7 +62,7 @@ def _places(problem: Problem, assignment: Assignment, count: int, value: Value) 
         return []
     node = problem.nodes[assignment.node]
     places: Sequence[Choice] = [
-        Choice(assignment.node, (CoreTake(),) * len(node.cores), memory=None, devices=())
+        Choice(assignment.node, (CoreTake(),) * len(node.cores), devices=())
     ] * count
     for family in FAMILIES:
         if family.read is not None:
