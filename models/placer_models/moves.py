@@ -98,6 +98,8 @@ def with_movable_pods(
     done already. Who is misplaced is among them only if the placement moves it.
     """
     movable = movable_pods(instance, blamed)
+    if not movable.misplaced:
+        return question(instance, movable)
     place_of = {place.key: place for place in placement.pods} if placement else {}
     nodes = {node.name: node for node in instance.nodes}
     could = frozenset[Key]().union(*(one.pods for one in movable.misplaced))

@@ -30,7 +30,15 @@ from placer_models.moves import (
     rules_mended,
     without_stayers,
 )
-from placer_models.placement import Answer, GaveUp, Infeasible, PartlyPlaced, Placed, TierValue
+from placer_models.placement import (
+    Answer,
+    GaveUp,
+    Infeasible,
+    Move,
+    PartlyPlaced,
+    Placed,
+    TierValue,
+)
 from placer_models.pod import pods_of
 
 ENDING = 3
@@ -125,14 +133,16 @@ def _answer(
     tiers = _tier_values(best, found.bounds)
     left_out = why_unplaced(instance, asked, found.problem, before, best.placement, budget)
     placement = without_stayers(asked, best.placement)
-    homes = {running.pod.key for running in instance.running}
+    homes = {home.key for home in asked.homes}
     if left_out and all(place.key in homes for place in placement.pods):
         levels = len({gang.priority for gang in asked.gangs})
         if all(value.proven for value in tiers[:levels]):
             return Infeasible(left_out)
         return GaveUp(budget.elapsed_s, left_out)
-    placement = in_move_order(instance, placement)
-    moves = movers(instance, placement, rules_mended(movable, placement))
+    moves: tuple[Move, ...] = ()
+    if homes:
+        placement = in_move_order(instance, placement)
+        moves = movers(instance, placement, rules_mended(movable, placement))
     if left_out:
         return PartlyPlaced(placement, tiers, left_out, moves)
     return Placed(placement, tiers, moves)
