@@ -65,7 +65,7 @@ def format_bytes(size: int) -> str:
 
 def _whole(amount: str | float, per_one: int, unit: str, *, up: bool = False) -> int:
     value = _value(amount) * per_one
-    if up:
+    if up and value > 0:
         value = Fraction(math.ceil(value))
     if value < 0:
         raise ValueError(f"{_shown(amount)} is negative; an amount is 0 or more")

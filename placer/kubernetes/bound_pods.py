@@ -19,6 +19,7 @@ from placer_models.instance.running_defaults import (
 )
 from placer_models.kubernetes.device import DevicePart
 from placer_models.kubernetes.join import JoinedNode
+from placer_models.kubernetes.names import SYSTEM_NAMESPACE
 from placer_models.kubernetes.objects import ObjectError
 from placer_models.kubernetes.pod import PodPart
 from placer_models.kubernetes.pod_containers import Reading
@@ -27,9 +28,6 @@ from placer_models.kubernetes.topology import TopologyPart
 from placer_models.placement import DeviceGrant, PodPlacement
 from placer_models.pod import Container, Pod, PodSpec, Resources
 from placer_models.policy import QosClass
-
-SYSTEM = "node-system"
-"""The namespace of the pods that stand for what the system keeps of nodes."""
 
 _STATUS = ("metadata", "annotations", RESOURCE_STATUS)
 """Where a pod says which CPUs it has."""
@@ -273,11 +271,11 @@ def _system(node: Node, milli: int, owned: Mapping[QosClass, CpuSet]) -> Running
             break
     place = PodPlacement(
         name=node.name,
-        namespace=SYSTEM,
+        namespace=SYSTEM_NAMESPACE,
         gang=None,
         node=node.name,
         cpuset=cpuset,
         containers=containers_of(spec, cpuset, node.machine.topology),
         cpu_milli=cpu_milli,
     )
-    return RunningPod(Pod(node.name, SYSTEM, spec), place, movable=False)
+    return RunningPod(Pod(node.name, SYSTEM_NAMESPACE, spec), place, movable=False)

@@ -8,6 +8,7 @@ from placer.node.pools import pools_of, settled
 from placer_models.cluster import Instance, Node
 from placer_models.cpuset import CpuSet, format_cpu_list
 from placer_models.files.errors import counted
+from placer_models.kubernetes.names import SYSTEM_NAMESPACE
 from placer_models.node_placement import NodePlacement, NodePod
 from placer_models.placement import Placement
 from placer_models.pod import Gang, pods_of
@@ -51,7 +52,12 @@ def _by_node(instance: Instance, placement: Placement) -> dict[str, list[NodePod
     pods = {pod.key: pod for pod in pods_of(instance.gangs)}
     pods |= {runner.pod.key: runner.pod for runner in instance.running}
     told = {seat.key for seat in placement.pods}
-    seats = [r.placement for r in instance.running if r.placement.key not in told]
+    # What stands for the system is no pod that a node could find.
+    seats = [
+        runner.placement
+        for runner in instance.running
+        if runner.placement.key not in told and runner.pod.namespace != SYSTEM_NAMESPACE
+    ]
     seats += [seat for seat in placement.pods if seat.key in pods]
     found: dict[str, list[NodePod]] = {}
     for seat in seats:

@@ -13,11 +13,19 @@ from placer.kubernetes.dump import instance_of
 from placer.kubernetes.errors import DumpError
 from placer.kubernetes.objects import Objects
 from placer.kubernetes.summary import Summary
+from placer.node.document import documents_for
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer_models.cluster import Instance
 from placer_models.kubernetes.stream import ReadObject
-from placer_models.placement import GaveUp, Infeasible, PartlyPlaced, Placed, PodPlacement
+from placer_models.placement import (
+    GaveUp,
+    Infeasible,
+    PartlyPlaced,
+    Placed,
+    Placement,
+    PodPlacement,
+)
 from placer_models.policy import QosClass
 
 GIB = 2**30
@@ -128,6 +136,20 @@ def test_what_is_allocatable_below_the_machine_is_all_that_pods_have() -> None:
     )
     assert instance.nodes[0].memory_bytes_in() == {0: 6 * GIB, 1: 6 * GIB}
     assert set(places(instance)) == {"fits"}
+
+
+def test_a_node_is_not_told_of_what_stands_for_its_system() -> None:
+    """
+    Its document has the pods of the cluster, and no other.
+    """
+    instance, _ = read(
+        node(amounts={"cpu": "7500m"}, capacity={"cpu": "8", "memory": "16Gi"}),
+        topology(),
+        pod("runs", nodeName="n1"),
+    )
+    assert [running.pod.title for running in instance.running] == ["runs", "node-system/n1"]
+    (document,) = documents_for(instance, Placement())
+    assert [one.pod.name for one in document.pods] == ["runs"]
 
 
 def test_owned_cpus_count_against_what_is_allocatable() -> None:

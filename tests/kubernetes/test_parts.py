@@ -441,6 +441,7 @@ def test_priority_classes_by_value() -> None:
     ("read", "found", "message"),
     [
         (node_part, node(amounts={"cpu": "-1"}), "status.capacity.cpu: '-1' is negative"),
+        (pod_part, pod(requests={"cpu": "-0.1m"}), "resources.requests.cpu: '-0.1m' is negative"),
         (
             node_part,
             node(labels={"node.koordinator.sh/cpu-bind-policy": "Some"}),

@@ -49,3 +49,6 @@ KNOWS_CPUS = ("placer/cpu-ids", "known")
 
 KNOWS_NUMA_NODES = ("placer/numa-nodes", "known")
 """A label that nodes get whose NUMA nodes are known; pods that are aligned select it."""
+
+SYSTEM_NAMESPACE = "node-system"
+"""The namespace of the pods that stand for what the system keeps of nodes; no cluster has them."""
