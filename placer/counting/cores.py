@@ -1,7 +1,7 @@
 """Cores of a node in classes, both ways: owned CPUs as counts of a class, and counts as CPU ids."""
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Hashable, Iterator, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -25,7 +25,7 @@ class FreeCore(NamedTuple):
     free: tuple[int, ...]
 
 
-_Classes = tuple[tuple[CoreClass, tuple[int, ...]], ...]
+Classes = tuple[tuple[CoreClass, tuple[int, ...]], ...]
 """Classes with their cores, by position in the topology, in the order to take them in."""
 
 
@@ -46,7 +46,7 @@ class CoresLeft:
     held: Held
     numa_nodes_held: Held
     owners: tuple[RunningPod, ...]
-    classes: dict[Hashable, _Classes] = field(
+    classes: dict[Hashable, Classes] = field(
         init=False, default_factory=dict, compare=False, repr=False
     )
 
@@ -77,12 +77,13 @@ def granularity_of(shapes: Sequence[Shape], pods: Collection[int]) -> CoreGranul
     return (CoreGranularity.ALIKE, CoreGranularity.HELD, CoreGranularity.PAIRS)[min(wary, 2)]
 
 
-def classes_alone(
+def core_classes(
     node: Node, left: CoresLeft, asked: Collection[Tier], granularity: CoreGranularity
-) -> tuple[CoreClass, ...]:
-    """Return the classes of the cores that have a free thread.
+) -> Classes:
+    """Return the classes of the cores that have a free thread, each with its cores.
 
-    They are ordered by cell, then widest cores first. What was counted is kept.
+    They are ordered by cell, then widest cores first; in a class caches come one after the
+    other, so that neighbours share one. What was counted is kept.
 
     Args:
         node: The node.
@@ -92,24 +93,25 @@ def classes_alone(
         granularity: Whether it matters who else is on a core, and to how many.
 
     """
-    return tuple(found for found, _ in _classes(node, left, asked, granularity))
+    by_package, by_cache = PACKAGES in asked or LOCALITY_PACKAGES in asked, CACHES in asked
+    # They are of one machine; of all that its nodes differ in, only homes tell cores apart.
+    key = granularity, by_package, by_cache, tuple(home.cpuset for home in node.homes)
+    found = left.classes.get(key)
+    if found is None:
+        grouped = _grouped(node, left, granularity, by_package=by_package, by_cache=by_cache)
+        found = left.classes[key] = tuple(grouped)
+    return found
 
 
-def core_classes(
-    node: Node, left: CoresLeft, asked: Collection[Tier], granularity: CoreGranularity
-) -> Iterator[tuple[CoreClass, tuple[FreeCore, ...]]]:
-    """Yield each class with its cores, in the order in which they should be taken.
-
-    Caches come one after the other, so that neighbours share one.
-    """
-    cores = node.machine.topology.core_facts
-    for found, positions in _classes(node, left, asked, granularity):
-        members = (cores[at] for at in positions)
-        if found.whole:
-            yield found, tuple(FreeCore(core.key, core.in_order) for core in members)
-        else:
-            free = ((core.key, core.threads & left.free_cpus) for core in members)
-            yield found, tuple(FreeCore(key, tuple(sorted(cpus))) for key, cpus in free)
+def free_cores(
+    node: Node, left: CoresLeft, found: CoreClass, positions: Iterable[int]
+) -> tuple[FreeCore, ...]:
+    """Return the cores of a class with the threads that a pod may still own."""
+    cores = map(node.machine.topology.core_facts.__getitem__, positions)
+    if found.whole:
+        return tuple([FreeCore(core.key, core.in_order) for core in cores])
+    free = [(core.key, core.threads & left.free_cpus) for core in cores]
+    return tuple(FreeCore(key, tuple(sorted(cpus))) for key, cpus in free)
 
 
 def takes_of(
@@ -125,27 +127,13 @@ def takes_of(
     owned = cpus & left.free_cpus if bind is not None else ()
     mine = Counter(topology.cpu[cpu].core for cpu in owned)
     takes = []
-    for found, positions in _classes(node, left, asked, granularity):
+    for found, positions in core_classes(node, left, asked, granularity):
         keys = (topology.core_facts[at].key for at in positions if mine)
         held = [mine[key] for key in keys if key in mine]
         full = found.whole and bind is BindPolicy.FULL_PCPUS
         whole = held.count(found.free) if full else 0
         takes.append(CoreTake(whole, sum(held) - whole * found.free, len(held) - whole))
     return tuple(takes)
-
-
-def _classes(
-    node: Node, left: CoresLeft, asked: Collection[Tier], granularity: CoreGranularity
-) -> _Classes:
-    """Return each class with its cores, counted once for an account."""
-    by_package, by_cache = PACKAGES in asked or LOCALITY_PACKAGES in asked, CACHES in asked
-    # They are of one machine; of all that its nodes differ in, only homes tell cores apart.
-    key = granularity, by_package, by_cache, tuple(home.cpuset for home in node.homes)
-    found = left.classes.get(key)
-    if found is None:
-        grouped = _grouped(node, left, granularity, by_package=by_package, by_cache=by_cache)
-        found = left.classes[key] = tuple(grouped)
-    return found
 
 
 def _grouped(

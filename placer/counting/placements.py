@@ -8,7 +8,7 @@ from placer.counting.account import Account
 from placer.counting.container_devices import wants_by_cell, with_devices
 from placer.counting.containers import in_own_parts, in_parts, in_pool, taken_by
 from placer.counting.core_pairs import keeping, pick_pairs
-from placer.counting.cores import FreeCore, Want, core_classes, pick_cpus, takes_of
+from placer.counting.cores import FreeCore, Want, core_classes, free_cores, pick_cpus, takes_of
 from placer.counting.devices import Key, grants_of, shares_of, whole_of
 from placer.counting.environment import with_environment
 from placer.counting.memory import dealt_memory, pinned_of
@@ -234,11 +234,12 @@ def _cpus(
         keeps = keeping(state, [(one.shape, one.choice) for one in pods])
     kept = frozenset[int]().union(*(one.kept_cpus for one in pods))
     classes = core_classes(node, account.cores, problem.asked, problem.granularity)
-    for position, (found, all_cores) in enumerate(classes):
+    for position, (found, members) in enumerate(classes):
         takers = [i for i, one in enumerate(pods) if one.home is None and _takes(one, position)]
         if not takers:
             continue
-        cores = _without(all_cores, kept) if kept else all_cores
+        cores = free_cores(node, account.cores, found, members)
+        cores = _without(cores, kept) if kept else cores
         wants = [Want(pods[i].choice.cores[position], spread[i]) for i in takers]
         minding = [keeps[i] for i in takers]
         if found.paired and any(minding):

@@ -121,10 +121,11 @@ def with_sides(
         cores = state.cores
         if granularity is CoreGranularity.WHO:
             on_cores = owners_of_cores(node, account.cores.owners)
-            members = [m for _, m in core_classes(node, account.cores, asked, granularity)]
+            classes = core_classes(node, account.cores, asked, granularity)
+            keys = [node.machine.topology.core_facts[first].key for _, (first, *_) in classes]
             cores = tuple(
-                c._replace(guests=said(numbers[i] for i in on_cores.get(some.key, ())))
-                for c, (some, *_) in zip(cores, members, strict=True)
+                c._replace(guests=said(numbers[i] for i in on_cores.get(key, ())))
+                for c, key in zip(cores, keys, strict=True)
             )
         same = cells == state.cells and cores == state.cores
         found.append(state if same else replace(state, cells=cells, cores=cores))

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from placer.counting.account import Account
 from placer.counting.boards import cuts_of, device_board
-from placer.counting.cores import classes_alone
+from placer.counting.cores import core_classes
 from placer.counting.devices import slots_of
 from placer.counting.pools import with_bound
 from placer.counting.resources import in_units
@@ -152,7 +152,8 @@ def node_state(
     if before is not None and before[0].cores == account.cores:
         cores = before[1].cores
     else:
-        cores = classes_alone(node, account.cores, terms.asked, terms.granularity)
+        classes = core_classes(node, account.cores, terms.asked, terms.granularity)
+        cores = tuple(found for found, _ in classes)
     state = NodeState(
         name=node.name,
         kind=kind,
