@@ -10,6 +10,7 @@ from placer.kubernetes.errors import DumpError
 from placer.kubernetes.gangs import gangs_of
 from placer.kubernetes.machines import Machines
 from placer.kubernetes.objects import Objects
+from placer.kubernetes.strangers import Strangers
 from placer.kubernetes.summary import Summary
 from placer.kubernetes.taints import Taints
 from placer_models.cluster import Instance, Node, RunningPod
@@ -64,7 +65,7 @@ def instance_of(objects: Objects) -> tuple[Instance, Summary]:
     specs: dict[PodSpec, PodSpec] = {}
     gangs, groups = gangs_of(objects, waiting, taints, reading, specs, summary)
     bound = _bound(objects)
-    machines = Machines()
+    machines, strangers = Machines(), Strangers.of(objects)
     nodes: list[Node] = []
     running: list[RunningPod] = []
     for name, one in joined.items():
@@ -73,7 +74,10 @@ def instance_of(objects: Objects) -> tuple[Instance, Summary]:
         here = seat(one, topology, devices, pods, reading, specs, summary, objects.fault)
         node = replace(one.node, machine=machines.named(one.node.machine))
         node = _as_all_read(node, reading, summary)
-        nodes.append(_beside(_labelled(node, taints.labels(objects.nodes[name])), here))
+        node = strangers.beside(
+            _labelled(node, taints.labels(objects.nodes[name])), objects, summary
+        )
+        nodes.append(_beside(node, here))
         running += here.running
     if objects.faults:
         raise DumpError(objects.faults)

@@ -292,6 +292,30 @@ def test_devices_without_an_annotation_are_found_elsewhere(told: str) -> None:
         assert places(instance)["waits"].minors("gpu")[0] in (0, 3)
 
 
+def test_what_pods_outside_the_dump_hold_is_given_to_nobody() -> None:
+    """
+    CPUs and devices that a node's agent names; those of pods in the dump are theirs (D12).
+    """
+    allocs = [
+        {"namespace": "other", "name": "far", "uid": "u", "cpuset": "0-3"},
+        {"namespace": "default", "name": "near", "uid": "uid-near", "cpuset": "4-5"},
+    ]
+    devices = device()
+    entry = {"namespace": "other", "name": "far", "minors": [0, 1, 2]}
+    devices["status"] = {"allocations": [{"type": "gpu", "entries": [entry]}]}
+    instance, summary = read(
+        node(),
+        topology(annotations={"node.koordinator.sh/pod-cpu-allocs": allocs}),
+        devices,
+        lsr("near", nodeName="n1"),
+        lsr("waits"),
+    )
+    (found,) = instance.nodes
+    assert places(instance)["waits"].cpuset == {6, 7}
+    assert [device.minor for device in found.devices if found.is_healthy(device)] == [3]
+    assert "nodes that name pods which are not in the dump" in notes(summary)
+
+
 def test_gpus_are_plain_amounts_where_no_object_lists_them() -> None:
     """
     Without Device objects nvidia.com/gpu is an extended resource of the node.

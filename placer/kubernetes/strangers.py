@@ -1,0 +1,57 @@
+"""What nodes say is held by pods that are not in the dump: it is given to nobody (D12)."""
+
+from dataclasses import dataclass, replace
+
+from placer.kubernetes.objects import Objects
+from placer.kubernetes.summary import Summary
+from placer_models.cluster import Node
+
+
+@dataclass(frozen=True, slots=True)
+class Strangers:
+    """Pods that nodes name, and the dump does not.
+
+    Attributes:
+        keys: Namespace and name of the pods of the dump.
+        uids: Those of them that are known.
+
+    """
+
+    keys: frozenset[tuple[str, str]]
+    uids: frozenset[str]
+
+    @classmethod
+    def of(cls, objects: Objects) -> "Strangers":
+        """Return who is a stranger to these objects."""
+        identities = [part.identity for part in objects.pods.values()]
+        uids = frozenset(identity.uid for identity in identities if identity.uid)
+        return cls(frozenset(identity.key for identity in identities), uids)
+
+    def beside(self, node: Node, objects: Objects, summary: Summary) -> Node:
+        """Return the node without what strangers hold there."""
+        cpus: set[int] = set()
+        devices: set[tuple[str, int]] = set()
+        topology, found = objects.topologies.get(node.name), objects.devices.get(node.name)
+        for alloc in topology.allocs if topology and topology.cpus else ():
+            if not self._known((alloc.namespace or "default", alloc.name), alloc.uid):
+                cpus |= alloc.cpuset & node.machine.topology.cpu.keys()
+        by_id = {device.id: (device.type, device.minor) for device in node.machine.devices}
+        for entry in found.checkpoints if found else ():
+            if entry.pod_uid and entry.pod_uid not in self.uids:
+                devices |= {by_id[id] for id in entry.ids if id in by_id}
+        for holder in found.holders if found else ():
+            if not self._known((holder.namespace, holder.name), ""):
+                devices |= {(holder.type, minor) for minor in holder.minors}
+        devices &= set(by_id.values())
+        if not (cpus or devices):
+            return node
+        what = "nodes that name pods which are not in the dump: what these hold is given to nobody"
+        summary.assume(what, node.name)
+        return replace(
+            node,
+            reserved_cpus=node.reserved_cpus | cpus,
+            unhealthy=node.unhealthy | devices,
+        )
+
+    def _known(self, key: tuple[str, str], uid: str) -> bool:
+        return uid in self.uids or key in self.keys
