@@ -12,9 +12,9 @@ from placer.counting.memory import asked_of
 from placer.counting.placements import recount
 from placer.counting.resources import wanted_by
 from placer.state.affinity import affinities_of, asks_for_others
+from placer.state.alignment import by_container, containers_fit
 from placer.state.applied import share_needs
 from placer.state.beside import ask_inside, sides_of, with_sides
-from placer.state.container_fits import by_container, containers_fit
 from placer.state.fits import best_pair_minimum_of, fit_of
 from placer.state.kept import Kept
 from placer.state.network import (

@@ -5,10 +5,9 @@ from collections.abc import Iterable, Sequence
 
 from placer.counting.boards import device_board, healthy
 from placer.counting.resources import amount_of, had_by, wanted_by
-from placer.state.aligned import aligned, limit_of
+from placer.state.alignment import aligned, by_container, limit_of, scopes_conflict
 from placer.state.applied import requests_on
 from placer.state.binding import binding_of, has_cores_for
-from placer.state.container_fits import by_container, scopes_conflict
 from placer.state.default_locality import locality_fit
 from placer.state.joint import joint_fit_of
 from placer.state.strategies import fewest_cpu_cells

@@ -7,7 +7,7 @@ from math import comb
 from placer.counting.account import Account
 from placer.counting.resources import NODE_RESOURCES
 from placer.search.reasons.question import Question
-from placer.state.aligned import aligned, limit_of
+from placer.state.alignment import aligned, limit_of
 from placer_models.pod import PodSpec
 from placer_models.policy import AlignmentPolicy, QosClass
 from placer_models.reasons import Demand
