@@ -122,12 +122,12 @@ def two_pods_on_three_cores() -> Instance:
 
 
 def best_effort_beside_exclusive() -> Instance:
-    """A BE pod wants both CPUs of a node, an LSE pod one of them."""
+    """A BE pod asks for no CPU of a node, but for one in its pool; an LSE pod wants both."""
     cpus = tuple(Cpu(i, core=i, package=0, numa_node=0) for i in range(2))
     machine = Machine("pair", "", Topology("aarch64", cpus, (NumaNode(0, 0),)))
     return Instance(
         nodes=(Node("n", machine),),
-        gangs=(lone("batch", 2, QosClass.BE), lone("service", 1, QosClass.LSE)),
+        gangs=(lone("batch", 0, QosClass.BE), lone("service", 2, QosClass.LSE)),
     )
 
 
