@@ -11,6 +11,7 @@ from spices_exclusivity import spice_apart
 from spices_extended import with_extended
 from spices_functions import spice_functions
 from spices_joint import spice_joint
+from spices_max_pods import with_max_pods
 from spices_mig import mig_spice
 from spices_moves import spice_moves
 from spices_network import with_levels
@@ -37,6 +38,7 @@ SPICES: tuple[Spice, ...] = (
     partitions,
     spice_shares,
     with_extended,
+    with_max_pods,
     spice_apart,
     with_offers,
     mig_spice,

@@ -76,6 +76,7 @@ class Node:
         offered: It is not there yet: the first pod that comes to it opens it.
         mig: GPUs in MIG mode, which are given out in instances only.
         scope: What the alignment policy aligns together; None: not set.
+        max_pods: Most pods that it takes, running ones included; None: no limit.
         homes: What running pods that may move hold here (CPUs only where they own them): a
             solver tells it from all that is like it.
 
@@ -100,6 +101,7 @@ class Node:
     scope: AlignmentScope | None = None
     domains: tuple[tuple[str, str], ...] = ()
     homes: tuple[PodPlacement, ...] = ()
+    max_pods: int | None = None
 
     @property
     def devices(self) -> tuple[Device, ...]:

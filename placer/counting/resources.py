@@ -55,6 +55,13 @@ NODE_RESOURCES = {
             had=lambda node: node.extended,
             dropped=_without_extended,
         ),
+        NodeResource(
+            "max-pods",
+            wanted=lambda _: (("pod", 1),),
+            had=lambda node: () if node.max_pods is None else (("pod", node.max_pods),),
+            dropped=lambda spec, node, _: (spec, replace(node, max_pods=None)),
+            is_limit=True,
+        ),
     )
 }
 """By the names of their rules, in the order of reasons."""

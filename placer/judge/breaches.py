@@ -27,6 +27,7 @@ from placer.judge.functions import device_functions
 from placer.judge.gangs import gang_group, gang_minimum, gather
 from placer.judge.joint import joint
 from placer.judge.links import partition
+from placer.judge.max_pods import max_pods
 from placer.judge.memory import hugepages, memory
 from placer.judge.mig import mig
 from placer.judge.moves import moves
@@ -61,6 +62,7 @@ RULES: Mapping[str, Rule] = {
     "containers": containers,
     "memory": memory,
     "extended": extended,
+    "max-pods": max_pods,
     "hugepages": hugepages,
     "device-known": device_known,
     "device-health": device_health,

@@ -19,16 +19,12 @@ from placer_models.device_request import WHOLE_GPUS
 from placer_models.files.documents import name_of
 from placer_models.files.errors import InputError, candidates
 from placer_models.kubernetes.join import JoinedNode, join
-from placer_models.kubernetes.names import KNOWS_CPUS
+from placer_models.kubernetes.names import KNOWS_CPUS, SYSTEM_NAMESPACE
 from placer_models.kubernetes.objects import ObjectError, title_of
 from placer_models.kubernetes.pod import PodPart
 from placer_models.kubernetes.pod_containers import Reading
-from placer_models.kubernetes.resources import PODS
 from placer_models.kubernetes.stream import read_objects
 from placer_models.pod import PodSpec
-
-UNLIMITED = 2**40
-"""Pods that a node takes which does not say how many."""
 
 
 def read_dump(paths: Sequence[Path]) -> tuple[Instance, Summary]:
@@ -124,7 +120,6 @@ def _reading(objects: Objects, joined: Mapping[str, JoinedNode]) -> Reading:
     terms = {term for part in objects.pods.values() for term in part.wishes.affinity}
     return Reading(
         types=frozenset(device.type for node in nodes for device in node.machine.devices),
-        counts_pods=any(name == PODS for node in nodes for name, _ in node.extended),
         label_keys=frozenset(key for term in terms for key, _ in term.labels),
     )
 
@@ -170,8 +165,6 @@ def _as_all_read(node: Node, reading: Reading, summary: Summary) -> Node:
             f"nodes with {name} and no object that says which: none is given out there", node.name
         )
         del amounts[name]
-    if reading.counts_pods:
-        amounts.setdefault(PODS, UNLIMITED)
     return replace(node, extended=tuple(sorted(amounts.items())))
 
 
@@ -190,4 +183,8 @@ def _beside(node: Node, here: BoundPods) -> Node:
     labels = node.labels
     if here.hides_cpus:
         labels = tuple(label for label in labels if label[0] != KNOWS_CPUS[0])
-    return replace(node, unhealthy=node.unhealthy | lost, labels=labels)
+    most = node.max_pods
+    if most is not None:
+        # The system's stand-in is a pod to us and none to the node.
+        most += sum(one.pod.namespace == SYSTEM_NAMESPACE for one in here.running)
+    return replace(node, unhealthy=node.unhealthy | lost, labels=labels, max_pods=most)

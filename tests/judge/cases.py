@@ -13,6 +13,7 @@ from judge.cases_extended import EXTENDED_CASES
 from judge.cases_functions import FUNCTION_CASES
 from judge.cases_hugepages import HUGEPAGES_CASES
 from judge.cases_joint import JOINT_CASES
+from judge.cases_max_pods import MAX_PODS_CASES
 from judge.cases_mig import MIG_CASES
 from judge.cases_moves import MOVE_CASES
 from judge.cases_network import NETWORK_CASES
@@ -56,6 +57,7 @@ _CASES = (
     *SHARE_CASES,
     *STRATEGY_CASES,
     *EXTENDED_CASES,
+    *MAX_PODS_CASES,
     *ALIGNMENT_CASES,
     *CONTAINER_PART_CASES,
     *ENVIRONMENT_CASES,

@@ -189,6 +189,27 @@ def test_a_node_takes_as_many_pods_as_it_says() -> None:
     assert len(places(instance)) == 2
 
 
+def test_what_the_system_keeps_is_no_pod_of_the_node() -> None:
+    """
+    What is allocatable below the machine's is held by a stand-in, which takes nobody's place.
+    """
+    small = {"cpu": "100m", "memory": "1Mi"}
+    kept = node(amounts={"pods": "2"}, capacity={"cpu": "10"})
+    instance, _ = read(kept, *(pod(f"p{i}", small) for i in range(3)))
+    assert instance.running
+    assert len(places(instance)) == 2
+
+
+def test_a_node_that_does_not_say_how_many_pods_takes_110() -> None:
+    """
+    That is the kubelet's own default.
+    """
+    silent = node()
+    del silent["status"]["allocatable"]["pods"]
+    instance, _ = read(silent)
+    assert instance.nodes[0].max_pods == 110
+
+
 def test_bound_pods_hold_what_their_annotations_say() -> None:
     """
     CPUs by id, devices by minor, memory by NUMA node; the shared pool is what is left.

@@ -76,7 +76,7 @@ def test_amounts_of_a_node_in_the_device_proposal() -> None:
     """
     sums = {"kubernetes.io/gpu-core": "400", "kubernetes.io/gpu-memory-ratio": "400"}
     joined = join(node_part(node(amounts={**sums, "kubernetes.io/gpu-memory": "32G"})))
-    assert dict(joined.node.extended) == {"pods": 110}
+    assert (joined.node.extended, joined.node.max_pods) == ((), 110)
     with pytest.raises(ObjectError, match="gpu-memory: '32GB' is no amount"):
         node_part(node(amounts={"kubernetes.io/gpu-memory": "32GB"}))
 

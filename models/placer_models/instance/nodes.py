@@ -119,6 +119,7 @@ class NodeReader:
                     modes,
                     part.numa_scope,
                     domains=domains,
+                    max_pods=part.max_pods,
                 )
             )
         return tuple(nodes)
@@ -266,6 +267,7 @@ def node_to_dict(node: Node, machine: str) -> Json:
         offered=node.offered,
         extended=dict(node.extended),
         mig=minors_by_type(sorted((table, minor) for minor, table in node.mig)),
+        max_pods=node.max_pods,
     )
 
 

@@ -99,6 +99,9 @@ class NodePart(Part):
     mig: dict[str, tuple[Minor, ...]] = Field(
         default_factory=dict, description="GPUs in MIG mode, by table: {H100-80GB: [0, 1]}."
     )
+    max_pods: Annotated[int, Field(ge=0, le=1_000_000)] | None = Field(
+        default=None, description="Most pods, running ones included; without it any number."
+    )
 
 
 class SharePart(Part):

@@ -11,6 +11,7 @@ from placer_models.kubernetes.device import DevicePart
 from placer_models.kubernetes.names import INSTANCE_TYPES, KNOWS_CPUS, KNOWS_NUMA_NODES
 from placer_models.kubernetes.node import NodePart
 from placer_models.kubernetes.objects import ObjectError
+from placer_models.kubernetes.resources import PODS
 from placer_models.kubernetes.rooms import memory_of
 from placer_models.kubernetes.topology import TopologyPart
 from placer_models.policy import (
@@ -32,6 +33,9 @@ ARCHITECTURES: Mapping[str, str] = {"amd64": "x86_64", "arm64": "aarch64"}
 """As Kubernetes calls them -> as Linux does."""
 
 _NO_DEVICES = ("pods", "ephemeral-storage")
+MAX_PODS = 110
+"""Pods that a node takes which does not say how many: the kubelet's own default."""
+
 _SUMS = DEVICE_RESOURCES - frozenset(WHOLE_GPUS)
 """What Koordinator adds up over the devices of a node."""
 
@@ -107,6 +111,7 @@ def join(
         numa_strategy=node.numa_strategy or _even(options),
         extended=_extended(node, found),
         scope=topology.scope if topology and alignment is not AlignmentPolicy.NONE else None,
+        max_pods=node.allocatable.other.get(PODS, MAX_PODS),
     )
     room_milli = 1000 * len(layout.online - reserved)
     allocatable = (node.allocatable.cpu_milli or 0) - node.reserved_milli
@@ -276,6 +281,6 @@ def _locality(options: Mapping[str, str]) -> tuple[Locality, ...]:
 def _extended(node: NodePart, found: tuple[Device, ...]) -> tuple[tuple[str, int], ...]:
     """Return what the node has plain amounts of: what is no device that is known one by one."""
     types = {device.type for device in found}
-    gone = types | _SUMS | (frozenset(WHOLE_GPUS) if GPU in types else frozenset())
+    gone = types | _SUMS | {PODS} | (frozenset(WHOLE_GPUS) if GPU in types else frozenset())
     other = node.allocatable.other
     return tuple(sorted((name, n) for name, n in other.items() if n and name not in gone))

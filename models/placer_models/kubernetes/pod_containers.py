@@ -15,7 +15,7 @@ from placer_models.device_share import DeviceDemand
 from placer_models.kubernetes.objects import ObjectError
 from placer_models.kubernetes.pod import ContainerPart, PodPart
 from placer_models.kubernetes.pod_devices import heard
-from placer_models.kubernetes.resources import PODS, ResourceList
+from placer_models.kubernetes.resources import ResourceList
 from placer_models.pod import Container, ContainerRole, DeviceRequest, Resources
 from placer_models.topology import Hugepages
 
@@ -33,13 +33,11 @@ class Reading:
 
     Attributes:
         types: Types of the devices that are known one by one; all else is plain amounts.
-        counts_pods: Its nodes say how many pods they take.
         label_keys: Labels of pods that affinities look at.
 
     """
 
     types: frozenset[str] = frozenset()
-    counts_pods: bool = False
     label_keys: frozenset[str] = frozenset()
 
 
@@ -59,10 +57,9 @@ def containers_of(
     devices = [_devices(one.requests.other, reading) for one in parts]
     if sum(not _SHARES.isdisjoint(asked) for asked in devices) > 1:
         devices = _in_one(parts, devices)
-    first_app = next(i for i, one in enumerate(parts) if one.role is ContainerRole.APP)
     containers: list[Container] = []
     demands: list[DeviceDemand] = []
-    for i, (one, asked) in enumerate(zip(parts, devices, strict=True)):
+    for one, asked in zip(parts, devices, strict=True):
         found = _demands(part, one, asked)
         demands += found
         extended = {
@@ -70,8 +67,6 @@ def containers_of(
             for name, amount in one.requests.other.items()
             if amount and name not in _devices(one.requests.other, reading)
         }
-        if reading.counts_pods and i == first_app:
-            extended[PODS] = 1
         containers.append(
             Container(
                 one.name,

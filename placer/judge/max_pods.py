@@ -1,0 +1,18 @@
+"""The rule about how many pods a node takes."""
+
+from collections.abc import Iterator
+
+from placer.judge.finding import Finding
+from placer.judge.scene import Scene
+
+
+def max_pods(scene: Scene) -> Iterator[Finding]:
+    """A node has no more pods than it takes, those that run there included."""
+    for site in scene.touched():
+        most = site.node.max_pods
+        # More may run there than it takes: only who comes is blamed.
+        if most is not None and site.new and len(site.tenants) > most:
+            yield Finding(
+                site.node.name,
+                f"node {site.node.name!r} has {len(site.tenants)} pods; it takes {most}",
+            )

@@ -1,0 +1,100 @@
+"""How many pods a node takes: as by brute force, as a reason, and as pods come and go."""
+
+from dataclasses import replace
+from random import Random
+
+import pytest
+
+from exact_checks import check_worlds
+from judge.cases_max_pods import small
+from judge.hand import ALL_CPUS, node, put, world
+from placer.scheduler import Scheduler
+from placer.scheduling.words import Batch, Decision, Refusal, lone_gang
+from placer.search.options import Engine, SolveOptions
+from placer.search.solver import solve
+from placer_models.cluster import Instance
+from placer_models.placement import Infeasible, PartlyPlaced, Placed
+from spices_max_pods import with_max_pods
+from worlds import tiny_instance
+
+BATCHES = 10
+
+
+def limited_world(seed: int) -> Instance:
+    """Draw a tiny instance whose nodes take only so many pods."""
+    return with_max_pods(Random(f"max-pods-{seed}"), tiny_instance(seed))
+
+
+@pytest.mark.parametrize("batch", range(BATCHES))
+def test_worlds_with_limits_of_pods_are_solved_as_by_brute_force(batch: int) -> None:
+    """
+    On 100 worlds both engines keep the rule, and the exact one proves the best.
+    """
+    check_worlds(limited_world, batch, BATCHES, 10)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("batch", range(BATCHES))
+def test_many_worlds_with_limits_of_pods(batch: int) -> None:
+    """
+    The same on 1,000 others.
+    """
+    check_worlds(limited_world, 10_000 + batch, BATCHES, 100)
+
+
+@pytest.mark.parametrize("engine", [Engine.GREEDY, Engine.EXACT])
+def test_pods_that_ask_for_nothing_fill_a_node(engine: Engine) -> None:
+    """
+    Three come to a node that takes two, of which one runs.
+    """
+    pods = [small(name) for name in "abc"]
+    limited = replace(node(), max_pods=2)
+    instance = world(*pods, nodes=[limited], running=[(small("r"), put("r", ALL_CPUS))])
+    answer = solve(instance, SolveOptions(engine=engine, workers=1))
+
+    assert isinstance(answer, PartlyPlaced)
+    assert len(answer.placement.pods) == 1
+    assert answer.unplaced[0].reasons == ("outvoted (1 of 1 nodes: max-pods asks 1 pod)",)
+
+
+def test_a_node_that_takes_none_is_named() -> None:
+    """
+    Where no pod at all may come, that is why.
+    """
+    instance = world(small("a"), nodes=[replace(node(), max_pods=0)])
+    answer = solve(instance, SolveOptions(workers=1))
+
+    assert isinstance(answer, Infeasible)
+    assert answer.unplaced[0].reasons == ("never fits (1 of 1 nodes: max-pods asks 1 pod)",)
+
+
+def test_nodes_without_a_limit_take_any_number() -> None:
+    """
+    A limit of one node is none of the other's.
+    """
+    first, second = replace(node(), max_pods=1), replace(node(), name="m")
+    instance = world(*(small(f"p{i}") for i in range(5)), nodes=[first, second])
+    answer = solve(instance, SolveOptions(workers=1))
+
+    assert isinstance(answer, Placed)
+
+
+def test_the_scheduler_counts_whom_it_takes_and_lets_go() -> None:
+    """
+    The last place is given once, refused by the count, and free again.
+    """
+    scheduler = Scheduler([replace(node(), max_pods=1)])
+    options = SolveOptions(engine=Engine.GREEDY, workers=1)
+
+    def ask(name: str) -> Decision:
+        batch = Batch((lone_gang(small(name)),))
+        return scheduler.place(batch, 60.0, dry_run=True, options=options)
+
+    one, other = ask("a"), ask("b")
+    scheduler.confirm(one)
+    refusal = scheduler.confirm(other)
+    assert isinstance(refusal, Refusal)
+    assert [(gone.resource, gone.asked, gone.left) for gone in refusal.gone] == [("pod", 1, 0)]
+
+    scheduler.release([("default", "a")])
+    assert isinstance(ask("c").answer, Placed)
