@@ -60,7 +60,7 @@ def test_a_breach_is_named_and_ends_with_one(
     out = capsys.readouterr().out
     assert code == Exit.NOT_ALL
     assert out.splitlines()[0] == "1 breach"
-    assert re.search(r"^memory  gpu-0  .*NUMA node 7", out, re.MULTILINE)
+    assert re.search(r"^memory  gpu-0 .*NUMA\s+node 7", out, re.MULTILINE)
 
 
 def test_programs_get_breaches_and_tiers(

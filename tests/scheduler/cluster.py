@@ -126,7 +126,10 @@ def _check_node(scheduler: Scheduler, node: Node, here: list[RunningPod]) -> Non
         for name, amount in runner.pod.spec.requests.extended:
             if name in extended:
                 extended[name] -= amount
-    assert account.resources == {("extended", name): left for name, left in extended.items()}
+    resources = {("extended", name): left for name, left in extended.items()}
+    if node.max_pods is not None:
+        resources["max-pods", "pod"] = node.max_pods - len(here)
+    assert account.resources == resources
     assert account.offered == (node.offered and not here)
     assert account.cores.free_cpus == node.machine.topology.online - node.reserved_cpus - owned
     assert (account.pools.shared.milli, account.pools.best_effort.milli) == (
