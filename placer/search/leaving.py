@@ -38,7 +38,7 @@ from placer_models.problem import Problem
 SHARE_OF_STAYING = 0.5
 """Of the time: for the question in which nobody in breach leaves, where some could."""
 
-Choice = tuple[int, ...]
+Leavers = tuple[int, ...]
 """Positions of misplaced pods or gangs that leave, ascending."""
 
 MOST_TRIED = 10_000
@@ -94,7 +94,7 @@ class Leaving:
     whole: bool
     best: Searched
     others: list[Sequence[int | None]] = field(default_factory=list)
-    chosen: Choice = ()
+    chosen: Leavers = ()
 
     def run(self) -> None:
         """Try who could leave until it is clear who has to.
@@ -109,7 +109,7 @@ class Leaving:
         most = min(self.instance.move_budget, len(self.movable.misplaced))
         count = sum(comb(len(self.movable.misplaced), number) for number in range(1, most + 1))
         number = 0
-        tried: set[Choice] = set()
+        tried: set[Leavers] = set()
         while choice := self._next(open_choices, tried):
             tried.add(choice)
             open_choices.pop(choice, None)
@@ -132,7 +132,7 @@ class Leaving:
             limits[at] = 1
             self.others.append(tuple(limits))
 
-    def _next(self, open_choices: Mapping[Choice, None], tried: Set[Choice]) -> Choice | None:
+    def _next(self, open_choices: Mapping[Leavers, None], tried: Set[Leavers]) -> Leavers | None:
         """Return the next choice to try: one more that leaves with those of the best, or any."""
         misplaced = self.movable.misplaced
         for i in range(len(misplaced)):
@@ -161,7 +161,7 @@ class Leaving:
             ]
         return found
 
-    def _choices(self) -> Iterator[Choice]:
+    def _choices(self) -> Iterator[Leavers]:
         """Yield who could leave together within the budget of moves, few first."""
         misplaced = self.movable.misplaced
         every = (
