@@ -44,7 +44,7 @@ def of_r(**changes: object) -> Change:
 
     def change(instance: Instance) -> Instance:
         first, *others = instance.running
-        spec = replace(first.pod.spec, **changes)  # type: ignore[arg-type]
+        spec = replace(first.pod.spec, **changes)
         return replace(
             instance, running=(replace(first, pod=replace(first.pod, spec=spec)), *others)
         )
@@ -59,7 +59,7 @@ def of_node(**changes: object) -> Change:
         first, *others = instance.nodes
         return replace(
             instance,
-            nodes=(replace(first, **changes), *others),  # type: ignore[arg-type]
+            nodes=(replace(first, **changes), *others),
         )
 
     return change

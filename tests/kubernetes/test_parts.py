@@ -422,7 +422,7 @@ def test_a_pod_names_its_gang_in_many_ways() -> None:
         {"annotations": {f"{domain}name": "g", f"{domain}min-available": "3"}},
         {"schedulingGroup": {"podGroupName": "g"}},
     ):
-        gang = pod_part(pod(**more)).gang  # type: ignore[arg-type]
+        gang = pod_part(pod(**more)).gang
         assert gang is not None
         assert gang.key == ("default", "g")
         assert gang.minimum == (3 if "annotations" in more else None)

@@ -22,9 +22,7 @@ def written(folder: Path, name: str, text: str) -> Path:
 def names(path: Path) -> list[str]:
     """Return kind and name of each object, or what is wrong."""
     return [
-        f"{one.kind} {one.value['metadata']['name']}"  # type: ignore[index]
-        if isinstance(one, ReadObject)
-        else str(one)
+        f"{one.kind} {one.value['metadata']['name']}" if isinstance(one, ReadObject) else str(one)
         for one in read_objects(path)
     ]
 
@@ -108,7 +106,7 @@ def test_json_is_read_alike_whatever_is_read_at_once(
     text = json.dumps(in_list(node(), odd, pod("last")), indent=1)
     found = list(read_objects(written(tmp_path, "d.json", text)))
     assert all(isinstance(one, ReadObject) for one in found)
-    assert [one.value for one in found] == [node(), odd, pod("last")]  # type: ignore[union-attr]
+    assert [one.value for one in found] == [node(), odd, pod("last")]
     lines = text.splitlines()
     for one in found:
         assert isinstance(one, ReadObject)

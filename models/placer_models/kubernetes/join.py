@@ -32,10 +32,10 @@ MOST_ZONE_DEVICES = 1024
 ARCHITECTURES: Mapping[str, str] = {"amd64": "x86_64", "arm64": "aarch64"}
 """As Kubernetes calls them -> as Linux does."""
 
-_NO_DEVICES = ("pods", "ephemeral-storage")
 MAX_PODS = 110
 """Pods that a node takes which does not say how many: the kubelet's own default."""
 
+_NO_DEVICES = (PODS, "ephemeral-storage")
 _SUMS = DEVICE_RESOURCES - frozenset(WHOLE_GPUS)
 """What Koordinator adds up over the devices of a node."""
 
