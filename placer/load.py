@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from placer_models.cluster import Instance, Machine
 from placer_models.files.documents import (
@@ -26,6 +27,9 @@ from placer_models.kubernetes.stream import holds_objects
 from placer_models.machines.catalogue import load_machine, machine_names
 from placer_models.machines.nvidia_topo import TopoError, read_topo
 from placer_models.placement import Placement
+
+if TYPE_CHECKING:
+    from placer.kubernetes.objects import Objects
 
 _FILE_SUFFIXES = (".yaml", ".yml", ".json", ".txt")
 _NO_NAME = re.compile(r"[^A-Za-z0-9._-]+")
@@ -62,6 +66,28 @@ def load_instance(
             f"holds no objects of Kubernetes, and {name_of(dumps[0])} does; pass one or the other",
         )
     return _dump(dumps, on_note)
+
+
+def load_cluster(
+    paths: Sequence[Path], objects: "Objects", on_note: OnNote | None = None
+) -> Instance:
+    """Return the instance of a cluster whose objects the files hold.
+
+    Args:
+        paths: The files; ``-`` is standard input.
+        objects: Gets what was read of them.
+        on_note: As of `load_instance`.
+
+    Raises:
+        InputError: Something is wrong with them, or some file holds no objects of Kubernetes.
+
+    """
+    for path in paths:
+        if not holds_objects(path):
+            read_text(path)  # says why it cannot be read
+            message = "holds no objects of Kubernetes; get them: kubectl get nodes,pods -A -o yaml"
+            raise InputError(name_of(path), None, "", message)
+    return _dump(paths, on_note, objects)
 
 
 def load_placement(path: Path) -> Placement:
@@ -160,10 +186,12 @@ def _instance(documents: Sequence[Document], on_file: OnFile | None) -> Instance
     return build_instance(documents, find)
 
 
-def _dump(paths: Sequence[Path], on_note: OnNote | None) -> Instance:
+def _dump(
+    paths: Sequence[Path], on_note: OnNote | None, objects: "Objects | None" = None
+) -> Instance:
     from placer.kubernetes.dump import read_dump
 
-    instance, summary = read_dump(paths)
+    instance, summary = read_dump(paths, objects)
     if on_note is not None:
         for line in summary.lines():
             on_note(line)

@@ -27,14 +27,18 @@ from placer_models.kubernetes.stream import read_objects
 from placer_models.pod import PodSpec
 
 
-def read_dump(paths: Sequence[Path]) -> tuple[Instance, Summary]:
+def read_dump(paths: Sequence[Path], objects: Objects | None = None) -> tuple[Instance, Summary]:
     """Return the cluster that files of Kubernetes' objects describe together.
+
+    Args:
+        paths: The files.
+        objects: Gets what was read of them.
 
     Raises:
         DumpError: Something is wrong with them; it has every fault.
 
     """
-    objects = Objects()
+    objects = Objects() if objects is None else objects
     for path in paths:
         for found in read_objects(path):
             objects.add(found)

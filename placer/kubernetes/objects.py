@@ -48,6 +48,8 @@ class Objects:
         places: Title of an object -> its file and line.
         refused: Titles of the objects that are faulty.
         cut_off: Some file could not be read to its end.
+        keeps_whole: Pods that wait are kept as they were written.
+        whole: Those pods.
 
     """
 
@@ -62,6 +64,8 @@ class Objects:
     places: dict[str, tuple[str, int]] = field(default_factory=dict)
     refused: set[str] = field(default_factory=set)
     cut_off: bool = False
+    keeps_whole: bool = False
+    whole: dict[Key, Object] = field(default_factory=dict)
 
     def add(self, found: Found) -> None:
         """Take one object in; one that is faulty is noted, and the others go on."""
@@ -92,7 +96,9 @@ class Objects:
             case "Node" if not group:
                 self._put(self.nodes, found, node_part, lambda part: part.identity.name)
             case "Pod" if not group:
-                self._put(self.pods, found, pod_part, lambda part: part.identity.key)
+                part = self._put(self.pods, found, pod_part, lambda part: part.identity.key)
+                if self.keeps_whole and not part.node:
+                    self.whole[part.identity.key] = found.value
             case "NodeResourceTopology" if group == "topology.node.k8s.io":
                 self._put(self.topologies, found, topology_part, lambda part: part.identity.name)
             case "Device" if group == "scheduling.koordinator.sh":
@@ -118,7 +124,7 @@ class Objects:
         found: ReadObject,
         read: Callable[[Object], P],
         key: Callable[[P], K],
-    ) -> None:
+    ) -> P:
         part = read(found.value)
         title = part.identity.title
         if key(part) in known:
@@ -127,3 +133,4 @@ class Objects:
             raise ObjectError(title, ("metadata", "name"), message)
         self.places[title] = (found.file, found.line)
         known[key(part)] = part
+        return part

@@ -10,6 +10,7 @@ import typer
 
 from placer.search.options import Engine, SolveOptions
 from placer_cli.console import err, note, out
+from placer_cli.emit import Emission, emission_of
 from placer_cli.exits import Exit
 from placer_cli.output import Format, document, format_of, output_file, refuse_inputs, replacing
 from placer_models.node_strategy import NodeStrategy
@@ -86,6 +87,14 @@ def solve(
             "or --format says so, else JSON. A table is printed all the same.",
         ),
     ] = None,
+    emit: Annotated[
+        tuple[str, Path] | None,
+        typer.Option(
+            metavar="KIND[,KIND...] FOLDER",
+            help="Write what a cluster is told of the placement to FOLDER, which is new or empty: "
+            "annotations, patches, bindings, yaml. INSTANCE is a cluster's objects then.",
+        ),
+    ] = None,
 ) -> None:
     """Place the pods that wait in INSTANCE, and say how good that is.
 
@@ -98,17 +107,22 @@ def solve(
     if workers is not None:
         options = replace(options, workers=workers)
     try:
-        answer = _solve(instance, options, form, output)
+        answer = _solve(instance, options, form, output, emission_of(emit))
     except KeyboardInterrupt:
         raise NoAnswerError from None
     raise typer.Exit(_exit(answer))
 
 
 def _solve(
-    instance: list[Path], options: SolveOptions, form: Format, output: Path | None
+    instance: list[Path],
+    options: SolveOptions,
+    form: Format,
+    output: Path | None,
+    emission: Emission | None,
 ) -> Answer:
     """Read, search and print; return the answer."""
-    from placer.load import load_instance
+    from placer.load import load_cluster, load_instance
+    from placer_cli.emit import emit, objects_for
     from placer_cli.interrupt import halted_by_ctrl_c, interruptible
     from placer_cli.progress import progress
     from placer_models.instance.placement_file import answer_to_json
@@ -116,7 +130,11 @@ def _solve(
     refuse_inputs("--output", output, instance)
     started_s = monotonic()
     machine_files: list[Path] = []
-    problem = load_instance(instance, machine_files.append, note)
+    if emission is None:
+        problem = load_instance(instance, machine_files.append, note)
+    else:
+        objects = objects_for(emission)
+        problem = load_cluster(instance, objects, note)
     problem = replace(problem, strategy=options.strategy or problem.strategy)
     refuse_inputs("--output", output, machine_files)
     read_s = monotonic() - started_s
@@ -133,6 +151,8 @@ def _solve(
         tree = answer_to_json(answer, problem, timing)
         if file is not None and output is not None:
             file.write(document(tree, format_of(output) if form is Format.TABLE else form))
+        if emission is not None:
+            emit(emission, objects, problem, answer)
     if form is Format.TABLE:
         from placer_cli.draw.answer import draw_answer
         from placer_cli.draw.canvas import canvas_of

@@ -41,6 +41,12 @@ GANG_MINIMUMS = (
 GANG_GROUPS = f"{GANG_DOMAIN}groups"
 GANG_NETWORK = f"{GANG_DOMAIN}network-topology-spec"
 
+BIND_GANG_GROUP = "internal.scheduling.koordinator.sh/bind-gang-group-id"
+"""The gangs that a pod was bound together with."""
+
+BIND_GANG_MEMBERS = "internal.scheduling.koordinator.sh/bind-gang-member-count"
+"""How many pods of them were bound together."""
+
 INSTANCE_TYPES = ("node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-type")
 HOSTNAME = "kubernetes.io/hostname"
 

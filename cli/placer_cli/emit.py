@@ -1,0 +1,73 @@
+"""The option ``--emit``: what a cluster is told of an answer, in a folder of its own."""
+
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+import typer
+
+from placer.kubernetes.emit.kind import EmitKind
+from placer.kubernetes.objects import Objects
+from placer_cli.console import note
+from placer_models.cluster import Instance
+from placer_models.files.errors import suggestion
+from placer_models.placement import Answer, PartlyPlaced, Placed
+
+
+@dataclass(frozen=True, slots=True)
+class Emission:
+    """What is to be written, and where."""
+
+    kinds: tuple[EmitKind, ...]
+    folder: Path
+
+
+def emission_of(words: tuple[str, Path] | None) -> Emission | None:
+    """Return what the option says; None where it was not given.
+
+    Raises:
+        BadParameter: It names no kind that there is.
+        OSError: Nothing can be written there.
+
+    """
+    if words is None:
+        return None
+    from placer.kubernetes.emit.writer import check_folder
+
+    said, folder = words
+    kinds = tuple(dict.fromkeys(_kind(word) for word in said.split(",")))
+    check_folder(folder)
+    return Emission(kinds, folder)
+
+
+def objects_for(emission: Emission) -> Objects:
+    """Return what has to be kept of a dump."""
+    return Objects(keeps_whole=EmitKind.YAML in emission.kinds)
+
+
+def emit(emission: Emission, objects: Objects, instance: Instance, answer: Answer) -> None:
+    """Write what the cluster is told of the answer, and say what there is."""
+    from placer.kubernetes.emit.kinds import emitted
+    from placer.kubernetes.emit.placed import placed_dump
+    from placer.kubernetes.emit.writer import write_folder
+
+    if not isinstance(answer, Placed | PartlyPlaced):
+        note(f"nothing is placed: nothing was written to {emission.folder}")
+        return
+    files = emitted(placed_dump(objects, instance, answer.placement), emission.kinds)
+    if not files:
+        note(f"no pod needs what was asked for: nothing was written to {emission.folder}")
+        return
+    write_folder(emission.folder, files)
+    counts = Counter(str(one["kind"]) for file in files for one in file.objects)
+    written = ", ".join(f"{count:,} {kind}" for kind, count in sorted(counts.items()))
+    note(f"wrote {written} in {len(files):,} files below {emission.folder}")
+
+
+def _kind(word: str) -> EmitKind:
+    kinds = [kind.value for kind in EmitKind]
+    if word not in kinds:
+        raise typer.BadParameter(
+            f"--emit: '{word}' is not one of {', '.join(kinds)}{suggestion(word, kinds)}"
+        )
+    return EmitKind(word)

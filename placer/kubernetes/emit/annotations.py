@@ -1,0 +1,132 @@
+"""What Koordinator's scheduler writes on a pod that it places (C14, D11, G1)."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+
+from placer.kubernetes.emit.placed import PlacedDump, PlacedPod, Written
+from placer_models.annotations.device_allocated import allocations_of, write_device_allocated
+from placer_models.annotations.names import DEVICE_ALLOCATED, RESOURCE_STATUS
+from placer_models.annotations.resource_status import (
+    ResourceStatus,
+    status_of,
+    write_resource_status,
+)
+from placer_models.cluster import Node
+from placer_models.kubernetes.device import DevicePart
+from placer_models.kubernetes.names import BIND_GANG_GROUP, BIND_GANG_MEMBERS
+from placer_models.kubernetes.objects import Identity, Object
+from placer_models.kubernetes.pod import PodPart
+from placer_models.placement import PodPlacement
+from placer_models.pod import PodSpec
+
+Annotations = Mapping[str, str]
+
+
+def annotations_of(
+    place: PodPlacement,
+    spec: PodSpec,
+    node: Node,
+    *,
+    part: PodPart | None = None,
+    devices: DevicePart | None = None,
+) -> dict[str, str]:
+    """Return what a pod's annotations say of its place, beside its gang's.
+
+    Devices stand there where the node's Device object lists their type: all others are given
+    out by the kubelet, which does not ask. A pod that floats and holds no devices needs none.
+
+    Args:
+        place: Where the pod goes.
+        spec: What it asks for.
+        node: Where that is.
+        part: The pod as it is; what its annotations say of another place is written over.
+        devices: The Device object of the node.
+
+    Raises:
+        ValueError: The placement is not on this node, or has what the node lacks.
+
+    """
+    found = {}
+    status = status_of(place, spec, node)
+    if status != ResourceStatus() or (part is not None and part.status is not None):
+        found[RESOURCE_STATUS] = write_resource_status(status)
+    listed = {device.type for device in devices.devices} if devices else set()
+    held = [one for one in allocations_of(place, node) if one.type in listed]
+    if held or (part is not None and part.allocated is not None):
+        found[DEVICE_ALLOCATED] = write_device_allocated(held)
+    return found
+
+
+def gang_annotations(
+    part: PodPart, groups: tuple[tuple[str, str], ...], members: int
+) -> dict[str, str]:
+    """Return what a pod's annotations say of those that are bound with it.
+
+    Args:
+        part: The pod.
+        groups: Namespaces and names of the gangs that its PodGroup says come together.
+        members: So many pods of them are placed together.
+
+    """
+    if part.gang is None or part.gang.is_kubernetes or members < 2:
+        return {}
+    keys = part.gang.groups or groups or (part.gang.key,)
+    names = sorted(f"{namespace}/{name}" for namespace, name in keys)
+    return {BIND_GANG_GROUP: ",".join(names), BIND_GANG_MEMBERS: str(members)}
+
+
+def annotations_by_pod(dump: PlacedDump) -> Iterator[tuple[PlacedPod, Annotations]]:
+    """Yield each pod that is placed, with all of its annotations that Placer writes."""
+    members = Counter(one.together for one in dump.pods)
+    for one in dump.pods:
+        written = annotations_of(
+            one.place, one.pod.spec, one.node, part=one.part, devices=one.devices
+        )
+        ref = one.part.gang
+        group = dump.objects.groups.get((ref.is_kubernetes, *ref.key)) if ref else None
+        gang = gang_annotations(one.part, group.groups if group else (), members[one.together])
+        yield one, {**written, **gang}
+
+
+def metadata_of(
+    identity: Identity, annotations: Annotations, *, with_version: bool = True
+) -> Object:
+    """Return the metadata of an object that says which pod, in which state, is meant."""
+    known = {
+        "name": identity.name,
+        "namespace": identity.namespace,
+        "uid": identity.uid,
+        "resourceVersion": identity.resource_version if with_version else "",
+    }
+    metadata: dict[str, object] = {key: value for key, value in known.items() if value}
+    return {**metadata, "annotations": dict(annotations)} if annotations else metadata
+
+
+def annotated_pod(identity: Identity, annotations: Annotations) -> Object:
+    """Return a Pod that says its annotations and nothing else.
+
+    It is a merge patch, and what ``kubectl apply --server-side`` takes. The uid and the
+    resourceVersion in it let the cluster refuse it where the pod is another one by now.
+    """
+    metadata = metadata_of(identity, annotations)
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata}
+
+
+def annotations(dump: PlacedDump) -> Iterator[Written]:
+    """Yield one file with the annotations of all pods that get some."""
+    pods = tuple(
+        annotated_pod(one.part.identity, written)
+        for one, written in annotations_by_pod(dump)
+        if written
+    )
+    if pods:
+        yield Written("annotations.yaml", pods)
+
+
+def patches(dump: PlacedDump) -> Iterator[Written]:
+    """Yield a merge patch for each pod that gets annotations."""
+    for one, written in annotations_by_pod(dump):
+        if written:
+            identity = one.part.identity
+            path = f"patches/{identity.namespace}/{identity.name}.yaml"
+            yield Written(path, (annotated_pod(identity, written),))

@@ -1,0 +1,31 @@
+"""Bindings: what gives a pod its node, all placed members of a gang or none (G1)."""
+
+from collections.abc import Iterator
+
+from placer.kubernetes.emit.annotations import Annotations, annotations_by_pod, metadata_of
+from placer.kubernetes.emit.placed import PlacedDump, Written
+from placer_models.kubernetes.objects import Identity, Object
+
+
+def binding(identity: Identity, node: str, annotations: Annotations) -> Object:
+    """Return a Binding of a pod, for ``POST pods/NAME/binding``.
+
+    The cluster writes its annotations on the pod together with the node, and refuses it where
+    the uid is another one or the pod has a node. It has no resourceVersion: pods that wait
+    change with each attempt of a scheduler.
+    """
+    return {
+        "apiVersion": "v1",
+        "kind": "Binding",
+        "metadata": metadata_of(identity, annotations, with_version=False),
+        "target": {"apiVersion": "v1", "kind": "Node", "name": node},
+    }
+
+
+def bindings(dump: PlacedDump) -> Iterator[Written]:
+    """Yield a Binding for each pod, in a folder with all that is bound together with it."""
+    for one, written in annotations_by_pod(dump):
+        identity = one.part.identity
+        namespace, together = one.together[0]
+        path = f"bindings/{namespace}/{together}/{identity.name}.json"
+        yield Written(path, (binding(identity, one.node.name, written),))

@@ -1,0 +1,22 @@
+"""Which function makes the objects of a kind."""
+
+from collections.abc import Callable, Iterable, Mapping
+
+from placer.kubernetes.emit.annotations import annotations, patches
+from placer.kubernetes.emit.bindings import bindings
+from placer.kubernetes.emit.kind import EmitKind
+from placer.kubernetes.emit.placed import PlacedDump, Written
+from placer.kubernetes.emit.pods import pods
+
+KINDS: Mapping[EmitKind, Callable[[PlacedDump], Iterable[Written]]] = {
+    EmitKind.ANNOTATIONS: annotations,
+    EmitKind.PATCHES: patches,
+    EmitKind.BINDINGS: bindings,
+    EmitKind.YAML: pods,
+}
+"""Pure functions: what was placed -> files of objects."""
+
+
+def emitted(dump: PlacedDump, kinds: Iterable[EmitKind]) -> tuple[Written, ...]:
+    """Return the files of the kinds, each kind once."""
+    return tuple(file for kind in dict.fromkeys(kinds) for file in KINDS[kind](dump))

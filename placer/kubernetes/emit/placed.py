@@ -1,0 +1,119 @@
+"""What was placed of a dump: each pod with its object, its gang and its node."""
+
+from dataclasses import dataclass
+
+from placer.kubernetes.objects import Objects
+from placer_models.cluster import Instance, Node
+from placer_models.kubernetes.device import DevicePart
+from placer_models.kubernetes.objects import Object
+from placer_models.kubernetes.pod import PodPart
+from placer_models.placement import Placement, PodPlacement
+from placer_models.pod import Gang, Pod
+
+Key = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedPod:
+    """One pod that got a place.
+
+    Attributes:
+        part: What its object says.
+        pod: The same in our words.
+        together: Keys of the gangs that come together with its own, that one included.
+        devices: The Device object of its node.
+
+    """
+
+    part: PodPart
+    pod: Pod
+    gang: Gang
+    together: tuple[Key, ...]
+    place: PodPlacement
+    node: Node
+    devices: DevicePart | None
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedDump:
+    """What was read of a cluster, and what got a place there.
+
+    Attributes:
+        pods: In the order of the instance, so that the members of a gang follow each other.
+
+    """
+
+    objects: Objects
+    instance: Instance
+    pods: tuple[PlacedPod, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A file for a cluster: objects, as YAML or JSON by its suffix.
+
+    Attributes:
+        path: Below the folder that is written, with ``/`` between its steps.
+
+    """
+
+    path: str
+    objects: tuple[Object, ...]
+
+
+def placed_dump(objects: Objects, instance: Instance, placement: Placement) -> PlacedDump:
+    """Return what was placed of a dump.
+
+    Raises:
+        ValueError: A pod of the placement runs already: nothing that is written moves it; or a
+            gang, or a group of gangs, has too few of its pods in the placement.
+
+    """
+    places = {place.key: place for place in placement.pods}
+    running = {one.pod.key: one for one in instance.running}
+    for key in places:
+        if key in running:
+            raise ValueError(
+                f"Pod {key[0]}/{key[1]} runs on node {running[key].placement.node} and would have "
+                f"to move to {places[key].node}: a bound pod cannot be bound again; delete it, and "
+                "solve again with the pod that takes its place"
+            )
+    nodes = {node.name: node for node in instance.nodes}
+    groups = {key: group.gangs for group in instance.groups for key in group.gangs}
+    found = []
+    for gang in instance.gangs:
+        members = [pod for pod in gang.pods if pod.key in places]
+        together = groups.get(gang.key, (gang.key,))
+        _check_whole(gang, len(members))
+        found += [
+            PlacedPod(
+                objects.pods[pod.key],
+                pod,
+                gang,
+                together,
+                places[pod.key],
+                nodes[places[pod.key].node],
+                objects.devices.get(places[pod.key].node),
+            )
+            for pod in members
+        ]
+    _check_groups(instance, {one.gang.key for one in found})
+    return PlacedDump(objects, instance, tuple(found))
+
+
+def _check_whole(gang: Gang, placed: int) -> None:
+    if 0 < placed < gang.minimum:
+        raise ValueError(
+            f"{placed} of the {gang.minimum} pods that gang {gang.namespace}/{gang.name} needs "
+            "have a place: all of them are bound, or none"
+        )
+
+
+def _check_groups(instance: Instance, placed: set[Key]) -> None:
+    for group in instance.groups:
+        missing = [key for key in group.gangs if key not in placed]
+        if missing and len(missing) < len(group.gangs):
+            raise ValueError(
+                f"gang {missing[0][0]}/{missing[0][1]} has no place, and its group comes together: "
+                "all of them are bound, or none"
+            )

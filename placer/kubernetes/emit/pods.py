@@ -1,0 +1,42 @@
+"""Whole pods with their node: what would run, to be created anew."""
+
+from collections.abc import Iterator, Mapping
+from typing import cast
+
+from placer.kubernetes.emit.annotations import Annotations, annotations_by_pod
+from placer.kubernetes.emit.placed import PlacedDump, Written
+from placer_models.kubernetes.objects import Object
+
+_OF_THE_CLUSTER = (
+    "creationTimestamp",
+    "deletionGracePeriodSeconds",
+    "deletionTimestamp",
+    "generation",
+    "managedFields",
+    "resourceVersion",
+    "selfLink",
+    "uid",
+)
+"""What a cluster says of an object of its own; a new one has none of it."""
+
+
+def placed_pod(pod: Object, node: str, annotations: Annotations) -> Object:
+    """Return a Pod as it is, with its node and annotations and without what a cluster adds."""
+    metadata = dict(cast("Mapping[str, object]", pod["metadata"]))
+    for name in _OF_THE_CLUSTER:
+        metadata.pop(name, None)
+    known = cast("Mapping[str, str]", metadata.get("annotations") or {})
+    if known or annotations:
+        metadata["annotations"] = {**known, **annotations}
+    spec = {**cast("Mapping[str, object]", pod["spec"]), "nodeName": node}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
+
+
+def pods(dump: PlacedDump) -> Iterator[Written]:
+    """Yield one file with all pods that are placed."""
+    whole = tuple(
+        placed_pod(dump.objects.whole[one.part.identity.key], one.node.name, written)
+        for one, written in annotations_by_pod(dump)
+    )
+    if whole:
+        yield Written("pods.yaml", whole)

@@ -1,0 +1,89 @@
+"""``placer solve --emit``: a folder with what the cluster is told, whole or not there."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from placer_cli.app import main
+from placer_cli.exits import Exit
+
+DUMP = Path(__file__).parents[2] / "instances/dumps/cluster.yaml"
+SOLVE = ["solve", str(DUMP), "--engine", "greedy", "--workers", "1"]
+
+
+def test_every_kind_is_written_below_the_folder(tmp_path: Path) -> None:
+    """
+    Annotations and pods in a file each, patches by pod, bindings by gang.
+    """
+    folder = tmp_path / "out"
+
+    assert main([*SOLVE, "--emit", "annotations,patches,bindings,yaml", str(folder)]) == Exit.DONE
+
+    found = {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
+    assert found == {
+        "annotations.yaml",
+        "bindings/ml/train/train-0.json",
+        "bindings/ml/train/train-1.json",
+        "bindings/shop/web-5d8f7/web-5d8f7.json",
+        "patches/ml/train-0.yaml",
+        "patches/ml/train-1.yaml",
+        "pods.yaml",
+    }
+    pods = yaml.safe_load_all((folder / "pods.yaml").read_text())
+    assert {pod["spec"]["nodeName"] for pod in pods} == {"plain-1", "gpu-1", "gpu-2"}
+
+
+def test_a_folder_that_holds_something_is_left_alone(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """
+    It is refused before anything is solved; an empty one is taken.
+    """
+    (tmp_path / "mine.txt").write_text("mine")
+
+    assert main([*SOLVE, "--emit", "patches", str(tmp_path)]) == Exit.BAD_INPUT
+
+    said = capsys.readouterr()
+    assert said.err == (
+        f"placer: {tmp_path}: holds files already; name a new folder or an empty one\n"
+    )
+    assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    assert main([*SOLVE, "--emit", "patches", str(empty)]) == Exit.DONE
+    assert (empty / "patches").is_dir()
+
+
+@pytest.mark.parametrize(
+    ("kinds", "message"),
+    [
+        ("patch", "--emit: 'patch' is not one of annotations, patches, "),
+        ("patches,", "--emit: '' is not one of annotations, patches, "),
+    ],
+)
+def test_a_kind_that_there_is_not_is_named(
+    kinds: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """
+    With those that there are.
+    """
+    assert main([*SOLVE, "--emit", kinds, str(tmp_path / "out")]) == Exit.BAD_INPUT
+
+    assert message in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+def test_an_instance_file_has_no_cluster_to_tell(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """
+    Its pods are in no cluster that anyone knows of.
+    """
+    instance = DUMP.parents[1] / "hello.yaml"
+
+    code = main(["solve", str(instance), "--emit", "patches", str(tmp_path / "out")])
+
+    assert code == Exit.BAD_INPUT
+    assert "holds no objects of Kubernetes" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
