@@ -1,0 +1,111 @@
+"""Selectors: what labels must say, in the words of Kubernetes."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+
+from placer_models.typed import check_types
+
+Labels = tuple[tuple[str, str], ...]
+"""(key, value), ascending by key, each key once."""
+
+
+class Operator(StrEnum):
+    """What an expression asks of the value of its key."""
+
+    IN = "In"
+    """It is one of the values."""
+
+    NOT_IN = "NotIn"
+    """It is none of the values, or the key is missing."""
+
+    EXISTS = "Exists"
+    """The key is there."""
+
+    DOES_NOT_EXIST = "DoesNotExist"
+    """The key is missing."""
+
+    GT = "Gt"
+    """It is a whole number above the one value. Nodes only."""
+
+    LT = "Lt"
+    """It is a whole number below the one value. Nodes only."""
+
+
+COMPARING = (Operator.GT, Operator.LT)
+"""Operators that compare numbers."""
+
+
+@dataclass(frozen=True, slots=True)
+class LabelExpression:
+    """One thing that labels must say.
+
+    Attributes:
+        values: Ascending, each once. In and NotIn have one or more, Gt and Lt one whole
+            number, Exists and DoesNotExist none.
+
+    Raises:
+        ValueError: The values do not go with the operator.
+
+    """
+
+    key: str
+    operator: Operator
+    values: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        check_types(self)
+        if fault := self._fault():
+            raise ValueError(f"got {len(self.values)} values for {self.operator}; expected {fault}")
+
+    def meets(self, labels: Labels) -> bool:
+        """Return whether the labels say so."""
+        value = next((value for key, value in labels if key == self.key), None)
+        match self.operator:
+            case Operator.IN:
+                return value in self.values
+            case Operator.NOT_IN:
+                return value not in self.values
+            case Operator.EXISTS:
+                return value is not None
+            case Operator.DOES_NOT_EXIST:
+                return value is None
+            case Operator.GT | Operator.LT:
+                number = None if value is None else whole_number(value)
+                if number is None:
+                    return False
+                limit = int(self.values[0])
+                return number > limit if self.operator is Operator.GT else number < limit
+
+    def __str__(self) -> str:
+        """Return the expression as people write it."""
+        values = ",".join(self.values)
+        match self.operator:
+            case Operator.EXISTS:
+                return self.key
+            case Operator.DOES_NOT_EXIST:
+                return f"!{self.key}"
+            case Operator.GT | Operator.LT:
+                return f"{self.key}{'>' if self.operator is Operator.GT else '<'}{values}"
+            case Operator.IN | Operator.NOT_IN:
+                return f"{self.key} {'in' if self.operator is Operator.IN else 'not in'} ({values})"
+
+    def _fault(self) -> str:
+        """Return what was expected of the values; empty: they are right."""
+        if self.operator in (Operator.IN, Operator.NOT_IN):
+            return "" if self.values else "one or more"
+        if self.operator in COMPARING:
+            right = len(self.values) == 1 and whole_number(self.values[0]) is not None
+            return "" if right else "one whole number"
+        return "none" if self.values else ""
+
+
+def meets(labels: Labels, expressions: Iterable[LabelExpression]) -> bool:
+    """Return whether labels say all of it."""
+    return all(expression.meets(labels) for expression in expressions)
+
+
+def whole_number(text: str) -> int | None:
+    """Return what a label's value is as a whole number; None: it is none."""
+    digits = text[1:] if text[:1] in ("-", "+") else text
+    return int(text) if digits.isascii() and digits.isdigit() else None
