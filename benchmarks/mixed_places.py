@@ -19,7 +19,7 @@ from statistics import mean, median
 from time import thread_time
 
 from placer.scheduler import Scheduler
-from placer.scheduling.words import Batch, Decision, lone_gang
+from placer.scheduling.decision import Batch, Decision, lone_gang
 from placer.search.options import Engine, SolveOptions
 from placer_models.cluster import Machine, Node
 from placer_models.device import Device

@@ -22,7 +22,7 @@ from time import thread_time
 from greedy_fleet import MACHINES, SPECS
 
 from placer.scheduler import Scheduler
-from placer.scheduling.words import Batch, Decision, lone_gang
+from placer.scheduling.decision import Batch, Decision, lone_gang
 from placer.search.options import Engine, SolveOptions
 from placer_models.cluster import Node
 from placer_models.machines.catalogue import load_machine

@@ -23,7 +23,8 @@ from typing import Any, ParamSpec, TypeVar
 from placer.counting.account import accounts_of
 from placer.greedy.place import place_greedily
 from placer.scheduler import Scheduler
-from placer.scheduling.words import Batch, Refusal, lone_gang
+from placer.scheduling.decision import Batch, lone_gang
+from placer.scheduling.refusal import Refusal
 from placer.search.ground import ground_of
 from placer.search.judged import realised
 from placer.search.options import Engine, SolveOptions

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from placer.load import load_instance as load_instance
     from placer.load import load_placement as load_placement
     from placer.scheduler import Scheduler as Scheduler
-    from placer.scheduling.words import Batch as Batch
-    from placer.scheduling.words import lone_gang as lone_gang
+    from placer.scheduling.decision import Batch as Batch
+    from placer.scheduling.decision import lone_gang as lone_gang
     from placer.search.options import Engine as Engine
     from placer.search.options import SolveOptions as SolveOptions
     from placer.search.solver import solve as solve
@@ -42,7 +42,7 @@ _NAMES_OF: Final = {
     "placer.judge.measure": ("measure",),
     "placer.load": ("load_instance", "load_placement"),
     "placer.scheduler": ("Scheduler",),
-    "placer.scheduling.words": ("Batch", "lone_gang"),
+    "placer.scheduling.decision": ("Batch", "lone_gang"),
     "placer.search.options": ("Engine", "SolveOptions"),
     "placer.search.solver": ("solve",),
     "placer_models.cluster": ("Instance", "Machine", "Node", "RunningPod"),

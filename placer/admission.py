@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from placer.queue.fair import FairQueue
 from placer.queue.model import Bypass, FlowChoice, Ticket, WorkUnit
 from placer.scheduler import Scheduler
-from placer.scheduling.words import Batch, Decision, Key
+from placer.scheduling.decision import Batch, Decision, Key
 from placer.search.options import SolveOptions
 from placer_models.pod import Gang, GangGroup
 

@@ -11,9 +11,10 @@ from placer.judge.misfits import Misfit, misfits_on
 from placer.scheduling.checks import check_batch, check_nodes, check_running
 from placer.scheduling.cluster_state import ClusterState, cluster_state_of, followers
 from placer.scheduling.decide import LEAST_TIME_S, decide, taking
+from placer.scheduling.decision import Batch, Change, Decision, Key, Snapshot
 from placer.scheduling.deployment import confirmed, laid_anew
 from placer.scheduling.errors import NodeExistsError, NodeInUseError, UnknownPodError
-from placer.scheduling.words import Batch, Change, Decision, Key, Refusal, Snapshot
+from placer.scheduling.refusal import Refusal
 from placer.search.ground import Memory
 from placer.search.options import SolveOptions
 from placer_models.cluster import Instance, Node, RunningPod

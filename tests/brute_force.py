@@ -116,9 +116,9 @@ def _assignments(instance: Instance) -> list[tuple[tuple[Stay, ...], Vector]]:
     if ways > MOST_ASSIGNMENTS:
         raise TooManyLeavesError(f"{instance.name}: {len(wanting)} pods on {elsewhere} nodes")
     found: list[tuple[tuple[Stay, ...], Vector]] = []
-    twins = _twins(instance, wanting, at_home)
+    interchangeable = _interchangeable(instance, wanting, at_home)
     for ranks in product(range(elsewhere + 1), repeat=len(wanting)):
-        if any(ranks[first] > ranks[second] for first, second in twins):
+        if any(ranks[first] > ranks[second] for first, second in interchangeable):
             continue
         stays = tuple(
             Stay(gang, pod, instance.nodes[rank])
@@ -138,7 +138,7 @@ def _assignments(instance: Instance) -> list[tuple[tuple[Stay, ...], Vector]]:
     return sorted(found, key=cmp_to_key(compare))
 
 
-def _twins(
+def _interchangeable(
     instance: Instance, wanting: Sequence[tuple[Gang, Pod]], at_home: Set[tuple[str, str]]
 ) -> list[tuple[int, int]]:
     """Return pairs of pods that are interchangeable: one order of them is enough.

@@ -68,7 +68,7 @@ def with_company_inside(rng: Random, instance: Instance) -> Instance:
     )
 
 
-def beside_instance(seed: int) -> Instance:
+def in_node_affinity_instance(seed: int) -> Instance:
     """Draw a tiny instance whose pods care who is on their cores and NUMA nodes."""
     rng = Random(f"beside-{seed}")
     instance = tiny_instance(seed)

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 from placer_models.links import Board
 from placer_models.mig import Cut
-from placer_models.shares import Slot
+from placer_models.shares import ShareableDevice
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,9 +14,9 @@ class DeviceBank:
     The hash leaves out what never changes of it.
 
     Attributes:
-        free: Free devices of each twin class of the board: nobody has any part of them.
-        cells: Index of the cell of each twin class; None where it has no NUMA node.
-        slots: For each twin class the devices that can take shares: those that are
+        free: Free devices of each equivalence class of the board: nobody has any part of them.
+        cells: Index of the cell of each equivalence class; None where it has no NUMA node.
+        shareable: For each equivalence class the devices that can take shares: those that are
             shared already, then as many as were free when the batch came; those that it
             was given whole are among them. Empty where no pod of the batch asks for
             shares of the type.
@@ -28,5 +28,5 @@ class DeviceBank:
     board: Board = field(hash=False)
     free: tuple[int, ...]
     cells: tuple[int | None, ...] = field(hash=False)
-    slots: tuple[tuple[Slot, ...], ...] = ()
+    shareable: tuple[tuple[ShareableDevice, ...], ...] = ()
     cuts: tuple[Cut, ...] = field(default=(), hash=False)

@@ -9,7 +9,7 @@ class JointFit:
 
     Attributes:
         types: (type, count), two or more; of each group 1.
-        groups: For each of the types, the group of each twin class of its bank; None
+        groups: For each of the types, the group of each equivalence class of its bank; None
             where it is not known.
         beside: Pairs of types by index, where that is required: each group that gives
             a device of the first gives one of the second, and no device is in no group.

@@ -11,7 +11,7 @@ from placer_models.policy import QosClass, Strength
 from placer_models.pools import NO_POOL, Bound, CellPool
 
 Guest = tuple[int, int]
-"""A side of a `Beside`, and a number that tells its pods on a node apart where they count."""
+"""A side of an `InNodeAffinity`, and what tells its pods on a node apart where they count."""
 
 NOBODY: frozenset[Guest] = frozenset()
 
@@ -31,7 +31,7 @@ class Cell(NamedTuple):
         shared: Its part of the shared pool; counted where pods are bound.
         best_effort: Its part of the BE pool, likewise.
         package: The package of all its CPUs, if there is one.
-        guests: Who of the sides of a `Beside` owns CPUs here.
+        guests: Who of the sides of an `InNodeAffinity` owns CPUs here.
 
     """
 

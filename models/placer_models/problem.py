@@ -31,7 +31,7 @@ from placer_models.policy import (
     QosClass,
 )
 from placer_models.shares import ShareNeed, ShareTake
-from placer_models.tasks import NO_AFFINITIES, Affinities, Beside, GangTask
+from placer_models.tasks import NO_AFFINITIES, Affinities, GangTask, InNodeAffinity
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class Shape:
         apart: The exclusive policy; NONE also where the bind policy sees to it.
         apart_required: It may not be broken.
         burst_cpus: As in Bound; 0: the pod is not under ConstrainedBurst.
-        beside: What it is to others inside a node; None where that is nothing.
+        in_node_affinity: What it is to others inside a node; None where that is nothing.
 
     """
 
@@ -70,7 +70,7 @@ class Shape:
     apart: ExclusivePolicy = ExclusivePolicy.NONE
     apart_required: bool = False
     burst_cpus: int = 0
-    beside: Beside | None = None
+    in_node_affinity: InNodeAffinity | None = None
 
     def scope_of(self, device_type: str) -> DeviceScope:
         """Return within what all devices of the type must be."""
@@ -273,7 +273,7 @@ class Choice:
     Attributes:
         node: Its index; ``NO_NODE`` for a place inside any node that has just as much left.
         cores: One a core class of the node.
-        devices: For each bank of the node, whole devices from each twin class.
+        devices: For each bank of the node, whole devices from each equivalence class.
         pinned: Of each dimension that cells have, what is from each cell; empty where it may come
             from anywhere.
         shares: Shares of devices, ascending.
@@ -309,9 +309,11 @@ class Choice:
         return tuple(sorted({cell for cells, _ in self.pool for cell in cells}))
 
     def touched(self, bank: int) -> tuple[int, ...]:
-        """Return the devices of each twin class of a bank, whole ones and shares."""
-        shared = Counter(take.twin for take in self.shares if take.bank == bank)
-        return tuple(count + shared[twin] for twin, count in enumerate(self.devices[bank]))
+        """Return the devices of each equivalence class of a bank, whole ones and shares."""
+        shared = Counter(take.class_index for take in self.shares if take.bank == bank)
+        return tuple(
+            count + shared[class_index] for class_index, count in enumerate(self.devices[bank])
+        )
 
 
 Choices = dict[int, Choice]

@@ -1,4 +1,4 @@
-"""Shares of devices as a solver sees them: slots, needs and what meets them."""
+"""Shares of devices as a solver sees them: what is left, what is needed, what meets it."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from placer_models.policy import DeviceChoice
 
 
 @dataclass(frozen=True, slots=True)
-class Slot:
+class ShareableDevice:
     """One device that can take shares.
 
     Attributes:
@@ -104,13 +104,13 @@ class ShareTake(NamedTuple):
 
     Attributes:
         bank: Index of the bank of the node.
-        twin: Index of the twin class of the bank.
-        slot: Index of the slot of the class.
+        class_index: Index of the equivalence class of the bank.
+        device_index: Index of the device in the class.
         need: Index into the shares of the shape.
 
     """
 
     bank: int
-    twin: int
-    slot: int
+    class_index: int
+    device_index: int
     need: int

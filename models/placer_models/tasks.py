@@ -85,7 +85,7 @@ NO_AFFINITIES = Affinities()
 
 
 @dataclass(frozen=True, slots=True)
-class BesideTerm:
+class InNodeAffinityTerm:
     """What a shape asks of others that own CPUs of its NUMA nodes, or of its cores.
 
     Attributes:
@@ -107,7 +107,7 @@ class BesideTerm:
 
 
 @dataclass(frozen=True, slots=True)
-class Beside:
+class InNodeAffinity:
     """What a shape that owns CPUs is to others inside a node, and they to it.
 
     Sides are the shapes by their index, and after them the kinds of running pods; those that
@@ -124,7 +124,7 @@ class Beside:
     """
 
     side: int
-    terms: tuple[BesideTerm, ...]
+    terms: tuple[InNodeAffinityTerm, ...]
     off: tuple[tuple[AffinityLevel, frozenset[int]], ...]
     rather_off: tuple[tuple[AffinityLevel, tuple[tuple[int, int], ...]], ...]
     levels: tuple[AffinityLevel, ...]

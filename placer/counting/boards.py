@@ -1,4 +1,4 @@
-"""The devices of a node, in classes of twins."""
+"""The devices of a node, in equivalence classes."""
 
 from itertools import count
 

@@ -17,7 +17,7 @@ from placer_models.pod import Container, ContainerRole, PodSpec
 from placer_models.problem import Choice
 
 Counts = tuple[int, ...]
-"""Devices of each class of twins."""
+"""Devices of each equivalence class."""
 
 Want = Mapping[int | None, int]
 """What one container has of a type: cell (None: no cell, or any) -> devices."""
@@ -184,7 +184,7 @@ def parted(
     """Return sets that share nothing, one for each want; together the best ones.
 
     The very best, but where there are too many ways to look at (`MOST_WAYS`, `MOST_STEPS`):
-    more than 8 devices of which no two are twins.
+    more than 8 devices of which no two are equivalent.
 
     Args:
         board: The devices.

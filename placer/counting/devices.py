@@ -1,4 +1,4 @@
-"""Devices, both ways: whole ones as counts of twins, shares as slots, and both as minors."""
+"""Devices, both ways: whole ones as counts of classes, shares by device, and both as minors."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -13,7 +13,7 @@ from placer_models.mig import MEDIA, covered, gpu_of, is_instance
 from placer_models.node_state import NodeState
 from placer_models.placement import DeviceGrant, PodPlacement
 from placer_models.problem import Choice, Shape
-from placer_models.shares import ShareTake, Slot, follows_strategy
+from placer_models.shares import ShareableDevice, ShareTake, follows_strategy
 
 Key = tuple[str, int]
 """(type, minor) of a device."""
@@ -88,15 +88,15 @@ def _left_of(device: Device, shares: Iterable[DeviceShare | None]) -> Amounts:
     )
 
 
-def slots_of(
+def shareable_devices(
     left: DevicesLeft,
     device_type: str,
     board: Board,
     opened: Collection[int] = (),
     *,
     functions: bool = False,
-) -> tuple[tuple[tuple[int, Slot], ...], ...]:
-    """Return for each twin class the devices that can take shares, each with its minor.
+) -> tuple[tuple[tuple[int, ShareableDevice], ...], ...]:
+    """Return for each equivalence class the devices that can take shares, each with its minor.
 
     Devices that are shared already come first, the fullest before the others; then those
     that nobody has a part of.
@@ -111,20 +111,20 @@ def slots_of(
     """
     device_of = {d.minor: d for d in left.healthy if d.type == device_type}
 
-    def slot(minor: int, amounts: Amounts | None = None) -> tuple[int, Slot]:
+    def shareable(minor: int, amounts: Amounts | None = None) -> tuple[int, ShareableDevice]:
         device, totals = device_of[minor], totals_of(device_of[minor])
         ready = free_functions(device, left.held_functions) if functions else ()
         if amounts is None:
-            return minor, Slot(room(totals), totals, ready)
-        return minor, Slot(amounts, totals, ready, shared=True)
+            return minor, ShareableDevice(room(totals), totals, ready)
+        return minor, ShareableDevice(amounts, totals, ready, shared=True)
 
-    def of(minors: Iterable[int]) -> tuple[tuple[int, Slot], ...]:
+    def of(minors: Iterable[int]) -> tuple[tuple[int, ShareableDevice], ...]:
         shared, free = [], []
         for minor in minors:
             if (device_type, minor) in left.free:
-                free.append(slot(minor))
+                free.append(shareable(minor))
             elif amounts := left.shared.get((device_type, minor)):
-                shared.append(slot(minor, amounts))
+                shared.append(shareable(minor, amounts))
         shared.sort(key=lambda item: (item[1].left, item[0]))
         free.sort(key=lambda item: (item[0] not in opened, item[0]))
         return (*shared, *free)
@@ -133,7 +133,7 @@ def slots_of(
 
 
 def whole_of(state: NodeState, place: PodPlacement, shape: Shape) -> tuple[tuple[int, ...], ...]:
-    """Return for each bank how many devices of each class of twins a placed pod has whole."""
+    """Return for each bank how many devices of each equivalence class a placed pod has whole."""
     return tuple(
         counts_of(
             bank.board,
@@ -152,19 +152,21 @@ def whole_of(state: NodeState, place: PodPlacement, shape: Shape) -> tuple[tuple
 def shares_of(
     state: NodeState, left: DevicesLeft, place: PodPlacement, shape: Shape, opened: Collection[Key]
 ) -> tuple[ShareTake, ...]:
-    """Return which slot each share of a placed pod is on; devices are numbered as opened."""
+    """Return which device each share of a placed pod is on, numbered as they are opened."""
     takes = []
     missing = [need.count for need in shape.shares]
     for position, bank in enumerate(state.banks):
-        in_slots = follows_strategy(shape.shares, bank.type)
-        held = [g for g in place.devices if g.type == bank.type and (g.share or in_slots)]
+        by_strategy = follows_strategy(shape.shares, bank.type)
+        held = [g for g in place.devices if g.type == bank.type and (g.share or by_strategy)]
         if not held:
             continue
         first = {minor for kind, minor in opened if kind == bank.type}
-        slot_of = {
-            minor: (twin, slot)
-            for twin, members in enumerate(slots_of(left, bank.type, bank.board, first))
-            for slot, (minor, _) in enumerate(members)
+        place_of = {
+            minor: (class_index, at)
+            for class_index, members in enumerate(
+                shareable_devices(left, bank.type, bank.board, first)
+            )
+            for at, (minor, _) in enumerate(members)
         }
         for grant in held:
             index = next(
@@ -174,7 +176,7 @@ def shares_of(
                 and (need.strategy or (missing[i] and need.share == grant.share))
             )
             missing[index] -= 1
-            takes.append(ShareTake(position, *slot_of[grant.minor], index))
+            takes.append(ShareTake(position, *place_of[grant.minor], index))
     return tuple(sorted(takes))
 
 
@@ -199,12 +201,12 @@ def grants_of(
     ids = {(device.type, device.minor): device.id for device in left.healthy}
     for position, bank in enumerate(state.banks):
         free = {minor for kind, minor in left.free - held if kind == bank.type}
-        if bank.slots:
-            slots = slots_of(left, bank.type, bank.board)
+        if bank.shareable:
+            shareable = shareable_devices(left, bank.type, bank.board)
             for (_, shape, choice), grants in coming:
                 for take in choice.shares:
                     if take.bank == position:
-                        minor, _ = slots[take.twin][take.slot]
+                        minor, _ = shareable[take.class_index][take.device_index]
                         free.discard(minor)
                         need = shape.shares[take.need]
                         part = None if need.whole else need.share

@@ -20,7 +20,7 @@ from placer.greedy.masks import masks
 from placer.greedy.node_strategy import cost_of
 from placer.greedy.numa_strategy import against_strategy
 from placer.greedy.offer import Offer, Price
-from placer.greedy.shares import off_the_choice, slots_fitting
+from placer.greedy.shares import devices_fitting, off_the_choice
 from placer.greedy.taking import sums_allow
 from placer_models.alignment import Amounts, width
 from placer_models.container_fit import pools_of
@@ -174,7 +174,7 @@ def _need(node: NodeState, shape: Shape, fit: Fit) -> Amounts:
     devices = (
         max(0, count - free) for (_, count), free in zip(shape.devices, of_no_cell, strict=True)
     )
-    shares = (max(0, n.count - slots_fitting(node, n, None)) for n in shape.shares)
+    shares = (max(0, n.count - devices_fitting(node, n, None)) for n in shape.shares)
     cpus = shape.pool_milli if fit.binds(shape) else shape.owned_cpus
     return (cpus, *shape.in_cells, *devices, *shares)
 
@@ -202,7 +202,7 @@ def _devices_in(node: NodeState, shape: Shape, cell: int) -> tuple[int, ...]:
             if home == cell
         )
         for kind, _ in shape.devices
-    ) + tuple(slots_fitting(node, need, cell) for need in shape.shares)
+    ) + tuple(devices_fitting(node, need, cell) for need in shape.shares)
 
 
 def _kind(node: NodeState, shape: Shape, fit: Fit, cell: int) -> Hashable:

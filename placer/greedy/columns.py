@@ -20,7 +20,7 @@ from placer_models.node_strategy import NodeStrategy
 from placer_models.policy import QosClass
 from placer_models.problem import Problem, Shape
 from placer_models.rooms import QUARTERS
-from placer_models.shares import Slot
+from placer_models.shares import ShareableDevice
 
 Numbers = NDArray[np.int64]
 Indices = NDArray[np.intp]
@@ -234,7 +234,7 @@ class Columns:
             broken,
             node.offered,
             len(shared),
-            max((slot.left[0] for slot in shared), default=0),
+            max((device.left[0] for device in shared), default=0),
             0 if node.load is None else node.load.running + node.load.newcomers,
             rooms_left(node),
             *_beside_rooms(node),
@@ -309,9 +309,10 @@ def _beside_rooms(node: NodeState) -> tuple[int, ...]:
 
 def _percent_left(node: NodeState) -> int:
     return sum(
-        100 * sum(bank.free) + sum(slot.left[0] for of in bank.slots for slot in of if slot.shared)
+        100 * sum(bank.free)
+        + sum(device.left[0] for of in bank.shareable for device in of if device.shared)
         for bank in node.banks
-        if bank.slots
+        if bank.shareable
     )
 
 
@@ -342,30 +343,30 @@ def _left_of(node: NodeState, parts: Sequence[Part]) -> list[int]:
     sums, most = [], []
     for part in parts:
         left = [
-            -(-slot.left_of(part.name) // (100 * part.unit))
-            for slot in _open_slots(node, part.type)
+            -(-device.left_of(part.name) // (100 * part.unit))
+            for device in _open_to_shares(node, part.type)
         ]
         sums.append(min(_MOST_LEFT, sum(left)))
         most.append(min(_MOST_LEFT, max(left, default=0)))
     return [*sums, *most]
 
 
-def _open_slots(node: NodeState, device_type: str) -> Iterator[Slot]:
+def _open_to_shares(node: NodeState, device_type: str) -> Iterator[ShareableDevice]:
     """Yield what is left of the devices of a type that can take shares."""
     for bank in node.banks:
         if bank.type == device_type:
-            for openable, members in zip(bank.free, bank.slots, strict=False):
-                yield from (slot for slot in members if slot.shared)
+            for openable, members in zip(bank.free, bank.shareable, strict=False):
+                yield from (device for device in members if device.shared)
                 # Those that nobody has a part of are alike; some may have been given whole.
-                yield from [slot for slot in members if not slot.shared][:openable]
+                yield from [device for device in members if not device.shared][:openable]
 
 
-def _shared_gpus(node: NodeState) -> list[Slot]:
+def _shared_gpus(node: NodeState) -> list[ShareableDevice]:
     """Return what is left of the GPUs that some pod has a share of."""
     return [
-        slot
+        device
         for bank in node.banks
-        for of_twins in bank.slots
-        for slot in of_twins
-        if bank.type == GPU and slot.shared
+        for of_class in bank.shareable
+        for device in of_class
+        if bank.type == GPU and device.shared
     ]

@@ -1,4 +1,4 @@
-"""Which devices a pod takes, in counts of twin classes."""
+"""Which devices a pod takes, in counts of equivalence classes."""
 
 from collections.abc import Collection
 from typing import NamedTuple
@@ -28,7 +28,7 @@ class Devices(NamedTuple):
     """Devices for one pod.
 
     Attributes:
-        counts: For each bank, whole devices from each twin class.
+        counts: For each bank, whole devices from each equivalence class.
         gpus: The GPUs among them, whole or in part; None where the pod asks for none.
         cells: Cells that they are on.
         apart: What they cost in tier ``joint``.
@@ -137,17 +137,17 @@ def _cut(
 
 
 def _with_shares(counts: tuple[int, ...], shares: list[ShareTake]) -> tuple[int, ...]:
-    """Return the devices of each twin class with those that give shares."""
+    """Return the devices of each equivalence class with those that give shares."""
     touched = list(counts)
     for take in shares:
-        touched[take.twin] += 1
+        touched[take.class_index] += 1
     return tuple(touched)
 
 
 def reachable(
     node: NodeState, shape: Shape, position: int, cells: Collection[int]
 ) -> tuple[int, ...]:
-    """Return how many devices of each twin class of a bank the pod could have a part of."""
+    """Return how many devices of each equivalence class of a bank the pod could have a part of."""
     bank = node.banks[position]
     if any(need.type == bank.type for need in shape.shares):
         return fitting_counts(node, shape, cells, position)
@@ -160,7 +160,7 @@ def _hardness(bank: DeviceBank) -> tuple[bool, int]:
 
 
 def within(bank: DeviceBank, cells: Collection[int]) -> tuple[int, ...]:
-    """Return the free devices of each twin class, those of other cells left out."""
+    """Return the free devices of each equivalence class, those of other cells left out."""
     return tuple(
         count if cell is None or cell in cells else 0
         for count, cell in zip(bank.free, bank.cells, strict=True)
@@ -174,7 +174,11 @@ def points_lost(
     lost = 0
     banks = node.banks
     for i, (bank, taken) in enumerate(zip(banks, counts, strict=True)):
-        opened = [t for t in shares if t.bank == i and not bank.slots[t.twin][t.slot].shared]
+        opened = [
+            t
+            for t in shares
+            if t.bank == i and not bank.shareable[t.class_index][t.device_index].shared
+        ]
         if bank.type == GPU and (any(taken) or opened):
             gone = _with_shares(taken, opened)
             left = tuple(have - take for have, take in zip(bank.free, gone, strict=True))

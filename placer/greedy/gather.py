@@ -137,7 +137,7 @@ def _fence(table: NodeTable, state: int, found: Gathering) -> int | None:
     """
     node = table.left(state)
     for i, bank in enumerate(node.banks):
-        if bank.type != GPU or bank.slots:
+        if bank.type != GPU or bank.shareable:
             continue  # Shares are fenced in by what is shared already.
         taken = sum(sum(choice.devices[i]) for _, choice in found.members)
         if not _pair_sum_short(table, state, found.members):
@@ -155,9 +155,14 @@ def _pair_sum_short(table: NodeTable, state: int, members: Sequence[tuple[int, C
     short = 0
     for i, bank in enumerate(table.left(state).banks):
         counts = tuple(map(sum, zip(*(choice.devices[i] for _, choice in members), strict=True)))
-        shared = {(t.twin, t.slot) for _, choice in members for t in choice.shares if t.bank == i}
-        for twin, _ in shared:
-            counts = (*counts[:twin], counts[twin] + 1, *counts[twin + 1 :])
+        shared = {
+            (t.class_index, t.device_index)
+            for _, choice in members
+            for t in choice.shares
+            if t.bank == i
+        }
+        for class_index, _ in shared:
+            counts = (*counts[:class_index], counts[class_index] + 1, *counts[class_index + 1 :])
         if bank.type == GPU and sum(counts) > 1:
             short += (best_pair_sum(bank.board, sum(counts)) or 0) - pair_sum(bank.board, counts)
     return short

@@ -17,7 +17,7 @@ from placer.greedy.offer import Chooser, Offer
 from placer_models.affinity import AffinityLevel
 from placer_models.node_state import NOBODY, Cell, CoreClass, Guest, NodeState, sides_of
 from placer_models.problem import Choice, Fit, Problem, Shape
-from placer_models.tasks import Beside, BesideTerm
+from placer_models.tasks import InNodeAffinity, InNodeAffinityTerm
 
 Places = frozenset[tuple[AffinityLevel, int]]
 """(Level, core class or cell) of a node."""
@@ -48,15 +48,15 @@ def choose_by_affinity(
         waived: Positions of its terms that it need not keep, as the first of its kind.
 
     """
-    beside = shape.beside
-    if beside is None:
+    affinity = shape.in_node_affinity
+    if affinity is None:
         return choose(node, shape, fit)
     best: Offer | None = None
-    for bars in _strictest_first(node, beside, waived):
+    for bars in _strictest_first(node, affinity, waived):
         found = choose(_without(node, bars), shape, fit)
         if found is None:
             continue
-        lost = _lost(node, beside, found.choice)
+        lost = _lost(node, affinity, found.choice)
         offer = Offer(found.price._replace(affinity=lost), found.choice)
         if best is None or offer.price < best.price:
             best = offer
@@ -65,14 +65,16 @@ def choose_by_affinity(
     return best
 
 
-def _strictest_first(node: NodeState, beside: Beside, waived: Collection[int]) -> Iterator[Bars]:
+def _strictest_first(
+    node: NodeState, affinity: InNodeAffinity, waived: Collection[int]
+) -> Iterator[Bars]:
     """Yield what keeps the pod off places: with all wishes kept, then with fewer."""
-    required = [term for i, term in enumerate(beside.terms) if term.required and i not in waived]
-    wishes = [term for term in beside.terms if not (term.required or term.apart)]
-    crowds = sorted({0, *(_pairs(beside, *place) for place in _guests_by_place(node))})
+    required = [term for i, term in enumerate(affinity.terms) if term.required and i not in waived]
+    wishes = [term for term in affinity.terms if not (term.required or term.apart)]
+    crowds = sorted({0, *(_pairs(affinity, *place) for place in _guests_by_place(node))})
     for kept in range(len(wishes), -1, -1):
         for crowd in (*crowds[:MOST_CROWDS], *crowds[MOST_CROWDS:][-1:]):
-            yield _bars(beside, [*required, *wishes[:kept]], crowd)
+            yield _bars(affinity, [*required, *wishes[:kept]], crowd)
 
 
 def _guests_by_place(node: NodeState) -> Iterator[tuple[AffinityLevel, Guests]]:
@@ -81,17 +83,17 @@ def _guests_by_place(node: NodeState) -> Iterator[tuple[AffinityLevel, Guests]]:
     yield from ((AffinityLevel.CORE, c.guests) for c in node.cores)
 
 
-def _pairs(beside: Beside, level: AffinityLevel, guests: Guests) -> int:
+def _pairs(affinity: InNodeAffinity, level: AffinityLevel, guests: Guests) -> int:
     """Return how many wishes to be apart are lost once the pod is with these."""
-    return sum(beside.pairs_with(side, level) for side, _ in guests)
+    return sum(affinity.pairs_with(side, level) for side, _ in guests)
 
 
-def _bars(beside: Beside, terms: Sequence[BesideTerm], crowd: int) -> Bars:
+def _bars(affinity: InNodeAffinity, terms: Sequence[InNodeAffinityTerm], crowd: int) -> Bars:
     def bars(level: AffinityLevel, guests: Guests) -> bool:
         sides = sides_of(guests)
         return (
-            not beside.off_at(level).isdisjoint(sides)
-            or _pairs(beside, level, guests) > crowd
+            not affinity.off_at(level).isdisjoint(sides)
+            or _pairs(affinity, level, guests) > crowd
             or any(
                 term.level is level and term.apart is not sides.isdisjoint(term.matches)
                 for term in terms
@@ -113,13 +115,13 @@ def _without(node: NodeState, bars: Bars) -> NodeState:
     )
 
 
-def _lost(node: NodeState, beside: Beside, choice: Choice) -> int:
+def _lost(node: NodeState, affinity: InNodeAffinity, choice: Choice) -> int:
     """Count what the place loses in tier affinity: wishes for company, and pairs too near."""
     lost = 0
     for level in (AffinityLevel.NUMA, AffinityLevel.CORE):
         met = list(_met(node, choice, level))
-        lost += _pairs(beside, level, NOBODY.union(*met))
-        for term in beside.terms:
+        lost += _pairs(affinity, level, NOBODY.union(*met))
+        for term in affinity.terms:
             if term.level is level and not (term.required or term.apart):
                 lost += any(term.matches.isdisjoint(sides_of(there)) for there in met)
     return lost
@@ -134,14 +136,14 @@ def _met(node: NodeState, choice: Choice, level: AffinityLevel) -> Iterator[Gues
 
 def guest_of(node: NodeState, shape: Shape) -> Guest | None:
     """Return what a pod of the shape is to others once it is there; None: nothing."""
-    beside = shape.beside
-    if beside is None:
+    affinity = shape.in_node_affinity
+    if affinity is None:
         return None
-    if not beside.counts:
-        return beside.side, 0
+    if not affinity.counts:
+        return affinity.side, 0
     on_cells, on_cores = (cell.guests for cell in node.cells), (c.guests for c in node.cores)
     known = NOBODY.union(*on_cells, *on_cores)
-    return beside.side, sum(side == beside.side for side, _ in known)
+    return affinity.side, sum(side == affinity.side for side, _ in known)
 
 
 def core_joined(c: CoreClass, shape: Shape, guest: Guest | None) -> CoreClass:
@@ -149,9 +151,9 @@ def core_joined(c: CoreClass, shape: Shape, guest: Guest | None) -> CoreClass:
 
     Only a class of one core has to know: on others no two new pods can meet.
     """
-    if shape.beside is None or guest is None or c.free == 1:
+    if shape.in_node_affinity is None or guest is None or c.free == 1:
         return c
-    if AffinityLevel.CORE not in shape.beside.levels:
+    if AffinityLevel.CORE not in shape.in_node_affinity.levels:
         return c
     return c._replace(guests=c.guests | {guest})
 
@@ -164,7 +166,11 @@ def cells_joined(
     guest: Guest | None,
 ) -> tuple[Cell, ...]:
     """Return the cells with who is there once a pod of the shape has the place."""
-    if shape.beside is None or guest is None or AffinityLevel.NUMA not in shape.beside.levels:
+    if (
+        shape.in_node_affinity is None
+        or guest is None
+        or AffinityLevel.NUMA not in shape.in_node_affinity.levels
+    ):
         return cells
     used = cells_of_cpus(node, choice.cores)
     return tuple(
@@ -180,10 +186,10 @@ class FirstOfKind:
         """Look up the terms that mean pods of their own shape."""
         self._problem = problem
         self._terms = [
-            (number, position, shape.beside.terms[position])
+            (number, position, shape.in_node_affinity.terms[position])
             for number, shape in enumerate(problem.shapes)
-            if shape.beside is not None
-            for position in shape.beside.beginning
+            if shape.in_node_affinity is not None
+            for position in shape.in_node_affinity.beginning
         ]
 
     def waived(self, shape: int, placed: NDArray[np.int64]) -> frozenset[int]:
@@ -237,12 +243,12 @@ class FirstOfKind:
             for term in self._needs(self._problem.pods[pod], counts)
         )
 
-    def _needs(self, shape: int, counts: Mapping[int, int]) -> Iterator[BesideTerm]:
+    def _needs(self, shape: int, counts: Mapping[int, int]) -> Iterator[InNodeAffinityTerm]:
         """Yield the terms that a placed pod of the shape has to keep."""
-        beside = self._problem.shapes[shape].beside
-        for position, term in enumerate(beside.terms if beside else ()):
+        affinity = self._problem.shapes[shape].in_node_affinity
+        for position, term in enumerate(affinity.terms if affinity else ()):
             if term.required and not term.apart:
-                first = beside is not None and position in beside.beginning
+                first = affinity is not None and position in affinity.beginning
                 meant = sum(counts.get(side, 0) for side in term.matches)
                 if not (first and meant == 1):
                     yield term
@@ -250,7 +256,7 @@ class FirstOfKind:
     def _holds(
         self,
         shape: int,
-        term: BesideTerm,
+        term: InNodeAffinityTerm,
         choice: Choice,
         present: Mapping[tuple[int, AffinityLevel, int], list[int]],
     ) -> bool:
@@ -278,6 +284,6 @@ class FirstOfKind:
         for cell in sorted(cells):
             yield AffinityLevel.NUMA, cell
 
-    def _meant(self, term: BesideTerm, placed: NDArray[np.int64]) -> int:
+    def _meant(self, term: InNodeAffinityTerm, placed: NDArray[np.int64]) -> int:
         shapes = [side for side in term.matches if side < len(self._problem.shapes)]
         return int(placed[shapes].sum())

@@ -1,4 +1,4 @@
-"""Devices of several types side by side, in counts of twin classes (D9)."""
+"""Devices of several types side by side, in counts of equivalence classes (D9)."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
@@ -25,10 +25,10 @@ MOST_MASKS = 128
 """Sets of groups that are tried where there are more sets of devices than that."""
 
 Counts = tuple[int, ...]
-"""One a twin class."""
+"""One an equivalence class."""
 
 Taken = Mapping[str, Counts]
-"""Device type -> what is taken of each twin class."""
+"""Device type -> what is taken of each equivalence class."""
 
 
 def pick_together(
@@ -43,7 +43,7 @@ def pick_together(
     Args:
         wish: What is wanted side by side.
         boards: Device type -> its board.
-        free: Device type -> what may be taken of each twin class.
+        free: Device type -> what may be taken of each equivalence class.
 
     """
     if wish.beside:
@@ -76,7 +76,7 @@ def pick_in_scopes(
     Args:
         wish: What is wanted side by side.
         boards: Device type -> its board.
-        free: Device type -> what may be taken of each twin class.
+        free: Device type -> what may be taken of each equivalence class.
         scopes: Device type -> the scope of all its devices, where there is one.
 
     """
@@ -242,7 +242,7 @@ def _covering(
     """Take one of each group that is near, then more of these, then of as few as can be.
 
     Args:
-        groups: The group of each twin class.
+        groups: The group of each equivalence class.
         free: What may be taken; enough.
         size: How many to take.
         near: Groups to cover; None: all.

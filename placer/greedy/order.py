@@ -37,7 +37,13 @@ def most_value_first(problem: Problem) -> Callable[[GangTask], Key]:
     free = (
         sum(sum(bank.free) for node in problem.nodes for bank in node.banks if bank.type == GPU),
         sum(sum(map(sum, (b.free for b in node.banks if b.type != GPU))) for node in problem.nodes),
-        sum(s.left[0] for node in problem.nodes for b in node.banks for of in b.slots for s in of),
+        sum(
+            s.left[0]
+            for node in problem.nodes
+            for b in node.banks
+            for of in b.shareable
+            for s in of
+        ),
         sum(node.pool_milli for node in problem.nodes),
         sum(node.memory for node in problem.nodes),
         sum(_share(problem, node.amounts) for node in problem.nodes),

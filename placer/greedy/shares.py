@@ -15,7 +15,7 @@ from placer_models.links import best_permitted, rooms, tells_apart, usable_point
 from placer_models.node_state import NodeState
 from placer_models.policy import DeviceChoice, DeviceScope
 from placer_models.problem import Shape
-from placer_models.shares import ShareNeed, ShareTake, Slot
+from placer_models.shares import ShareableDevice, ShareNeed, ShareTake
 
 T = TypeVar("T")
 
@@ -38,8 +38,8 @@ class Candidate(NamedTuple):
     opens: bool
     lost: int
     left: Amounts
-    twin: int
-    slot: int
+    class_index: int
+    device_index: int
 
 
 def pick_parts(
@@ -49,7 +49,7 @@ def pick_parts(
     position: int,
     together: tuple[int, ...] | None,
 ) -> tuple[tuple[int, ...], list[ShareTake]] | None:
-    """Return the whole devices of each twin class, and the shares, that the pod has of a bank.
+    """Return the whole devices of each class, and the shares, that the pod has of a bank.
 
     None: they do not fit, or no set of devices was found that may be.
 
@@ -58,7 +58,7 @@ def pick_parts(
         shape: The pod's.
         cells: Devices of these cells, or of none.
         position: Index of the bank.
-        together: So many of each twin class, for they stand beside others; None: any.
+        together: So many of each equivalence class, for they stand beside others; None: any.
 
     """
     bank = node.banks[position]
@@ -79,9 +79,9 @@ def _parts(
     takes = []
     for (index, need), candidate in zip(wishes, met, strict=True):
         if need is None:
-            whole[candidate.twin] += 1
+            whole[candidate.class_index] += 1
         else:
-            takes.append(ShareTake(position, candidate.twin, candidate.slot, index))
+            takes.append(ShareTake(position, candidate.class_index, candidate.device_index, index))
     return tuple(whole), takes
 
 
@@ -107,12 +107,15 @@ def _allowed(
     size: int,
     together: tuple[int, ...] | None,
 ) -> Iterator[tuple[int, ...]]:
-    """Yield how many devices of each twin class the pod may have a part of, likeliest first."""
+    """Yield how many devices of each class the pod may have a part of, likeliest first."""
     if together is not None:
         yield together
         return
     classes = range(len(bank.cells))
-    able = [[sum(c.twin == twin for c in found) for twin in classes] for found in kinds]
+    able = [
+        [sum(c.class_index == class_index for c in found) for class_index in classes]
+        for found in kinds
+    ]
     common, any_of = (
         tuple(map(min, zip(*able, strict=True))),
         tuple(map(max, zip(*able, strict=True))),
@@ -134,23 +137,28 @@ def _allowed(
 def fitting_counts(
     node: NodeState, shape: Shape, cells: Collection[int], position: int
 ) -> tuple[int, ...]:
-    """Return how many devices of each twin class could give the pod each of its shares."""
+    """Return how many devices of each equivalence class could give the pod each of its shares."""
     bank = node.banks[position]
     counts = []
     for need in shape.shares:
         if need.type == bank.type:
             found = list(_candidates(node, position, need, cells))
-            counts.append([sum(c.twin == twin for c in found) for twin in range(len(bank.free))])
+            counts.append(
+                [
+                    sum(c.class_index == class_index for c in found)
+                    for class_index in range(len(bank.free))
+                ]
+            )
     return tuple(map(min, *counts)) if len(counts) > 1 else tuple(counts[0])
 
 
-def slots_fitting(node: NodeState, need: ShareNeed, cell: int | None) -> int:
+def devices_fitting(node: NodeState, need: ShareNeed, cell: int | None) -> int:
     """Return how many devices of a cell could give a share, each by itself."""
     return sum(
-        sum(slot.takes(need.share, need.function) is not None for slot in members)
+        sum(device.takes(need.share, need.function) is not None for device in members)
         for bank in node.banks
         if bank.type == need.type
-        for home, members in zip(bank.cells, bank.slots, strict=False)
+        for home, members in zip(bank.cells, bank.shareable, strict=False)
         if home == cell
     )
 
@@ -160,21 +168,23 @@ def after_shares(
 ) -> tuple[DeviceBank, ...]:
     """Return the banks once the shares are taken."""
     left = list(banks)
-    for position, twin, at, need in takes:
+    for position, class_index, at, need in takes:
         bank, wanted = left[position], shape.shares[need]
-        slot = bank.slots[twin][at]
-        amounts = slot.takes(wanted.share, wanted.function)
+        device = bank.shareable[class_index][at]
+        amounts = device.takes(wanted.share, wanted.function)
         assert amounts is not None, "a share was given that does not fit"
         after = replace(
-            slot,
-            left=less(slot.left, amounts),
-            functions=_after_function(slot, wanted.function),
+            device,
+            left=less(device.left, amounts),
+            functions=_after_function(device, wanted.function),
             shared=True,
         )
         left[position] = replace(
             bank,
-            free=_with(bank.free, twin, bank.free[twin] - (not slot.shared)),
-            slots=_with(bank.slots, twin, _with(bank.slots[twin], at, after)),
+            free=_with(bank.free, class_index, bank.free[class_index] - (not device.shared)),
+            shareable=_with(
+                bank.shareable, class_index, _with(bank.shareable[class_index], at, after)
+            ),
         )
     return tuple(left)
 
@@ -183,13 +193,15 @@ def _with(items: tuple[T, ...], at: int, item: T) -> tuple[T, ...]:
     return (*items[:at], item, *items[at + 1 :])
 
 
-def _after_function(slot: Slot, wanted: FunctionSelector | None) -> tuple[tuple[Labels, int], ...]:
+def _after_function(
+    device: ShareableDevice, wanted: FunctionSelector | None
+) -> tuple[tuple[Labels, int], ...]:
     """Return the virtual functions that are left: of the kind that most are free of, one less."""
     if wanted is None:
-        return slot.functions
-    fitting = [(count, labels) for labels, count in slot.functions if selects(wanted, labels)]
+        return device.functions
+    fitting = [(count, labels) for labels, count in device.functions if selects(wanted, labels)]
     _, given = max(fitting)
-    return tuple((labels, count - (labels == given)) for labels, count in slot.functions)
+    return tuple((labels, count - (labels == given)) for labels, count in device.functions)
 
 
 def _hardness(asked: tuple[int, ShareNeed]) -> tuple[int, ...]:
@@ -209,32 +221,32 @@ def _candidates(
 ) -> Iterator[Candidate]:
     """Yield the devices that could give a share; None: those that could be given whole."""
     bank = node.banks[position]
-    for twin, (members, cell) in enumerate(zip(bank.slots, bank.cells, strict=False)):
+    for class_index, (members, cell) in enumerate(zip(bank.shareable, bank.cells, strict=False)):
         if cell is not None and cell not in cells:
             continue
-        lost = _lost(bank, twin)
-        openable = bank.free[twin]
-        for at, slot in enumerate(members):
-            openable -= not slot.shared
-            if not slot.shared and openable < 0:
+        lost = _lost(bank, class_index)
+        openable = bank.free[class_index]
+        for at, device in enumerate(members):
+            openable -= not device.shared
+            if not device.shared and openable < 0:
                 continue
             if need is None:
-                if not slot.shared:
-                    yield Candidate(0, True, lost, (), twin, at)
-            elif (amounts := slot.takes(need.share, need.function)) is not None:
-                rest, opens = less(slot.left, amounts), not slot.shared
+                if not device.shared:
+                    yield Candidate(0, True, lost, (), class_index, at)
+            elif (amounts := device.takes(need.share, need.function)) is not None:
+                rest, opens = less(device.left, amounts), not device.shared
                 if not all(amounts):
                     rest = (*compress(rest, amounts), *rest)
-                off = _use(slot, amounts, need.choice)
-                yield Candidate(off, opens, lost if opens else 0, rest, twin, at)
+                off = _use(device, amounts, need.choice)
+                yield Candidate(off, opens, lost if opens else 0, rest, class_index, at)
 
 
-def _use(slot: Slot, asked: Amounts, choice: DeviceChoice | None) -> int:
+def _use(device: ShareableDevice, asked: Amounts, choice: DeviceChoice | None) -> int:
     """Return what is used of a device that may give a share; the less the better."""
     if choice is None:
         return 0
-    has = room(slot.totals)
-    used = used_millionths(less(has, slot.left), has, asked)
+    has = room(device.totals)
+    used = used_millionths(less(has, device.left), has, asked)
     return used if choice is DeviceChoice.LEAST_USED else -used
 
 
@@ -245,31 +257,33 @@ def off_the_choice(node: NodeState, shape: Shape, takes: Sequence[ShareTake]) ->
         need = shape.shares[take.need]
         if need.choice is None:
             continue
-        mine = {(other.twin, other.slot) for other in takes if other.bank == take.bank}
+        mine = {
+            (other.class_index, other.device_index) for other in takes if other.bank == take.bank
+        }
         everywhere = {cell for cell in node.banks[take.bank].cells if cell is not None}
         found = {
-            (candidate.twin, candidate.slot): candidate.off
+            (candidate.class_index, candidate.device_index): candidate.off
             for candidate in _candidates(node, take.bank, need, everywhere)
         }
-        here = found.get((take.twin, take.slot), 0)
+        here = found.get((take.class_index, take.device_index), 0)
         off += max(0, here - min((o for at, o in found.items() if at not in mine), default=here))
     return off
 
 
-def _lost(bank: DeviceBank, twin: int) -> int:
+def _lost(bank: DeviceBank, class_index: int) -> int:
     """Return how many usable points are lost with one device of the class."""
     free = bank.free
-    if bank.type != GPU or not free[twin]:
+    if bank.type != GPU or not free[class_index]:
         return 0
-    left = _with(free, twin, free[twin] - 1)
+    left = _with(free, class_index, free[class_index] - 1)
     return usable_points(bank.board, free) - usable_points(bank.board, left)
 
 
 def _of_classes(found: list[Candidate], counts: tuple[int, ...]) -> list[Candidate]:
-    """Return the best candidates of each twin class, so many as are counted."""
+    """Return the best candidates of each equivalence class, so many as are counted."""
     kept: list[Candidate] = []
-    for twin, count in enumerate(counts):
-        kept += [candidate for candidate in found if candidate.twin == twin][:count]
+    for class_index, count in enumerate(counts):
+        kept += [candidate for candidate in found if candidate.class_index == class_index][:count]
     return sorted(kept)
 
 
@@ -280,7 +294,7 @@ def _match(wishes: Sequence[Sequence[Candidate]]) -> list[Candidate] | None:
 
     def settle(wish: int, seen: set[tuple[int, int]]) -> bool:
         for candidate in wishes[wish]:
-            key = candidate.twin, candidate.slot
+            key = candidate.class_index, candidate.device_index
             if key in seen:
                 continue
             seen.add(key)

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Container, Iterable
 
+from placer.scheduling.decision import Batch, Key
 from placer.scheduling.errors import (
     AlreadyRunningError,
     BadPodError,
@@ -9,7 +10,7 @@ from placer.scheduling.errors import (
     NodeExistsError,
     UnknownNodeError,
 )
-from placer.scheduling.words import Batch, Key, titles
+from placer.scheduling.refusal import titles
 from placer_models.cluster import Node, RunningPod
 from placer_models.legal import IllegalPodError, check_pods
 from placer_models.network import Grouping

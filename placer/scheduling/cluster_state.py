@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 
 from placer.counting.account import Account, account_of, alike_when_idle
 from placer.counting.pools import in_their_pools
+from placer.scheduling.decision import Batch, Key
 from placer.scheduling.errors import UnknownNodeError
-from placer.scheduling.words import Batch, Key
 from placer.search.ground import Ground, Memory, known_ground
 from placer_models.bound import binds, bound_to
 from placer_models.cluster import Instance, Node, Nodes, RunningPod

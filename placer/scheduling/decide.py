@@ -6,7 +6,7 @@ from time import monotonic
 
 from placer.judge.breaches import breaches
 from placer.scheduling.cluster_state import ClusterState
-from placer.scheduling.words import Batch, Decision
+from placer.scheduling.decision import Batch, Decision
 from placer.search.cp import SolverError
 from placer.search.ground import Memory
 from placer.search.options import SolveOptions

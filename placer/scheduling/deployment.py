@@ -9,8 +9,9 @@ from placer.judge.breaches import Breach, breaches
 from placer.judge.measure import better, measure
 from placer.scheduling.cluster_state import ClusterState
 from placer.scheduling.decide import LEAST_TIME_S, taking
+from placer.scheduling.decision import Decision
 from placer.scheduling.gone import gone_from
-from placer.scheduling.words import Decision, Gone, Refusal
+from placer.scheduling.refusal import Gone, Refusal
 from placer.search.budget import Budget
 from placer.search.options import Engine, SolveOptions
 from placer.search.reasons.alone import OutOfTimeError, most_placed

@@ -14,7 +14,8 @@ After any of these nothing has changed.
 
 from collections.abc import Iterable
 
-from placer.scheduling.words import Key, titles
+from placer.scheduling.decision import Key
+from placer.scheduling.refusal import titles
 from placer_models.files.errors import shown, suggestion
 from placer_models.legal import IllegalPodError
 

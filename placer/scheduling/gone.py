@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from placer.counting.account import Account
 from placer.counting.resources import Key, amount_of, wanted_by
-from placer.scheduling.words import Gone
+from placer.scheduling.refusal import Gone
 from placer.search.reasons.amounts import could_share
 from placer_models.cluster import Node
 from placer_models.device import FunctionSelector

@@ -3,7 +3,7 @@
 Which GPUs of a NUMA node a pod gets decides no rule and no tier before the link tiers,
 unless it wants them beside other devices. So those tiers are solved over counts per cell
 (and PCIe switch), in a much smaller model, and the answer is then refined to counts per
-class of twins. GPUs that a partition table or a scope tells apart stay as they are.
+equivalence class. GPUs that a partition table or a scope tells apart stay as they are.
 """
 
 from collections import defaultdict
@@ -41,31 +41,31 @@ def without_links(problem: Problem) -> Problem:
     """
     problem = without_locality(problem)
     merged: dict[tuple[DeviceBank, int], DeviceBank] = {}
-    twins = {node.kind: _together(problem, node) for node in problem.nodes}
+    classes = {node.kind: _together(problem, node) for node in problem.nodes}
 
     def coarse(bank: DeviceBank, kind: int) -> DeviceBank:
         if bank.type != GPU or sees_links(problem, bank):
             return bank
         if (bank, kind) not in merged:
-            merged[bank, kind] = _merged(bank, twins[kind])
+            merged[bank, kind] = _merged(bank, classes[kind])
         return merged[bank, kind]
 
     return replace(
         problem,
-        homes=tuple((pod, _at_home(problem, home, twins)) for pod, home in problem.homes),
+        homes=tuple((pod, _at_home(problem, home, classes)) for pod, home in problem.homes),
         nodes=tuple(
             replace(node, banks=tuple(coarse(bank, node.kind) for bank in node.banks))
             for node in problem.nodes
         ),
         fits=tuple(
-            tuple(_by_merged(fit, twins.get(kind, [])) for kind, fit in enumerate(of_shape))
+            tuple(_by_merged(fit, classes.get(kind, [])) for kind, fit in enumerate(of_shape))
             for of_shape in problem.fits
         ),
     )
 
 
 def _at_home(
-    problem: Problem, home: Choice | None, twins: Mapping[int, list[list[int]]]
+    problem: Problem, home: Choice | None, classes: Mapping[int, list[list[int]]]
 ) -> Choice | None:
     """Return what a pod has at home by merged classes of GPUs."""
     if home is None:
@@ -74,7 +74,10 @@ def _at_home(
     return replace(
         home,
         devices=tuple(
-            tuple(sum(counts[twin] for twin in members) for members in twins[node.kind])
+            tuple(
+                sum(counts[class_index] for class_index in members)
+                for members in classes[node.kind]
+            )
             if bank.type == GPU
             else counts
             for bank, counts in zip(node.banks, home.devices, strict=True)
@@ -83,12 +86,12 @@ def _at_home(
 
 
 def _together(problem: Problem, node: NodeState) -> list[list[int]]:
-    """Return the twin classes of the node's GPUs that are one class without links."""
+    """Return the equivalence classes of the node's GPUs that are one class without links."""
     bank = node.bank(GPU)
     if bank is None:
         return []
     if sees_links(problem, bank):
-        return [[twin] for twin in range(len(bank.cells))]
+        return [[class_index] for class_index in range(len(bank.cells))]
     groups = [
         _gpu_groups(fit.joint)
         for of_shape in problem.fits
@@ -96,67 +99,71 @@ def _together(problem: Problem, node: NodeState) -> list[list[int]]:
     ]
     held = _held_at_home(problem, node)
     alike: defaultdict[tuple[int | None, ...], list[int]] = defaultdict(list)
-    for twin, cell in enumerate(bank.cells):
-        alone = twin if twin in held else None
-        alike[cell, alone, *(of_wish[twin] for of_wish in groups if of_wish)].append(twin)
+    for class_index, cell in enumerate(bank.cells):
+        alone = class_index if class_index in held else None
+        alike[cell, alone, *(of_wish[class_index] for of_wish in groups if of_wish)].append(
+            class_index
+        )
     return list(alike.values())
 
 
 def _held_at_home(problem: Problem, node: NodeState) -> set[int]:
-    """Return the twin classes of GPUs that pods with a home on such a node have there."""
+    """Return the equivalence classes of GPUs that pods with a home on such a node have there."""
     return {
-        twin
+        class_index
         for _, home in problem.homes
         if home is not None and problem.nodes[home.node].kind == node.kind
         for bank, counts in zip(node.banks, home.devices, strict=True)
         if bank.type == GPU
-        for twin, count in enumerate(counts)
+        for class_index, count in enumerate(counts)
         if count
     }
 
 
 def _gpu_groups(wish: JointFit) -> tuple[int | None, ...]:
-    """Return the group of each twin class of the GPUs; nothing if they are not in the wish."""
+    """Return the group of each class of the GPUs; nothing if they are not in the wish."""
     return next(
         (groups for (kind, _), groups in zip(wish.types, wish.groups, strict=True) if kind == GPU),
         (),
     )
 
 
-def _by_merged(fit: Fit | None, twins: list[list[int]]) -> Fit | None:
+def _by_merged(fit: Fit | None, classes: list[list[int]]) -> Fit | None:
     """Return the fit with the groups of merged classes of GPUs."""
     if fit is None or fit.joint is None:
         return fit
     groups = tuple(
-        tuple(of_type[members[0]] for members in twins) if kind == GPU else of_type
+        tuple(of_type[members[0]] for members in classes) if kind == GPU else of_type
         for (kind, _), of_type in zip(fit.joint.types, fit.joint.groups, strict=True)
     )
     return replace(fit, joint=replace(fit.joint, groups=groups))
 
 
-def _merged(bank: DeviceBank, twins: list[list[int]]) -> DeviceBank:
+def _merged(bank: DeviceBank, classes: list[list[int]]) -> DeviceBank:
     board = bank.board
-    size = len(twins)
+    size = len(classes)
     return DeviceBank(
         type=bank.type,
         board=Board(
             classes=tuple(
-                tuple(sorted(minor for twin in members for minor in board.classes[twin]))
-                for members in twins
+                tuple(
+                    sorted(minor for class_index in members for minor in board.classes[class_index])
+                )
+                for members in classes
             ),
-            numa_nodes=tuple(board.numa_nodes[members[0]] for members in twins),
+            numa_nodes=tuple(board.numa_nodes[members[0]] for members in classes),
             packages=(None,) * size,
             switches=(None,) * size,
             inner=(0,) * size,
             across=((0,) * size,) * size,
         ),
-        free=tuple(sum(bank.free[twin] for twin in members) for members in twins),
-        cells=tuple(bank.cells[members[0]] for members in twins),
+        free=tuple(sum(bank.free[class_index] for class_index in members) for members in classes),
+        cells=tuple(bank.cells[members[0]] for members in classes),
     )
 
 
 def refine(problem: Problem, coarse: Problem, choices: Choices) -> Choices:
-    """Return the choices of the coarse Problem with GPUs by class of twins.
+    """Return the choices of the coarse Problem with GPUs by equivalence class.
 
     Pods with most GPUs choose first; each gets the fastest set of the counts per cell
     that it has been given.

@@ -37,7 +37,7 @@ MOST_LOOKED_AT = 1_000
 """Sets of devices that are looked through for one pod; where there are more, it keeps its own."""
 
 Counts = tuple[int, ...]
-"""One a twin class."""
+"""One an equivalence class."""
 
 
 def with_nearer_devices(

@@ -14,8 +14,8 @@ from placer.counting.resources import wanted_by
 from placer.state.affinity import affinities_of, asks_for_others
 from placer.state.alignment import by_container, containers_fit
 from placer.state.applied import share_needs
-from placer.state.beside import ask_inside, sides_of, with_sides
 from placer.state.fits import best_pair_minimum_of, fit_of
+from placer.state.in_node_affinity import ask_inside, sides_of, with_sides
 from placer.state.kept import Kept
 from placer.state.network import (
     asked_levels,
@@ -47,7 +47,7 @@ from placer_models.policy import (
 )
 from placer_models.problem import Choice, Fit, Problem, Shape
 from placer_models.reasons import Blocker
-from placer_models.tasks import NO_AFFINITIES, Beside, GangTask
+from placer_models.tasks import NO_AFFINITIES, GangTask, InNodeAffinity
 
 
 def build_problem(
@@ -73,9 +73,9 @@ def build_problem(
     kept = Kept() if kept is None else kept
     left = kept.sums_of(accounts)
     asks: dict[_Ask, int] = {}
-    beside = left.affine or asks_for_others(instance.gangs)
+    affine = left.affine or asks_for_others(instance.gangs)
     pods = tuple(
-        asks.setdefault(_Ask(pod.spec, levels, pod.namespace if beside else ""), len(asks))
+        asks.setdefault(_Ask(pod.spec, levels, pod.namespace if affine else ""), len(asks))
         for gang in instance.gangs
         for levels in (required_levels(gang),)
         for pod in gang.pods
@@ -114,7 +114,7 @@ def build_problem(
         granularity = CoreGranularity.EACH
     met = sides_of(accounts, sides) if left.inside or ask_inside(specs) else None
     if met is not None:
-        shapes = tuple(map(_with_beside, shapes, met.of_shapes))
+        shapes = tuple(map(_with_in_node_affinity, shapes, met.of_shapes))
         granularity = CoreGranularity.WHO if met.on_cores else granularity
     priorities = tuple(sorted({gang.priority for gang in instance.gangs}, reverse=True))
     terms = Terms(
@@ -136,7 +136,7 @@ def build_problem(
         pods=pods,
         gangs=_gangs(instance, priorities, levels),
         domains=tuple(domains_of(instance, level) for level in levels),
-        affinity=affinities_of(accounts, sides) if beside else NO_AFFINITIES,
+        affinity=affinities_of(accounts, sides) if affine else NO_AFFINITIES,
         fits=tuple(
             kept.once(
                 (_fits, ask.spec, ask.levels, of_cells),
@@ -188,8 +188,8 @@ def _device_types(kinds: Iterable[Node]) -> tuple[str, ...]:
     return tuple(sorted({device.type for kind in kinds for device in kind.devices}))
 
 
-def _with_beside(shape: Shape, beside: Beside | None) -> Shape:
-    return replace(shape, beside=beside)
+def _with_in_node_affinity(shape: Shape, affinity: InNodeAffinity | None) -> Shape:
+    return replace(shape, in_node_affinity=affinity)
 
 
 def _fits(
@@ -203,7 +203,7 @@ def _fits(
         if not has_levels(whole, ask.levels):
             fits.append(None)
             continue
-        # Homes split twins, who matter only to devices side by side and to containers.
+        # Homes split classes of devices, which only those side by side and containers look at.
         each = by_container(spec, whole)
         kind = whole if spec.joint or each else bare
         found = kept.once((fit_of, spec), (kind,), partial(fit_of, spec, kind))

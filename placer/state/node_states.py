@@ -8,7 +8,7 @@ from typing import NamedTuple
 from placer.counting.account import Account
 from placer.counting.boards import cuts_of, device_board
 from placer.counting.cores import core_classes
-from placer.counting.devices import slots_of
+from placer.counting.devices import shareable_devices
 from placer.counting.pools import with_bound
 from placer.counting.resources import in_units
 from placer.state.strategies import cell_strategy_of
@@ -20,7 +20,7 @@ from placer_models.goals import CACHES, LOCALITY_PACKAGES, NUMA_STRATEGY, PACKAG
 from placer_models.links import counts_of
 from placer_models.node_state import Cell, NodeState
 from placer_models.rooms import rooms_of
-from placer_models.shares import Slot
+from placer_models.shares import ShareableDevice
 
 ALL_BUT_THE_NAME = attrgetter(*(f.name for f in fields(NodeState) if f.name != "name"))
 """What idle nodes that are alike share, object by object."""
@@ -218,7 +218,7 @@ def state_in(terms: Terms, state: NodeState, account: Account) -> NodeState:
         state = replace(
             state,
             banks=tuple(
-                replace(bank, slots=_slots(bank, account, functions=shared[bank.type]))
+                replace(bank, shareable=_shareable(bank, account, functions=shared[bank.type]))
                 if bank.type in shared
                 else bank
                 for bank in state.banks
@@ -238,6 +238,8 @@ def state_in(terms: Terms, state: NodeState, account: Account) -> NodeState:
     )
 
 
-def _slots(bank: DeviceBank, account: Account, *, functions: bool) -> tuple[tuple[Slot, ...], ...]:
-    found = slots_of(account.devices, bank.type, bank.board, functions=functions)
-    return tuple(tuple(slot for _, slot in members) for members in found)
+def _shareable(
+    bank: DeviceBank, account: Account, *, functions: bool
+) -> tuple[tuple[ShareableDevice, ...], ...]:
+    found = shareable_devices(account.devices, bank.type, bank.board, functions=functions)
+    return tuple(tuple(device for _, device in members) for members in found)

@@ -9,7 +9,7 @@ from placer.admission import Admission, Round, Work
 from placer.queue.fair import FairQueue
 from placer.queue.model import US_PER_S
 from placer.scheduler import Scheduler
-from placer.scheduling.words import lone_gang
+from placer.scheduling.decision import lone_gang
 from placer.search.options import Engine, SolveOptions
 from placer_models.cluster import Machine, Node
 from placer_models.pod import Container, Gang, GangGroup, Pod, PodSpec, Resources

@@ -6,10 +6,10 @@ from random import Random
 
 import pytest
 
-from exact.test_beside import answer as answer_inside
-from exact.test_beside import node as node_of_cores
-from exact.test_beside import replicas
-from judge.cases_beside import FAR_FROM_DB, OFF_DB, owner, wish
+from exact.test_in_node_affinity import answer as answer_inside
+from exact.test_in_node_affinity import node as node_of_cores
+from exact.test_in_node_affinity import replicas
+from judge.cases_in_node_affinity import FAR_FROM_DB, OFF_DB, owner, wish
 from judge.hand import ALL_CPUS, node, pod, put, world
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve

@@ -235,7 +235,7 @@ def test_greedy_tries_no_cells_where_no_choice_exists(monkeypatch: pytest.Monkey
 
 def test_refining_keeps_the_switches() -> None:
     """
-    From counts for each switch back to counts for each class of twins, and nothing moves.
+    From counts for each switch back to counts for each equivalence class, and nothing moves.
     """
     instance = asking(wanting("a", 3, 2))
     answer = solve(instance, SolveOptions(engine=Engine.GREEDY, workers=1))

@@ -9,7 +9,8 @@ from exact_checks import check_worlds
 from judge.cases_max_pods import small
 from judge.hand import ALL_CPUS, node, put, world
 from placer.scheduler import Scheduler
-from placer.scheduling.words import Batch, Decision, Refusal, lone_gang
+from placer.scheduling.decision import Batch, Decision, lone_gang
+from placer.scheduling.refusal import Refusal
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer_models.cluster import Instance

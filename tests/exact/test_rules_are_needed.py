@@ -80,7 +80,7 @@ from placer_models.placement import PodPlacement
 from placer_models.pod import Container, Gang, Pod, PodSpec, Resources
 from placer_models.policy import QosClass
 from placer_models.topology import Cpu, NumaNode, Topology
-from spices_affinity import affinity_instance, beside_instance
+from spices_affinity import affinity_instance, in_node_affinity_instance
 from spices_bound import bound_instance
 from spices_burst import burst_instance
 from spices_exclusivity import apart_instance
@@ -156,9 +156,9 @@ WORLDS: dict[Rule, MakeWorld] = {
     no_more_pods_move_than_may: lambda _: pinned_crowd(1),
     pods_keep_apart: affinity_instance,
     pods_come_together: affinity_instance,
-    a_pod_is_where_it_owns_cpus: beside_instance,
-    pods_keep_apart_inside_a_node: beside_instance,
-    pods_come_together_inside_a_node: beside_instance,
+    a_pod_is_where_it_owns_cpus: in_node_affinity_instance,
+    pods_keep_apart_inside_a_node: in_node_affinity_instance,
+    pods_come_together_inside_a_node: in_node_affinity_instance,
     a_gang_gathers_where_it_must: network_instance,
     a_gang_spreads_where_it_must: network_instance,
     members_of_a_domain_come_in_multiples: network_instance,

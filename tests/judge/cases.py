@@ -3,7 +3,6 @@
 from dressing import all_shown
 from judge.cases_affinity import AFFINITY_CASES
 from judge.cases_apart import APART_CASES
-from judge.cases_beside import BESIDE_CASES
 from judge.cases_bound import BOUND_CASES
 from judge.cases_burst import BURST_CASES
 from judge.cases_containers import CONTAINER_PART_CASES
@@ -12,6 +11,7 @@ from judge.cases_environment import ENVIRONMENT_CASES
 from judge.cases_extended import EXTENDED_CASES
 from judge.cases_functions import FUNCTION_CASES
 from judge.cases_hugepages import HUGEPAGES_CASES
+from judge.cases_in_node_affinity import IN_NODE_AFFINITY_CASES
 from judge.cases_joint import JOINT_CASES
 from judge.cases_max_pods import MAX_PODS_CASES
 from judge.cases_mig import MIG_CASES
@@ -38,7 +38,7 @@ def _shown(case: Case) -> Case:
 
 _CASES = (
     *AFFINITY_CASES,
-    *BESIDE_CASES,
+    *IN_NODE_AFFINITY_CASES,
     *POD_CASES,
     *OWNED_CASES,
     *NODE_CPU_CASES,

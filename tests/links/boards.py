@@ -125,7 +125,7 @@ def matrix(speeds: list[list[int]], minors: tuple[int, ...] | None = None) -> Li
 
 
 def random_gpus(seed: int, most: int = 7) -> Gpus:
-    """Draw GPUs with few distinct speeds, so that many are twins, or nearly."""
+    """Draw GPUs with few distinct speeds, so that many are equivalent, or nearly."""
     rng = Random(seed)
     minors = tuple(sorted(rng.sample(range(2 * most), rng.randint(1, most))))
     kinds = [rng.randrange(rng.choice((1, 2, 3))) for _ in minors]

@@ -36,7 +36,7 @@ def random_table(seed: int, world: Gpus) -> PartitionTable:
     gpus = sorted(world.minors)
     share = rng.choice((0.1, 0.5, 0.9))
     every = [s for n in range(1, len(gpus) + 1) for s in combinations(gpus, n)]
-    if rng.random() < 0.5:  # halves of halves, so that there are twins
+    if rng.random() < 0.5:  # halves of halves, so that some are equivalent
         return tuple(s for s in every if s == tuple(gpus[gpus.index(s[0]) :][: len(s)]))
     return tuple(s for s in every if rng.random() < share)
 
@@ -55,7 +55,7 @@ def is_within(world: Gpus, chosen: frozenset[int], scope: DeviceScope) -> bool:
 @given(seeds)
 def test_counts_say_whether_a_set_is_a_partition(seed: int) -> None:
     """
-    Of every set, so twins are told apart wherever the table tells them apart.
+    Of every set, so equivalent ones are told apart wherever the table tells them apart.
     """
     world = random_gpus(seed, most=6)
     table = random_table(seed, world)

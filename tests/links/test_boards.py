@@ -119,7 +119,7 @@ def test_a_gpu_off_the_fabric_goes_to_the_pod_that_needs_no_link() -> None:
 
 def test_the_slowest_pair_counts_before_the_sum() -> None:
     """
-    Three GPUs at 20 each beat one with two twins at 50, who reach each other at 10.
+    Three GPUs at 20 each beat one with two equivalent ones at 50, who reach each other at 10.
     """
     speeds = {50: [(0, 1), (0, 2)], 20: [(3, 4), (3, 5), (4, 5)]}
     chain = world(links(6, 10, speeds), [0] * 6)
@@ -146,7 +146,7 @@ def test_a_set_that_only_looked_as_heavy_is_not_among_the_heaviest() -> None:
 def test_a_gpu_that_fits_a_set_may_still_be_left_out() -> None:
     """
     Two quads, and a ninth GPU whose only quad would take two of one and one of the other;
-    the bridges between the quads keep any two GPUs from being twins.
+    the bridges between the quads keep any two GPUs from being equivalent.
     """
     inside = [(a, b) for quad in (range(4), range(4, 8)) for a, b in combinations(quad, 2)]
     bridge = [(0, 4), (1, 4), (2, 5), (3, 6), (1, 7), (8, 0), (8, 1), (8, 4)]
@@ -199,7 +199,7 @@ def test_a_rack_of_72_gpus_is_counted_and_not_listed() -> None:
         Device("gpu", 1, memory_bytes=1),
     ],
 )
-def test_devices_that_differ_in_anything_are_no_twins(other: Device) -> None:
+def test_devices_that_differ_in_anything_are_not_equivalent(other: Device) -> None:
     """
     Equal links are not enough: place, model and memory must be equal too.
     """
@@ -279,7 +279,7 @@ def test_a_device_that_is_not_on_the_board_is_named() -> None:
         counts_of(BRIDGED.board, [0, 9, 11])
 
 
-def test_too_few_free_twins_are_refused() -> None:
+def test_too_few_free_devices_of_a_class_are_refused() -> None:
     """
     Two of a pair are wanted and one is free.
     """

@@ -26,7 +26,7 @@ seeds = st.integers(0, 2**32 - 1)
 @given(seeds)
 def test_sets_of_equal_counts_are_worth_the_same(seed: int) -> None:
     """
-    What the counts say of a set's pairs is what its GPUs say, whichever twins are in it.
+    What the counts say of a set's pairs is what its GPUs say, whichever of a class are in it.
     """
     world = random_gpus(seed)
 
@@ -38,7 +38,7 @@ def test_sets_of_equal_counts_are_worth_the_same(seed: int) -> None:
 
 
 @given(seeds)
-def test_swapping_twins_changes_what_is_left_by_nothing(seed: int) -> None:
+def test_swapping_equivalent_devices_changes_what_is_left_by_nothing(seed: int) -> None:
     """
     Free sets of equal counts are good for equally many disjoint fast sets.
     """

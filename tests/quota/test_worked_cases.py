@@ -15,7 +15,7 @@ from placer.quota.choose import (
     score_of,
 )
 from placer.quota.filter import Decoded, FreeQuotas, Packed, Sorted, Want, quotas_of
-from placer.scheduling.words import lone_gang
+from placer.scheduling.decision import lone_gang
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer_models.cluster import Instance, Machine, Node, RunningPod

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from brute_force import best_placement
 from leaves import TooManyLeavesError
-from placer.scheduling.words import Decision
+from placer.scheduling.decision import Decision
 from placer_models.cluster import Instance
 
 PIN = "the-node-decided"

@@ -5,7 +5,7 @@ from fractions import Fraction
 from typing import Any
 
 from placer.scheduler import Scheduler
-from placer.scheduling.words import Batch, Key, lone_gang
+from placer.scheduling.decision import Batch, Key, lone_gang
 from placer.search.options import Engine, SolveOptions
 from placer_models.cluster import Machine, Node, RunningPod
 from placer_models.cpuset import CpuSet

@@ -13,6 +13,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from mixed_worlds import mixed, mixed_instance
 from placer.judge.breaches import breaches
 from placer.scheduler import Scheduler
+from placer.scheduling.decision import Batch, Change, Decision, Key, lone_gang
 from placer.scheduling.errors import (
     AlreadyRunningError,
     NodeExistsError,
@@ -20,7 +21,6 @@ from placer.scheduling.errors import (
     UnknownNodeError,
     UnknownPodError,
 )
-from placer.scheduling.words import Batch, Change, Decision, Key, lone_gang
 from placer.search.options import Engine, SolveOptions
 from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.device import GPU

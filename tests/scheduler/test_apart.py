@@ -3,8 +3,8 @@
 import pytest
 
 from placer.scheduler import Scheduler
+from placer.scheduling.decision import Batch, Change, lone_gang
 from placer.scheduling.errors import BadWordsError
-from placer.scheduling.words import Batch, Change, lone_gang
 from placer_models.cluster import Node
 from placer_models.policy import BindPolicy, ExclusivePolicy, QosClass, Strength
 from scheduler.cluster import BOX, DEADLINE_S, EXACT, machine, pod, running

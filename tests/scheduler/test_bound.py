@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from placer.scheduler import Scheduler
-from placer.scheduling.words import Batch, lone_gang
+from placer.scheduling.decision import Batch, lone_gang
 from placer_models.annotations.resource_status import status_of
 from placer_models.cluster import Node
 from placer_models.pod import Pod

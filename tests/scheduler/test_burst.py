@@ -1,7 +1,7 @@
 """Pods under ConstrainedBurst follow their pool, on their NUMA nodes, as owners come and go."""
 
 from placer.scheduler import Scheduler
-from placer.scheduling.words import Batch, lone_gang
+from placer.scheduling.decision import Batch, lone_gang
 from placer_models.cluster import Node
 from placer_models.pod import Container, Pod, PodSpec, Resources
 from scheduler.cluster import BOX, DEADLINE_S, EXACT, pod

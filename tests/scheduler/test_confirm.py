@@ -7,7 +7,8 @@ from itertools import permutations
 import pytest
 
 from placer.scheduler import Scheduler
-from placer.scheduling.words import Batch, Change, Decision, Gone, Refusal
+from placer.scheduling.decision import Batch, Change, Decision
+from placer.scheduling.refusal import Gone, Refusal
 from placer_models.cluster import Node
 from placer_models.device import GPU
 from placer_models.device_share import DeviceShare

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from mixed_worlds import SPICES
 from placer.scheduler import Scheduler
+from placer.scheduling.decision import Batch, Change, Decision
 from placer.scheduling.errors import NodeInUseError
-from placer.scheduling.words import Batch, Change, Decision
 from placer.search.options import SolveOptions
 from placer_models.cluster import Instance
 from placer_models.pod import Gang

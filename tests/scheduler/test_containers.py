@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from placer.scheduler import Scheduler
-from placer.scheduling.words import Batch, lone_gang
+from placer.scheduling.decision import Batch, lone_gang
 from placer_models.cluster import Machine, Node, RunningPod
 from placer_models.placement import PodPlacement
 from placer_models.pod import Container, ContainerRole, Pod, PodSpec, Resources

@@ -14,7 +14,7 @@ import placer.scheduler
 from placer.counting.placements import Unrealisable
 from placer.judge.breaches import Breach
 from placer.scheduler import Scheduler
-from placer.scheduling.words import Batch, Decision
+from placer.scheduling.decision import Batch, Decision
 from placer.search.cp import SolverError
 from placer_models.cluster import Node
 from placer_models.pod import Pod, PodSpec

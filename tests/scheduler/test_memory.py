@@ -14,7 +14,7 @@ from placer.judge.breaches import breaches
 from placer.judge.measure import measure
 from placer.scheduler import Scheduler
 from placer.scheduling.cluster_state import ClusterState, cluster_state_of
-from placer.scheduling.words import Batch, Change
+from placer.scheduling.decision import Batch, Change
 from placer.search.ground import Ground, Memory
 from placer.search.solver import solve
 from placer.state import kept

@@ -6,7 +6,7 @@ import pytest
 
 from placer.judge.measure import measure
 from placer.scheduler import Scheduler
-from placer.scheduling.words import Batch, lone_gang
+from placer.scheduling.decision import Batch, lone_gang
 from placer.search.options import SolveOptions
 from placer.search.solver import solve
 from placer_models.cluster import Node

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from placer.scheduler import Scheduler
+from placer.scheduling.decision import Change
 from placer.scheduling.errors import (
     AlreadyRunningError,
     BadWordsError,
@@ -14,7 +15,6 @@ from placer.scheduling.errors import (
     UnknownNodeError,
     UnknownPodError,
 )
-from placer.scheduling.words import Change
 from placer_models.cluster import Node
 from placer_models.placement import Infeasible, Placed
 from placer_models.policy import AlignmentPolicy, QosClass

@@ -7,8 +7,8 @@ import pytest
 
 from placer.judge.breaches import breaches
 from placer.scheduler import Scheduler
+from placer.scheduling.decision import Batch, lone_gang
 from placer.scheduling.errors import AlreadyRunningError, BadWordsError, SchedulerError
-from placer.scheduling.words import Batch, lone_gang
 from placer.search.options import SolveOptions
 from placer_models.cluster import Node
 from placer_models.placement import Infeasible, PartlyPlaced, Placed

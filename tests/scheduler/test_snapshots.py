@@ -3,8 +3,8 @@
 import pytest
 
 from placer.scheduler import Scheduler
+from placer.scheduling.decision import Batch, Change, Snapshot
 from placer.scheduling.errors import NodeExistsError, UnknownPodError
-from placer.scheduling.words import Batch, Change, Snapshot
 from placer_models.cluster import Instance, Node
 from placer_models.placement import Placed
 from placer_models.policy import QosClass

@@ -2,7 +2,7 @@
 
 from judge.cases_strategies import EACH, HERE, applying
 from placer.scheduler import Scheduler
-from placer.scheduling.words import Batch, lone_gang
+from placer.scheduling.decision import Batch, lone_gang
 from placer.search.options import Engine, SolveOptions
 from placer_models.placement import Infeasible, Placed
 

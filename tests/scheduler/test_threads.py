@@ -8,7 +8,8 @@ import pytest
 
 from placer.scheduler import Scheduler
 from placer.scheduling import decide
-from placer.scheduling.words import Change, Gone, Refusal
+from placer.scheduling.decision import Change
+from placer.scheduling.refusal import Gone, Refusal
 from placer_models.cluster import Node
 from placer_models.placement import Placed
 from placer_models.policy import QosClass

@@ -22,7 +22,8 @@ from judge.hand import gang, node, placed, world
 from placer.judge.breaches import breaches
 from placer.judge.measure import better, measure
 from placer.scheduler import Scheduler
-from placer.scheduling.words import Batch, Decision, Refusal, lone_gang
+from placer.scheduling.decision import Batch, Decision, lone_gang
+from placer.scheduling.refusal import Refusal
 from placer.search.beyond import lonely_nodes, witnesses_of
 from placer.search.budget import Budget
 from placer.search.neighbourhoods import Neighbourhoods

@@ -8,7 +8,7 @@ from leaves import TooManyLeavesError
 from mixed_worlds import mixed_instance
 from placer.counting.account import accounts_of
 from placer.judge.breaches import RULES
-from placer.scheduling.words import lone_gang
+from placer.scheduling.decision import lone_gang
 from placer.search.budget import Budget
 from placer.search.options import Engine, SolveOptions
 from placer.search.reasons.blocking import blocker_of

@@ -13,7 +13,7 @@ from placer.judge.measure import measure
 from placer.load import in_catalogue, load_instance
 from placer.quota.choose import choose_device
 from placer.scheduler import Scheduler
-from placer.scheduling.words import Batch, lone_gang
+from placer.scheduling.decision import Batch, lone_gang
 from placer.search import joint
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve

@@ -8,8 +8,8 @@ import pytest
 
 from placer.load import load_instance
 from placer.scheduler import Scheduler
+from placer.scheduling.decision import Batch, lone_gang
 from placer.scheduling.errors import BadPodError, SchedulerError
-from placer.scheduling.words import Batch, lone_gang
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer_models.affinity import AffinityLevel, AffinityTerm

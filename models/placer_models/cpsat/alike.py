@@ -113,21 +113,21 @@ def _demands(problem: Problem, index: int, node: NodeState) -> Demands | None:
         found[f"device {device_type}"] = (sum(bank.free) if bank else 0, count)
     for place, need in enumerate(shape.shares):
         bank = node.bank(need.type)
-        slots = [slot for members in bank.slots for slot in members] if bank else []
+        devices = [device for members in bank.shareable for device in members] if bank else []
         least = need.least_on(bank.board) if bank else need.count
         most = len(problem.pods) * least
-        room = sum(slot.room_for(need.share, most, need.function) for slot in slots)
+        room = sum(device.room_for(need.share, most, need.function) for device in devices)
         found[f"share {index}.{place}"] = (room, least)
     for bank in node.banks:
-        if bank.slots:
+        if bank.shareable:
             found |= _of_parts(bank, shape)
     return {name: amounts for name, amounts in found.items() if amounts[1]}
 
 
 def _of_parts(bank: DeviceBank, shape: Shape) -> Demands:
     """Return what whole devices and shares of one type take together, quantity by quantity."""
-    slots = [slot for members in bank.slots for slot in members]
-    kinds = {slot.totals for slot in slots}
+    devices = [device for members in bank.shareable for device in members]
+    kinds = {device.totals for device in devices}
     asked: Counter[str] = Counter()
     if whole := shape.whole_of(bank.type):
         for name, least in _least([(kind, room(kind)) for kind in kinds]).items():
@@ -138,7 +138,7 @@ def _of_parts(bank: DeviceBank, shape: Shape) -> Demands:
             for name, least in _least(parts).items():
                 asked[name] += need.least_on(bank.board) * least
     return {
-        f"{name} of {bank.type}": _scaled(sum(slot.left_of(name) for slot in slots), amount)
+        f"{name} of {bank.type}": _scaled(sum(device.left_of(name) for device in devices), amount)
         for name, amount in asked.items()
     }
 

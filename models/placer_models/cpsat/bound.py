@@ -258,8 +258,8 @@ def _wanted(
     for row in goods.pinned:
         cells.update(cell for cell, amount in enumerate(row) if value(amount))
     for index, bank in enumerate(problem.nodes[assignment.node].banks):
-        for twin, cell in enumerate(bank.cells):
-            if cell is not None and value(touched(assignment, index, twin)):
+        for class_index, cell in enumerate(bank.cells):
+            if cell is not None and value(touched(assignment, index, class_index)):
                 cells.add(cell)
     return ((tuple(sorted(cells)), milli),) if cells else ()
 

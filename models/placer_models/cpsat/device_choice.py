@@ -24,10 +24,10 @@ from placer_models.node_state import NodeState
 from placer_models.policy import DeviceChoice
 from placer_models.problem import Problem
 from placer_models.rule_family import RuleFamily
-from placer_models.shares import Slot
+from placer_models.shares import ShareableDevice
 
-Device = tuple[int, int, int]
-"""Bank, twin class and slot."""
+Position = tuple[int, int, int]
+"""Bank, and the indices of an equivalence class and of a device in it."""
 
 
 def device_choice(model: CpModel, problem: Problem, x: Variables) -> Expression:
@@ -56,7 +56,7 @@ class _Devices:
         takes: What pods may have of each device.
         used: How much of a device is used, by what is asked of it.
         known: Whether a device can give amounts beside all that it gives.
-        spare: (bank, twin class) -> whether a device of it stays free.
+        spare: (bank, equivalence class) -> whether a device of it stays free.
 
     """
 
@@ -64,9 +64,9 @@ class _Devices:
     node: NodeState
     assignments: Sequence[Assignment]
     opened: Opened
-    takes: defaultdict[Device, list[tuple[Assignment, ShareCount]]] = field(init=False)
-    used: dict[tuple[Device, tuple[bool, ...]], IntVar] = field(default_factory=dict)
-    known: dict[tuple[Device, Amounts], IntVar] = field(default_factory=dict)
+    takes: defaultdict[Position, list[tuple[Assignment, ShareCount]]] = field(init=False)
+    used: dict[tuple[Position, tuple[bool, ...]], IntVar] = field(default_factory=dict)
+    known: dict[tuple[Position, Amounts], IntVar] = field(default_factory=dict)
     spare: dict[tuple[int, int], IntVar] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -80,17 +80,17 @@ class _Devices:
         need = assignment.shape.shares[taken.take.need]
         least = need.choice is DeviceChoice.LEAST_USED
         here = taken.take[:3]
-        totals = self.node.banks[here[0]].slots[here[1]][here[2]].totals
+        totals = self.node.banks[here[0]].shareable[here[1]][here[2]].totals
         own = used_millionths(taken.amounts, room(totals), taken.amounts)
         used_here = self._used(here, taken.amounts) - own
         mine = [other for other in shares_of(assignment) if other is not taken]
-        for other, slot in self._slots(here[0]):
-            amounts = slot.takes(need.share, need.function)
+        for other, device in self._of_bank(here[0]):
+            amounts = device.takes(need.share, need.function)
             if other == here or amounts is None:
                 continue
             conditions = [
                 taken.count,
-                self._fits(other, slot, amounts),
+                self._fits(other, device, amounts),
                 *(~another.count for another in mine if another.take[:3] == other),
             ]
             if other in self.opened:
@@ -98,48 +98,50 @@ class _Devices:
             used = self._used(other, amounts)
             beyond = used_here - used if least else used - used_here
             self.model.add(off >= beyond).only_enforce_if(conditions)
-        for twin in self._free_classes(assignment, taken) if least else ():
-            free = self._spare(here[0], twin)
+        for class_index in self._free_classes(assignment, taken) if least else ():
+            free = self._spare(here[0], class_index)
             self.model.add(off >= used_here).only_enforce_if([taken.count, free])
 
-    def _slots(self, bank: int) -> Iterator[tuple[Device, Slot]]:
-        for twin, slots in enumerate(self.node.banks[bank].slots):
-            for at, slot in enumerate(slots):
-                yield (bank, twin, at), slot
+    def _of_bank(self, bank: int) -> Iterator[tuple[Position, ShareableDevice]]:
+        for class_index, devices in enumerate(self.node.banks[bank].shareable):
+            for at, device in enumerate(devices):
+                yield (bank, class_index, at), device
 
     def _free_classes(self, assignment: Assignment, taken: ShareCount) -> Iterator[int]:
-        """Yield the twin classes of which a free device could give the share."""
-        need, position = assignment.shape.shares[taken.take.need], taken.take.bank
-        bank = self.node.banks[position]
-        for twin, slots in enumerate(bank.slots):
-            if any(not slot.shared and slot.takes(need.share, need.function) for slot in slots):
-                yield twin
+        """Yield the equivalence classes of which a free device could give the share."""
+        need, index = assignment.shape.shares[taken.take.need], taken.take.bank
+        bank = self.node.banks[index]
+        for class_index, devices in enumerate(bank.shareable):
+            if any(
+                not device.shared and device.takes(need.share, need.function) for device in devices
+            ):
+                yield class_index
 
-    def _used(self, device: Device, asked: Amounts) -> IntVar:
+    def _used(self, position: Position, asked: Amounts) -> IntVar:
         """Return how much of a device is used in all: each new pod counts by itself."""
-        key = device, tuple(map(bool, asked))
+        key = position, tuple(map(bool, asked))
         if key not in self.used:
-            bank, twin, at = device
-            slot = self.node.banks[bank].slots[twin][at]
-            has = room(slot.totals)
+            bank, class_index, at = position
+            device = self.node.banks[bank].shareable[class_index][at]
+            has = room(device.totals)
             new = [
                 used_millionths(taken.amounts, has, asked) * taken.count
-                for _, taken in self.takes[device]
+                for _, taken in self.takes[position]
             ]
             used = self.model.new_int_var(0, MILLION, f"used[{self.node.name},{key}]")
-            before = used_millionths(less(has, slot.left), has, asked)
+            before = used_millionths(less(has, device.left), has, asked)
             self.model.add(used == before + LinearExpr.sum(new))
             self.used[key] = used
         return self.used[key]
 
-    def _fits(self, device: Device, slot: Slot, amounts: Amounts) -> IntVar:
+    def _fits(self, position: Position, device: ShareableDevice, amounts: Amounts) -> IntVar:
         """Return a literal that is true where a device can give the amounts beside all it gives."""
-        key = device, amounts
+        key = position, amounts
         if key not in self.known:
             fits = self.known[key] = self.model.new_bool_var(f"fits[{self.node.name},{key}]")
             lacks = []
-            takes = [taken for _, taken in self.takes[device]]
-            for i, (left, amount) in enumerate(zip(slot.left, amounts, strict=True)):
+            takes = [taken for _, taken in self.takes[position]]
+            for i, (left, amount) in enumerate(zip(device.left, amounts, strict=True)):
                 wanted = [taken.amounts[i] for taken in takes]
                 unit = gcd(*wanted)
                 if amount and unit:
@@ -153,23 +155,23 @@ class _Devices:
             self.model.add_bool_or([fits, *lacks])
         return self.known[key]
 
-    def _spare(self, bank: int, twin: int) -> IntVar:
+    def _spare(self, bank: int, class_index: int) -> IntVar:
         """Return a literal that is true where a free device of a class stays free."""
-        if (bank, twin) not in self.spare:
+        if (bank, class_index) not in self.spare:
             kind = self.node.banks[bank]
-            spare = self.model.new_bool_var(f"spare[{self.node.name},{bank},{twin}]")
+            spare = self.model.new_bool_var(f"spare[{self.node.name},{bank},{class_index}]")
             takers = [
                 assignment
                 for assignment in self.assignments
                 if assignment.shape.whole_of(kind.type)
             ]
             gone = [
-                *(devices_of(assignment).whole[bank][twin] for assignment in takers),
-                *opened_in(self.opened, bank, twin),
+                *(devices_of(assignment).whole[bank][class_index] for assignment in takers),
+                *opened_in(self.opened, bank, class_index),
             ]
-            self.model.add(LinearExpr.sum(gone) >= kind.free[twin]).only_enforce_if(~spare)
-            self.spare[bank, twin] = spare
-        return self.spare[bank, twin]
+            self.model.add(LinearExpr.sum(gone) >= kind.free[class_index]).only_enforce_if(~spare)
+            self.spare[bank, class_index] = spare
+        return self.spare[bank, class_index]
 
 
 def has_no_choice(problem: Problem, thing: int) -> bool:

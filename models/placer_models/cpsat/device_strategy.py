@@ -39,7 +39,9 @@ def _groups(problem: Problem, assignment: Assignment, need: ShareNeed) -> Expres
     banks = problem.nodes[assignment.node].banks
     at = next(i for i, bank in enumerate(banks) if bank.type == kind)
     alone = [
-        touched(assignment, at, twin) for twin, group in enumerate(fit.groups[0]) if group is None
+        touched(assignment, at, class_index)
+        for class_index, group in enumerate(fit.groups[0])
+        if group is None
     ]
     return LinearExpr.sum([*(group.used[0] for group in joint.groups), *alone])
 

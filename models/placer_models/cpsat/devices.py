@@ -23,7 +23,7 @@ class Devices:
     """The whole devices that the pods of an assignment have.
 
     Attributes:
-        whole: For each bank of the node, whole devices of each twin class.
+        whole: For each bank of the node, whole devices of each equivalence class.
         picks: The GPU sets that the pod can have, each with its literal; empty where
             it can have any and all are equally good. There is one pod at most then.
         gpu_set: The worth of any GPU set where there are no picks.
@@ -42,10 +42,12 @@ def devices_of(assignment: Assignment) -> Devices:
     return devices
 
 
-def touched(assignment: Assignment, bank: int, twin: int) -> Expression:
-    """Return the devices of a twin class that the pods have, whole or in part."""
-    whole = devices_of(assignment).whole[bank][twin]
-    parts = [share.count for share in shares_of(assignment) if share.take[:2] == (bank, twin)]
+def touched(assignment: Assignment, bank: int, class_index: int) -> Expression:
+    """Return the devices of an equivalence class that the pods have, whole or in part."""
+    whole = devices_of(assignment).whole[bank][class_index]
+    parts = [
+        share.count for share in shares_of(assignment) if share.take[:2] == (bank, class_index)
+    ]
     return whole + LinearExpr.sum(parts) if parts else whole
 
 
@@ -80,7 +82,7 @@ def _whole(
     assignment: Assignment,
     picks: tuple[tuple[Selection, IntVar], ...],
 ) -> tuple[Expression, ...]:
-    """Return the whole devices of each twin class of a bank."""
+    """Return the whole devices of each equivalence class of a bank."""
     shape = assignment.shape
     size = shape.whole_of(bank.type)
     if size == 0:
@@ -135,7 +137,7 @@ def _lacks_gpu_sets(node: NodeState, shape: Shape) -> bool:
 
 
 def a_pod_has_the_devices_it_asks_for(model: CpModel, problem: Problem, x: Variables) -> None:
-    """Whole devices of all twin classes together are the request of the assignment's pods.
+    """Whole devices of all equivalence classes together are the request of the assignment's pods.
 
     GPUs that are picked as a set are right by the set.
     """
@@ -165,10 +167,12 @@ def devices_fit(model: CpModel, problem: Problem, x: Variables) -> None:
             takers = [
                 assignment for assignment in assignments if assignment.shape.whole_of(bank.type)
             ]
-            for twin, free in enumerate(bank.free):
+            for class_index, free in enumerate(bank.free):
                 if takers:
-                    taken = [devices_of(assignment).whole[index][twin] for assignment in takers]
-                    shared = opened_in(opened, index, twin)
+                    taken = [
+                        devices_of(assignment).whole[index][class_index] for assignment in takers
+                    ]
+                    shared = opened_in(opened, index, class_index)
                     model.add(LinearExpr.sum([*taken, *shared]) <= free)
 
 
@@ -184,7 +188,9 @@ def a_pod_has_its_devices_within_their_scope(
             for index, bank in enumerate(node.banks):
                 if bank.type != kind:
                     continue
-                taken = [touched(assignment, index, twin) for twin in range(len(bank.free))]
+                taken = [
+                    touched(assignment, index, class_index) for class_index in range(len(bank.free))
+                ]
                 inside: defaultdict[int | str | None, list[Expression]] = defaultdict(list)
                 for key, count in zip(place_keys(bank.board, scope), taken, strict=True):
                     inside[key].append(count)
@@ -207,13 +213,13 @@ def gpus_in_part_are_a_set_too(model: CpModel, problem: Problem, x: Variables) -
         if picks and any(need.type == GPU for need in assignment.shape.shares):
             banks = problem.nodes[assignment.node].banks
             at = next(index for index, bank in enumerate(banks) if bank.type == GPU)
-            for twin in range(len(banks[at].free)):
-                picked = [literal * selection.counts[twin] for selection, literal in picks]
-                model.add(LinearExpr.sum(picked) == touched(assignment, at, twin))
+            for class_index in range(len(banks[at].free)):
+                picked = [literal * selection.counts[class_index] for selection, literal in picks]
+                model.add(LinearExpr.sum(picked) == touched(assignment, at, class_index))
 
 
 def device_hints(problem: Problem, x: Variables, known: KnownPlaces) -> Iterator[Hint]:
-    """Yield how many devices of each twin class are taken, and which GPU sets."""
+    """Yield how many devices of each equivalence class are taken, and which GPU sets."""
     for assignment, choices in known.at:
         own = devices_of(assignment)
         for bank, taken in enumerate(own.whole):

@@ -11,7 +11,7 @@ from placer_models.cpsat.shares import ShareCount, shares_of
 from placer_models.device import FunctionSelector, Labels, selects
 from placer_models.problem import Problem
 from placer_models.rule_family import RuleFamily
-from placer_models.shares import Slot
+from placer_models.shares import ShareableDevice
 
 
 def virtual_functions_fit_their_device(model: CpModel, problem: Problem, x: Variables) -> None:
@@ -25,23 +25,26 @@ def virtual_functions_fit_their_device(model: CpModel, problem: Problem, x: Vari
         wanted = defaultdict(list)
         for assignment in assignments:
             for take in shares_of(assignment):
-                bank, twin, at, need = take.take
+                bank, class_index, at, need = take.take
                 function = assignment.shape.shares[need].function
                 if function is not None:
-                    wanted[bank, twin, at].append((function, take))
-        for (bank, twin, at), takes in wanted.items():
-            name = f"{node.name},{bank},{twin},{at}"
-            _flow(model, node.banks[bank].slots[twin][at], takes, name)
+                    wanted[bank, class_index, at].append((function, take))
+        for (bank, class_index, at), takes in wanted.items():
+            name = f"{node.name},{bank},{class_index},{at}"
+            _flow(model, node.banks[bank].shareable[class_index][at], takes, name)
 
 
 def _flow(
-    model: CpModel, slot: Slot, takes: list[tuple[FunctionSelector, ShareCount]], name: str
+    model: CpModel,
+    device: ShareableDevice,
+    takes: list[tuple[FunctionSelector, ShareCount]],
+    name: str,
 ) -> None:
     """Share the free virtual functions of a device out to the wishes."""
     given: defaultdict[Labels, list[Expression]] = defaultdict(list)
     for wish in dict.fromkeys(function for function, _ in takes):
         asked = LinearExpr.sum([take.count for function, take in takes if function == wish])
-        fitting = [(i, *kind) for i, kind in enumerate(slot.functions) if selects(wish, kind[0])]
+        fitting = [(i, *kind) for i, kind in enumerate(device.functions) if selects(wish, kind[0])]
         if len(fitting) == 1:
             given[fitting[0][1]].append(asked)
             continue
@@ -51,7 +54,7 @@ def _flow(
             parts.append(part)
             given[labels].append(part)
         model.add(LinearExpr.sum(parts) == asked)
-    for labels, count in slot.functions:
+    for labels, count in device.functions:
         if given[labels]:
             model.add(LinearExpr.sum(given[labels]) <= count)
 

@@ -21,7 +21,7 @@ from placer_models.goals import AFFINITY
 from placer_models.node_state import sides_of
 from placer_models.problem import Problem
 from placer_models.rule_family import RuleFamily
-from placer_models.tasks import Beside, BesideTerm
+from placer_models.tasks import InNodeAffinity, InNodeAffinityTerm
 
 LEVELS = (AffinityLevel.NUMA, AffinityLevel.CORE)
 """The levels inside a node."""
@@ -38,7 +38,7 @@ class Presence:
 
     """
 
-    beside: Beside
+    affinity: InNodeAffinity
     cores: tuple[IntVar, ...]
     cells: tuple[IntVar, ...]
 
@@ -49,18 +49,18 @@ class Presence:
 
 def presence(model: CpModel, problem: Problem, assignment: Assignment) -> Presence | None:
     """Create the variables of an assignment; None where its pod is nothing to others."""
-    beside = assignment.shape.beside
-    if beside is None or not assignment.shape.owned_cpus:
+    affinity = assignment.shape.in_node_affinity
+    if affinity is None or not assignment.shape.owned_cpus:
         return None
     node = problem.nodes[assignment.node]
 
     def literals(level: AffinityLevel, count: int) -> tuple[IntVar, ...]:
-        if level not in beside.levels:
+        if level not in affinity.levels:
             return ()
         return tuple(model.new_bool_var(f"{level}[{assignment.name},{i}]") for i in range(count))
 
     return Presence(
-        beside,
+        affinity,
         cores=literals(AffinityLevel.CORE, len(node.cores)),
         cells=literals(AffinityLevel.NUMA, len(node.cells)),
     )
@@ -90,22 +90,24 @@ class _Place:
     shared: bool
     guests: tuple[_Guest, ...]
 
-    def runs(self, term: BesideTerm) -> bool:
+    def runs(self, term: InNodeAffinityTerm) -> bool:
         """Return whether a running pod here is meant."""
         return not self.sides.isdisjoint(term.matches)
 
-    def others(self, guest: _Guest, term: BesideTerm) -> list[IntVar]:
+    def others(self, guest: _Guest, term: InNodeAffinityTerm) -> list[IntVar]:
         """Return the literals of the other guests that are meant."""
         return [
             other.here
             for other in (self.guests if self.shared else ())
-            if other is not guest and other.own.beside.side in term.matches
+            if other is not guest and other.own.affinity.side in term.matches
         ]
 
-    def asked(self, *, apart: bool, required: bool) -> Iterator[tuple[_Guest, int, BesideTerm]]:
+    def asked(
+        self, *, apart: bool, required: bool
+    ) -> Iterator[tuple[_Guest, int, InNodeAffinityTerm]]:
         """Yield each guest with its terms of a kind, and their positions."""
         for guest in self.guests:
-            for position, term in enumerate(guest.own.beside.terms):
+            for position, term in enumerate(guest.own.affinity.terms):
                 kind = (term.level, term.apart, term.required)
                 if kind == (self.level, apart, required):
                     yield guest, position, term
@@ -134,10 +136,10 @@ def pods_keep_apart_inside_a_node(model: CpModel, problem: Problem, x: Variables
         of_side: defaultdict[int, list[IntVar]] = defaultdict(list)
         off = {}
         for guest in place.guests:
-            beside = guest.own.beside
-            off[beside.side] = beside.off_at(place.level)
-            of_side[beside.side].append(guest.here)
-            if not off[beside.side].isdisjoint(place.sides):
+            affinity = guest.own.affinity
+            off[affinity.side] = affinity.off_at(place.level)
+            of_side[affinity.side].append(guest.here)
+            if not off[affinity.side].isdisjoint(place.sides):
                 model.add(guest.here == 0)
         for side, literals in of_side.items() if place.shared else ():
             if side in off[side]:
@@ -155,10 +157,10 @@ def pods_come_together_inside_a_node(model: CpModel, problem: Problem, x: Variab
         for guest, position, term in place.asked(apart=False, required=True):
             if place.runs(term):
                 continue
-            beside = guest.own.beside
+            affinity = guest.own.affinity
             company: list[Expression] = list(place.others(guest, term))
-            if position in beside.beginning:
-                key = beside.side, position
+            if position in affinity.beginning:
+                key = affinity.side, position
                 if key not in alone:
                     alone[key] = _alone(model, problem, x, key, term)
                 company.append(alone[key])
@@ -203,7 +205,7 @@ def _pairs_too_near(model: CpModel, problem: Problem, x: Variables) -> Iterator[
 
 def _pairs(mine: Sequence[_Guest], theirs: Sequence[_Guest], level: AffinityLevel) -> int:
     """Return how many wishes two guests are against, if they are near each other."""
-    return mine[0].own.beside.pairs_with(theirs[0].own.beside.side, level)
+    return mine[0].own.affinity.pairs_with(theirs[0].own.affinity.side, level)
 
 
 def _crowds(guests: Sequence[Sequence[_Guest]], level: AffinityLevel) -> Iterator[list[int]]:
@@ -253,7 +255,7 @@ def _near_running(
             where[side] += (at,)
     weights: Counter[tuple[int, ...]] = Counter()
     for side, there in where.items():
-        weights[there] += mine[0].own.beside.pairs_with(side, places[0].level)
+        weights[there] += mine[0].own.affinity.pairs_with(side, places[0].level)
     for there, weight in weights.items():
         if weight:
             near = model.new_bool_var("")
@@ -298,7 +300,7 @@ def _levels(problem: Problem, x: Variables) -> Iterator[list[_Place]]:
 
 
 def _alone(
-    model: CpModel, problem: Problem, x: Variables, key: tuple[int, int], term: BesideTerm
+    model: CpModel, problem: Problem, x: Variables, key: tuple[int, int], term: InNodeAffinityTerm
 ) -> IntVar:
     """Return a literal that is true only where at most one pod of the cluster is meant."""
     meant = [s.count for s in x.assignments if x.units[s.unit].shape in term.matches]
@@ -322,7 +324,7 @@ def presence_hints(problem: Problem, x: Variables, known: KnownPlaces) -> Iterat
 
 def is_nothing_to_others(problem: Problem, thing: int) -> bool:
     """Return whether it is nothing to others where pods of a shape own CPUs."""
-    return problem.shapes[thing].beside is None
+    return problem.shapes[thing].in_node_affinity is None
 
 
 FAMILY = Family(

@@ -64,8 +64,8 @@ def joint_groups(model: CpModel, problem: Problem, assignment: Assignment) -> Jo
     for i, ((kind, _), groups) in enumerate(zip(fit.joint.types, fit.joint.groups, strict=True)):
         at = position[kind]
         reach = reach_of(node.banks[at], assignment.shape)
-        for twin, (group, left) in enumerate(zip(groups, reach, strict=True)):
-            amount = touched(assignment, at, twin)
+        for class_index, (group, left) in enumerate(zip(groups, reach, strict=True)):
+            amount = touched(assignment, at, class_index)
             if group is None:
                 nowhere.append(amount)
             elif left:

@@ -30,8 +30,8 @@ MOST_COMPARED = 50_000
 def modelled_tiers(problem: Problem) -> int:
     """Return how many tiers, from the first on, a model of the batch can say exactly.
 
-    All of them, unless a board is large and irregular. A board of 16 GPUs without any
-    twins has 65,536 states: what is left usable of it cannot be looked up, and many pods
+    All of them, unless a board is large and irregular. A board of 16 GPUs, no two of them
+    equivalent, has 65,536 states: what is left usable of it cannot be looked up, and many pods
     on it have too many sets to choose from. Nor can a strategy be said that looks at pods
     together, where too many different ones could meet, or where too many devices are
     compared with each other for shares. The tiers that are left out are looked after by
@@ -62,7 +62,7 @@ def _compared(problem: Problem) -> int:
         for node in problem.nodes if kinds else ():
             if problem.fits[index][node.kind] is not None:
                 banks = (node.bank(kind) for kind in kinds)
-                total += pods * sum(sum(map(len, b.slots)) ** 2 for b in banks if b)
+                total += pods * sum(sum(map(len, b.shareable)) ** 2 for b in banks if b)
     return total
 
 
@@ -78,7 +78,7 @@ def _sets(problem: Problem) -> int:
             if size < 2 or bank is None or problem.fits[index][node.kind] is None:
                 continue
             # Nodes of one kind have one board.
-            key = (index, node.kind, bank.free, bank.slots)
+            key = (index, node.kind, bank.free, bank.shareable)
             if key not in offered:
                 reach = reach_of(bank, shape)
                 offered[key] = offered_count(bank.board, size, reach, shape.scope_of(GPU))
@@ -88,7 +88,7 @@ def _sets(problem: Problem) -> int:
 
 def _table_rows(problem: Problem) -> list[int]:
     free = {
-        tuple(map(len, bank.slots)) if bank.slots else bank.free
+        tuple(map(len, bank.shareable)) if bank.shareable else bank.free
         for node in problem.nodes
         for bank in node.banks
         if bank.type == GPU

@@ -97,14 +97,14 @@ def _gang_shortfall(
     most = sum(problem.shape_of(pod).count_of(GPU) for pod in gang.pods)
     name = f"gang_shortfall[{index},{state.name}]"
     taken = [
-        LinearExpr.sum([devices_of(one).whole[at][twin] for one in assignments])
-        for twin in range(len(bank.free))
+        LinearExpr.sum([devices_of(one).whole[at][class_index] for one in assignments])
+        for class_index in range(len(bank.free))
     ]
     shared = shared_by(model, (share for one in assignments for share in shares_of(one)), at, name)
-    for twin, literals in shared.items():
-        taken[twin] += LinearExpr.sum(literals)
+    for class_index, literals in shared.items():
+        taken[class_index] += LinearExpr.sum(literals)
     # A device that members share counts once.
-    room = tuple(map(len, bank.slots)) if shared else bank.free
+    room = tuple(map(len, bank.shareable)) if shared else bank.free
     rows = {
         counts: (best_pair_sum(bank.board, sum(counts)) or 0) - pair_sum(bank.board, counts)
         for counts in _counts(room, most)
@@ -129,11 +129,11 @@ def usable_sets(model: CpModel, problem: Problem, x: Variables) -> Expression:
             taken = [
                 LinearExpr.sum(
                     [
-                        *(devices_of(one).whole[index][twin] for one in takers),
-                        *opened_in(opened, index, twin),
+                        *(devices_of(one).whole[index][class_index] for one in takers),
+                        *opened_in(opened, index, class_index),
                     ]
                 )
-                for twin in range(len(bank.free))
+                for class_index in range(len(bank.free))
             ]
             points = _looked_up(model, rows, bank.free, taken, f"usable[{node.name}]")
             left = sum(bank.free) - LinearExpr.sum(taken)
@@ -143,7 +143,7 @@ def usable_sets(model: CpModel, problem: Problem, x: Variables) -> Expression:
 
 
 def _counts(room: tuple[int, ...], most: int) -> Iterator[tuple[int, ...]]:
-    """Yield every choice of at most that many devices, as counts of each twin class."""
+    """Yield every choice of at most that many devices, as counts of each equivalence class."""
     ranges = [range(min(free, most) + 1) for free in room]
     return (counts for counts in product(*ranges) if sum(counts) <= most)
 
@@ -159,13 +159,13 @@ def _looked_up(
     amounts: Sequence[Expression],
     name: str,
 ) -> Expression:
-    """Return the value of the row whose key is what is taken of each twin class."""
+    """Return the value of the row whose key is what is taken of each equivalence class."""
     values = set(rows.values())
     if len(values) == 1:
         return values.pop()
     taken = []
-    for twin, (free, amount) in enumerate(zip(room, amounts, strict=True)):
-        count = model.new_int_var(0, free, f"taken:{name},{twin}")
+    for class_index, (free, amount) in enumerate(zip(room, amounts, strict=True)):
+        count = model.new_int_var(0, free, f"taken:{name},{class_index}")
         model.add(count == amount)
         taken.append(count)
     found = model.new_int_var(min(values), max(values), name)

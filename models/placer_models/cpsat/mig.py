@@ -46,13 +46,13 @@ def _points_left(
     taken = _taken(node, assignments)
     of_gpu: defaultdict[int, list[tuple[Cut, Expression]]] = defaultdict(list)
     for bank in node.banks:
-        for twin, (cut, free) in enumerate(zip(bank.cuts, bank.free, strict=False)):
+        for class_index, (cut, free) in enumerate(zip(bank.cuts, bank.free, strict=False)):
             if not free or not cut.points:
                 continue
             takers = [taken[cut.gpu, s] for s in cut.covers if (cut.gpu, s) in taken]
             literal: Expression = 1
             if takers:
-                literal = model.new_bool_var(f"could[{node.name},{bank.type},{twin}]")
+                literal = model.new_bool_var(f"could[{node.name},{bank.type},{class_index}]")
             for instances in takers:
                 model.add(literal + LinearExpr.sum(instances) <= 1)
             of_gpu[cut.gpu].append((cut, literal))
@@ -92,11 +92,11 @@ def _taken(node: NodeState, assignments: Sequence[Assignment]) -> Taken:
             for assignment in assignments
             if bank.cuts and assignment.shape.count_of(bank.type)
         ]
-        for twin, cut in enumerate(bank.cuts):
-            if bank.free[twin]:
+        for class_index, cut in enumerate(bank.cuts):
+            if bank.free[class_index]:
                 for part in cut.covers:
                     taken[cut.gpu, part] += [
-                        devices_of(assignment).whole[index][twin] for assignment in takers
+                        devices_of(assignment).whole[index][class_index] for assignment in takers
                     ]
     return {key: instances for key, instances in taken.items() if instances}
 

@@ -162,10 +162,10 @@ def a_pod_uses_the_cells_it_takes_from(model: CpModel, problem: Problem, x: Vari
             reach = reach_of(bank, assignment.shape)
             if follows_strategy(assignment.shape.shares, bank.type):
                 size = sum(reach)
-            for twin, cell in enumerate(bank.cells):
+            for class_index, cell in enumerate(bank.cells):
                 if size and cell is not None:
-                    count = touched(assignment, index, twin)
-                    model.add(count <= min(reach[twin], size) * own.used[cell])
+                    count = touched(assignment, index, class_index)
+                    model.add(count <= min(reach[class_index], size) * own.used[cell])
 
 
 def a_pod_keeps_to_its_cells(model: CpModel, problem: Problem, x: Variables) -> None:

@@ -1,4 +1,4 @@
-"""Shares of devices: which slot gives a share to whom (D3, D5)."""
+"""Shares of devices: which device gives a share to whom (D3, D5)."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -35,8 +35,8 @@ class ShareCount:
 
     @property
     def device(self) -> tuple[int, int, int]:
-        """Bank, twin class and slot of the device."""
-        return self.take.bank, self.take.twin, self.take.slot
+        """Bank of the device, and the indices of its class and of it there."""
+        return self.take.bank, self.take.class_index, self.take.device_index
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class Shares:
 
 
 Opened = Mapping[tuple[int, int, int], IntVar]
-"""(bank, twin class, slot) of a device that was free -> whether shares are on it."""
+"""(bank, class, index) of a device that was free -> whether shares are on it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,19 +63,19 @@ def shares_of(assignment: Assignment) -> tuple[ShareCount, ...]:
     return shares.counts if shares else ()
 
 
-def room_in_slots(problem: Problem, thing: int, node: NodeState, most: int) -> int:
-    """Return how many of so many pods the slots could host, each need by itself."""
+def room_for_shares(problem: Problem, thing: int, node: NodeState, most: int) -> int:
+    """Return how many of so many pods the devices could host, each need by itself."""
     for need in problem.shapes[thing].shares:
         bank = node.bank(need.type)
-        slots = [slot for members in bank.slots for slot in members] if bank else []
+        devices = [device for members in bank.shareable for device in members] if bank else []
         # Of one pod at most one share is on a device.
-        room = sum(slot.room_for(need.share, most, need.function) for slot in slots)
+        room = sum(device.room_for(need.share, most, need.function) for device in devices)
         most = min(most, room // need.least_on(bank.board)) if bank else 0
     return most
 
 
 def shares(model: CpModel, problem: Problem, assignment: Assignment) -> Shares | None:
-    """Create a count for every slot that can meet a need of the shape; None: there is no need."""
+    """Create a count for every device that can meet a need of the shape; None: there is no need."""
     if not assignment.shape.shares:
         return None
     return Shares(tuple(_counts(model, problem.nodes[assignment.node], assignment)))
@@ -86,17 +86,17 @@ def _counts(model: CpModel, node: NodeState, assignment: Assignment) -> Iterator
         for position, bank in enumerate(node.banks):
             if bank.type != need.type:
                 continue
-            for twin, slots in enumerate(bank.slots):
-                for at, slot in enumerate(slots):
-                    amounts = slot.takes(need.share, need.function)
+            for class_index, devices in enumerate(bank.shareable):
+                for at, device in enumerate(devices):
+                    amounts = device.takes(need.share, need.function)
                     if amounts is None:
                         continue
                     count = model.new_int_var(
                         0,
-                        slot.room_for(need.share, assignment.most, need.function),
-                        f"share[{assignment.name},{bank.type},{twin},{at},{index}]",
+                        device.room_for(need.share, assignment.most, need.function),
+                        f"share[{assignment.name},{bank.type},{class_index},{at},{index}]",
                     )
-                    yield ShareCount(ShareTake(position, twin, at, index), count, amounts)
+                    yield ShareCount(ShareTake(position, class_index, at, index), count, amounts)
 
 
 def opened_devices(model: CpModel, problem: Problem, x: Variables) -> OpenedDevices:
@@ -106,50 +106,52 @@ def opened_devices(model: CpModel, problem: Problem, x: Variables) -> OpenedDevi
         reached = sorted({share.device for one in here for share in shares_of(one)})
         found.append(
             {
-                (bank, twin, slot): model.new_bool_var(f"opened[{node.name},{bank},{twin},{slot}]")
-                for bank, twin, slot in reached
-                if not node.banks[bank].slots[twin][slot].shared
+                (bank, class_index, at): model.new_bool_var(
+                    f"opened[{node.name},{bank},{class_index},{at}]"
+                )
+                for bank, class_index, at in reached
+                if not node.banks[bank].shareable[class_index][at].shared
             }
         )
     return OpenedDevices(tuple(found))
 
 
-def opened_in(opened: Opened, bank: int, twin: int) -> list[IntVar]:
-    """Return the literals of one twin class."""
-    return [literal for (b, t, _), literal in opened.items() if (b, t) == (bank, twin)]
+def opened_in(opened: Opened, bank: int, class_index: int) -> list[IntVar]:
+    """Return the literals of one equivalence class."""
+    return [literal for (b, t, _), literal in opened.items() if (b, t) == (bank, class_index)]
 
 
 def reach_of(bank: DeviceBank, shape: Shape) -> tuple[int, ...]:
-    """Return how many devices of each twin class a pod of the shape could have a part of."""
+    """Return how many devices of each equivalence class a pod of the shape could have a part of."""
     needs = [need for need in shape.shares if need.type == bank.type]
     if not needs:
         return bank.free
     whole = shape.whole_of(bank.type) > 0
     return tuple(
         sum(
-            (whole and not slot.shared)
-            or any(slot.takes(need.share, need.function) for need in needs)
-            for slot in slots
+            (whole and not device.shared)
+            or any(device.takes(need.share, need.function) for need in needs)
+            for device in devices
         )
-        for twin, slots in enumerate(bank.slots)
+        for class_index, devices in enumerate(bank.shareable)
     )
 
 
 def shared_by(
     model: CpModel, takes: Iterable[ShareCount], bank: int, name: str
 ) -> dict[int, list[IntVar]]:
-    """Return for each twin class a literal for every device that gives any of the shares."""
+    """Return for each equivalence class a literal for every device that gives any of the shares."""
     here: defaultdict[tuple[int, int], list[IntVar]] = defaultdict(list)
     for taken in takes:
         if taken.take.bank == bank:
-            here[taken.take.twin, taken.take.slot].append(taken.count)
+            here[taken.take.class_index, taken.take.device_index].append(taken.count)
     shared: defaultdict[int, list[IntVar]] = defaultdict(list)
-    for (twin, slot), counts in sorted(here.items(), key=lambda item: item[0]):
-        literal = model.new_bool_var(f"shared:{name},{twin},{slot}")
+    for (class_index, at), counts in sorted(here.items(), key=lambda item: item[0]):
+        literal = model.new_bool_var(f"shared:{name},{class_index},{at}")
         model.add(LinearExpr.sum(counts) >= literal)
         for count in counts:
             model.add(count == 0).only_enforce_if(~literal)
-        shared[twin].append(literal)
+        shared[class_index].append(literal)
     return shared
 
 
@@ -183,11 +185,11 @@ def shares_fit_their_device(model: CpModel, problem: Problem, x: Variables) -> N
         for assignment in assignments:
             for take in shares_of(assignment):
                 here[take.device].append(take)
-        for (bank, twin, at), takes in here.items():
-            slot = node.banks[bank].slots[twin][at]
+        for (bank, class_index, at), takes in here.items():
+            device = node.banks[bank].shareable[class_index][at]
             counts = [take.count for take in takes]
             amounts = zip(*(take.amounts for take in takes), strict=True)
-            for left, wanted in zip(slot.left, amounts, strict=True):
+            for left, wanted in zip(device.left, amounts, strict=True):
                 # In the largest unit of all that is wanted, so that no sum leaves 64 bits.
                 if unit := gcd(*wanted):
                     asked = [amount // unit for amount in wanted]
@@ -201,15 +203,15 @@ def a_device_with_shares_is_opened(model: CpModel, problem: Problem, x: Variable
         for take in shares_of(assignment):
             opened = x.part(OpenedDevices).of_node[assignment.node].get(take.device)
             if opened is not None:
-                bank, twin, at = take.device
+                bank, class_index, at = take.device
                 need = assignment.shape.shares[take.take.need]
-                slot = node.banks[bank].slots[twin][at]
-                most = slot.room_for(need.share, assignment.most, need.function)
+                device = node.banks[bank].shareable[class_index][at]
+                most = device.room_for(need.share, assignment.most, need.function)
                 model.add(take.count <= most * opened)
 
 
 def devices_are_opened_in_order(model: CpModel, problem: Problem, x: Variables) -> None:
-    """Of the free devices of a twin class the first are shared; they are all alike."""
+    """Of the free devices of an equivalence class the first are shared; they are all alike."""
     for opened in x.part(OpenedDevices).of_node:
         for earlier, later in pairwise(opened):
             if earlier[:2] == later[:2]:
@@ -219,7 +221,7 @@ def devices_are_opened_in_order(model: CpModel, problem: Problem, x: Variables) 
 def share_hints(problem: Problem, x: Variables, known: KnownPlaces) -> Iterator[Hint]:
     """Yield which devices give shares to whom, and which of them were free."""
     given = {
-        (choice.node, t.bank, t.twin, t.slot)
+        (choice.node, t.bank, t.class_index, t.device_index)
         for choice in known.choices.values()
         for t in choice.shares
     }
@@ -253,14 +255,14 @@ def asks_for_no_shares(problem: Problem, thing: int) -> bool:
     return not problem.shapes[thing].shares
 
 
-def has_slots(problem: Problem, bank: DeviceBank) -> bool:
+def has_shareable_devices(problem: Problem, bank: DeviceBank) -> bool:
     """Return whether shares of each device are counted."""
-    return bool(bank.slots)
+    return bool(bank.shareable)
 
 
 FAMILY = Family(
     name=RuleFamily.SHARES,
-    room=room_in_slots,
+    room=room_for_shares,
     decide=shares,
     decide_all=opened_devices,
     rules=(
@@ -274,6 +276,6 @@ FAMILY = Family(
     read=read_shares,
     countable=has_one_share_at_most,
     plain=asks_for_no_shares,
-    sees_links=has_slots,
+    sees_links=has_shareable_devices,
     exchangeable=always,
 )

@@ -1,8 +1,8 @@
 """The mathematics of links: which sets of GPUs are good, and what they leave.
 
-Two devices are twins when swapping them changes nothing. Twins form classes, a set is
-described by its count per class, and sets of equal counts are equivalent; so sixteen
-GPUs behind one switch are two classes with a handful of sets, not 12,870.
+Two devices are equivalent when swapping them changes nothing. A set is described by its count
+per equivalence class, and sets of equal counts are equivalent; so sixteen GPUs behind one switch
+are two classes with a handful of sets, not 12,870.
 
 * ``board``: the classes of a node's devices, and what a set of them is worth.
 * ``best``: the best set there is, on the empty node and among what is free.

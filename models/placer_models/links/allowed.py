@@ -106,7 +106,7 @@ def disjoint_partitions(board: Board, size: int, free: Counts, least: int) -> in
     """Return the most disjoint partitions of the size, no pair slower than ``least``.
 
     Sets of counts that fit the free counts together are disjoint sets of devices: which
-    of its twins a partition takes is all the same. So this packs counts.
+    of a class a partition takes is all the same. So this packs counts.
     """
     fitting = [p.counts for p in partitions_of(board, size, free) if p.pair_minimum >= least]
     useful = tuple(

@@ -1,4 +1,4 @@
-"""A node's devices as classes of twins, and what a set of them is worth."""
+"""A node's devices as equivalence classes, and what a set of them is worth."""
 
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -12,12 +12,12 @@ from placer_models.mig import is_instance
 
 @dataclass(frozen=True, slots=True)
 class Board:
-    """The healthy devices of one type on a node, in classes of twins.
+    """The healthy devices of one type on a node, in equivalence classes.
 
-    Twins have equal links to every other device of the board, and are alike in NUMA
-    node, package, PCIe root and switch, model, memory, capacity and the labels of their
-    virtual functions. Where a partition table is looked at, swapping twins leaves it the same too.
-    MIG instances have no twins.
+    Devices of a class have equal links to every other device of the board, and are alike in NUMA
+    node, package, PCIe root and switch, model, memory, capacity and the labels of their virtual
+    functions. Where a partition table is looked at, swapping them leaves it the same too. Each
+    MIG instance is a class of its own.
 
     Attributes:
         classes: Minors of each class, ascending; classes ordered by their first minor.
@@ -27,7 +27,7 @@ class Board:
         inner: Centi GB/s between two devices of one class; 0 for a class of one.
         across: Centi GB/s between devices of two classes; the diagonal is ``inner``.
         partitions: What the partitions of the table take of each class; of two that
-            swapping twins makes one another one stands here. None: there is no table.
+            swapping devices of a class makes one another one stands here. None: there is no table.
         honored: A pod may have partitions only.
 
     """
@@ -49,7 +49,7 @@ class Board:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """A set of devices, up to swapping twins.
+    """A set of devices, up to swapping devices of a class.
 
     Attributes:
         counts: Devices taken from each class.
@@ -99,7 +99,9 @@ def board_of(
     ]
     minors = [d.minor for d in ordered]
     parts = of_devices(table or (), minors)
-    groups = twins(rows, facts, lambda a, b: interchangeable(parts, minors[a], minors[b]))
+    groups = equivalence_classes(
+        rows, facts, lambda a, b: interchangeable(parts, minors[a], minors[b])
+    )
     first = [ordered[group[0]] for group in groups]
     inner = tuple(rows[group[0]][group[1]] if len(group) > 1 else 0 for group in groups)
     classes = tuple(tuple(minors[i] for i in group) for group in groups)
@@ -123,19 +125,19 @@ def _always(_: int, __: int) -> bool:
     return True
 
 
-def twins(
+def equivalence_classes(
     rows: Sequence[Sequence[int]],
     facts: Sequence[object],
     alike: Callable[[int, int], bool] = _always,
 ) -> list[list[int]]:
-    """Return the classes of twins of a symmetric matrix, ordered by first member.
+    """Return the equivalence classes of a symmetric matrix, ordered by first member.
 
-    Being twins is transitive (of three, all pairs are then equal), so one member
+    Being equivalent is transitive (of three, all pairs are then equal), so one member
     stands for its class.
 
     Args:
         rows: The matrix.
-        facts: Twins have equal ones.
+        facts: Members of a class have equal ones.
         alike: Whether two may be swapped for all else; transitive.
 
     """

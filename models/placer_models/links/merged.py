@@ -7,7 +7,7 @@ NVSwitch on four NUMA nodes are four classes, but for bandwidth they are one.
 from dataclasses import dataclass
 from functools import lru_cache
 
-from placer_models.links.board import Board, twins
+from placer_models.links.board import Board, equivalence_classes
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ def _merge(board: Board, weights: tuple[tuple[int, ...], ...]) -> Merged:
     # Two devices stand for a larger class, so that its inner weight is compared too.
     owner = [i for i, size in enumerate(board.sizes) for _ in range(min(size, 2))]
     rows = [[weights[a][b] for b in owner] for a in owner]
-    members = twins(rows, [None] * len(owner))
+    members = equivalence_classes(rows, [None] * len(owner))
     return Merged(
         groups=tuple(tuple(dict.fromkeys(owner[i] for i in group)) for group in members),
         weights=tuple(

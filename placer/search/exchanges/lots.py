@@ -34,7 +34,7 @@ def lots_of(problem: Problem, start: Choices) -> list[Lot]:
     The minimum of a gang is one lot, of members that have a place where they can be; each
     member above it is one. All others keep what they have.
     """
-    if problem.affinity != NO_AFFINITIES or any(shape.beside for shape in problem.shapes):
+    if problem.affinity != NO_AFFINITIES or any(shape.in_node_affinity for shape in problem.shapes):
         return []
     plain = [is_plain(problem, thing) for thing in range(len(problem.shapes))]
     at_home = {pod for pod, _ in problem.homes}

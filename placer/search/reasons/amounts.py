@@ -12,7 +12,7 @@ from placer_models.device_share import DeviceShare, room, totals_of
 from placer_models.device_strategy import DeviceStrategy
 from placer_models.mig import is_instance
 from placer_models.reasons import Demand
-from placer_models.shares import Slot
+from placer_models.shares import ShareableDevice
 
 
 def lacks(demand: Demand, asked: Question, account: Account) -> bool:
@@ -94,12 +94,12 @@ def could_share(
         if left is None and key in account.devices.free:
             left = room(totals_of(device))
         if device.type == kind and left is not None:
-            slot = Slot(
+            shareable = ShareableDevice(
                 left,
                 totals_of(device),
                 free_functions(device, account.devices.held_functions),
             )
-            count += slot.room_for(share, most, function)
+            count += shareable.room_for(share, most, function)
     return count
 
 

@@ -13,7 +13,7 @@ from placer_models.core_granularity import CoreGranularity
 from placer_models.goals import Tier
 from placer_models.node_state import Guest, NodeState
 from placer_models.pod import PodSpec
-from placer_models.tasks import Beside, BesideTerm
+from placer_models.tasks import InNodeAffinity, InNodeAffinityTerm
 
 INSIDE = (AffinityLevel.NUMA, AffinityLevel.CORE)
 """The levels inside a node."""
@@ -53,14 +53,14 @@ class Sides:
 
     """
 
-    of_shapes: tuple[Beside | None, ...] = ()
+    of_shapes: tuple[InNodeAffinity | None, ...] = ()
     running: Mapping[Kind, int] = field(default_factory=dict)
     counted: Collection[Side] = ()
 
     @property
     def on_cores(self) -> bool:
         """Whether it matters who is on which core."""
-        return any(AffinityLevel.CORE in beside.levels for beside in self.of_shapes if beside)
+        return any(AffinityLevel.CORE in affinity.levels for affinity in self.of_shapes if affinity)
 
 
 def ask_inside(specs: Iterable[PodSpec]) -> bool:
@@ -83,7 +83,7 @@ def sides_of(accounts: Iterable[Account], asking: Sequence[tuple[PodSpec, str]])
             running.setdefault(kind, len(asking) + len(running))
     everyone = [*waiting.items(), *((number, side) for (side, _), number in running.items())]
     found = tuple(
-        _beside(index, waiting, everyone) if index in waiting else None
+        _of_shape(index, waiting, everyone) if index in waiting else None
         for index in range(len(asking))
     )
     return Sides(found, running, counted)
@@ -99,7 +99,10 @@ def with_sides(
 ) -> tuple[NodeState, ...]:
     """Return the nodes with who owns CPUs of their cells and cores already."""
     met = {
-        number for beside in sides.of_shapes if beside is not None for number in _looked_at(beside)
+        number
+        for affinity in sides.of_shapes
+        if affinity is not None
+        for number in _looked_at(affinity)
     }
 
     def said(numbers: Iterable[int]) -> frozenset[Guest]:
@@ -161,9 +164,9 @@ def _running_side(runner: RunningPod) -> Side:
     return Side(runner.pod.namespace, spec.labels, terms)
 
 
-def _beside(
+def _of_shape(
     index: int, waiting: Mapping[int, Side], everyone: Sequence[tuple[int, Side]]
-) -> Beside | None:
+) -> InNodeAffinity | None:
     """Return what a shape is to others; None where that is nothing."""
     mine = waiting[index]
     off: dict[AffinityLevel, set[int]] = {level: set() for level in INSIDE}
@@ -173,7 +176,7 @@ def _beside(
     for term in mine.terms:
         matches = frozenset(number for number, other in everyone if mine.means(term, other))
         runs = any(number not in waiting for number in matches)
-        terms.append(BesideTerm(term.level, matches, term.apart, term.required, runs))
+        terms.append(InNodeAffinityTerm(term.level, matches, term.apart, term.required, runs))
         levels.add(term.level)
         if term.apart and term.required:
             off[term.level] |= matches
@@ -187,7 +190,7 @@ def _beside(
                     rather_off[term.level][number] += 1
     if not levels:
         return None
-    return Beside(
+    return InNodeAffinity(
         side=index,
         terms=tuple(terms),
         off=tuple((level, frozenset(sides)) for level, sides in off.items() if sides),
@@ -196,11 +199,11 @@ def _beside(
     )
 
 
-def _looked_at(beside: Beside) -> Iterator[int]:
+def _looked_at(affinity: InNodeAffinity) -> Iterator[int]:
     """Yield the sides whose presence says something to a shape."""
-    for term in beside.terms:
+    for term in affinity.terms:
         yield from term.matches
-    for _, sides in beside.off:
+    for _, sides in affinity.off:
         yield from sides
-    for _, minding in beside.rather_off:
+    for _, minding in affinity.rather_off:
         yield from dict(minding)

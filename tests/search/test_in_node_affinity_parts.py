@@ -6,13 +6,14 @@ import pytest
 
 from judge.cases_affinity import DB as LS_DB
 from judge.cases_affinity import on
-from judge.cases_beside import BY_DB, FAR_FROM_DB, NEAR_DB, NODES, OFF_DB, TWO_DB, owner
+from judge.cases_in_node_affinity import BY_DB, FAR_FROM_DB, NEAR_DB, NODES, OFF_DB, TWO_DB, owner
 from judge.hand import put
 from placer.judge.breaches import breaches
 from placer.judge.measure import better, measure
 from placer.scheduler import Scheduler
+from placer.scheduling.decision import Batch, Decision, lone_gang
 from placer.scheduling.errors import BadWordsError
-from placer.scheduling.words import Batch, Decision, Refusal, lone_gang
+from placer.scheduling.refusal import Refusal
 from placer.search.beyond import lonely_nodes, witnesses_of
 from placer.search.options import Engine, SolveOptions
 from placer_models.affinity import AffinityTerm
@@ -20,7 +21,7 @@ from placer_models.cluster import RunningPod
 from placer_models.pod import Pod
 from placer_models.policy import QosClass
 from search.by_parts import answer
-from spices_affinity import beside_instance
+from spices_affinity import in_node_affinity_instance
 
 FIRST = owner("first", 2, "db", NEAR_DB)
 
@@ -32,7 +33,7 @@ def test_parts_keep_pods_together_and_apart_and_never_lose() -> None:
     Two nodes of three at a time: who is beyond them keeps others from being the first.
     """
     for seed in range(30):
-        instance = beside_instance(seed)
+        instance = in_node_affinity_instance(seed)
         nodes = (*instance.nodes, replace(instance.nodes[0], name="more"))
         instance = replace(instance, nodes=nodes)
         found = answer(instance, Engine.AUTO)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from judge.cases_beside import BY_DB, FAR_FROM_DB, NEAR_DB, OFF_DB, TWO_DB, owner, wish
+from judge.cases_in_node_affinity import BY_DB, FAR_FROM_DB, NEAR_DB, OFF_DB, TWO_DB, owner, wish
 from judge.hand import placed, put, world
 from placer.judge.breaches import breaches
 from placer.judge.measure import measure

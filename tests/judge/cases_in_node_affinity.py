@@ -29,7 +29,7 @@ def wish(term: AffinityTerm) -> AffinityTerm:
 ONE_DB, TWO_DB = owner("db", 1, "db"), owner("db", 2, "db")
 LS_DB = pod("db", 1, qos=QosClass.LS, labels={"app": "db"})
 
-BESIDE_CASES = (
+IN_NODE_AFFINITY_CASES = (
     Case(
         "affinity",
         "a pod that is meant has the other CPU of the core",

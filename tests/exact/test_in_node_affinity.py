@@ -7,7 +7,17 @@ import pytest
 
 from brute_force import best_placement
 from exact_checks import check_worlds
-from judge.cases_beside import BY_DB, CORE, DB, FAR_FROM_DB, NEAR_DB, NUMA, OFF_DB, owner, wish
+from judge.cases_in_node_affinity import (
+    BY_DB,
+    CORE,
+    DB,
+    FAR_FROM_DB,
+    NEAR_DB,
+    NUMA,
+    OFF_DB,
+    owner,
+    wish,
+)
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer.state.batch import build_problem
@@ -20,7 +30,7 @@ from placer_models.placement import Answer, PartlyPlaced, Placed, PodPlacement
 from placer_models.pod import Gang, Pod
 from placer_models.topology import Cpu, NumaNode, Topology
 from plain_enumeration import best_vector_plainly
-from spices_affinity import beside_instance
+from spices_affinity import in_node_affinity_instance
 from tiny_pods import lone
 
 BATCHES = 10
@@ -31,7 +41,7 @@ def test_worlds_of_pods_that_care_who_is_beside_them(batch: int) -> None:
     """
     On 100 worlds the exact tiers are those of brute force, each one proven.
     """
-    check_worlds(beside_instance, batch, BATCHES, 10)
+    check_worlds(in_node_affinity_instance, batch, BATCHES, 10)
 
 
 @pytest.mark.slow
@@ -40,7 +50,7 @@ def test_many_worlds_of_pods_that_care_who_is_beside_them(batch: int) -> None:
     """
     The same on 1,000 others.
     """
-    check_worlds(beside_instance, 10_000 + batch, BATCHES, 100)
+    check_worlds(in_node_affinity_instance, 10_000 + batch, BATCHES, 100)
 
 
 def test_brute_force_agrees_with_plain_enumeration() -> None:
@@ -49,7 +59,7 @@ def test_brute_force_agrees_with_plain_enumeration() -> None:
     """
     compared = 0
     for seed in range(60):
-        instance = beside_instance(seed)
+        instance = in_node_affinity_instance(seed)
         plainly = best_vector_plainly(instance, most_leaves=300)
         if plainly is not None:
             compared += 1
@@ -253,7 +263,7 @@ def test_an_instance_without_the_words_is_as_it_was() -> None:
         (7, 2, NOBODY),
         (1, 1, NOBODY),
     ]
-    assert all(shape.beside is None for shape in problem.shapes)
+    assert all(shape.in_node_affinity is None for shape in problem.shapes)
 
 
 @pytest.mark.parametrize(("level", "classes"), [(NUMA, 1), (CORE, 8)])
