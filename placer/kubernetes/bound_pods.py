@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from placer.kubernetes.held_devices import held_devices
 from placer.kubernetes.summary import Summary
 from placer_models.annotations.names import RESOURCE_STATUS
+from placer_models.annotations.resource_status import NumaShare
 from placer_models.bound import binds, within
 from placer_models.cluster import Node, RunningPod
 from placer_models.cpuset import CpuSet, format_cpu_list
@@ -115,12 +116,14 @@ def seat(
     for one in seats:
         owned[one.asked.spec.qos] = owned.get(one.asked.spec.qos, frozenset()) | one.cpus
     room, pages = node.memory_bytes_in(), node.pages_in()
+    # Who says where its memory is has it there, whoever stands before it in the dump.
+    saying_first = sorted(seats, key=lambda one: not one.part.memory)
+    places = {id(one): _placement(one, node, owned, room, pages) for one in saying_first}
     for one in seats:
-        place = _placement(one, node, owned, room, pages)
         pod = Pod(
             one.part.identity.name, one.part.identity.namespace, one.asked.spec, one.asked.limits
         )
-        found.running.append(RunningPod(pod, place, movable=not one.part.leaving))
+        found.running.append(RunningPod(pod, places[id(one)], movable=not one.part.leaving))
     if joined.kept_milli:
         found.running.append(_system(node, joined.kept_milli, owned))
     return found
@@ -199,11 +202,10 @@ def _placement(
     cpuset, cpu_milli = one.cpus, None
     if not spec.qos.owns_cpus:
         cpuset = pool_of(spec.qos, node, owned)
-        homes = {share.node for share in one.part.status.numa} if one.part.status else set()
+        homes = one.part.status.numa if one.part.status else ()
         if homes and (binds(spec, node) or spec.constrained_burst):
-            cpuset = within(cpuset, homes, topology)
-            counts = (spec.requests.cpu_milli, *[0] * len(homes))
-            cpu_milli = tuple(zip(sorted(homes), counts, strict=False))
+            cpuset = within(cpuset, [share.node for share in homes], topology)
+            cpu_milli = _counted(homes, spec.requests.cpu_milli)
     near = numa_nodes_near(node, one.cpus, one.devices)
     return PodPlacement(
         name=one.part.identity.name,
@@ -213,10 +215,19 @@ def _placement(
         cpuset=cpuset,
         containers=containers_of(spec, cpuset, topology),
         memory_bytes=_memory(one, node, room),
-        hugepages=_hugepages(spec, near, pages),
+        hugepages=_hugepages(one, near, pages),
         devices=one.devices,
         cpu_milli=cpu_milli,
     )
+
+
+def _counted(homes: tuple[NumaShare, ...], want: int) -> tuple[tuple[int, int], ...]:
+    """Return on which NUMA node how much of the request of a bound pod counts: as it says."""
+    said = tuple((share.node, share.cpu_milli) for share in homes)
+    if sum(milli for _, milli in said) == want:
+        return said
+    counts = (want, *[0] * len(homes))
+    return tuple((share.node, count) for share, count in zip(homes, counts, strict=False))
 
 
 def _memory(one: _Seat, node: Node, room: dict[int, int]) -> tuple[tuple[int, int], ...]:
@@ -225,7 +236,7 @@ def _memory(one: _Seat, node: Node, room: dict[int, int]) -> tuple[tuple[int, in
     What is more than there is counts all the same: pods that run may ask for more.
     """
     want = one.asked.spec.requests.memory_bytes
-    said = {s.node: s.memory_bytes for s in one.part.status.numa} if one.part.status else {}
+    said = {share.node: share.memory_bytes for share in one.part.memory}
     if sum(said.values()) != want or not said.keys() <= room.keys():
         said, left = {}, want
         for numa in numa_nodes_by_room(node, one.cpus, one.devices, room):
@@ -238,11 +249,25 @@ def _memory(one: _Seat, node: Node, room: dict[int, int]) -> tuple[tuple[int, in
 
 
 def _hugepages(
-    spec: PodSpec, near: frozenset[int | None], pages: dict[tuple[int, int], int]
+    one: _Seat, near: frozenset[int | None], pages: dict[tuple[int, int], int]
 ) -> tuple[tuple[int, int, int], ...]:
-    """Return the hugepages of a pod by NUMA node: where it has CPUs and devices, if there are."""
+    """Return the hugepages of a pod by NUMA node: as it says, else where it has CPUs and devices.
+
+    What is more than there is counts all the same.
+    """
+    said = {
+        (share.node, size): amount // size
+        for share in one.part.memory
+        for size, amount in share.hugepages_bytes
+    }
     found: dict[tuple[int, int], int] = {}
-    for wanted in spec.requests.hugepages:
+    for wanted in one.asked.spec.requests.hugepages:
+        here = {key: n for key, n in said.items() if key[1] == wanted.page_bytes}
+        if sum(here.values()) == wanted.count and here.keys() <= pages.keys():
+            for key, taken in here.items():
+                found[key] = taken
+                pages[key] -= taken
+            continue
         left = wanted.count
         places = [key for key in pages if key[1] == wanted.page_bytes]
         for key in sorted(places, key=lambda key: (key[0] not in near, -pages[key], key)):

@@ -116,9 +116,17 @@ def grants_of(
                 )
             units = (replace(q, unit=has[q.name]) for q in share.capacity)
             share = replace(share, capacity=tuple(units))
+        if share is not None and (held.type, held.minor) in devices:
+            share = _unfilled(share, devices[held.type, held.minor].memory_bytes)
         functions = () if share is None else tuple(vf.minor for vf in held.virtual_functions)
         grants.append(DeviceGrant(held.type, held.minor, held.id, share, functions))
     return tuple(grants)
+
+
+def _unfilled(share: DeviceShare, memory_bytes: int) -> DeviceShare:
+    """Return the share as it was asked for: percent is exact where its bytes were filled in."""
+    asked = replace(share, memory_bytes=None)
+    return asked if asked.has_memory and filled(asked, memory_bytes) == share else share
 
 
 def write_device_allocated(allocations: Iterable[DeviceAllocation]) -> str:

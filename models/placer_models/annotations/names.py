@@ -6,6 +6,13 @@ RESOURCE_SPEC = "scheduling.koordinator.sh/resource-spec"
 RESOURCE_STATUS = "scheduling.koordinator.sh/resource-status"
 """Which CPUs and NUMA nodes a pod was given (C14)."""
 
+MEMORY_STATUS = "placer/memory-status"
+"""Where memory of a pod is counted that ``resource-status`` may not name: Placer's own.
+
+In the form of ``resource-status``, which would have Koordinator's node agent keep the pod to the
+CPUs of these NUMA nodes.
+"""
+
 DEVICE_ALLOCATED = "scheduling.koordinator.sh/device-allocated"
 """Which devices a pod was given (D11)."""
 

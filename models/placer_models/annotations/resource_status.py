@@ -95,11 +95,7 @@ def status_of(placement: PodPlacement, spec: PodSpec, node: Node) -> ResourceSta
                 node=numa,
                 cpu_milli=milli.get(numa, 0),
                 memory_bytes=memory.get(numa, 0),
-                hugepages_bytes=tuple(
-                    (page_bytes, page_bytes * pages)
-                    for at, page_bytes, pages in placement.hugepages
-                    if at == numa
-                ),
+                hugepages_bytes=_pages(placement, numa),
             )
             for numa in sorted(held)
         ),
@@ -109,6 +105,22 @@ def status_of(placement: PodPlacement, spec: PodSpec, node: Node) -> ResourceSta
             for package in sorted({c.package for c in cpus.values() if c.numa_node == numa})
         ),
     )
+
+
+def memory_beyond(placement: PodPlacement, status: ResourceStatus) -> ResourceStatus:
+    """Return where a pod's memory and hugepages are, if the status does not say all of it."""
+    held = {numa for numa, _ in placement.memory_bytes} | {n for n, _, _ in placement.hugepages}
+    memory = dict(placement.memory_bytes)
+    shares = tuple(
+        NumaShare(numa, 0, memory.get(numa, 0), _pages(placement, numa)) for numa in sorted(held)
+    )
+    said = {(one.node, one.memory_bytes, one.hugepages_bytes) for one in status.numa}
+    known = {(one.node, one.memory_bytes, one.hugepages_bytes) for one in shares} <= said
+    return ResourceStatus() if known else ResourceStatus(numa=shares)
+
+
+def _pages(placement: PodPlacement, numa: int) -> tuple[tuple[int, int], ...]:
+    return tuple((size, size * pages) for at, size, pages in placement.hugepages if at == numa)
 
 
 def write_resource_status(status: ResourceStatus) -> str:

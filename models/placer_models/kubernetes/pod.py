@@ -9,11 +9,16 @@ from placer_models.annotations.json_parts import JsonPart
 from placer_models.annotations.names import (
     DEVICE_ALLOCATE_HINT,
     DEVICE_ALLOCATED,
+    MEMORY_STATUS,
     RESOURCE_SPEC,
     RESOURCE_STATUS,
 )
 from placer_models.annotations.resource_spec import ResourceSpec, read_resource_spec
-from placer_models.annotations.resource_status import ResourceStatus, read_resource_status
+from placer_models.annotations.resource_status import (
+    NumaShare,
+    ResourceStatus,
+    read_resource_status,
+)
 from placer_models.device import GPU
 from placer_models.device_request import WHOLE_GPUS
 from placer_models.kubernetes.names import (
@@ -88,6 +93,7 @@ class PodPart:
         own: Requests of the pod as a whole, which go before those of its containers.
         alignment: Its own NUMA policy; None: not said.
         status: Which CPUs and NUMA nodes it was given; None: not said.
+        memory: On which NUMA nodes it has memory, hugepages included; none: not said.
         allocated: Which devices it was given; None: not said.
 
     """
@@ -110,6 +116,7 @@ class PodPart:
     alignment: AlignmentPolicy | None = None
     devices: DeviceWishes = NO_WISHES
     status: ResourceStatus | None = None
+    memory: tuple[NumaShare, ...] = ()
     allocated: tuple[DeviceAllocation, ...] | None = None
 
 
@@ -121,7 +128,7 @@ def pod_part(found: Object) -> PodPart:
 
     """
     identity, root = identity_of(found, KIND, namespaced=True)
-    spec, status = root.get("spec"), root.get("status")
+    spec = root.get("spec")
     containers = (
         *(_container(item, init=True) for item in spec.get("initContainers").items()),
         *(_container(item) for item in spec.get("containers").items()),
@@ -130,7 +137,9 @@ def pod_part(found: Object) -> PodPart:
         spec.get("containers").refuse("names no container; a pod has one or more")
     own, own_limits = _requests(spec.get("resources"))
     cpus = annotation(root, RESOURCE_SPEC)
-    given = annotation(root, RESOURCE_STATUS)
+    given, laid = annotation(root, RESOURCE_STATUS), annotation(root, MEMORY_STATUS)
+    status = given.checked(read_resource_status, given.text()) if given else None
+    memory = laid.checked(read_resource_status, laid.text()) if laid else status
     allocated = annotation(root, DEVICE_ALLOCATED)
     policy = annotation(root, NUMA_TOPOLOGY_SPEC)
     wishes = wishes_of(spec, identity.namespace)
@@ -142,7 +151,7 @@ def pod_part(found: Object) -> PodPart:
         pod_class=class_of(root),
         wishes=wishes,
         node=spec.get("nodeName").text(""),
-        ended=status.get("phase").text("") in ENDED,
+        ended=root.get("status", "phase").text("") in ENDED,
         gated=bool(spec.get("schedulingGates").items()),
         leaving=root.get("metadata", "deletionTimestamp").there,
         priority=_priority(spec.get("priority")),
@@ -154,7 +163,8 @@ def pod_part(found: Object) -> PodPart:
         cpus=cpus.checked(read_resource_spec, cpus.text()) if cpus else ResourceSpec(),
         alignment=in_annotation(policy, _alignment) if policy else None,
         devices=_device_wishes(root),
-        status=given.checked(read_resource_status, given.text()) if given else None,
+        status=status,
+        memory=memory.numa if memory else (),
         allocated=allocated.checked(read_device_allocated, allocated.text()) if allocated else None,
     )
 

@@ -5,9 +5,14 @@ from collections.abc import Iterator, Mapping
 
 from placer.kubernetes.emit.placed import PlacedDump, PlacedPod, Written
 from placer_models.annotations.device_allocated import allocations_of, write_device_allocated
-from placer_models.annotations.names import DEVICE_ALLOCATED, RESOURCE_STATUS
+from placer_models.annotations.names import (
+    DEVICE_ALLOCATED,
+    MEMORY_STATUS,
+    RESOURCE_STATUS,
+)
 from placer_models.annotations.resource_status import (
     ResourceStatus,
+    memory_beyond,
     status_of,
     write_resource_status,
 )
@@ -33,7 +38,8 @@ def annotations_of(
     """Return what a pod's annotations say of its place, beside its gang's.
 
     Devices stand there where the node's Device object lists their type: all others are given
-    out by the kubelet, which does not ask. A pod that floats and holds no devices needs none.
+    out by the kubelet, which does not ask. Where memory is counted that ``resource-status`` may
+    not name is said in an annotation of Placer's own.
 
     Args:
         place: Where the pod goes.
@@ -50,6 +56,9 @@ def annotations_of(
     status = status_of(place, spec, node)
     if status != ResourceStatus() or (part is not None and part.status is not None):
         found[RESOURCE_STATUS] = write_resource_status(status)
+    beyond = memory_beyond(place, status)
+    if beyond != ResourceStatus() and len(node.machine.topology.numa_nodes) > 1:
+        found[MEMORY_STATUS] = write_resource_status(beyond)
     listed = {device.type for device in devices.devices} if devices else set()
     held = [one for one in allocations_of(place, node) if one.type in listed]
     if held or (part is not None and part.allocated is not None):

@@ -1,0 +1,221 @@
+"""What a cluster is told of a placement, object by object."""
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import yaml
+
+from dump_worlds import objects_of
+from kubernetes_worlds import Json, device, held, lsr, node, owned, pod, topology
+from placer.kubernetes.dump import instance_of
+from placer.kubernetes.emit.kind import EmitKind
+from placer.kubernetes.emit.kinds import emitted
+from placer.kubernetes.emit.placed import placed_dump
+from placer.kubernetes.emit.writer import text_of
+from placer.search.options import Engine, SolveOptions
+from placer.search.solver import solve
+from placer_models.placement import PartlyPlaced, Placed, Placement
+
+STATUS = "scheduling.koordinator.sh/resource-status"
+ALLOCATED = "scheduling.koordinator.sh/device-allocated"
+MEMORY = "placer/memory-status"
+BOUND_WITH = "internal.scheduling.koordinator.sh/bind-gang-group-id"
+SO_MANY = "internal.scheduling.koordinator.sh/bind-gang-member-count"
+
+
+def told(*objects: Json, kind: EmitKind = EmitKind.BINDINGS) -> dict[str, list[Any]]:
+    """Return path -> objects that the cluster is told, as they stand in the file."""
+    known = objects_of(objects)
+    instance, _ = instance_of(known)
+    answer = solve(instance, SolveOptions(Engine.GREEDY, 10, None, workers=1, seed=0))
+    assert isinstance(answer, Placed | PartlyPlaced)
+    files = emitted(placed_dump(known, instance, answer.placement), [kind])
+    read = {file.path: text_of(file) for file in files}
+    return {
+        path: [json.loads(text)] if path.endswith(".json") else list(yaml.safe_load_all(text))
+        for path, text in read.items()
+    }
+
+
+def notes(*objects: Json) -> dict[str, dict[str, Any]]:
+    """Return pod -> its annotations, documents read."""
+    return {
+        one["metadata"]["name"]: {
+            key: json.loads(text) if text[:1] in "{[" else text
+            for key, text in one["metadata"].get("annotations", {}).items()
+        }
+        for found in told(*objects).values()
+        for one in found
+    }
+
+
+def group(name: str, minimum: int, **more: Any) -> Json:
+    """Return a PodGroup of Koordinator."""
+    return {
+        "apiVersion": "scheduling.sigs.k8s.io/v1alpha1",
+        "kind": "PodGroup",
+        "metadata": {"name": name, "namespace": "default", **more},
+        "spec": {"minMember": minimum},
+    }
+
+
+def member(name: str, gang: str, **spec: Any) -> Json:
+    """Return a small pod of a gang."""
+    return pod(name, {"cpu": "1"}, labels={"pod-group.scheduling.sigs.k8s.io": gang}, **spec)
+
+
+def test_a_pod_that_owns_cpus_says_which_and_where_its_memory_is() -> None:
+    """
+    As Koordinator's scheduler writes it.
+    """
+    assert notes(node(), topology(), lsr("p", 2))["p"] == {
+        STATUS: {
+            "cpuset": "0-1",
+            "numaNodeResources": [{"node": 0, "resources": {"cpu": "2", "memory": "1Gi"}}],
+        }
+    }
+
+
+def test_a_pod_that_floats_says_where_its_memory_counts_to_placer_alone() -> None:
+    """
+    Koordinator's agent would keep it to the CPUs of NUMA nodes that resource-status names.
+    """
+    found = notes(node(), topology(), pod("p", {"cpu": "1", "memory": "1Gi"}))["p"]
+
+    assert found == {MEMORY: {"numaNodeResources": [{"node": 0, "resources": {"memory": "1Gi"}}]}}
+    assert notes(node(), pod("p"))["p"] == {}
+
+
+def test_devices_are_named_where_a_device_object_lists_them() -> None:
+    """
+    Those that a kubelet gives out by itself are not, for nobody knows which it takes.
+    """
+    wants = pod("p", {"nvidia.com/gpu": "1"})
+    found = notes(node(), topology(), device(), wants)["p"][ALLOCATED]
+    resources = {
+        "koordinator.sh/gpu-core": "100",
+        "koordinator.sh/gpu-memory": "16Gi",
+        "koordinator.sh/gpu-memory-ratio": "100",
+    }
+    assert found == {"gpu": [{"minor": 0, "id": "GPU-0", "resources": resources}]}
+
+    zones = topology()
+    for zone in zones["zones"]:
+        amounts = {"capacity": "2", "allocatable": "2", "available": "2"}
+        zone["resources"].append({"name": "nvidia.com/gpu", **amounts})
+    assert ALLOCATED not in notes(node(), zones, wants)["p"]
+    assert notes(node(amounts={"nvidia.com/gpu": "1"}), wants)["p"] == {}
+
+
+def test_annotations_of_another_place_are_written_over() -> None:
+    """
+    A pod made of the manifest of another one may carry them before it has a place.
+    """
+    stale = pod("p", {"cpu": "1"}, annotations={**owned("0-1"), **held(3)})
+
+    assert notes(node(), topology(), stale)["p"] == {STATUS: {}, ALLOCATED: {}}
+
+
+def test_members_of_a_gang_say_with_whom_they_are_bound() -> None:
+    """
+    Its group of gangs, and how many pods; a pod by itself says nothing.
+    """
+    groups = {"gang.scheduling.koordinator.sh/groups": '["default/a","default/b"]'}
+    found = notes(
+        node(),
+        group("a", 1, annotations=groups),
+        group("b", 2, annotations=groups),
+        group("c", 1),
+        *(member("a-0", "a"), member("b-0", "b"), member("b-1", "b"), member("c-0", "c")),
+    )
+
+    assert found["a-0"] == found["b-1"] == {BOUND_WITH: "default/a,default/b", SO_MANY: "3"}
+    assert found["c-0"] == {}
+
+
+def test_what_comes_together_is_bound_from_one_folder() -> None:
+    """
+    All gangs of a group in one; a pod by itself has one of its own.
+    """
+    groups = {"gang.scheduling.koordinator.sh/groups": '["default/a","default/b"]'}
+    found = told(
+        node(),
+        group("a", 1, annotations=groups),
+        group("b", 1, annotations=groups),
+        *(member("a-0", "a"), member("b-0", "b"), pod("lone", {"cpu": "1"})),
+    )
+
+    assert sorted(found) == [
+        "bindings/default/a/a-0.json",
+        "bindings/default/a/b-0.json",
+        "bindings/default/lone/lone.json",
+    ]
+    (lone,) = found["bindings/default/lone/lone.json"]
+    assert lone == {
+        "apiVersion": "v1",
+        "kind": "Binding",
+        "metadata": {"name": "lone", "namespace": "default", "uid": "uid-lone"},
+        "target": {"apiVersion": "v1", "kind": "Node", "name": "n1"},
+    }
+
+
+def test_patches_say_which_state_of_the_pod_they_are_for() -> None:
+    """
+    By uid and resourceVersion: a pod that has changed since refuses them.
+    """
+    found = told(node(), topology(), lsr("p"), pod("none", {"cpu": "1"}), kind=EmitKind.PATCHES)
+
+    assert list(found) == ["patches/default/p.yaml"]
+    metadata = found["patches/default/p.yaml"][0]["metadata"]
+    assert (metadata["uid"], metadata["resourceVersion"]) == ("uid-p", "9")
+    assert set(metadata["annotations"]) == {STATUS}
+
+
+def test_whole_pods_are_new_ones_on_their_node() -> None:
+    """
+    What they asked for, and nothing that a cluster said of them.
+    """
+    found = told(node(), topology(), lsr("p"), kind=EmitKind.YAML)
+
+    (whole,) = found["pods.yaml"]
+    assert whole["spec"] == {**lsr("p")["spec"], "nodeName": "n1"}
+    assert set(whole) == {"apiVersion", "kind", "metadata", "spec"}
+    assert set(whole["metadata"]) == {"name", "namespace", "labels", "annotations"}
+
+
+def test_half_a_gang_is_bound_by_nobody() -> None:
+    """
+    Neither a gang below its minimum nor some gangs of a group.
+    """
+    groups = {"gang.scheduling.koordinator.sh/groups": '["default/a","default/b"]'}
+    known = objects_of(
+        [
+            node(),
+            group("a", 2, annotations=groups),
+            group("b", 1, annotations=groups),
+            *(member("a-0", "a"), member("a-1", "a"), member("b-0", "b")),
+        ]
+    )
+    instance, _ = instance_of(known)
+    answer = solve(instance, SolveOptions(Engine.GREEDY, 10, None, workers=1, seed=0))
+    assert isinstance(answer, Placed)
+    places = {place.name: place for place in answer.placement.pods}
+
+    for names, gang in ((("a-0", "b-0"), "default/a"), (("a-0", "a-1"), "default/b")):
+        with pytest.raises(ValueError, match=gang):
+            placed_dump(known, instance, Placement(tuple(places[name] for name in names)))
+
+
+def test_nobody_is_moved_by_a_binding() -> None:
+    """
+    A pod that runs would have to be deleted first, and that is for its owner to do.
+    """
+    known = objects_of([node("n1"), node("n2"), pod("runs", nodeName="n1")])
+    instance, _ = instance_of(known)
+    (running,) = instance.running
+    moved = Placement((replace(running.placement, node="n2"),))
+
+    with pytest.raises(ValueError, match="Pod default/runs runs on node n1"):
+        placed_dump(known, instance, moved)

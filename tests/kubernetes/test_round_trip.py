@@ -1,0 +1,122 @@
+"""What is written and read again holds what was placed: no more, no less, nothing twice."""
+
+from collections import Counter
+from dataclasses import replace
+from random import Random
+
+import pytest
+
+from dump_worlds import after_binding, dump_world, objects_of
+from kubernetes_worlds import Json, node, pod, topology
+from placer.counting.account import Account, Side, Tenants, accounts_of
+from placer.judge.misfits import misfits_of
+from placer.kubernetes.dump import instance_of
+from placer.search.options import Engine, SolveOptions
+from placer.search.solver import solve
+from placer_models.cluster import Instance, RunningPod
+from placer_models.placement import Answer, PartlyPlaced, Placed, Placement
+
+GREEDY = SolveOptions(Engine.GREEDY, 10, None, workers=1, seed=0)
+
+
+def placed(instance: Instance) -> Placement:
+    """Return where the pods that wait go to."""
+    answer: Answer = solve(instance, GREEDY)
+    return answer.placement if isinstance(answer, Placed | PartlyPlaced) else Placement()
+
+
+def with_pods(instance: Instance, placement: Placement) -> Instance:
+    """Return the instance in which what was placed runs."""
+    pods = {pod.key: pod for gang in instance.gangs for pod in gang.pods}
+    new = [RunningPod(pods[place.key], place) for place in placement.pods]
+    return replace(instance, gangs=(), groups=(), running=[*instance.running, *new])
+
+
+def two_containers(cpus: str) -> Json:
+    """Return a pod whose two containers ask for so many CPUs each."""
+    found = pod("p", {"cpu": cpus, "memory": "1Gi"})
+    found["spec"]["containers"].append({**found["spec"]["containers"][0], "name": "aside"})
+    return found
+
+
+def comparable(account: Account) -> Account:
+    """Return the account without the order of pods, and what they selected before they came."""
+    tenants = account.tenants
+    sides = Counter[Side]()
+    for spec, of in tenants.sides:
+        sides[replace(spec, node_selector=()), of] += 1 + tenants.more.get((spec, of), 0)
+    bound = sorted(account.pools.bound, key=repr)
+    return replace(
+        account,
+        pools=replace(account.pools, bound=tuple(bound)),
+        tenants=Tenants(frozenset(sides), sides, tenants.affine),
+    )
+
+
+def check(seed: int, count: int) -> int:
+    """Bind what is placed of so many clusters, and read them again; return how many pods."""
+    bound = 0
+    for number in range(count):
+        objects = dump_world(Random(f"{seed}-{number}"))
+        half = len(objects) * 2 // 3
+        cluster, more = bound_and_read(objects[:half])
+        bound += more
+        bound += bound_and_read([*cluster, *objects[half:]])[1]
+    return bound
+
+
+def bound_and_read(objects: list[Json]) -> tuple[list[Json], int]:
+    """Check what is read of a cluster once its pods are bound; return it, and how many were."""
+    instance, _ = instance_of(objects_of(objects))
+    placement = placed(instance)
+    bound = after_binding(objects, instance, placement)
+
+    after, _ = instance_of(objects_of(bound))
+
+    assert misfits_of(after) == ()
+    wanted = with_pods(instance, placement)
+    names = [node.name for node in after.nodes]
+    assert names == [node.name for node in wanted.nodes]
+    for name, found, want in zip(names, accounts_of(after), accounts_of(wanted), strict=True):
+        assert comparable(found) == comparable(want), name
+    return bound, len(placement.pods)
+
+
+def test_what_is_read_again_leaves_as_much_as_was_left() -> None:
+    """
+    Accounts of every node: CPUs, pools, memory by NUMA node, devices, plain amounts. Then more
+    pods come, and find what is left.
+    """
+    assert check(1, 10) > 20
+
+
+@pytest.mark.check
+def test_more_of_them() -> None:
+    """
+    The same for more clusters.
+    """
+    check(2, 150)
+
+
+def test_containers_with_pools_of_their_own_are_read_as_one_pod() -> None:
+    """
+    One annotation says where all of them are: the pod is kept to the NUMA nodes together.
+    """
+    apart = [node(), topology(policies=["SingleNUMANodeContainerLevel"]), two_containers("3")]
+    instance, _ = instance_of(objects_of(apart))
+    (place,) = placed(instance).pods
+    assert [one.cpu_milli for one in place.containers] == [((0, 3000),), ((1, 3000),)]
+
+    after, _ = instance_of(objects_of(after_binding(apart, instance, Placement((place,)))))
+
+    (running,) = after.running
+    assert running.placement.cpu_milli == ((0, 3000), (1, 3000))
+    assert misfits_of(after) == ()
+
+
+@pytest.mark.slow
+def test_many_more() -> None:
+    """
+    The same for many clusters.
+    """
+    check(3, 2000)
