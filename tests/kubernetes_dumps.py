@@ -1,0 +1,48 @@
+"""Dumps of clusters for tests: objects read together, and what is done with them."""
+
+import json
+
+import pytest
+
+from kubernetes_worlds import Json
+from placer.judge.breaches import breaches
+from placer.kubernetes.dump import instance_of
+from placer.kubernetes.errors import DumpError
+from placer.kubernetes.objects import Objects
+from placer.kubernetes.summary import Summary
+from placer.search.options import Engine, SolveOptions
+from placer.search.solver import solve
+from placer_models.cluster import Instance
+from placer_models.kubernetes.stream import ReadObject
+from placer_models.placement import GaveUp, Infeasible, PartlyPlaced, Placed, PodPlacement
+
+
+def read(*objects: Json) -> tuple[Instance, Summary]:
+    """Return the cluster of these objects."""
+    known = Objects()
+    for i, found in enumerate(objects):
+        version, kind = str(found["apiVersion"]), str(found["kind"])
+        known.add(ReadObject("dump.json", i + 1, version, kind, found, json.dumps(found), True))
+    return instance_of(known)
+
+
+def faults(*objects: Json) -> list[str]:
+    """Return what is wrong with these objects."""
+    with pytest.raises(DumpError) as caught:
+        read(*objects)
+    return [str(fault) for fault in caught.value.faults]
+
+
+def places(instance: Instance) -> dict[str, PodPlacement]:
+    """Return where the pods that wait come to, by the greedy path."""
+    answer = solve(instance, SolveOptions(Engine.GREEDY, 10, None, workers=1, seed=0))
+    if isinstance(answer, Placed | PartlyPlaced):
+        assert not breaches(instance, answer.placement)
+        return {place.name: place for place in answer.placement.pods}
+    assert isinstance(answer, Infeasible | GaveUp)
+    return {}
+
+
+def notes(summary: Summary) -> str:
+    """Return the summary as it is printed."""
+    return "\n".join(summary.lines())
