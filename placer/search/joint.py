@@ -7,6 +7,7 @@ part. In a fleet even tier 1 is only bounded as a whole, and improved part by pa
 
 import random
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from placer.counting.placements import Unrealisable, realise, recount
@@ -39,6 +40,7 @@ from placer_models.goals import (
     TIERS_OF,
     USABLE,
     Sense,
+    Tier,
 )
 from placer_models.placement import Placement
 from placer_models.problem import Choices, Problem
@@ -233,14 +235,17 @@ class JointSearch:
                 self.best = better
 
     def _node_by_node(self) -> None:
-        """Lay the pods of each node anew, apart: often that is as near as all can be."""
+        """Lay the pods of each node anew, apart: often that is as near as all can be.
+
+        Mostly the greedy path gets there, in a tenth of the time that a model takes.
+        """
         search = self._parts(self.budget)
         self.tell("laying pods anew, node by node")
         for node in sorted({place.node for place in self.best.placement.pods}):
-            worth = zip(search.tiers, search.values, strict=True)
-            if self.budget.over or not any(v for t, v in worth if t in TELL_APART):
+            if self.budget.over or not _far(zip(search.tiers, search.values, strict=True)):
                 break
-            search.solve_part({node}, [])
+            if _far(search.lay_anew(node)):
+                search.solve_part({node}, [])
         self._take(search)
 
     def _first(self, tiers: int) -> None:
@@ -360,6 +365,11 @@ class JointSearch:
         found = judged(self.instance, self.ground, placement)
         if found.better_than(self.best):
             self.best = found
+
+
+def _far(worth: Iterable[tuple[Tier, int]]) -> bool:
+    """Return whether some pod could be nearer to what it has, as far as nobody has proven."""
+    return any(value for tier, value in worth if tier in TELL_APART)
 
 
 def assignments_of(problem: Problem) -> int:

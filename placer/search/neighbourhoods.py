@@ -9,21 +9,15 @@ import random
 from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, field, replace
 
-from placer.counting.account import accounts_of
-from placer.counting.placements import Unrealisable, realise, recount
 from placer.judge.breaches import breaches
 from placer.judge.measure import Vector, better, measure
 from placer.search.beyond import closed, lonely_nodes, witnesses_of
 from placer.search.budget import Budget
-from placer.search.coarse import refine, without_links
-from placer.search.default_locality import without_locality
-from placer.search.exact import limits_of, search_exactly
-from placer.search.tiers import Progress, silent
+from placer.search.laying import laid_exactly, laid_greedily
+from placer.search.tiers import Progress
 from placer.state.affinity import has_affinity
-from placer.state.batch import build_problem
 from placer.state.fits import admits
 from placer_models.cluster import Instance, Node, RunningPod
-from placer_models.cpsat.limits import modelled_tiers
 from placer_models.goals import MOVES, Tier, before_links, before_locality, placed_tier
 from placer_models.moves import moved
 from placer_models.node_strategy import NodeStrategy
@@ -215,28 +209,46 @@ class Neighbourhoods:
         budget = self.budget.part(SLICE_S)
         if waiting:
             levels = len({gang.priority for gang in part.gangs})
-            after = self._solved(part, start, before[:levels], budget)
+            after = laid_exactly(part, start, before[:levels], budget)
             if after is not None:
                 # Room was made at any price; now at the lowest, as far as links go.
                 worth = measure(part, after)
                 worth = worth[: before_links([tier for tier, _ in worth])]
-                after = self._solved(part, after, worth, budget, settled=levels) or after
+                after = laid_exactly(part, after, worth, budget, settled=levels) or after
                 self.rough |= nodes
         else:
             after = self._repaired(part, start, before, budget)
         self.budget.spend(budget)
         return after is not None and self._accept(part, before, start, after)
 
+    def lay_anew(self, node: str) -> Vector:
+        """Place the pods of a node as the greedy path would; keep that if it is better.
+
+        Returns:
+            What the pods of the node are worth now.
+
+        """
+        part, start = self._part({node} | self._lonely_nodes(), [])
+        before = measure(part, start)
+        if not part.gangs:
+            return before
+        after = laid_greedily(part)
+        if after is None:
+            return before
+        worth = measure(part, after)
+        taken = better(worth, before) and self._accept(part, before, start, after)
+        return worth if taken else before
+
     def _repaired(
         self, part: Instance, start: Placement, before: Vector, budget: Budget
     ) -> Placement | None:
         """Return a better placement of the same pods; default locality comes after the rest."""
         local = before_locality([tier for tier, _ in before])
-        after = self._solved(part, start, before[:local], budget)
+        after = laid_exactly(part, start, before[:local], budget)
         if local == len(before):
             return after
         worth = before if after is None else measure(part, after)
-        return self._solved(part, after or start, worth, budget, settled=local) or after
+        return laid_exactly(part, after or start, worth, budget, settled=local) or after
 
     def _accept(self, part: Instance, before: Vector, start: Placement, after: Placement) -> bool:
         """Take over what a part has come to, if that is better for the whole."""
@@ -267,43 +279,6 @@ class Neighbourhoods:
             self.values = [value for _, value in worth]
         self.placement = whole
         return True
-
-    def _solved(
-        self,
-        part: Instance,
-        start: Placement,
-        worth: Sequence[tuple[Tier, int]],
-        budget: Budget,
-        settled: int = 0,
-    ) -> Placement | None:
-        """Return a placement that is better in the tiers of the worth; None: none found.
-
-        Tiers before the links are solved without them, and so are those before default
-        locality.
-        """
-        accounts = accounts_of(part)
-        problem = build_problem(part, accounts)
-        worth = worth[: modelled_tiers(problem)]
-        linked = len(worth) > problem.before_links
-        model = problem if linked else without_links(problem)
-        if len(worth) <= before_locality(problem.tiers):
-            model = without_locality(model)
-        values = [value for _, value in worth]
-        limits = [*values[:settled], *limits_of(problem)[settled:]]
-        found = search_exactly(
-            model,
-            recount(part, accounts, model, start),
-            values,
-            budget,
-            silent,
-            limits,
-            settled,
-        )
-        if found.choices is None:
-            return None
-        choices = found.choices if linked else refine(problem, model, found.choices)
-        after = realise(part, accounts, problem, choices)
-        return None if isinstance(after, Unrealisable) else after
 
     def _part(self, nodes: set[str], waiting: list[Gang]) -> tuple[Instance, Placement]:
         """Return the neighbourhood as an instance, and its pods' present places."""

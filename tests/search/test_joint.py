@@ -1,12 +1,14 @@
 """The joint search at every size it knows, shrunk to tiny worlds (G2, G3)."""
 
+from collections.abc import Callable
+
 import pytest
 
 from brute_force import best_vector
 from mixed_worlds import mixed_instance
 from placer.judge.breaches import breaches
 from placer.judge.measure import better, measure
-from placer.search import joint
+from placer.search import joint, neighbourhoods
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer_models.cluster import Instance, Node
@@ -92,14 +94,21 @@ def test_a_whole_model_proves_every_tier(way: str, monkeypatch: pytest.MonkeyPat
         assert all(value.proven for value in tiers)
 
 
+def no_answer(_: Instance) -> None:
+    """Stand in for a greedy path that gets nowhere."""
+
+
+@pytest.mark.parametrize(("way", "instead"), [("laid_exactly", None), ("laid_greedily", no_answer)])
 def test_pods_laid_near_node_by_node_need_no_model_of_all_of_them_apart(
-    monkeypatch: pytest.MonkeyPatch,
+    way: str, instead: Callable[..., None] | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """
-    Counted together they had the best nodes, but were dealt out over too many NUMA nodes.
+    Counted together they had the best nodes, but were dealt out over too many NUMA nodes. Either
+    way of laying them anew does without the other.
     """
     shrink(monkeypatch, FEW_ASSIGNMENTS=0)
     monkeypatch.setattr(joint.JointSearch, "_first", None)
+    monkeypatch.setattr(neighbourhoods, way, instead)
     instance = tiny_instance(72)
     tiers, placement = worth_of(instance, solve(instance, options()))
 

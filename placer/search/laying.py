@@ -1,0 +1,62 @@
+"""Laying the pods of a part of the cluster anew, by the greedy path or by the exact search."""
+
+from collections.abc import Sequence
+
+from placer.counting.account import accounts_of
+from placer.counting.placements import Unrealisable, realise, recount
+from placer.greedy.place import place_greedily
+from placer.search.budget import Budget
+from placer.search.coarse import refine, without_links
+from placer.search.default_locality import without_locality
+from placer.search.exact import limits_of, search_exactly
+from placer.search.tiers import silent
+from placer.state.batch import build_problem
+from placer_models.cluster import Instance
+from placer_models.cpsat.limits import modelled_tiers
+from placer_models.goals import Tier, before_locality
+from placer_models.placement import Placement
+
+
+def laid_greedily(part: Instance) -> Placement | None:
+    """Return where the greedy path lays the pods of a part; None: ids do not come out even."""
+    accounts = accounts_of(part)
+    problem = build_problem(part, accounts)
+    after = realise(part, accounts, problem, place_greedily(problem))
+    return None if isinstance(after, Unrealisable) else after
+
+
+def laid_exactly(
+    part: Instance,
+    start: Placement,
+    worth: Sequence[tuple[Tier, int]],
+    budget: Budget,
+    settled: int = 0,
+) -> Placement | None:
+    """Return a placement that is better in the tiers of the worth; None: none found.
+
+    Tiers before the links are solved without them, and so are those before default
+    locality.
+    """
+    accounts = accounts_of(part)
+    problem = build_problem(part, accounts)
+    worth = worth[: modelled_tiers(problem)]
+    linked = len(worth) > problem.before_links
+    model = problem if linked else without_links(problem)
+    if len(worth) <= before_locality(problem.tiers):
+        model = without_locality(model)
+    values = [value for _, value in worth]
+    limits = [*values[:settled], *limits_of(problem)[settled:]]
+    found = search_exactly(
+        model,
+        recount(part, accounts, model, start),
+        values,
+        budget,
+        silent,
+        limits,
+        settled,
+    )
+    if found.choices is None:
+        return None
+    choices = found.choices if linked else refine(problem, model, found.choices)
+    after = realise(part, accounts, problem, choices)
+    return None if isinstance(after, Unrealisable) else after
