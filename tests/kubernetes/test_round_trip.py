@@ -1,4 +1,4 @@
-"""What is written and read again holds what was placed: no more, no less, nothing twice."""
+"""What is written and read again holds what was placed: no more, no less (C14, D11, D14)."""
 
 from collections import Counter
 from dataclasses import replace

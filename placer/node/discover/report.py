@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from enum import StrEnum
 
+from placer.node.discover.device_object import write_device_object
 from placer.node.discover.inventory import Inventory
 from placer.node.discover.machine import Discovered
 from placer.node.discover.node_resource_topology import write_node_resource_topology
@@ -27,6 +28,9 @@ class DocumentKind(StrEnum):
     NODE_RESOURCE_TOPOLOGY = "node-resource-topology"
     """Kubernetes' object of that name, with the annotations of Koordinator's node agent."""
 
+    DEVICE = "device"
+    """Koordinator's object with the node's devices."""
+
     INVENTORY = "inventory"
     """What the kernel and the drivers say, before it is made to fit our words."""
 
@@ -41,6 +45,8 @@ def to_document(found: Discovered, kind: DocumentKind) -> Json:
             return {"apiVersion": API_VERSION, "kind": "Machine", **written}
         case DocumentKind.NODE_RESOURCE_TOPOLOGY:
             return write_node_resource_topology(found)
+        case DocumentKind.DEVICE:
+            return write_device_object(found)
         case DocumentKind.INVENTORY:
             return {**_inventory(found.inventory), "warnings": list(found.warnings)}
 

@@ -1,0 +1,135 @@
+"""Objects that are written pass the schemas of the cluster that takes them (C14, D11)."""
+
+import copy
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+import yaml
+
+from dump_worlds import dump_world, objects_of
+from kubernetes_schemas import SchemaError, check_object
+from kubernetes_worlds import Json, device, pod, topology
+from placer.kubernetes.dump import instance_of, read_dump
+from placer.kubernetes.emit.kind import EmitKind
+from placer.kubernetes.emit.kinds import emitted
+from placer.kubernetes.emit.placed import placed_dump
+from placer.kubernetes.emit.writer import text_of
+from placer.kubernetes.objects import Objects
+from placer.node.discover import take_inventory, to_machine
+from placer.node.discover.report import DocumentKind, to_document
+from placer.search.options import Engine, SolveOptions
+from placer.search.solver import solve
+from placer_models.kubernetes.device import device_part
+from placer_models.placement import PartlyPlaced, Placed
+
+CHECKOUT = Path(__file__).parents[2]
+DUMP = CHECKOUT / "instances/dumps/cluster.yaml"
+HOST = CHECKOUT / "instances/dumps/gpu-host.xml"
+
+
+def written(objects: Objects) -> list[Any]:
+    """Return all that is written of what gets a place, as it stands in the files."""
+    instance, _ = instance_of(objects)
+    answer = solve(instance, SolveOptions(Engine.GREEDY, 10, None, workers=1, seed=0))
+    if not isinstance(answer, Placed | PartlyPlaced):
+        return []
+    dump = placed_dump(objects, instance, answer.placement)
+    # YAML holds JSON as well.
+    texts = [text_of(file) for file in emitted(dump, EmitKind)]
+    return [one for text in texts for one in yaml.safe_load_all(text)]
+
+
+def test_all_kinds_pass_the_schemas() -> None:
+    """
+    Of random clusters: bindings, patches, annotations and whole pods.
+    """
+    kinds = [one["kind"] for seed in range(8) for one in _checked(dump_world(Random(seed)))]
+
+    assert kinds.count("Binding") > 10
+    assert kinds.count("Pod") > 20
+
+
+def _checked(objects: list[Json]) -> list[Any]:
+    found = written(objects_of(objects))
+    for one in found:
+        check_object(one)
+    return found
+
+
+def test_the_example_passes_the_schemas() -> None:
+    """
+    What is read of the example, and what is written of it.
+    """
+    objects = Objects(keeps_whole=True)
+    read_dump([DUMP], objects)
+    known = {"Pod", "Device", "NodeResourceTopology"}
+    read = [one for one in yaml.safe_load(DUMP.read_text())["items"] if one["kind"] in known]
+    for one in (*read, *written(objects)):
+        check_object({key: value for key, value in one.items() if key != "status"})
+
+
+@pytest.mark.parametrize("kind", [DocumentKind.NODE_RESOURCE_TOPOLOGY, DocumentKind.DEVICE])
+def test_what_discover_writes_passes_the_schemas(kind: DocumentKind) -> None:
+    """
+    Both objects of a node that Placer looked into itself.
+    """
+    check_object(to_document(to_machine(take_inventory(HOST, [])), kind))
+
+
+def test_devices_that_are_written_are_read_again() -> None:
+    """
+    Who they are, where they are, and what they have.
+    """
+    found = to_machine(take_inventory(HOST, []))
+
+    part = device_part(to_document(found, DocumentKind.DEVICE))
+
+    assert part.identity.name == found.node().name
+    for read, known in zip(part.devices, found.machine.devices, strict=True):
+        for name in ("type", "minor", "id", "memory_bytes", "numa_node", "package", "bus_id"):
+            assert getattr(read, name) == getattr(known, name)
+        assert read.healthy == found.node().is_healthy(known)
+        assert read.virtual_functions == known.virtual_functions
+        assert read.pcie_switch == (known.pcie_switch or known.pcie_root)
+
+
+WRONG = [
+    ("Pod", ["metadata", "annotations", "a"], 1),
+    ("Pod", ["spec", "nodName"], "n1"),
+    ("Pod", ["spec", "containers", 0, "resources", "requests", "cpu"], "2 CPUs"),
+    ("Binding", ["target"], None),
+    ("Binding", ["metadata", "resourceVersion"], 7),
+    ("Device", ["spec", "devices", 0, "minor"], "0"),
+    ("Device", ["spec", "devices", 0, "topology", "nodeID"], None),
+    ("NodeResourceTopology", ["zones", 0, "resources", 0, "capacity"], "a lot"),
+]
+
+
+@pytest.mark.parametrize(("kind", "path", "value"), WRONG)
+def test_the_schemas_refuse_what_is_wrong(kind: str, path: list[Any], value: object) -> None:
+    """
+    Else they would not show that anything is right.
+    """
+    binding = {
+        "apiVersion": "v1",
+        "kind": "Binding",
+        "metadata": {"name": "p", "resourceVersion": "7"},
+        "target": {"kind": "Node", "name": "n1"},
+    }
+    whole = {"Pod": pod("p"), "Binding": binding, "Device": device()}
+    found = copy.deepcopy(whole.get(kind, topology()))
+    found.pop("status", None)
+    check_object(found)
+    *above, last = path
+    part: Any = found
+    for step in above:
+        part = part[step]
+    if value is None:
+        del part[last]
+    else:
+        part[last] = value
+
+    with pytest.raises(SchemaError):
+        check_object(found)
