@@ -93,7 +93,9 @@ def seat(
                     part.identity.title,
                 )
                 found.hides_cpus = True
-                asked = replace(asked, spec=_shared(asked.spec))
+                asked = asked_by(part, reading)
+                if asked.spec.qos.owns_cpus:
+                    asked = replace(asked, spec=_shared(asked.spec))
             asked = replace(asked, spec=specs.setdefault(asked.spec, asked.spec))
             if asked.spec.qos.owns_cpus:
                 _own(part, asked.spec, cpus, node, owners)
@@ -124,8 +126,8 @@ def seat(
             one.part.identity.name, one.part.identity.namespace, one.asked.spec, one.asked.limits
         )
         found.running.append(RunningPod(pod, places[id(one)], movable=not one.part.leaving))
-    if joined.kept_milli:
-        found.running.append(_system(node, joined.kept_milli, owned))
+    if kept_milli := joined.kept_milli + sum(one.asked.shared_milli for one in seats):
+        found.running.append(_system(node, kept_milli, owned))
     return found
 
 
@@ -283,6 +285,8 @@ def _hugepages(
 
 def _system(node: Node, milli: int, owned: Mapping[QosClass, CpuSet]) -> RunningPod:
     """Return a pod that stands for CPUs which the system keeps beside those that it names.
+
+    And for what containers ask for that share CPUs while others of their pod own some.
 
     Where pods are bound to NUMA nodes it is of the first that can hold it.
     """

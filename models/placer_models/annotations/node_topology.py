@@ -41,6 +41,15 @@ class CpuManagerPolicy:
     options: tuple[tuple[str, str], ...] = ()
     reserved: CpuSet = frozenset()
 
+    @property
+    def is_static(self) -> bool:
+        """Whether Guaranteed pods own CPUs."""
+        return self.policy == "static"
+
+    def has(self, option: str) -> bool:
+        """Return whether an option holds; none does without the static policy."""
+        return self.is_static and dict(self.options).get(option) == "true"
+
 
 @dataclass(frozen=True, slots=True)
 class PodCpuAlloc:

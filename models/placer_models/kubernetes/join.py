@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from placer_models.annotations.node_topology import CpuManagerPolicy
 from placer_models.cluster import Machine, Node
 from placer_models.cpuset import CpuSet, format_cpu_list
 from placer_models.device import GPU, Device
@@ -83,34 +84,34 @@ def join(
     labels = dict(node.identity.labels)
     labels.update([KNOWS_NUMA_NODES] if topology else [])
     labels.update([KNOWS_CPUS] if topology and topology.cpus else [])
-    options = dict(topology.policy.options) if topology and topology.policy else {}
+    kubelet = (topology.policy if topology else None) or CpuManagerPolicy()
     policy = node.partition_policy or (devices.partition_policy if devices else None)
     table = devices.partitions if devices else None
     if policy is not None and not table:
         assumed.append("with a GPU partition policy but no partition table: any GPUs go together")
         policy = None
     name = next((labels[key] for key in INSTANCE_TYPES if labels.get(key)), "")
-    alignment = node.alignment
-    if alignment is None:
-        alignment = (topology.alignment if topology else None) or AlignmentPolicy.NONE
+    alignment, scope = node.alignment, None
+    if alignment is None and topology is not None:
+        alignment, scope = topology.alignment, topology.scope
     joined = Node(
         node.identity.name,
         Machine(name, name, layout, found, sources=("objects of Kubernetes",)),
         labels=tuple(sorted(labels.items())),
         reserved_cpus=reserved,
-        alignment=alignment,
+        alignment=alignment or AlignmentPolicy.NONE,
         # Of the node, so that machines that differ in nothing else are one.
         unhealthy=frozenset(
             (one.type, one.minor) for one in (devices.devices if devices else ()) if not one.healthy
         ),
         cordoned=_closed(node, topology, assumed),
-        cpu_bind=_bind(node, options),
+        cpu_bind=_bind(node, kubelet),
         partitions=table,
         partition_policy=policy,
-        locality=_locality(options),
-        numa_strategy=node.numa_strategy or _even(options),
+        locality=_locality(kubelet),
+        numa_strategy=node.numa_strategy or _even(kubelet),
         extended=_extended(node, found),
-        scope=topology.scope if topology and alignment is not AlignmentPolicy.NONE else None,
+        scope=scope,
         max_pods=node.allocatable.other.get(PODS, MAX_PODS),
     )
     room_milli = 1000 * len(layout.online - reserved)
@@ -125,7 +126,7 @@ def join(
         knows_cpus=bool(topology and topology.cpus),
         taken=taken,
         assumed=tuple(assumed),
-        kubelet_is_static=bool(topology and topology.policy and topology.policy.policy == "static"),
+        kubelet_is_static=kubelet.is_static,
     )
 
 
@@ -259,23 +260,24 @@ def _closed(node: NodePart, topology: TopologyPart | None, assumed: list[str]) -
     return node.unschedulable or bool(node.conditions or node.amplification) or unknown
 
 
-def _bind(node: NodePart, options: Mapping[str, str]) -> NodeBindPolicy:
-    if options.get("full-pcpus-only") == "true":
+def _bind(node: NodePart, kubelet: CpuManagerPolicy) -> NodeBindPolicy:
+    """Return the bind policy: the kubelet's, which rejects all else, or the label's (C10)."""
+    if kubelet.has("full-pcpus-only"):
         return NodeBindPolicy.FULL_PCPUS_ONLY
     return node.bind or NodeBindPolicy.NONE
 
 
-def _even(options: Mapping[str, str]) -> NumaStrategy | None:
-    even = options.get("distribute-cpus-across-numa") == "true"
+def _even(kubelet: CpuManagerPolicy) -> NumaStrategy | None:
+    even = kubelet.has("distribute-cpus-across-numa")
     return NumaStrategy.DISTRIBUTE_EVENLY if even else None
 
 
-def _locality(options: Mapping[str, str]) -> tuple[Locality, ...]:
+def _locality(kubelet: CpuManagerPolicy) -> tuple[Locality, ...]:
     told = {
         Locality.PACKAGE: "align-by-socket",
         Locality.LLC: "prefer-align-cpus-by-uncorecache",
     }
-    return tuple(wish for wish, option in told.items() if options.get(option) == "true")
+    return tuple(wish for wish, option in told.items() if kubelet.has(option))
 
 
 def _extended(node: NodePart, found: tuple[Device, ...]) -> tuple[tuple[str, int], ...]:

@@ -1,7 +1,7 @@
 """What a Pod object asks for, in the words of a PodSpec."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from placer_models.annotations.device_hint import strategies_of
 from placer_models.annotations.resource_spec import CpuBindPolicy, CpuExclusivePolicy
@@ -13,7 +13,7 @@ from placer_models.kubernetes.pod_containers import Reading, containers_of
 from placer_models.kubernetes.pod_devices import functions_of, scopes_of, unspoken
 from placer_models.legal import spec_faults
 from placer_models.limits import NO_LIMITS, Limits, PodLimits
-from placer_models.pod import ContainerRole, PodSpec
+from placer_models.pod import Container, ContainerRole, PodSpec
 from placer_models.policy import (
     AlignmentPolicy,
     BindPolicy,
@@ -28,6 +28,8 @@ class AskedPod:
     """What a pod asks for.
 
     Attributes:
+        shared_milli: Of what it asks for, that of containers which share CPUs while others own
+            some; it is not in the spec.
         lacks: What it demands that Placer has no word for; where it waits, it is not placed.
 
     """
@@ -35,6 +37,7 @@ class AskedPod:
     spec: PodSpec
     limits: PodLimits
     lacks: tuple[str, ...] = ()
+    shared_milli: int = 0
 
 
 def asked_by(
@@ -50,7 +53,7 @@ def asked_by(
         part: The pod.
         reading: What its requests are read by.
         owns_cpus: It has CPUs of its own though no class says it, as Guaranteed pods have
-            where the kubelet runs the static policy (C2).
+            where the kubelet runs the static policy: in containers of whole CPUs (C2).
         select: Further labels that its node must have.
 
     Raises:
@@ -64,6 +67,9 @@ def asked_by(
     together = joint.types if joint else ()
     bind, bind_strength = _bind(part, qos)
     exclusive, exclusive_strength = _exclusive(part, qos)
+    all_milli = PodSpec(containers).requests.cpu_milli
+    if owns_cpus and part.pod_class.qos is None and qos.owns_cpus:
+        containers = tuple(map(_sharing_nothing, containers))
     limits = {one.name: one.limits.cpu_milli for one in part.containers}
     burst = (
         bind is CpuBindPolicy.CONSTRAINED_BURST
@@ -99,7 +105,20 @@ def asked_by(
     for fault in spec_faults(spec):
         raise ObjectError(part.identity.title, ("spec",), f"{fault.path}: {fault.message}")
     lacks = (*part.wishes.lacks, *unspoken(hints, asked))
-    return AskedPod(spec, _limits(part), tuple(dict.fromkeys(lacks)))
+    return AskedPod(
+        spec,
+        _limits(part),
+        tuple(dict.fromkeys(lacks)),
+        all_milli - spec.requests.cpu_milli if qos.owns_cpus else 0,
+    )
+
+
+def _sharing_nothing(container: Container) -> Container:
+    """Return a container of a pod that owns CPUs; one that asks for a part of one has none."""
+    asked = container.requests
+    if asked.cpu_milli % 1000 == 0:
+        return container
+    return replace(container, requests=replace(asked, cpu_milli=0))
 
 
 def qos_of(part: PodPart, *, owns_cpus: bool = False) -> QosClass:
@@ -119,17 +138,17 @@ def qos_of(part: PodPart, *, owns_cpus: bool = False) -> QosClass:
 def may_own_cpus(part: PodPart) -> bool:
     """Return whether a kubelet of the static policy gives the pod CPUs of its own (C2).
 
-    It is Guaranteed, and asks for a whole number of CPUs in each container.
+    It is Guaranteed by its containers, and asks for a whole number of CPUs in some of them.
     """
-    if part.pod_class.qos is not None:
+    if part.pod_class.qos is not None or part.own.names or part.own_limits.names:
         return False
     for one in part.containers:
         asked, most = one.requests, one.limits
-        if not asked.cpu_milli or asked.cpu_milli % 1000 or not asked.memory_bytes:
+        if not (asked.cpu_milli and asked.memory_bytes):
             return False
         if (asked.cpu_milli, asked.memory_bytes) != (most.cpu_milli, most.memory_bytes):
             return False
-    return not part.overhead.cpu_milli
+    return any((one.requests.cpu_milli or 0) % 1000 == 0 for one in part.containers)
 
 
 def _bind(part: PodPart, qos: QosClass) -> tuple[CpuBindPolicy, Strength]:

@@ -170,13 +170,17 @@ def _distances(part: Field) -> dict[int, int]:
 
 
 def _alignment(root: Field) -> tuple[AlignmentPolicy | None, AlignmentScope | None]:
-    """Return the topology manager's policy and scope: old objects have both in one word."""
+    """Return the topology manager's policy and scope: old objects have both in one word.
+
+    Of attributes that name no scope it is the kubelet's default; an old word that names none
+    says none, and neither does a policy that aligns nothing.
+    """
     policies = root.get("topologyPolicies").items()
-    part, scope = (policies[-1] if policies else None), None
+    part, scope, word = (policies[0] if policies else None), None, ""
     for item in root.get("attributes").items():
         name = item.get("name").text("")
         if name == "topologyManagerPolicy" and item.get("value").there:
-            part = item.get("value")
+            part, word = item.get("value"), AlignmentScope.CONTAINER.value
         elif name == "topologyManagerScope":
             scope = item.get("value")
     if part is None or not part.text():
@@ -189,5 +193,9 @@ def _alignment(root: Field) -> tuple[AlignmentPolicy | None, AlignmentScope | No
         )
     spelt = match[1].lower().replace("-", "")
     policy = next(policy for policy in AlignmentPolicy if policy.value.lower() == spelt)
-    word = (match[2] or (scope.text("") if scope else "")).lower()
-    return policy, AlignmentScope(word) if word in list(AlignmentScope) else None
+    if policy is AlignmentPolicy.NONE:
+        return policy, None
+    word = (match[2] or (scope.text("") if scope else "") or word).lower()
+    if scope is not None and word not in list(AlignmentScope):
+        scope.refuse(f"got {scope.got}; expected container or pod")
+    return policy, AlignmentScope(word) if word else None
