@@ -78,6 +78,7 @@ hooks: $(READY)
 	$(BIN)/pre-commit install
 
 DEMO := build/demo.json
+DUMP := instances/dumps/cluster.yaml
 
 demo: $(READY)
 	@mkdir -p build
@@ -87,6 +88,12 @@ demo: $(READY)
 	$(BIN)/placer verify instances/demo.yaml $(DEMO)
 	@echo; echo 'What does it look like inside the machines?'
 	$(BIN)/placer show instances/demo.yaml --placement $(DEMO)
+	@echo; echo 'And a cluster of yours? What kubectl get prints is read as it is.'
+	$(BIN)/placer show $(DUMP)
+	@echo; echo 'Who waits there gets a place, and the cluster is told by files that kubectl takes.'
+	@rm -rf build/cluster
+	$(BIN)/placer solve $(DUMP) --time-limit 10 --emit patches,bindings build/cluster
+	@echo; cat build/cluster/patches/ml/train-1.yaml
 
 # PYTHONSAFEPATH keeps the checkout's own packages off sys.path, so that only the
 # installed wheel can answer an import; tests/house checks that it does.

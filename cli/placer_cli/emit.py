@@ -8,7 +8,6 @@ import typer
 
 from placer.kubernetes.emit.kind import EmitKind
 from placer.kubernetes.objects import Objects
-from placer_cli.console import note
 from placer_models.cluster import Instance
 from placer_models.files.errors import suggestion
 from placer_models.placement import Answer, PartlyPlaced, Placed
@@ -45,23 +44,26 @@ def objects_for(emission: Emission) -> Objects:
     return Objects(keeps_whole=EmitKind.YAML in emission.kinds)
 
 
-def emit(emission: Emission, objects: Objects, instance: Instance, answer: Answer) -> None:
-    """Write what the cluster is told of the answer, and say what there is."""
+def emit(emission: Emission, objects: Objects, instance: Instance, answer: Answer) -> str:
+    """Write what the cluster is told of the answer; return what is to be said of it.
+
+    Raises:
+        OSError: It cannot be written; nothing is left of it.
+
+    """
     from placer.kubernetes.emit.kinds import emitted
     from placer.kubernetes.emit.placed import placed_dump
     from placer.kubernetes.emit.writer import write_folder
 
     if not isinstance(answer, Placed | PartlyPlaced):
-        note(f"nothing is placed: nothing was written to {emission.folder}")
-        return
+        return f"nothing is placed: {emission.folder} was not written"
     files = emitted(placed_dump(objects, instance, answer.placement), emission.kinds)
     if not files:
-        note(f"no pod needs what was asked for: nothing was written to {emission.folder}")
-        return
+        return f"no pod that is placed needs any: {emission.folder} was not written"
     write_folder(emission.folder, files)
     counts = Counter(str(one["kind"]) for file in files for one in file.objects)
     written = ", ".join(f"{count:,} {kind}" for kind, count in sorted(counts.items()))
-    note(f"wrote {written} in {len(files):,} files below {emission.folder}")
+    return f"wrote {written} in {len(files):,} files below {emission.folder}"
 
 
 def _kind(word: str) -> EmitKind:

@@ -21,17 +21,19 @@ def test_every_kind_is_written_below_the_folder(tmp_path: Path) -> None:
     assert main([*SOLVE, "--emit", "annotations,patches,bindings,yaml", str(folder)]) == Exit.DONE
 
     found = {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
+    gang = [f"train-{i}" for i in range(3)]
+    lone = ["ml/notebook-0", "shop/web-5d8f7c6b9-nf6tp", "shop/report-28214-jv5hc"]
     assert found == {
         "annotations.yaml",
-        "bindings/ml/train/train-0.json",
-        "bindings/ml/train/train-1.json",
-        "bindings/shop/web-5d8f7/web-5d8f7.json",
-        "patches/ml/train-0.yaml",
-        "patches/ml/train-1.yaml",
         "pods.yaml",
+        "patches/ml/notebook-0.yaml",
+        *(f"patches/ml/{name}.yaml" for name in gang),
+        *(f"bindings/ml.train/ml/{name}.json" for name in gang),
+        *(f"bindings/{name.replace('/', '.')}/{name}.json" for name in lone),
     }
     pods = yaml.safe_load_all((folder / "pods.yaml").read_text())
-    assert {pod["spec"]["nodeName"] for pod in pods} == {"plain-1", "gpu-1", "gpu-2"}
+    nodes = {pod["metadata"]["name"]: pod["spec"]["nodeName"] for pod in pods}
+    assert {nodes[name] for name in gang} == {"gpu-1", "gpu-2", "gpu-3"}
 
 
 def test_a_folder_that_holds_something_is_left_alone(

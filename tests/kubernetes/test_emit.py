@@ -148,11 +148,11 @@ def test_what_comes_together_is_bound_from_one_folder() -> None:
     )
 
     assert sorted(found) == [
-        "bindings/default/a/a-0.json",
-        "bindings/default/a/b-0.json",
-        "bindings/default/lone/lone.json",
+        "bindings/default.a/default/a-0.json",
+        "bindings/default.a/default/b-0.json",
+        "bindings/default.lone/default/lone.json",
     ]
-    (lone,) = found["bindings/default/lone/lone.json"]
+    (lone,) = found["bindings/default.lone/default/lone.json"]
     assert lone == {
         "apiVersion": "v1",
         "kind": "Binding",

@@ -151,8 +151,7 @@ def _solve(
         tree = answer_to_json(answer, problem, timing)
         if file is not None and output is not None:
             file.write(document(tree, format_of(output) if form is Format.TABLE else form))
-        if emission is not None:
-            emit(emission, objects, problem, answer)
+        told = emit(emission, objects, problem, answer) if emission else ""
     if form is Format.TABLE:
         from placer_cli.draw.answer import draw_answer
         from placer_cli.draw.canvas import canvas_of
@@ -161,6 +160,8 @@ def _solve(
         console.print(draw_answer(answer, problem, options, canvas_of(console)))
     elif output is None:
         typer.echo(document(tree, form), nl=False)
+    if told:
+        note(told)
     err().print(f"read in {read_s:.2f} s, solved in {solve_s:.2f} s", style="dim")
     return answer
 

@@ -22,7 +22,7 @@ from placer_cli.draw.palette import (
     owner_marks,
     owner_style,
 )
-from placer_cli.draw.residents import Resident, amount_taken
+from placer_cli.draw.residents import Resident, amount_taken, is_pod
 from placer_cli.draw.tables import table
 from placer_cli.draw.texts import count, cpus, fold_names, memory
 from placer_cli.draw.threads import Cell
@@ -68,8 +68,8 @@ def _headline(
     machines = {node.machine.name for node in instance.nodes}
     nodes = count(len(instance.nodes), "node")
     facts = [f"{nodes} of {machines.pop()}" if len(machines) == 1 else nodes]
-    if instance.running:
-        facts.append(count(len(instance.running), "running pod"))
+    if running := sum(is_pod(one.pod) for one in instance.running):
+        facts.append(count(running, "running pod"))
     placed = sum(len(tenants) for tenants in residents.values()) - len(instance.running)
     pods = sum(len(gang.pods) for gang in instance.gangs)
     facts.append(f"{placed:,} of {count(pods, 'pod')} placed" if placed else f"{pods:,} waiting")
@@ -147,7 +147,7 @@ def _cells(
         _memory(node, tenants, bars),
         _gpus(node, tenants, parties, bars.marks),
         _others(tenants, node),
-        Text(str(len(tenants)) if tenants else ""),
+        Text(str(sum(tenant.is_pod for tenant in tenants) or "")),
         _standing(node),
     )
 

@@ -14,6 +14,9 @@ from placer_models.cluster import Instance
 BROKEN = "device-health"
 """The rule of which a line of its own says more."""
 
+MOST_OF_A_RULE = 3
+"""So many misfits of a rule are told one by one; in a large cluster hundreds may be alike."""
+
 
 def notes_on_running(
     instance: Instance, moved: Set[tuple[str, str]] = frozenset()
@@ -26,11 +29,15 @@ def notes_on_running(
         staying = tuple(running for running in instance.running if running.pod.key not in moved)
         instance = replace(instance, running=staying)
     notes = [broken.message for broken in broken_devices_held(instance)]
-    notes += [
-        f"misfit: {misfit.message} (rule {misfit.rule})"
-        for misfit in misfits_of(instance)
-        if misfit.rule != BROKEN
-    ]
+    by_rule: dict[str, list[str]] = {}
+    for misfit in misfits_of(instance):
+        if misfit.rule != BROKEN:
+            by_rule.setdefault(misfit.rule, []).append(misfit.message)
+    for rule, messages in by_rule.items():
+        told = list(dict.fromkeys(messages))
+        notes += [f"misfit: {message} (rule {rule})" for message in told[:MOST_OF_A_RULE]]
+        more = len(told) - MOST_OF_A_RULE
+        notes += [f"and {more:,} more misfits (rule {rule})"] if more > 0 else []
     return tuple(dict.fromkeys(notes))
 
 

@@ -106,7 +106,9 @@ ROOM_FOR_SUMS = 100
 
 
 def links_of(node: Node, place: Held, canvas: Canvas) -> str:
-    """Say how fast the slowest pair of GPUs is, and what the pairs sum to."""
+    """Say how fast the slowest pair of GPUs is, and what the pairs sum to, where it is known."""
+    if node.machine.gpu_links is None:
+        return ""
     gpus = tuple(grant.minor for grant in place.devices if grant.type == GPU)
     pairs = pair_bandwidths(node.machine.gpu_links, gpus)
     if not pairs:
@@ -152,8 +154,8 @@ def containers_of(resident: Resident, node: Node, canvas: Canvas) -> list[tuple[
 
 def _row(node: Node, tenant: Tenant, canvas: Canvas) -> list[Text]:
     resident, place = tenant.resident, tenant.resident.place
-    name = Text(resident.pod.title)
-    if resident.running:
+    name = Text(resident.pod.title) if resident.is_pod else Text("kept for the system", QUIET)
+    if resident.running and resident.is_pod:
         name.append(" running", QUIET)
     words = (
         place.gang or "",

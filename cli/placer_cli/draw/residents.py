@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from placer_cli.draw.texts import stem
 from placer_models.cluster import Instance
+from placer_models.kubernetes.names import SYSTEM_NAMESPACE
 from placer_models.moves import movers
 from placer_models.placement import Placement, PodPlacement
 from placer_models.pod import Pod
@@ -30,6 +31,16 @@ class Resident:
     def owns_cpus(self) -> bool:
         """Whether the pod's cpuset is its own, not a pool."""
         return self.pod.spec.qos.owns_cpus and bool(self.place.cpuset)
+
+    @property
+    def is_pod(self) -> bool:
+        """Whether it is a pod of the cluster, not what stands for its node's system."""
+        return is_pod(self.pod)
+
+
+def is_pod(pod: Pod) -> bool:
+    """Return whether this is a pod of the cluster, not what stands for its node's system."""
+    return pod.namespace != SYSTEM_NAMESPACE
 
 
 def amount_taken(residents: Iterable[Resident], name: str) -> int:

@@ -27,5 +27,5 @@ def bindings(dump: PlacedDump) -> Iterator[Written]:
     for one, written in annotations_by_pod(dump):
         identity = one.part.identity
         namespace, together = one.together[0]
-        path = f"bindings/{namespace}/{together}/{identity.name}.json"
+        path = f"bindings/{namespace}.{together}/{identity.namespace}/{identity.name}.json"
         yield Written(path, (binding(identity, one.node.name, written),))
