@@ -34,6 +34,10 @@ MOST_LEAVES = 100_000
 """Insides of single nodes that are tried before a world is given up."""
 
 
+OF_PODS_AND_NODES = ("cordon", "node-selector", "domain", "anti-affinity")
+"""Rules that who is on which node breaks, whatever is inside."""
+
+
 MOST_ASSIGNMENTS = 20_000
 """Ways to send pods to nodes that are tried before a world is given up."""
 
@@ -129,7 +133,7 @@ def _assignments(instance: Instance) -> list[tuple[tuple[Stay, ...], Vector]]:
             continue
         skeleton = Placement(tuple(stay.place({}, stay.cpus) for stay in stays))
         rules = [rule for rule in BETWEEN_NODES if rule != "moves"]
-        if not broken(instance, skeleton, ("cordon", "node-selector", "domain", *rules)):
+        if not broken(instance, skeleton, (*OF_PODS_AND_NODES, *rules)):
             found.append((stays, _placed_tiers(measure(instance, skeleton))))
 
     def compare(a: tuple[object, Vector], b: tuple[object, Vector]) -> int:

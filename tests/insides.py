@@ -125,11 +125,13 @@ class Insides:
             for term in guest.pod.spec.affinity
             if term.inside and term.required and not term.apart
         }
+        far = any(term.wide for guest in guests for term in guest.pod.spec.affinity)
         meant = [
             stay
             for stay in elsewhere
-            if any(
-                stay.pod.namespace == namespace
+            if far
+            or any(
+                term.looks_into(stay.pod.namespace, namespace)
                 and term.means(stay.pod.spec.labels, owns_cpus=stay.pod.spec.qos.owns_cpus)
                 for namespace, term in terms
             )

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from random import Random
 
 from placer_models.cluster import Instance
-from spices_affinity import with_affinity, with_company_inside
+from spices_affinity import with_company_inside, with_some_affinity
 from spices_burst import spice_burst
 from spices_device_choice import spice_device_choice
 from spices_exclusivity import spice_apart
@@ -28,7 +28,7 @@ Spice = Callable[[Random, Instance], Instance]
 
 SPICES: tuple[Spice, ...] = (
     with_levels,
-    with_affinity,
+    with_some_affinity,
     spice_node_binds,
     spice_localities,
     spice_strategies,

@@ -78,6 +78,7 @@ def _says_it_may(running: RunningPod, node: Node) -> bool:
         for term in spec.affinity
         if term.required and not term.apart
     )
+    asks_for_domains = any(term.topology for term in spec.affinity)
     return not (
         not running.movable
         or spec.constrained_burst
@@ -85,6 +86,7 @@ def _says_it_may(running: RunningPod, node: Node) -> bool:
         or spec.strategies
         or AlignmentScope.CONTAINER in (node.scope, spec.scope)
         or means_itself
+        or asks_for_domains
     )
 
 

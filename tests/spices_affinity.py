@@ -3,15 +3,19 @@
 from dataclasses import replace
 from random import Random
 
-from placer_models.affinity import AffinityLevel, AffinityTerm
-from placer_models.cluster import Instance, RunningPod
+from placer_models.affinity import EVERY_NAMESPACE, AffinityLevel, AffinityTerm
+from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.pod import Gang, Pod, PodSpec
 from placer_models.policy import Strength
+from placer_models.selectors import LabelExpression, Operator
 from spices_exclusivity import crowded
 from tiny_machines import unused_name
 from worlds import tiny_instance
 
 APPS = ("web", "db")
+ZONE, RACK = "zone", "rack"
+"""A label of nodes, and a level of the network."""
+
 INSIDE = (AffinityLevel.NUMA, AffinityLevel.CORE)
 
 
@@ -77,6 +81,78 @@ def in_node_affinity_instance(seed: int) -> Instance:
     return with_company_inside(rng, instance)
 
 
+def with_wide_affinity(rng: Random, instance: Instance) -> Instance:
+    """Put nodes into zones, and let pods ask for others, or for none, in their zone."""
+    level = rng.choice((ZONE, RACK))
+    nodes = instance.nodes
+    while len(nodes) < 3 and rng.random() < 0.8:
+        nodes = (*nodes, replace(rng.choice(nodes), name=unused_name(nodes)))
+    dressed: dict[PodSpec, PodSpec] = {}
+
+    def dress(pod: Pod) -> Pod:
+        if pod.spec not in dressed:
+            dressed[pod.spec] = _dressed_widely(rng, pod.spec, level)
+        return replace(pod, spec=dressed[pod.spec])
+
+    def dress_gang(gang: Gang) -> Gang:
+        if rng.random() < 0.5:
+            dressed.clear()
+        return replace(gang, pods=tuple(map(dress, gang.pods)))
+
+    return replace(
+        instance,
+        nodes=tuple(_in_zone(rng, node, level) for node in nodes),
+        gangs=tuple(map(dress_gang, instance.gangs)),
+        running=tuple(RunningPod(dress(r.pod), r.placement) for r in instance.running),
+        name=f"{instance.name}, zones",
+    )
+
+
+def with_some_affinity(rng: Random, instance: Instance) -> Instance:
+    """Let pods ask for others on their node, or in their zone."""
+    return rng.choice((with_affinity, with_wide_affinity))(rng, instance)
+
+
+def wide_instance(seed: int) -> Instance:
+    """Draw a tiny instance whose pods care who is in their zone."""
+    rng = Random(f"wide-{seed}")
+    instance = tiny_instance(seed)
+    if rng.random() < 0.4:
+        instance = with_affinity(rng, instance)
+    return with_wide_affinity(rng, instance)
+
+
+def _in_zone(rng: Random, node: Node, level: str) -> Node:
+    zone = rng.choice(("a", "a", "b", None))
+    if zone is None:
+        return node
+    if level == ZONE:
+        return replace(node, labels=tuple(sorted({**dict(node.labels), ZONE: zone}.items())))
+    return replace(node, domains=tuple(sorted({**dict(node.domains), RACK: zone}.items())))
+
+
+def _dressed_widely(rng: Random, spec: PodSpec, level: str) -> PodSpec:
+    app = rng.choice((*APPS, *APPS, None))
+    terms = {_wide_term(rng, level) for _ in range(rng.choice((0, 0, 1, 1, 1, 2)))}
+    return replace(
+        spec,
+        labels=spec.labels or ((("app", app),) if app else ()),
+        affinity=tuple(sorted({*spec.affinity, *terms}, key=_written)),
+    )
+
+
+def _wide_term(rng: Random, level: str) -> AffinityTerm:
+    term = replace(_term(rng), topology=rng.choice((level, level, "")))
+    if rng.random() < 0.3:
+        operator = rng.choice((Operator.IN, Operator.NOT_IN, Operator.EXISTS))
+        values = () if operator is Operator.EXISTS else (rng.choice(APPS),)
+        term = replace(term, labels=(), expressions=(LabelExpression("app", operator, values),))
+    if rng.random() < 0.3:
+        some = rng.choice(((EVERY_NAMESPACE,), ("default", "team"), ("elsewhere",)))
+        term = replace(term, namespaces=some)
+    return term
+
+
 def _dressed_inside(rng: Random, spec: PodSpec, levels: tuple[AffinityLevel, ...]) -> PodSpec:
     if not spec.qos.owns_cpus:
         return spec
@@ -92,7 +168,9 @@ def _dressed_inside(rng: Random, spec: PodSpec, levels: tuple[AffinityLevel, ...
 
 
 def _written(term: AffinityTerm) -> tuple[object, ...]:
-    return term.apart, not term.required, term.labels, term.level
+    said = [str(one) for one in term.expressions]
+    where = term.level, term.topology, term.namespaces
+    return term.apart, not term.required, term.labels, said, where
 
 
 def _dressed(rng: Random, spec: PodSpec) -> PodSpec:

@@ -155,6 +155,10 @@ class Node:
             return self.name
         return next((domain for name, domain in self.domains if name == level), None)
 
+    def topology_domain(self, key: str) -> str | None:
+        """Return the node's value of a label, or its domain at a level; None: it has neither."""
+        return next((value for name, value in self.labels if name == key), self.domain(key))
+
 
 class Nodes(tuple[Node, ...]):
     """Nodes, and what all of them say together: looked for once.

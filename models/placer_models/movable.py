@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from placer_models.cluster import Node, RunningPod
 from placer_models.pod import PodSpec
 from placer_models.policy import AlignmentScope
+from placer_models.reach import reaches_beyond
 from placer_models.rule_family import RuleFamily
 
 Key = tuple[str, str]
@@ -59,8 +60,11 @@ def _always(spec: PodSpec, node: Node) -> bool:
 
 
 def _is_first_of_no_kind(spec: PodSpec, node: Node) -> bool:
-    """Return whether the pod does not mean itself: looked at as new, it would keep others out."""
-    return not any(
+    """Return whether the pod does not mean itself: looked at as new, it would keep others out.
+
+    Nor may it reach beyond its node: no node says whether it may be there.
+    """
+    return not reaches_beyond(spec) and not any(
         term.required and not term.apart and term.means(spec.labels, owns_cpus=spec.qos.owns_cpus)
         for term in spec.affinity
     )

@@ -20,6 +20,7 @@ from placer_models.movable import Key, Misplaced, Movable, may_move
 from placer_models.placement import Move, Placement, PodPlacement, title_of
 from placer_models.pod import Gang, PodSpec
 from placer_models.policy import QosClass
+from placer_models.reach import any_reaches_beyond
 
 Mended = Mapping[Key, tuple[str, ...]]
 """A running pod that moves -> the rules that it broke where it was."""
@@ -51,9 +52,14 @@ def movable_pods(instance: Instance, blamed: Blamed) -> Movable:
         on_node[one.placement.node].append(one)
     nodes = {node.name: node for node in instance.nodes}
 
+    # Who keeps others off a whole domain is on any node of it.
+    wide = any_reaches_beyond(one.pod for one in instance.running)
+    everywhere = dict.fromkeys(nodes) if wide else {}
+
     def alone(group: frozenset[Key]) -> Instance:
         """Return the question of pods that come anew to where they are; nothing else counts."""
         names = dict.fromkeys(running[key].placement.node for key in group)
+        names.update(everywhere)
         here = replace(
             instance,
             nodes=tuple(nodes[name] for name in names),

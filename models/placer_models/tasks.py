@@ -44,6 +44,10 @@ class GangTask:
     levels: tuple[LevelTask, ...] = ()
 
 
+NO_DOMAIN = -1
+"""The number of no domain."""
+
+
 @dataclass(frozen=True, slots=True)
 class AffinityTask:
     """What a shape asks of other pods; as in ``AffinityTerm``.
@@ -51,7 +55,9 @@ class AffinityTask:
     Attributes:
         shape: Whose pods ask.
         matches: The shapes whose pods are meant.
-        here: Nodes where running pods are meant -> how many.
+        here: Nodes in whose domain running pods are meant -> how many.
+        domains: The domain of every node, by number; `NO_DOMAIN` for a node that is in none.
+            Empty: each node is one of its own.
 
     """
 
@@ -60,15 +66,20 @@ class AffinityTask:
     apart: bool
     required: bool
     here: Mapping[int, int]
+    domains: tuple[int, ...] = ()
+
+    def domain(self, node: int) -> int:
+        """Return the number of the domain that a node is in."""
+        return self.domains[node] if self.domains else node
 
 
 @dataclass(frozen=True, slots=True)
 class Affinities:
-    """What all shapes ask of other pods on their node.
+    """What all shapes ask of other pods on their node, or in its domain.
 
     Attributes:
-        barred: For each shape the nodes that running pods keep it off; empty where no
-            affinity is asked for.
+        barred: For each shape the nodes that running pods keep it off, or that are in no
+            domain where it needs company; empty where no affinity is asked for.
 
     """
 

@@ -1,13 +1,14 @@
 """Who is beside whom while pods are being placed: what affinity allows, and would like."""
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from placer.greedy.in_node_affinity import FirstOfKind, Places
 from placer_models.problem import Choice, Choices, Problem
-from placer_models.tasks import AffinityTask
+from placer_models.tasks import NO_DOMAIN, AffinityTask
 
 Mask = NDArray[np.bool_]
 Counts = NDArray[np.int64]
@@ -24,6 +25,12 @@ class AffinityCounts:
         """Begin with nothing placed but what runs."""
         nodes = len(problem.nodes)
         self._tasks = problem.affinity.tasks
+        self._domains = [_domains(task) for task in self._tasks]
+        # Of most shapes few terms say anything.
+        self._about: list[list[int]] = [[] for _ in problem.shapes]
+        for number, task in enumerate(self._tasks):
+            for shape in {task.shape, *task.matches}:
+                self._about[shape].append(number)
         self._placed: Counts = np.zeros((len(problem.shapes), nodes), dtype=np.int64)
         self._running = [_counts(task.here, nodes) for task in problem.affinity.tasks]
         self._runs = [running > 0 for running in self._running]
@@ -37,33 +44,35 @@ class AffinityCounts:
     def allowed(self, shape: int) -> Mask:
         """Return the nodes where one pod more of the shape breaks nothing required."""
         mask = ~self._barred[shape]
-        for number, task in enumerate(self._tasks):
+        for number in self._about[shape]:
+            task = self._tasks[number]
             if not task.required:
                 continue
-            meant = self._meant(task)
             if task.apart:
                 if task.shape == shape:
-                    mask &= meant == 0
+                    mask &= self._meant(number) == 0
                 if shape in task.matches:
-                    mask &= self._placed[task.shape] == 0
+                    mask &= self._in_domains(number, self._placed[task.shape]) == 0
                 continue
+            meant = self._meant(number)
             there = self._runs[number] | (meant > 0)
             means_itself = task.shape in task.matches
             if task.shape == shape and (there.any() or not means_itself):
                 mask &= there
             # The first of its kind may be alone only while nobody else is meant anywhere.
-            alone = means_itself and meant.sum() == 1 and self._placed[task.shape].sum() == 1
-            if shape in task.matches and alone and not self._runs[number].any():
-                mask &= meant > 0
+            if shape in task.matches and self._is_alone(number):
+                mask &= (meant > 0) | ~self._belongs(number)
         return mask
 
     def wishes_lost(self, shape: int) -> Counts:
         """Return for each node how much more is lost in tier affinity with a pod of the shape."""
         lost: Counts = np.zeros(self._placed.shape[1], dtype=np.int64)
-        for number, task in enumerate(self._tasks):
+        for number in self._about[shape]:
+            task = self._tasks[number]
             if task.required:
                 continue
-            meant, others = self._meant(task), self._placed[task.shape]
+            meant = self._meant(number)
+            others = self._in_domains(number, self._placed[task.shape])
             if task.apart:  # by ordered pairs
                 if task.shape == shape:
                     lost += meant + self._running[number]
@@ -97,19 +106,63 @@ class AffinityCounts:
         for number, task in enumerate(self._tasks):
             if not task.required or task.apart:
                 continue
-            meant = self._meant(task)
             means_itself = task.shape in task.matches
-            with_another = self._runs[number] | (meant > means_itself)
+            with_another = self._runs[number] | (self._meant(number) > means_itself)
             missing = (self._placed[task.shape] > 0) & ~with_another
-            first = means_itself and meant.sum() == 1 and not self._runs[number].any()
-            if missing.any() and not first:
+            if missing.any() and not self._is_alone(number):
                 return False
         return True
 
-    def _meant(self, task: AffinityTask) -> Counts:
-        """Return how many placed pods are meant on each node."""
-        meant: Counts = self._placed[sorted(task.matches)].sum(axis=0)
-        return meant
+    def _is_alone(self, number: int) -> bool:
+        """Return whether one pod of the term is placed, means itself, and nobody else is meant."""
+        task = self._tasks[number]
+        if task.shape not in task.matches or self._runs[number].any():
+            return False
+        meant = self._placed[sorted(task.matches)].sum(axis=0)[self._belongs(number)]
+        return int(meant.sum()) == 1 and int(self._placed[task.shape].sum()) == 1
+
+    def _meant(self, number: int) -> Counts:
+        """Return how many placed pods are meant in the domain of each node."""
+        meant: Counts = self._placed[sorted(self._tasks[number].matches)].sum(axis=0)
+        return self._in_domains(number, meant)
+
+    def _in_domains(self, number: int, on_nodes: Counts) -> Counts:
+        """Return for each node how many are in its domain; none where it is in none."""
+        domains = self._domains[number]
+        if domains is None:
+            return on_nodes
+        total = np.bincount(domains.of_node, on_nodes, minlength=domains.none + 1)
+        total[domains.none] = 0
+        found: Counts = total.astype(np.int64)[domains.of_node]
+        return found
+
+    def _belongs(self, number: int) -> Mask:
+        """Return which nodes are in a domain of the term's."""
+        domains = self._domains[number]
+        if domains is None:
+            return np.ones(self._placed.shape[1], dtype=np.bool_)
+        return domains.of_node < domains.none
+
+
+class _Domains(NamedTuple):
+    """Domains of nodes.
+
+    Attributes:
+        of_node: The number of each node's; of one in none it is `none`.
+        none: As many as there are domains.
+
+    """
+
+    of_node: Counts
+    none: int
+
+
+def _domains(task: AffinityTask) -> _Domains | None:
+    """Return the domains that a term looks at; None: each node is one."""
+    if not task.domains:
+        return None
+    none = max(task.domains) + 1
+    return _Domains(np.array([none if d == NO_DOMAIN else d for d in task.domains]), none)
 
 
 def _counts(here: Mapping[int, int], nodes: int) -> Counts:

@@ -1,10 +1,72 @@
 """Rules and the tier about pods that want to be together or apart (C18)."""
 
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 
 from placer.judge.finding import Finding
 from placer.judge.scene import Scene, Site, Tenant
 from placer_models.affinity import AffinityLevel, AffinityTerm
+
+
+class Domains:
+    """Who is in which domain of nodes; looked for only where a term asks for one."""
+
+    def __init__(self, scene: Scene) -> None:
+        """Begin with nothing looked for."""
+        self.scene = scene
+        self._tenants: dict[str, dict[str, list[Tenant]]] = {}
+        self._parting: list[tuple[Site, Tenant, AffinityTerm]] | None = None
+
+    def belongs(self, site: Site, term: AffinityTerm) -> bool:
+        """Return whether the node is in a domain of the term's."""
+        return not term.wide or site.node.topology_domain(term.topology) is not None
+
+    def said(self, site: Site, term: AffinityTerm) -> str:
+        """Return the node's domain for people; nothing where it is the node."""
+        if not term.wide:
+            return ""
+        return f" ({term.topology} {site.node.topology_domain(term.topology) or 'none'})"
+
+    def tenants(self, site: Site, term: AffinityTerm) -> Sequence[Tenant]:
+        """Return the pods of the node, or of all nodes of its domain."""
+        key = term.topology
+        if not key:
+            return site.tenants
+        if key not in self._tenants:
+            found: defaultdict[str, list[Tenant]] = defaultdict(list)
+            for other in self.scene.everywhere():
+                if (domain := other.node.topology_domain(key)) is not None:
+                    found[domain] += other.tenants
+            self._tenants[key] = dict(found)
+        here = site.node.topology_domain(key)
+        return () if here is None else self._tenants[key].get(here, ())
+
+    def parting(self, site: Site) -> Iterator[tuple[Tenant, AffinityTerm]]:
+        """Yield the running pods that keep others off the node's domains, with such terms."""
+        if not self.scene.standing.total(_parts_domains):
+            return
+        if self._parting is None:
+            self._parting = [
+                (there, runner, term)
+                for there in self.scene.standing.sites.values()
+                if _parts_domains(there)
+                for runner in there.tenants
+                for term in runner.pod.spec.affinity
+                if term.wide and term.apart and term.required
+            ]
+        for there, runner, term in self._parting:
+            here = site.node.topology_domain(term.topology)
+            if here is not None and here == there.node.topology_domain(term.topology):
+                yield runner, term
+
+
+def _parts_domains(site: Site) -> int:
+    """Return how many pods there keep others off domains of nodes."""
+    return sum(
+        any(term.wide and term.apart and term.required for term in tenant.pod.spec.affinity)
+        for tenant in site.tenants
+        if not tenant.new
+    )
 
 
 def affinity(scene: Scene) -> Iterator[Finding]:
@@ -13,34 +75,33 @@ def affinity(scene: Scene) -> Iterator[Finding]:
     The first of its kind needs none: a pod that its own affinity means, where no other
     pod of the cluster is meant.
     """
+    domains = Domains(scene)
     for site, tenant in scene.newcomers():
         for term in tenant.pod.spec.affinity:
-            if term.apart or not term.required or _kept(site, tenant, term):
+            if term.apart or not term.required or _kept(domains, site, tenant, term):
                 continue
-            if _means(tenant, term, tenant) and not _elsewhere(scene, tenant, term):
+            first = domains.belongs(site, term) and _means(tenant, term, tenant)
+            if first and not _elsewhere(domains, tenant, term):
                 continue
             where = "" if not term.inside else f" on each {term.level.place} that it owns CPUs of"
             yield Finding(
                 tenant.title,
-                f"pod {tenant.title!r} on node {site.node.name!r} is with no other pod that has "
-                f"{_said(term)}{where}; its affinity requires one",
+                f"pod {tenant.title!r} on node {site.node.name!r}{domains.said(site, term)} is "
+                f"with no other pod that has {term.said}{where}; its affinity requires one",
             )
 
 
 def anti_affinity(scene: Scene) -> Iterator[Finding]:
     """A pod is with none that its required anti-affinity means, nor one whose means it."""
+    domains = Domains(scene)
     for site, tenant in scene.newcomers():
         for term in tenant.pod.spec.affinity:
             if term.apart and term.required:
-                for other in _met(site, tenant, term):
-                    yield _too_near(site, tenant, other, term, tenant)
-        for runner in site.tenants:
-            if runner.new:
-                continue
-            for term in runner.pod.spec.affinity:
-                meant = term.apart and term.required and _means(runner, term, tenant)
-                if meant and _is_near(site, runner, term, tenant):
-                    yield _too_near(site, tenant, runner, term, runner)
+                for other in _met(domains, site, tenant, term):
+                    yield _too_near(domains, site, tenant, other, term, tenant)
+        for runner, term in _parting(domains, site):
+            if _means(runner, term, tenant) and _is_near(site, runner, term, tenant):
+                yield _too_near(domains, site, tenant, runner, term, runner)
 
 
 def wishes_not_met(scene: Scene) -> int:
@@ -49,8 +110,11 @@ def wishes_not_met(scene: Scene) -> int:
     One that wants others loses 1 where it is not kept, one that wants to be apart 1 for
     each pod that it means and meets.
     """
+    domains = Domains(scene)
     return sum(
-        len(_met(site, tenant, term)) if term.apart else not _kept(site, tenant, term)
+        len(_met(domains, site, tenant, term))
+        if term.apart
+        else not _kept(domains, site, tenant, term)
         for site, tenant in scene.newcomers()
         for term in tenant.pod.spec.affinity
         if not term.required
@@ -58,19 +122,20 @@ def wishes_not_met(scene: Scene) -> int:
 
 
 def _means(owner: Tenant, term: AffinityTerm, other: Tenant) -> bool:
-    same_namespace = owner.pod.namespace == other.pod.namespace
+    looked_at = term.looks_into(other.pod.namespace, owner.pod.namespace)
     labels = other.pod.spec.labels
-    return same_namespace and term.means(labels, owns_cpus=other.qos.owns_cpus)
+    return looked_at and term.means(labels, owns_cpus=other.qos.owns_cpus)
 
 
-def _others(site: Site, tenant: Tenant, term: AffinityTerm) -> list[Tenant]:
-    """Return the other pods of the node that the term means."""
-    return [o for o in site.tenants if o is not tenant and _means(tenant, term, o)]
+def _others(domains: Domains, site: Site, tenant: Tenant, term: AffinityTerm) -> list[Tenant]:
+    """Return the other pods of the node, or of its domain, that the term means."""
+    there = domains.tenants(site, term)
+    return [other for other in there if other is not tenant and _means(tenant, term, other)]
 
 
-def _kept(site: Site, tenant: Tenant, term: AffinityTerm) -> bool:
+def _kept(domains: Domains, site: Site, tenant: Tenant, term: AffinityTerm) -> bool:
     """Return whether the pod is with pods that the term means."""
-    others = _others(site, tenant, term)
+    others = _others(domains, site, tenant, term)
     if not term.inside:
         return bool(others)
     there = [_places(site, other, term.level) for other in others]
@@ -80,13 +145,24 @@ def _kept(site: Site, tenant: Tenant, term: AffinityTerm) -> bool:
     )
 
 
-def _met(site: Site, tenant: Tenant, term: AffinityTerm) -> list[Tenant]:
+def _met(domains: Domains, site: Site, tenant: Tenant, term: AffinityTerm) -> list[Tenant]:
     """Return the pods that the term means and that are where the pod is."""
-    return [o for o in _others(site, tenant, term) if _is_near(site, tenant, term, o)]
+    others = _others(domains, site, tenant, term)
+    return [other for other in others if _is_near(site, tenant, term, other)]
+
+
+def _parting(domains: Domains, site: Site) -> Iterator[tuple[Tenant, AffinityTerm]]:
+    """Yield the running pods that keep others off a node, each with such a term."""
+    for runner in site.tenants:
+        if not runner.new:
+            for term in runner.pod.spec.affinity:
+                if term.apart and term.required and not term.wide:
+                    yield runner, term
+    yield from domains.parting(site)
 
 
 def _is_near(site: Site, owner: Tenant, term: AffinityTerm, other: Tenant) -> bool:
-    """Return whether two pods of a node share a place of the term's level."""
+    """Return whether two pods of a node, or of a domain, share a place of the term's level."""
     if not term.inside:
         return True
     mine, theirs = (_places(site, one, term.level) for one in (owner, other))
@@ -100,21 +176,22 @@ def _places(site: Site, tenant: Tenant, level: AffinityLevel) -> set[int | None]
     return {cpu.core if level is AffinityLevel.CORE else cpu.numa_node for cpu in owned}
 
 
-def _elsewhere(scene: Scene, tenant: Tenant, term: AffinityTerm) -> bool:
-    """Return whether any other pod of the cluster is meant."""
-    return any(_others(site, tenant, term) for site in scene.everywhere())
+def _elsewhere(domains: Domains, tenant: Tenant, term: AffinityTerm) -> bool:
+    """Return whether any other pod of the cluster is meant, where there are such domains."""
+    return any(
+        domains.belongs(site, term)
+        and any(o is not tenant and _means(tenant, term, o) for o in site.tenants)
+        for site in domains.scene.everywhere()
+    )
 
 
 def _too_near(
-    site: Site, tenant: Tenant, other: Tenant, term: AffinityTerm, owner: Tenant
+    domains: Domains, site: Site, tenant: Tenant, other: Tenant, term: AffinityTerm, owner: Tenant
 ) -> Finding:
     where = "" if not term.inside else f", on one {term.level.place}"
     return Finding(
         tenant.title,
-        f"pod {tenant.title!r} is on node {site.node.name!r} with pod {other.title!r}{where}; "
-        f"the anti-affinity of {owner.title!r} keeps it from pods with {_said(term)}",
+        f"pod {tenant.title!r} is on node {site.node.name!r}{domains.said(site, term)} with pod "
+        f"{other.title!r}{where}; "
+        f"the anti-affinity of {owner.title!r} keeps it from pods with {term.said}",
     )
-
-
-def _said(term: AffinityTerm) -> str:
-    return ",".join(f"{key}={value}" for key, value in term.labels)

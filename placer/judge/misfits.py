@@ -13,6 +13,7 @@ from placer_models.moves import Mended, movable_pods, rules_mended
 from placer_models.placement import Placement
 from placer_models.pod import Gang, Pod
 from placer_models.policy import AlignmentScope
+from placer_models.reach import of_one_node
 
 _NOT_OF_THE_NODE = frozenset({"containers", "container-parts", "environment"})
 """Rules about what a pod was given when it came: no update of a node can break them."""
@@ -49,7 +50,7 @@ def misfits_of(instance: Instance) -> tuple[Misfit, ...]:
 def misfits_on(node: Node, running: Sequence[RunningPod]) -> tuple[Misfit, ...]:
     """Return what the judge would find if each pod came now to where it is.
 
-    A cordon sends nobody away, so it is no reason.
+    A cordon sends nobody away, so it is no reason; nor is who is on other nodes of a domain.
 
     Args:
         node: The node.
@@ -58,6 +59,7 @@ def misfits_on(node: Node, running: Sequence[RunningPod]) -> tuple[Misfit, ...]:
     """
     open_node = replace(node, cordoned=False)
     places = [replace(runner.placement, gang=None) for runner in running]
+    running = [replace(runner, pod=of_one_node(runner.pod)) for runner in running]
     gangs = [_alone(runner.pod) for runner in running]
     together = Instance((open_node,), tuple(gangs))
     if not any(_of_the_node(b.rule) for b in breaches(together, Placement(tuple(places)))):

@@ -124,7 +124,7 @@ def _reading(objects: Objects, joined: Mapping[str, JoinedNode]) -> Reading:
     terms = {term for part in objects.pods.values() for term in part.wishes.affinity}
     return Reading(
         types=frozenset(device.type for node in nodes for device in node.machine.devices),
-        label_keys=frozenset(key for term in terms for key, _ in term.labels),
+        label_keys=frozenset(key for term in terms for key in term.keys),
     )
 
 

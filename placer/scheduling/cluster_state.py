@@ -24,6 +24,7 @@ from placer_models.incremental import (
     changed_indices,
 )
 from placer_models.placement import PodPlacement
+from placer_models.reach import reaches_beyond
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,6 +55,7 @@ class ClusterState:
         accounts: What is left on each node.
         node_of: Key of a running pod -> name of its node.
         version: Counts the changes.
+        reaching: On so many nodes runs a pod that reaches beyond its own.
 
     """
 
@@ -63,6 +65,7 @@ class ClusterState:
     accounts: PersistentTuple[Account]
     node_of: PersistentMap[Key, str]
     version: int
+    reaching: int
 
     def __contains__(self, name: str) -> bool:
         """Return whether there is a node of the name."""
@@ -152,6 +155,8 @@ class ClusterState:
                 gone - came.keys(), {key: came[key] for key in came.keys() - gone}
             ),
             self.version + 1,
+            self.reaching
+            + sum(_reaches(record) - _reaches(self.records[at]) for at, record in touched.items()),
         )
 
 
@@ -191,7 +196,13 @@ def _bound(
         PersistentTuple.of(record.account for record in records),
         node_of,
         version,
+        sum(map(_reaches, records)),
     )
+
+
+def _reaches(record: NodeRecord) -> bool:
+    """Return whether a pod runs there that reaches beyond the node."""
+    return any(reaches_beyond(spec) for spec, _ in record.account.tenants.affine)
 
 
 def _name_of(record: NodeRecord) -> str:

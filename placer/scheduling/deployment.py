@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import islice
 from time import monotonic
 
 from placer.counting.account import account_of
@@ -41,6 +42,7 @@ from placer_models.placement import (
 )
 from placer_models.pod import Gang, Pod, PodSpec, pods_of
 from placer_models.policy import QosClass
+from placer_models.reach import any_reaches_beyond, of_one_node
 
 OF_A_POD = (
     ALIGNMENT,
@@ -105,7 +107,8 @@ def _node_by_node(
     """Lay the pods anew on the nodes that do not take them as decided; say what is gone.
 
     Given who is on which node no rule couples two nodes, but that a pod may have to be
-    the first of its kind (`_elsewhere`), so each node is looked at for itself, exactly.
+    the first of its kind (`_elsewhere`), so each node is looked at for itself, exactly. What
+    pods ask of domains of nodes is so, or not, by who is where, and is looked at in the end.
     """
     settled: list[PodPlacement] = []
     gone: list[Gone] = []
@@ -143,7 +146,7 @@ def _alone(state: ClusterState, decision: Decision, name: str) -> Instance:
     node_of = {place.key: place.node for place in decision.placement.pods}
     gangs = []
     for gang in decision.batch.gangs:
-        here = tuple(pod for pod in gang.pods if node_of.get(pod.key) == name)
+        here = tuple(of_one_node(p) for p in gang.pods if node_of.get(p.key) == name)
         if here:
             gangs.append(replace(gang, pods=here, minimum=len(here), levels=()))
     record = state.of(name)
@@ -167,12 +170,15 @@ def _elsewhere(
             ]
             for at, account in enumerate(state.accounts):
                 sides += account.tenants.sides if at != position else ()
-            if any(
-                namespace == pod.namespace and term.means(spec.labels, owns_cpus=spec.qos.owns_cpus)
+            met = (
+                (spec.labels, namespace)
                 for spec, namespace in sides
-            ):
-                spec = PodSpec((), QosClass.LSR, labels=term.labels)
-                ghost = Pod(f"{pod.name}/elsewhere", pod.namespace, spec)
+                if term.looks_into(namespace, pod.namespace)
+                and term.means(spec.labels, owns_cpus=spec.qos.owns_cpus)
+            )
+            for labels, namespace in islice(met, 1):
+                spec = PodSpec((), QosClass.LSR, labels=labels)
+                ghost = Pod(f"{pod.name}/elsewhere", namespace, spec)
                 there = f"{name}/elsewhere"
                 place = PodPlacement(ghost.name, ghost.namespace, None, there, frozenset())
                 yield RunningPod(ghost, place)
@@ -249,9 +255,12 @@ def _found(state: ClusterState, after: ClusterState, decision: Decision) -> tupl
 def _touched(state: ClusterState, decision: Decision) -> Instance:
     """Return the batch and the nodes that a decision gives to it.
 
-    All nodes where a pod may be the first of its kind: others of it may be anywhere.
+    All nodes where a pod may be the first of its kind, or somebody asks for domains of nodes:
+    others may be anywhere.
     """
-    if any(True for pod in pods_of(decision.batch.gangs) for _ in lonely_terms(pod.spec)):
+    pods = tuple(pods_of(decision.batch.gangs))
+    lonely = any(True for pod in pods for _ in lonely_terms(pod.spec))
+    if lonely or any_reaches_beyond(pods) or state.reaching:
         return state.asking(decision.batch)
     names = sorted({place.node for place in decision.placement.pods})
     touched = [state.of(name) for name in names]

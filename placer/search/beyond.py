@@ -1,7 +1,7 @@
 """Pods beyond a part of a cluster, as affinity makes that part know them.
 
-Only one thing reaches beyond a node: a pod that its own affinity means may be the first of
-its kind, while no other pod of the cluster is meant.
+Two things reach beyond a node: terms about domains of nodes; and a pod that its own affinity
+means may be the first of its kind, while no other pod of the cluster is meant.
 """
 
 from collections.abc import Iterable, Sequence, Set
@@ -17,7 +17,8 @@ from placer_models.pod import Gang, Pod, PodSpec
 def lonely_nodes(placed: Iterable[RunningPod], everyone: Sequence[RunningPod]) -> set[str]:
     """Return the nodes of placed pods that are the first of their kind, and have no company.
 
-    They belong to every part: what comes elsewhere could break what they rely on.
+    They belong to every part: what comes elsewhere could break what they rely on. Of terms
+    about domains only those count that have no other pod on their node.
     """
     found = set()
     for one in placed:
@@ -25,44 +26,58 @@ def lonely_nodes(placed: Iterable[RunningPod], everyone: Sequence[RunningPod]) -
             others = (
                 other
                 for other in everyone
-                if other.pod.key != one.pod.key
-                and other.placement.node == one.placement.node
-                and other.pod.namespace == one.pod.namespace
+                if other.pod.key != one.pod.key and other.placement.node == one.placement.node
             )
-            if not any(_means(term, other) for other in others):
+            if not any(_means(one.pod.namespace, term, other) for other in others):
                 found.add(one.placement.node)
     return found
 
 
 def witnesses_of(
-    everyone: Iterable[RunningPod], nodes: Set[str], gangs: Iterable[Gang]
+    everyone: Sequence[RunningPod],
+    nodes: Set[str],
+    gangs: Iterable[Gang],
+    everywhere: Sequence[Node],
 ) -> list[RunningPod]:
     """Return pods beyond the nodes, one for each affinity that its own pods could begin.
 
-    They hold nothing; that they are there keeps others from being the first.
+    And one in each domain that a term of theirs is about, or that keeps others off it. They
+    hold nothing; that they are there keeps others from being the first, or off.
     """
-    wanted = {
-        (pod.namespace, term)
-        for gang in gangs
-        for pod in gang.pods
-        for term in lonely_terms(pod.spec)
-    }
+    specs = {(pod.namespace, pod.spec) for gang in gangs for pod in gang.pods}
+    wanted = {(where, term, "") for where, spec in specs for term in lonely_terms(spec)}
+    near = {(where, term) for where, spec in specs for term in spec.affinity if term.wide}
+    node_of = {node.name: node for node in everywhere} if everyone else {}
+
+    def domain_of(node: str, term: AffinityTerm) -> str:
+        return node_of[node].topology_domain(term.topology) or ""
+
+    known: set[tuple[str, AffinityTerm, str]] = set()
     found: dict[tuple[str, str], RunningPod] = {}
-    for one in everyone if wanted else ():
+    for one in everyone:
         node, (namespace, name) = one.placement.node, one.pod.key
-        met = {(where, term) for where, term in wanted if where == namespace and _means(term, one)}
-        if met and node not in nodes:
+        if node in nodes:
+            continue
+        own = tuple(t for t in one.pod.spec.affinity if t.wide and t.apart and t.required)
+        met = {asked for asked in wanted if _means(asked[0], asked[1], one)}
+        met |= {
+            (where, term, domain_of(node, term)) for where, term in near if _means(where, term, one)
+        }
+        met |= {(namespace, term, domain_of(node, term)) for term in own}
+        if met - known:
             wanted -= met
-            qos = one.pod.spec.qos if any(t.inside for _, t in met) else PodSpec(()).qos
-            bare = Pod(name, namespace, PodSpec((), qos, labels=one.pod.spec.labels))
+            known |= met
+            qos = one.pod.spec.qos if any(t.inside for _, t, _ in met) else PodSpec(()).qos
+            spec = PodSpec((), qos, labels=one.pod.spec.labels, affinity=own)
             place = PodPlacement(name, namespace, None, node, frozenset())
-            found[one.pod.key] = RunningPod(bare, place)
+            found[one.pod.key] = RunningPod(Pod(name, namespace, spec), place)
     return list(found.values())
 
 
-def _means(term: AffinityTerm, other: RunningPod) -> bool:
-    spec = other.pod.spec
-    return term.means(spec.labels, owns_cpus=spec.qos.owns_cpus)
+def _means(namespace: str, term: AffinityTerm, other: RunningPod) -> bool:
+    spec, where = other.pod.spec, other.pod.namespace
+    means = term.means(spec.labels, owns_cpus=spec.qos.owns_cpus)
+    return means and term.looks_into(where, namespace)
 
 
 def closed(nodes: Iterable[Node], witnesses: Iterable[RunningPod]) -> tuple[Node, ...]:

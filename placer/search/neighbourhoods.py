@@ -310,7 +310,7 @@ class Neighbourhoods:
                 gangs.append(gang)
             elif gang.key in touched:
                 gangs.append(_held(gang, inside, top))
-        witnesses = witnesses_of(self._everyone(), nodes, gangs)
+        witnesses = witnesses_of(self._everyone(), nodes, gangs, self.instance.nodes)
         return Instance(
             nodes=(
                 *(node for node in self.instance.nodes if node.name in nodes),

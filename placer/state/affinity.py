@@ -1,12 +1,13 @@
 """Affinity between pods as a Problem has it: shapes, and nodes where running pods decide."""
 
-from collections.abc import Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 
 from placer.counting.account import Account
 from placer_models.affinity import AffinityTerm
-from placer_models.cluster import Instance
+from placer_models.cluster import Instance, Node
 from placer_models.pod import Gang, PodSpec, pods_of
-from placer_models.tasks import Affinities, AffinityTask
+from placer_models.tasks import NO_DOMAIN, Affinities, AffinityTask
 
 Side = tuple[PodSpec, str]
 """The spec of a pod and its namespace: all that affinity looks at."""
@@ -25,19 +26,55 @@ def asks_for_others(gangs: tuple[Gang, ...]) -> bool:
     return any(spec.affinity for spec in specs)
 
 
-def affinities_of(accounts: Sequence[Account], sides: Sequence[Side]) -> Affinities:
+def affinities_of(
+    nodes: Sequence[Node], accounts: Sequence[Account], sides: Sequence[Side]
+) -> Affinities:
     """Return what the shapes ask of others; a side for each shape.
 
     Args:
+        nodes: They are in domains.
         accounts: Who runs on each node: there a term may be met, or broken, already.
         sides: What affinity looks at, one a shape.
 
     """
-    tasks = _affinity_tasks(accounts, sides)
-    return Affinities(tasks, _barred_nodes(accounts, sides, tasks))
+    domains = Domains(nodes)
+    tasks = _affinity_tasks(domains, accounts, sides)
+    return Affinities(tasks, _barred_nodes(domains, accounts, sides, tasks))
 
 
-def _affinity_tasks(accounts: Sequence[Account], sides: Sequence[Side]) -> tuple[AffinityTask, ...]:
+class Domains:
+    """The domains of nodes, by the keys that are asked for."""
+
+    def __init__(self, nodes: Sequence[Node]) -> None:
+        """Begin with no key asked for."""
+        self._nodes = nodes
+        self._known: dict[str, tuple[int, ...]] = {}
+
+    def of(self, key: str) -> tuple[int, ...]:
+        """Return the number of each node's domain; nothing where each node is one."""
+        if key and key not in self._known:
+            numbers: dict[str, int] = {}
+            self._known[key] = tuple(
+                NO_DOMAIN if name is None else numbers.setdefault(name, len(numbers))
+                for name in (node.topology_domain(key) for node in self._nodes)
+            )
+        return self._known.get(key, ())
+
+    def spread(self, key: str, on_nodes: Mapping[int, int]) -> dict[int, int]:
+        """Return each node's number as that of its domain; nodes of none have none."""
+        domains = self.of(key)
+        if not domains or not on_nodes:
+            return dict(on_nodes)
+        total: Counter[int] = Counter()
+        for node, number in on_nodes.items():
+            total[domains[node]] += number
+        del total[NO_DOMAIN]
+        return {node: total[d] for node, d in enumerate(domains) if total[d]}
+
+
+def _affinity_tasks(
+    domains: Domains, accounts: Sequence[Account], sides: Sequence[Side]
+) -> tuple[AffinityTask, ...]:
     """Return what each shape asks of others."""
     asked = [
         (shape, namespace, term)
@@ -55,7 +92,9 @@ def _affinity_tasks(accounts: Sequence[Account], sides: Sequence[Side]) -> tuple
             if not meant.isdisjoint(account.tenants.sides)
         }
         matches = frozenset(i for i, other in enumerate(sides) if _means(namespace, term, other))
-        tasks.append(AffinityTask(shape, matches, term.apart, term.required, here))
+        here = domains.spread(term.topology, here)
+        key = domains.of(term.topology)
+        tasks.append(AffinityTask(shape, matches, term.apart, term.required, here, key))
     return tuple(tasks)
 
 
@@ -67,36 +106,48 @@ def _number(meant: frozenset[Side], account: Account) -> int:
 
 
 def _barred_nodes(
-    accounts: Sequence[Account], sides: Sequence[Side], tasks: Sequence[AffinityTask]
+    domains: Domains,
+    accounts: Sequence[Account],
+    sides: Sequence[Side],
+    tasks: Sequence[AffinityTask],
 ) -> tuple[frozenset[int], ...]:
     """Return for each shape the nodes that running pods keep it off.
 
-    Either the shape keeps away from a pod there, or a pod there keeps away from it.
+    Either the shape keeps away from a pod there, or a pod there keeps away from it. And those
+    in no domain, where it needs company in one.
     """
     barred: list[set[int]] = [set() for _ in sides]
     for task in tasks:
         if task.apart and task.required:
             barred[task.shape] |= task.here.keys()
-    barred_by: dict[Side, tuple[int, ...]] = {}
+        elif task.required:
+            barred[task.shape].update(n for n, d in enumerate(task.domains) if d == NO_DOMAIN)
+    barred_by: dict[Side, tuple[tuple[str, int], ...]] = {}
+    beyond: defaultdict[tuple[str, int], dict[int, int]] = defaultdict(dict)
     for node, account in enumerate(accounts):
         for side in account.tenants.affine:
             # Hashing a spec takes longer than all else here.
             found = barred_by.get(side)
             if found is None:
                 found = barred_by[side] = tuple(_shapes_barred_by(side, sides))
-            for shape in found:
-                barred[shape].add(node)
+            for key, shape in found:
+                if key:
+                    beyond[key, shape][node] = 1
+                else:
+                    barred[shape].add(node)
+    for (key, shape), nodes in beyond.items():
+        barred[shape] |= domains.spread(key, nodes).keys()
     return tuple(map(frozenset, barred))
 
 
-def _shapes_barred_by(running: Side, sides: Sequence[Side]) -> Iterator[int]:
-    """Yield the shapes that a running pod keeps off its node; some of them twice."""
+def _shapes_barred_by(running: Side, sides: Sequence[Side]) -> Iterator[tuple[str, int]]:
+    """Yield the shapes that a running pod keeps off its domains; some of them twice."""
     spec, namespace = running
     for term in spec.affinity:
         if term.apart and term.required and not term.inside:
             for shape, other in enumerate(sides):
                 if _means(namespace, term, other):
-                    yield shape
+                    yield term.topology, shape
 
 
 def lonely_terms(spec: PodSpec) -> Iterator[AffinityTerm]:
@@ -109,4 +160,5 @@ def lonely_terms(spec: PodSpec) -> Iterator[AffinityTerm]:
 
 def _means(namespace: str, term: AffinityTerm, other: Side) -> bool:
     spec, where = other
-    return where == namespace and term.means(spec.labels, owns_cpus=spec.qos.owns_cpus)
+    means = term.means(spec.labels, owns_cpus=spec.qos.owns_cpus)
+    return means and term.looks_into(where, namespace)

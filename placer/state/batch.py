@@ -136,7 +136,7 @@ def build_problem(
         pods=pods,
         gangs=_gangs(instance, priorities, levels),
         domains=tuple(domains_of(instance, level) for level in levels),
-        affinity=affinities_of(accounts, sides) if affine else NO_AFFINITIES,
+        affinity=affinities_of(instance.nodes, accounts, sides) if affine else NO_AFFINITIES,
         fits=tuple(
             kept.once(
                 (_fits, ask.spec, ask.levels, of_cells),

@@ -34,7 +34,8 @@ class Side:
 
     def means(self, term: AffinityTerm, other: "Side") -> bool:
         """Return whether a term of this side means the other."""
-        return self.namespace == other.namespace and term.means(other.labels, owns_cpus=True)
+        looked_at = term.looks_into(other.namespace, self.namespace)
+        return looked_at and term.means(other.labels, owns_cpus=True)
 
 
 Kind = tuple[Side, int]

@@ -3,7 +3,7 @@
 import pytest
 
 from exact_checks import check_worlds
-from spices_affinity import affinity_instance
+from spices_affinity import affinity_instance, wide_instance
 
 BATCHES, GATE_WORLDS, SLOW_WORLDS = 5, 20, 200
 SLOW_START = 10_000
@@ -16,6 +16,23 @@ def test_worlds_with_affinity_are_solved_as_by_brute_force(batch: int) -> None:
     Affinity and anti-affinity, required or not, of pods that wait or run, on 100 worlds.
     """
     check_worlds(affinity_instance, batch, BATCHES, GATE_WORLDS)
+
+
+@pytest.mark.parametrize("batch", range(BATCHES))
+def test_worlds_with_zones_are_solved_as_by_brute_force(batch: int) -> None:
+    """
+    The same by zones and racks, with expressions and namespaces, on 100 worlds.
+    """
+    check_worlds(wide_instance, batch, BATCHES, GATE_WORLDS)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("batch", range(BATCHES))
+def test_many_worlds_with_zones_are_solved_as_by_brute_force(batch: int) -> None:
+    """
+    The same on 1,000 other worlds.
+    """
+    check_worlds(wide_instance, SLOW_START + batch, BATCHES, SLOW_WORLDS)
 
 
 @pytest.mark.slow

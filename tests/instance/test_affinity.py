@@ -15,6 +15,7 @@ from placer_models.files.part import json_schema
 from placer_models.instance.schema import InstanceFile
 from placer_models.instance.writer import instance_to_yaml
 from placer_models.policy import Strength
+from placer_models.selectors import LabelExpression, Operator
 
 HEAD = "apiVersion: placer/v1\nkind: Instance\nnodes: [{name: n, machine: dgx-a100}]\n"
 PREFERRED = Strength.PREFERRED
@@ -56,6 +57,23 @@ def term(
             "affinity: {preferred: {matchLabels: {app: a}}, required: {matchLabels: {app: b}}}",
             [term(app="b"), term(strength=PREFERRED, app="a"), term(True, PREFERRED, app="db")],
         ),
+        (
+            "antiAffinity: {required: {matchLabels: {}, topologyKey: zone, namespaces: '*'}}",
+            [replace(term(True), topology="zone", namespaces=("*",))],
+        ),
+        (
+            "affinity: {required: {matchExpressions: [{key: app, operator: NotIn, values: [b, a]}, "
+            "{key: x, operator: Exists}], topologyKey: kubernetes.io/hostname}}",
+            [
+                replace(
+                    term(),
+                    expressions=(
+                        LabelExpression("app", Operator.NOT_IN, ("a", "b")),
+                        LabelExpression("x", Operator.EXISTS),
+                    ),
+                )
+            ],
+        ),
     ],
 )
 def test_a_pod_asks_for_others(
@@ -78,8 +96,23 @@ def test_a_pod_asks_for_others(
     [
         ("affinity: {}", "expected terms, such as 'required: {matchLabels: {app: web}}'"),
         ("affinity: {matchLabels: {app: db}}", "pods[0].affinity.matchLabels: is not a field"),
-        ("affinity: {required: {}}", "required.matchLabels: is missing; add it"),
-        ("affinity: {required: {matchLabels: {}}}", "matchLabels: is empty; give one or more"),
+        (
+            "affinity: {required: {}}",
+            "required: expected labels, such as 'matchLabels: {app: w",
+        ),
+        (
+            "affinity: {required: {matchExpressions: {key: app, operator: In}}}",
+            "got 0 values for In; expected one or more",
+        ),
+        (
+            "affinity: {required: {matchExpressions: [{key: cpus, operator: Gt, values: ['3']}]}}",
+            "got Gt, which is for labels of nodes; write In",
+        ),
+        (
+            "qos: LSR, requests: {cpu: 1}, affinity: {required: {matchLabels: {app: db}, "
+            "level: core, topologyKey: zone}}",
+            "got topologyKey 'zone' and level core, which is inside a node; give one of them",
+        ),
         (
             "affinity: {required: {matchLabels: {app: db}, level: numa}}",
             "pods[0].affinity.required.level: the qos of this pod is BE; level numa needs CPUs of "
@@ -101,7 +134,7 @@ def test_what_affinity_cannot_mean_is_refused(
     words: str, message: str, refusal: Callable[..., str]
 ) -> None:
     """
-    Every term has labels, and who asks for others inside a node owns CPUs there.
+    Every term says which pods, and who asks for others inside a node owns CPUs there.
     """
     assert message in refusal(pod(words))
 
@@ -114,7 +147,19 @@ def test_what_affinity_cannot_mean_is_refused(
         ({"affinity": {"required": {"matchLabels": {"app": "db"}, "level": "core"}}}, True),
         ({"affinity": {"required": {"matchLabels": {"app": "db"}, "level": "rack"}}}, False),
         ({"affinity": {}}, False),
-        ({"affinity": {"required": {"matchLabels": {}}}}, False),
+        ({"affinity": {"required": {"matchLabels": {}}}}, True),
+        (
+            {
+                "affinity": {
+                    "required": {
+                        "matchExpressions": [{"key": "app", "operator": "Exists"}],
+                        "topologyKey": "zone",
+                        "namespaces": ["a", "b"],
+                    }
+                }
+            },
+            True,
+        ),
         ({"affinity": {"required": {"level": "node"}}}, False),
     ],
 )

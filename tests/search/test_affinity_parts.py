@@ -56,6 +56,7 @@ def test_a_part_knows_what_is_beyond_it() -> None:
     """
     A lonely first belongs to every part; a pod of its kind elsewhere comes as a witness.
     """
+    nodes = [node("n"), node("m")]
     first = RunningPod(FIRST, on("first", "n"))
     other = RunningPod(DB, on("db", "m"))
     gangs = [lone_gang(SECOND)]
@@ -63,9 +64,9 @@ def test_a_part_knows_what_is_beyond_it() -> None:
     assert lonely_nodes([first], [first]) == {"n"}
     assert lonely_nodes([first], [first, RunningPod(DB, on("db", "n"))]) == set()
     assert lonely_nodes([other], [first, other]) == set()
-    assert [w.pod.key for w in witnesses_of([other], {"n"}, gangs)] == [DB.key]
-    assert witnesses_of([other], {"m"}, gangs) == []
-    assert witnesses_of([other], {"n"}, [lone_gang(WEB)]) == []
+    assert [w.pod.key for w in witnesses_of([other], {"n"}, gangs, nodes)] == [DB.key]
+    assert witnesses_of([other], {"m"}, gangs, nodes) == []
+    assert witnesses_of([other], {"n"}, [lone_gang(WEB)], nodes) == []
 
 
 def test_a_pod_that_stays_in_a_part_keeps_its_company() -> None:

@@ -7,7 +7,7 @@ import pytest
 from judge.cases_affinity import DB as LS_DB
 from judge.cases_affinity import on
 from judge.cases_in_node_affinity import BY_DB, FAR_FROM_DB, NEAR_DB, NODES, OFF_DB, TWO_DB, owner
-from judge.hand import put
+from judge.hand import node, put
 from placer.judge.breaches import breaches
 from placer.judge.measure import better, measure
 from placer.scheduler import Scheduler
@@ -47,6 +47,7 @@ def test_a_part_knows_who_owns_cpus_beyond_it() -> None:
     """
     A witness owns CPUs as the pod it stands for does; who owns none is no witness.
     """
+    nodes = [node("n"), node("m")]
     first = RunningPod(FIRST, put("first", "0,2"))
     other = RunningPod(TWO_DB, put("db", "0,2", on="m"))
     floating = RunningPod(LS_DB, on("db", "n"))
@@ -54,10 +55,10 @@ def test_a_part_knows_who_owns_cpus_beyond_it() -> None:
 
     assert lonely_nodes([first], [first, floating]) == {"n"}
     assert lonely_nodes([first], [first, RunningPod(TWO_DB, put("db", "1,3"))]) == set()
-    (witness,) = witnesses_of([floating, other], {"k"}, gangs)
+    (witness,) = witnesses_of([floating, other], {"k"}, gangs, nodes)
     assert witness.pod.key == TWO_DB.key
     assert witness.pod.spec.qos is QosClass.LSR
-    assert witnesses_of([floating], {"k"}, gangs) == []
+    assert witnesses_of([floating], {"k"}, gangs, nodes) == []
 
 
 def placing(scheduler: Scheduler, pod: Pod, *, dry_run: bool = False) -> Decision:

@@ -1,7 +1,7 @@
 """Pods that want to be together or apart (C18)."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
@@ -13,7 +13,7 @@ from placer_models.cpsat.family import Family, always, never
 from placer_models.goals import AFFINITY
 from placer_models.problem import Problem
 from placer_models.rule_family import RuleFamily
-from placer_models.tasks import AffinityTask
+from placer_models.tasks import NO_DOMAIN, AffinityTask
 
 Weights = Mapping[int, int]
 """Shape -> how often each of its pods counts."""
@@ -21,9 +21,10 @@ Weights = Mapping[int, int]
 
 @dataclass(frozen=True, slots=True)
 class _Meeting:
-    """Pods of a term on one node.
+    """Pods of a term on one node, or in one domain of nodes.
 
     Attributes:
+        node: One of its nodes; `NO_DOMAIN` where they are in none.
         mine: Assignments of the shape whose term it is.
         meant: Assignments of the shapes that it means, its own too if it does.
 
@@ -54,6 +55,8 @@ class _Meeting:
 def pods_keep_apart(model: CpModel, problem: Problem, x: Variables) -> None:
     """No pod is with another one that its required anti-affinity means."""
     for meeting in _meetings(problem, x, apart=True, required=True):
+        if meeting.node == NO_DOMAIN:
+            continue
         clear = _clear(model, meeting)
         model.add(_count(meeting.mine) <= _most(meeting.mine) * clear)
 
@@ -62,8 +65,8 @@ def pods_come_together(model: CpModel, problem: Problem, x: Variables) -> None:
     """A pod is with another one that its required affinity means; or is the first of all."""
     alone: dict[int, Expression] = {}
     for meeting in _meetings(problem, x, apart=False, required=True):
-        if meeting.node in meeting.task.here:
-            continue
+        if meeting.node in meeting.task.here or meeting.node == NO_DOMAIN:
+            continue  # On nodes of no domain it has no assignments.
         if meeting.number not in alone:
             alone[meeting.number] = _alone(model, problem, x, meeting)
         here = model.new_bool_var(f"together{meeting.name}")
@@ -75,7 +78,9 @@ def lost(model: CpModel, problem: Problem, x: Variables) -> Expression:
     """Count what preferred terms lose: those without company, and pairs that are too near."""
     terms: list[Expression] = []
     for meeting in _meetings(problem, x, apart=False, required=False):
-        if meeting.node not in meeting.task.here:
+        if meeting.node == NO_DOMAIN:
+            terms.append(_count(meeting.mine))
+        elif meeting.node not in meeting.task.here:
             kept = model.new_bool_var(f"with{meeting.name}")
             model.add(_count(meeting.meant) >= meeting.enough * kept)
             terms.append(_unless(model, meeting, kept))
@@ -85,21 +90,39 @@ def lost(model: CpModel, problem: Problem, x: Variables) -> Expression:
 
 def _pairs_too_near(model: CpModel, problem: Problem, x: Variables) -> Expression:
     """Count the wishes of new pods to be apart, each for every pod that it meets on its node."""
+    by_domains: defaultdict[tuple[int, ...], list[AffinityTask]] = defaultdict(list)
+    for task in problem.affinity.tasks:
+        if task.apart and not task.required:
+            by_domains[task.domains].append(task)
     terms: list[Expression] = []
-    for node, assignments in enumerate(x.on_node):
-        counts: defaultdict[int, list[tuple[IntVar, int]]] = defaultdict(list)
-        for assignment in assignments:
-            counts[x.units[assignment.unit].shape].append((assignment.count, assignment.most))
-        wishing: defaultdict[frozenset[int], Counter[int]] = defaultdict(Counter)
-        for task in problem.affinity.tasks:
-            if task.apart and not task.required and task.shape in counts:
-                wishing[task.matches.intersection(counts)][task.shape] += 1
-                running = task.here.get(node, 0)
-                terms += [running * count for count, _ in counts[task.shape] if running]
-        on_node = _Crowd(model, counts, problem.nodes[node].name)
-        for meant, wishers in wishing.items():
-            terms.append(on_node.pairs(wishers, meant))
+    for tasks in by_domains.values():
+        for nodes in _domains(tasks[0], len(x.on_node)):
+            if tasks[0].domain(nodes[0]) != NO_DOMAIN:
+                terms += _pairs_in(model, problem, x, tasks, nodes)
     return LinearExpr.sum(terms)
+
+
+def _pairs_in(
+    model: CpModel,
+    problem: Problem,
+    x: Variables,
+    tasks: Sequence[AffinityTask],
+    nodes: Sequence[int],
+) -> Iterator[Expression]:
+    """Count the same in one domain."""
+    counts: defaultdict[int, list[tuple[IntVar, int]]] = defaultdict(list)
+    for node in nodes:
+        for assignment in x.on_node[node]:
+            counts[x.units[assignment.unit].shape].append((assignment.count, assignment.most))
+    wishing: defaultdict[frozenset[int], Counter[int]] = defaultdict(Counter)
+    for task in tasks:
+        if task.shape in counts:
+            wishing[task.matches.intersection(counts)][task.shape] += 1
+            if running := task.here.get(nodes[0], 0):
+                yield from (running * count for count, _ in counts[task.shape])
+    crowd = _Crowd(model, counts, problem.nodes[nodes[0]].name)
+    for meant, wishers in wishing.items():
+        yield crowd.pairs(wishers, meant)
 
 
 def _meetings(problem: Problem, x: Variables, *, apart: bool, required: bool) -> Iterator[_Meeting]:
@@ -113,14 +136,30 @@ def _meetings(problem: Problem, x: Variables, *, apart: bool, required: bool) ->
     for number, task in enumerate(problem.affinity.tasks):
         if task.apart is not apart or task.required is not required:
             continue
-        for node, by_shape in enumerate(on_node):
-            if task.shape in by_shape:
-                meant = [
-                    assignment
-                    for shape in sorted(task.matches)
-                    for assignment in by_shape.get(shape, ())
-                ]
-                yield _Meeting(number, task, node, tuple(by_shape[task.shape]), tuple(meant))
+        for nodes in _domains(task, len(on_node)):
+            mine = [a for node in nodes for a in on_node[node].get(task.shape, ())]
+            if not mine:
+                continue
+            if task.domain(nodes[0]) == NO_DOMAIN:
+                yield _Meeting(number, task, NO_DOMAIN, tuple(mine), ())
+                continue
+            meant = [
+                assignment
+                for shape in sorted(task.matches)
+                for node in nodes
+                for assignment in on_node[node].get(shape, ())
+            ]
+            yield _Meeting(number, task, nodes[0], tuple(mine), tuple(meant))
+
+
+def _domains(task: AffinityTask, nodes: int) -> Collection[Sequence[int]]:
+    """Return the nodes of each domain that a term looks at, and those in none."""
+    if not task.domains:
+        return [(node,) for node in range(nodes)]
+    found: defaultdict[int, list[int]] = defaultdict(list)
+    for node, domain in enumerate(task.domains):
+        found[domain].append(node)
+    return found.values()
 
 
 def _clear(model: CpModel, meeting: _Meeting) -> IntVar:
@@ -144,7 +183,13 @@ def _alone(model: CpModel, problem: Problem, x: Variables, meeting: _Meeting) ->
     """Return a literal that is true only where at most one pod of the cluster is meant."""
     if not meeting.means_itself or meeting.task.here:
         return 0
-    meant = [s for s in x.assignments if x.units[s.unit].shape in meeting.task.matches]
+    task = meeting.task
+    meant = [
+        assignment
+        for assignment in x.assignments
+        if x.units[assignment.unit].shape in task.matches
+        and task.domain(assignment.node) != NO_DOMAIN
+    ]
     alone = model.new_bool_var(f"alone[{meeting.number}]")
     most = sum(1 for shape in problem.pods if shape in meeting.task.matches)
     model.add(_count(meant) <= 1 + most * (1 - alone))

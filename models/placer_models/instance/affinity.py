@@ -1,12 +1,13 @@
 """Affinity between pods in files, read and written."""
 
-from placer_models.affinity import AffinityTerm
+from placer_models.affinity import OF_ONE_NODE, AffinityTerm
 from placer_models.files.faults import Place
 from placer_models.files.part import Json
 from placer_models.instance.schema import SpecPart
-from placer_models.instance.wish_schema import AffinityTermPart
+from placer_models.instance.wish_schema import AffinityTermPart, PodExpressionPart
 from placer_models.pod import PodSpec
 from placer_models.policy import Strength
+from placer_models.selectors import LabelExpression
 
 STRENGTHS = (Strength.REQUIRED, Strength.PREFERRED)
 
@@ -14,7 +15,15 @@ STRENGTHS = (Strength.REQUIRED, Strength.PREFERRED)
 def affinity_terms(part: SpecPart) -> tuple[AffinityTerm, ...]:
     """Return what a pod asks of others, in the order in which files are written."""
     return tuple(
-        AffinityTerm(tuple(sorted(term.match_labels.items())), apart, strength, term.level)
+        AffinityTerm(
+            term.labels,
+            apart,
+            strength,
+            term.level,
+            "" if term.topology_key in OF_ONE_NODE else term.topology_key,
+            term.expressions,
+            tuple(sorted({*(term.namespaces or ())})),
+        )
         for written, apart in ((part.affinity, False), (part.anti_affinity, True))
         if written is not None
         for strength in STRENGTHS
@@ -33,11 +42,28 @@ def place_of_term(part: SpecPart, index: int, place: Place) -> Place:
     return places[index].at("level")
 
 
+def selector_to_dict(
+    labels: tuple[tuple[str, str], ...], expressions: tuple[LabelExpression, ...]
+) -> dict[str, object]:
+    """Return the fields that say which labels pods have."""
+    written = [
+        PodExpressionPart.written(key=e.key, operator=e.operator, values=e.values or None)
+        for e in expressions
+    ]
+    said = dict(labels) if labels or not expressions else None
+    return {"match_labels": said, "match_expressions": written}
+
+
 def affinity_to_dict(spec: PodSpec) -> Json:
     """Return the fields that say what the pod asks of others."""
     said: dict[str, dict[str, list[Json]]] = {"affinity": {}, "anti_affinity": {}}
     for term in sorted(spec.affinity, key=lambda term: STRENGTHS.index(term.strength)):
         terms = said["anti_affinity" if term.apart else "affinity"]
-        written = AffinityTermPart.written(match_labels=dict(term.labels), level=term.level)
+        written = AffinityTermPart.written(
+            **selector_to_dict(term.labels, term.expressions),
+            level=term.level,
+            topology_key=term.topology,
+            namespaces=term.namespaces or None,
+        )
         terms.setdefault(term.strength.value, []).append(written)
     return SpecPart.written(**{name: terms or None for name, terms in said.items()})

@@ -8,6 +8,7 @@ from placer_models.affinity import AffinityLevel
 from placer_models.files.part import Part
 from placer_models.instance.fields import Exclusive, PodBind, one_or_more
 from placer_models.policy import JointScope
+from placer_models.selectors import COMPARING, LabelExpression, Operator
 
 
 class StrengthPart(Part):
@@ -100,11 +101,81 @@ ExclusiveWish = Annotated[
 """As for the bind policy: ``PCPULevel`` alone is a wish."""
 
 
-class AffinityTermPart(Part):
+class PodExpressionPart(Part):
+    """What one label of pods must say."""
+
+    key: str
+    operator: Operator
+    values: OneOf | None = None
+
+    @model_validator(mode="after")
+    def _says_something(self) -> Self:
+        if self.operator in COMPARING:
+            raise ValueError(f"got {self.operator}, which is for labels of nodes; write In")
+        expression_of(self)
+        return self
+
+
+PodExpressions = Annotated[
+    tuple[PodExpressionPart, ...],
+    BeforeValidator(
+        one_or_more, json_schema_input_type=PodExpressionPart | list[PodExpressionPart]
+    ),
+]
+"""One expression, or several."""
+
+
+def expression_of(part: PodExpressionPart) -> LabelExpression:
+    """Return what one label of pods must say."""
+    return LabelExpression(part.key, part.operator, tuple(sorted({*(part.values or ())})))
+
+
+class PodSelectorPart(Part):
+    """Labels that pods have; ``matchLabels: {}`` are those of every pod."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "anyOf": [{"required": ["matchLabels"]}, {"required": ["matchExpressions"]}]
+        }
+    )
+
+    match_labels: dict[str, str] | None = None
+    match_expressions: PodExpressions = ()
+
+    @model_validator(mode="after")
+    def _is_given(self) -> Self:
+        if self.match_labels is None and not self.match_expressions:
+            raise ValueError(
+                "expected labels, such as 'matchLabels: {app: web}'; '{}' are every pod's"
+            )
+        return self
+
+    @property
+    def labels(self) -> tuple[tuple[str, str], ...]:
+        """Labels that a pod must have, ascending."""
+        return tuple(sorted((self.match_labels or {}).items()))
+
+    @property
+    def expressions(self) -> tuple[LabelExpression, ...]:
+        """What its labels must say besides."""
+        return tuple(map(expression_of, self.match_expressions))
+
+
+class AffinityTermPart(PodSelectorPart):
     """Pods that have these labels, and what it is to be together."""
 
-    match_labels: dict[str, str] = Field(min_length=1)
     level: AffinityLevel = AffinityLevel.NODE
+    topology_key: str = ""
+    namespaces: OneOf | None = None
+
+    @model_validator(mode="after")
+    def _is_inside_or_beyond(self) -> Self:
+        if self.topology_key and self.level is not AffinityLevel.NODE:
+            raise ValueError(
+                f"got topologyKey {self.topology_key!r} and level {self.level}, which is inside "
+                "a node; give one of them"
+            )
+        return self
 
 
 Terms = Annotated[

@@ -142,7 +142,7 @@ def pod_part(found: Object) -> PodPart:
     memory = laid.checked(read_resource_status, laid.text()) if laid else status
     allocated = annotation(root, DEVICE_ALLOCATED)
     policy = annotation(root, NUMA_TOPOLOGY_SPEC)
-    wishes = wishes_of(spec, identity.namespace)
+    wishes = wishes_of(spec, identity.namespace, tuple(sorted(identity.labels.items())))
     if annotation(root, GPU_PARTITION_SPEC):
         wishes = wishes.lacking(f"the annotation {GPU_PARTITION_SPEC}")
     return PodPart(

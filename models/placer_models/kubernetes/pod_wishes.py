@@ -4,10 +4,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from placer_models.affinity import AffinityTerm
-from placer_models.kubernetes.names import HOSTNAME
 from placer_models.kubernetes.node import Taint, TaintEffect
 from placer_models.kubernetes.objects import Field
-from placer_models.policy import Strength
+from placer_models.kubernetes.pod_terms import affinity_terms
 
 Labels = tuple[tuple[str, str], ...]
 
@@ -63,8 +62,13 @@ class Wishes:
         return any(toleration.tolerates(taint) for toleration in self.tolerations)
 
 
-def wishes_of(spec: Field, namespace: str) -> Wishes:
+def wishes_of(spec: Field, namespace: str, labels: Labels = ()) -> Wishes:
     """Return where a pod wants to be.
+
+    Args:
+        spec: Of the pod.
+        namespace: Its own.
+        labels: Its own.
 
     Raises:
         ObjectError: Something is wrong with what it says.
@@ -77,14 +81,14 @@ def wishes_of(spec: Field, namespace: str) -> Wishes:
     node = affinity.get("nodeAffinity")
     required = node.get("requiredDuringSchedulingIgnoredDuringExecution")
     if required.there:
-        labels = _labels_of_terms(required)
-        if labels is None or any(selector.get(k, v) != v for k, v in labels):
+        asked = _labels_of_terms(required)
+        if asked is None or any(selector.get(k, v) != v for k, v in asked):
             lacks.append("required node affinity beyond one value of labels")
         else:
-            selector.update(labels)
+            selector.update(asked)
     if node.get("preferredDuringSchedulingIgnoredDuringExecution").items():
         waived.append("preferred node affinity")
-    terms = list(_terms(affinity, namespace, lacks, waived))
+    terms = tuple(affinity_terms(affinity, namespace, labels, lacks, waived))
     for item in spec.get("topologySpreadConstraints").items():
         hard = item.get("whenUnsatisfiable").text("DoNotSchedule") == "DoNotSchedule"
         (lacks if hard else waived).append("topology spread")
@@ -96,7 +100,7 @@ def wishes_of(spec: Field, namespace: str) -> Wishes:
         waived.append("where its persistent volumes can be reached")
     return Wishes(
         tuple(sorted(selector.items())),
-        tuple(terms),
+        terms,
         tuple(_toleration(item) for item in spec.get("tolerations").items()),
         tuple(dict.fromkeys(lacks)),
         tuple(dict.fromkeys(waived)),
@@ -139,45 +143,3 @@ def _labels_of(expressions: Field) -> Labels | None:
             return None
         labels[key] = values[0].text()
     return tuple(sorted(labels.items()))
-
-
-def _terms(
-    affinity: Field, namespace: str, lacks: list[str], waived: list[str]
-) -> Iterator[AffinityTerm]:
-    for kind, apart, what in (
-        ("podAffinity", False, "pod affinity"),
-        ("podAntiAffinity", True, "pod anti-affinity"),
-    ):
-        part = affinity.get(kind)
-        for item in part.get("requiredDuringSchedulingIgnoredDuringExecution").items():
-            labels = _labels_of_term(item, namespace)
-            if labels:
-                yield AffinityTerm(labels, apart)
-            else:
-                lacks.append(f"required {what} beyond labels of pods on one node")
-        for item in part.get("preferredDuringSchedulingIgnoredDuringExecution").items():
-            labels = _labels_of_term(item.get("podAffinityTerm"), namespace)
-            if labels:
-                yield AffinityTerm(labels, apart, Strength.PREFERRED)
-            else:
-                waived.append(f"preferred {what} beyond labels of pods on one node")
-
-
-def _labels_of_term(part: Field, namespace: str) -> Labels | None:
-    """Return the labels that a term of pod affinity comes to; None: it says more than that."""
-    namespaces = [item.text() for item in part.get("namespaces").items()]
-    beyond = (
-        part.get("topologyKey").text() != HOSTNAME
-        or any(other != namespace for other in namespaces)
-        or part.get("namespaceSelector").there
-        or part.get("matchLabelKeys").items()
-        or part.get("mismatchLabelKeys").items()
-    )
-    selector = part.get("labelSelector")
-    more = _labels_of(selector.get("matchExpressions"))
-    if beyond or more is None:
-        return None
-    labels = dict(selector.get("matchLabels").texts())
-    if any(labels.get(key, value) != value for key, value in more):
-        return None
-    return tuple(sorted({**labels, **dict(more)}.items()))

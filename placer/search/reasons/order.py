@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from placer.counting.resources import NODE_RESOURCES, wanted_by
-from placer.search.reasons.question import Question, labels_of, unwanted_there
+from placer.search.reasons.question import Question, unwanted_there, wanted_where
 from placer.state.fits import alignment_demanded, device_demanded
 from placer_models.bound import bound_to
 from placer_models.device import GPU
@@ -81,8 +81,9 @@ def _of_the_node(asked: Question) -> Iterator[Demand]:
         return
     if any(term.required and not term.apart and not term.inside for term in spec.affinity):
         yield Demand("affinity")
-    if spec.affinity or any(runner.pod.spec.affinity for runner in asked.running):
-        yield Demand("anti-affinity", word=labels_of(unwanted_there(asked)))
+    there = [runner for runner in asked.running if runner.pod.spec.affinity]
+    if spec.affinity or there or asked.crowd.domains:
+        yield Demand("anti-affinity", word=wanted_where(unwanted_there(asked)))
 
 
 def _amounts(asked: Question) -> Iterator[Demand]:

@@ -1,12 +1,13 @@
 """One pod and one node, and nothing else that waits: what a reason is about."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
 from placer_models.affinity import AffinityTerm
 from placer_models.alignment import effective_policy
 from placer_models.cluster import Node, RunningPod
+from placer_models.network import NODE_LEVEL
 from placer_models.pod import PodSpec
 from placer_models.policy import AlignmentPolicy
 
@@ -30,6 +31,12 @@ class Question:
     running: tuple[RunningPod, ...]
     crowd: "Crowd | None" = None
 
+    def around(self, term: AffinityTerm) -> Sequence[RunningPod]:
+        """Return who runs on the node, or in the domain that a term is about."""
+        if not term.wide:
+            return self.running
+        return self.crowd.within(self.node, term.topology) if self.crowd else ()
+
 
 def has_bound(asked: Question) -> bool:
     """Return whether pods of a pool run there that may be bound to some NUMA nodes of it."""
@@ -46,9 +53,21 @@ def has_bound(asked: Question) -> bool:
 
 @dataclass(frozen=True)  # without slots: it is looked through once
 class Crowd:
-    """Who runs in a cluster, as affinity sees them."""
+    """Who runs in a cluster, as affinity sees them.
+
+    Attributes:
+        domains: Topology key that somebody looks at -> domain -> who runs there.
+
+    """
 
     running: Iterable[RunningPod] = field(repr=False)
+    domains: Mapping[str, Mapping[str, Sequence[RunningPod]]] = field(
+        default_factory=dict, repr=False
+    )
+
+    def within(self, node: Node, key: str) -> Sequence[RunningPod]:
+        """Return who runs in the node's domain."""
+        return self.domains[key].get(node.topology_domain(key) or "", ())
 
     @cached_property
     def sides(self) -> frozenset[tuple[str, tuple[tuple[str, str], ...], bool]]:
@@ -60,7 +79,7 @@ class Crowd:
     def has(self, term: AffinityTerm, namespace: str) -> bool:
         """Return whether a pod runs that the term of a pod of the namespace means."""
         return any(
-            where == namespace and term.means(labels, owns_cpus=owns)
+            term.looks_into(where, namespace) and term.means(labels, owns_cpus=owns)
             for where, labels, owns in self.sides
         )
 
@@ -68,7 +87,7 @@ class Crowd:
 def lacks_company(asked: Question) -> bool:
     """Return whether a pod is missing on the node that the pod has to be with."""
     return asked.crowd is not None and any(
-        not Crowd(asked.running).has(term, asked.namespace) and not _may_be_first(term, asked)
+        not Crowd(asked.around(term)).has(term, asked.namespace) and not _may_be_first(term, asked)
         for term in asked.spec.affinity
         if term.required and not term.apart and not term.inside
     )
@@ -76,28 +95,39 @@ def lacks_company(asked: Question) -> bool:
 
 def unwanted_there(asked: Question) -> Iterator[AffinityTerm]:
     """Yield what the pod keeps away from, where a pod on the node is meant."""
-    there = Crowd(asked.running)
     for term in asked.spec.affinity:
-        if _parts(term) and there.has(term, asked.namespace):
+        if _parts(term) and Crowd(asked.around(term)).has(term, asked.namespace):
             yield term
 
 
 def is_unwanted(asked: Question) -> bool:
-    """Return whether a pod on the node keeps away from this one."""
+    """Return whether a pod on the node, or in a domain of it, keeps away from this one."""
     mine = asked.spec
+    around: list[tuple[str, Sequence[RunningPod]]] = [("", asked.running)]
+    if asked.crowd is not None:
+        around += [(key, asked.crowd.within(asked.node, key)) for key in asked.crowd.domains]
     return any(
-        runner.pod.namespace == asked.namespace
+        term.looks_into(asked.namespace, runner.pod.namespace)
         and term.means(mine.labels, owns_cpus=mine.qos.owns_cpus)
-        for runner in asked.running
+        for key, running in around
+        for runner in running
         for term in runner.pod.spec.affinity
-        if _parts(term)
+        if _parts(term) and term.topology == key
     )
 
 
 def labels_of(terms: Iterable[AffinityTerm]) -> str:
     """Return the labels that terms look for, for people."""
-    wanted = (",".join(f"{key}={value}" for key, value in term.labels) for term in terms)
-    return " and one with ".join(dict.fromkeys(wanted))
+    return " and one with ".join(dict.fromkeys(term.said for term in terms))
+
+
+def wanted_where(terms: Iterable[AffinityTerm]) -> str:
+    """Return the labels that terms look for, and where, for people; empty: there are none."""
+    places: dict[str, list[AffinityTerm]] = {}
+    for term in terms:
+        where = f"in the same {term.topology}" if term.wide else "on the node"
+        places.setdefault(where, []).append(term)
+    return " and one with ".join(f"{labels_of(some)} {where}" for where, some in places.items())
 
 
 def _parts(term: AffinityTerm) -> bool:
@@ -110,25 +140,38 @@ class First:
 
     namespace: str
     term: AffinityTerm
-    node: str
+    domain: str
 
-    def keeps_off(self, spec: PodSpec, namespace: str, node: str) -> bool:
+    def keeps_off(self, spec: PodSpec, namespace: str, node: Node) -> bool:
         """Return whether a pod on the node would be company that it has to be with."""
         meant = self.term.means(spec.labels, owns_cpus=spec.qos.owns_cpus)
-        return meant and namespace == self.namespace and node != self.node
+        looked_at = self.term.looks_into(namespace, self.namespace)
+        domain = node.topology_domain(self.term.topology or NODE_LEVEL)
+        return meant and looked_at and domain not in (None, self.domain)
 
 
-def firsts_of(arrived: Iterable[RunningPod], everyone: Sequence[RunningPod]) -> Iterator[First]:
+def firsts_of(
+    nodes: Sequence[Node], arrived: Iterable[RunningPod], everyone: Sequence[RunningPod]
+) -> Iterator[First]:
     """Yield whoever of those that have arrived is the first of its kind."""
+    node_of = {node.name: node for node in nodes}
     for runner in arrived:
         place, namespace = runner.placement, runner.pod.namespace
         for term in runner.pod.spec.affinity:
             others = Crowd(tuple(other for other in everyone if other is not runner))
             if term.required and not term.apart and not others.has(term, namespace):
-                yield First(namespace, term, place.node)
+                domain = node_of[place.node].topology_domain(term.topology or NODE_LEVEL)
+                yield First(namespace, term, domain or "")
 
 
 def _may_be_first(term: AffinityTerm, asked: Question) -> bool:
     """Return whether the term means the pod itself, and nobody else so far."""
     itself = term.means(asked.spec.labels, owns_cpus=asked.spec.qos.owns_cpus)
-    return itself and asked.crowd is not None and not asked.crowd.has(term, asked.namespace)
+    own = term.looks_into(asked.namespace, asked.namespace)
+    if not (itself and own) or asked.crowd is None:
+        return False
+    if not term.wide:
+        return not asked.crowd.has(term, asked.namespace)
+    there = asked.crowd.domains[term.topology].values()
+    belongs = asked.node.topology_domain(term.topology) is not None
+    return belongs and not any(Crowd(some).has(term, asked.namespace) for some in there)

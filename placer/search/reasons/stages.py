@@ -1,7 +1,7 @@
 """The nodes empty, beside what runs, and beside what is placed: what keeps a pod off each."""
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from placer.counting.account import Account, account_of
@@ -11,7 +11,7 @@ from placer.search.reasons.order import demands_of
 from placer.search.reasons.question import Crowd, First, Question, firsts_of
 from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.placement import Placement
-from placer_models.pod import PodSpec, pods_of
+from placer_models.pod import Pod, PodSpec, pods_of
 from placer_models.problem import Problem
 from placer_models.reasons import Blocker, Demand, When
 
@@ -50,7 +50,7 @@ class Stage:
     before: "Stage | None" = None
     same: "tuple[Stage, Callable[[int], bool]] | None" = None
     firsts: tuple[First, ...] = ()
-    _known: dict[tuple[Ask, int, int], Blocker | None] = field(default_factory=dict)
+    _known: dict[Hashable, Blocker | None] = field(default_factory=dict)
     _demanded: dict[Hashable, tuple[Demand, ...]] = field(default_factory=dict)
 
     def blocker(self, ask: Ask, index: int) -> Blocker | None:
@@ -90,13 +90,14 @@ class Stage:
     def own_blocker(self, ask: Ask, index: int) -> Blocker | None:
         """Return what blocks pods at this stage, where no stage before it does."""
         node = self.nodes[index]
-        if any(first.keeps_off(ask.spec, ask.namespace, node.name) for first in self.firsts):
+        if any(first.keeps_off(ask.spec, ask.namespace, node) for first in self.firsts):
             return Blocker(Demand("affinity", word="of a pod on another node"))
-        if self.same and self.same[1](index) and not ask.spec.affinity:
+        domains = self._domains(node)
+        if self.same and self.same[1](index) and not ask.spec.affinity and not domains:
             return self.same[0].own_blocker(ask, index)
         account = self.account_at(index)
         # Idle nodes that are alike share an account.
-        key = ask, self.kinds[index], id(account)
+        key = ask, self.kinds[index], id(account), domains
         if key not in self._known:
             running = tuple(self.running.get(node.name, ()))
             asked = Question(ask.spec, ask.namespace, ask.levels, node, running, self.crowd)
@@ -104,11 +105,15 @@ class Stage:
             self._known[key] = blocker_of(asked, account, demands, self.budget)
         return self._known[key]
 
+    def _domains(self, node: Node) -> tuple[str | None, ...]:
+        """Return the node's domains, of keys that somebody looks at."""
+        return tuple(map(node.topology_domain, self.crowd.domains if self.crowd else ()))
+
     def _demands(
         self, ask: Ask, asked: Question, kind: int, account: Account
     ) -> tuple[Demand, ...]:
         """Return what is demanded; of most nodes of a kind that is the same."""
-        if ask.spec.affinity or account.tenants.affine:
+        if ask.spec.affinity or account.tenants.affine or (self.crowd and self.crowd.domains):
             return demands_of(asked)
         pools = account.pools
         key = ask, kind, pools.shared.in_use, pools.best_effort.in_use, bool(pools.bound)
@@ -137,6 +142,7 @@ def stages_of(
 
     """
     nodes = instance.nodes
+    keys = _keys((*pods_of(asked.gangs), *(runner.pod for runner in instance.running)))
     kinds = [state.kind for state in problem.nodes]
     idle: dict[int, Account] = {}
 
@@ -154,7 +160,7 @@ def stages_of(
         accounts.__getitem__,
         kinds,
         budget,
-        Crowd(instance.running),
+        Crowd(instance.running, _by_domain(nodes, instance.running, keys)),
         first,
     )
     pods = {pod.key: pod for pod in pods_of(asked.gangs)}
@@ -178,12 +184,32 @@ def stages_of(
         left,
         kinds,
         budget,
-        Crowd(everyone),
+        Crowd(everyone, _by_domain(nodes, everyone, keys)),
         first,
         same=(second, lambda index: nodes[index].name not in touched),
-        firsts=tuple(firsts_of(arrived, everyone)),
+        firsts=tuple(firsts_of(nodes, arrived, everyone)),
     )
     return first, second, third
+
+
+def _keys(pods: Iterable[Pod]) -> tuple[str, ...]:
+    """Return the topology keys that pods ask for, ascending."""
+    specs = {id(pod.spec): pod.spec for pod in pods}.values()
+    return tuple(sorted({t.topology for spec in specs for t in spec.affinity if t.wide}))
+
+
+def _by_domain(
+    nodes: Sequence[Node], running: Iterable[RunningPod], keys: tuple[str, ...]
+) -> dict[str, dict[str, list[RunningPod]]]:
+    """Return key -> domain -> who runs there."""
+    node_of = {node.name: node for node in nodes} if keys else {}
+    found: dict[str, dict[str, list[RunningPod]]] = {key: {} for key in keys}
+    for runner in running if keys else ():
+        for key in keys:
+            domain = node_of[runner.placement.node].topology_domain(key)
+            if domain is not None:
+                found[key].setdefault(domain, []).append(runner)
+    return found
 
 
 def _by_node(running: Sequence[RunningPod]) -> dict[str, list[RunningPod]]:

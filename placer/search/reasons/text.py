@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 
 from placer.counting.resources import NODE_RESOURCES, wanted_by
-from placer.search.reasons.question import labels_of
+from placer.search.reasons.question import labels_of, wanted_where
 from placer.state.fits import BY_CONTAINER
 from placer_models.device import GPU
 from placer_models.device_share import DeviceShare
@@ -65,7 +65,7 @@ def _affinity(demand: Demand, _: Sequence[Demand], spec: PodSpec) -> Said:
     if demand.word:
         return f"affinity {demand.word}, which would have to be with it", ()
     wanted = [t for t in spec.affinity if t.required and not t.apart and not t.inside]
-    return f"affinity asks a pod with {labels_of(wanted)} on the node", ()
+    return f"affinity asks a pod with {wanted_where(wanted)}", ()
 
 
 def _affinity_inside(_: Demand, others: Sequence[Demand], spec: PodSpec) -> Said:
@@ -77,8 +77,8 @@ def _affinity_inside(_: Demand, others: Sequence[Demand], spec: PodSpec) -> Said
 
 def _anti_affinity(demand: Demand, _: Sequence[Demand], __: PodSpec) -> Said:
     if demand.word:
-        return f"anti-affinity asks no pod with {demand.word} on the node", ()
-    return "anti-affinity of a pod on the node", ()
+        return f"anti-affinity asks no pod with {demand.word}", ()
+    return "anti-affinity of a pod that is there", ()
 
 
 def _cpus(demand: Demand, _: Sequence[Demand], spec: PodSpec) -> Said:

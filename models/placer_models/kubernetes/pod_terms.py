@@ -1,0 +1,184 @@
+"""Pods that a pod asks for: label selectors of pods, and terms of pod affinity (C18)."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from placer_models.affinity import EVERY_NAMESPACE, OF_ONE_NODE, AffinityTerm
+from placer_models.kubernetes.objects import Field
+from placer_models.policy import Strength
+from placer_models.selectors import LabelExpression, Labels, Operator
+
+OF_NAMESPACES = "kubernetes.io/metadata.name"
+"""The label that every namespace has: its name."""
+
+OPERATORS = (Operator.IN, Operator.NOT_IN, Operator.EXISTS, Operator.DOES_NOT_EXIST)
+"""What expressions about labels of pods may be."""
+
+
+@dataclass(frozen=True, slots=True)
+class PodSelector:
+    """What labels of pods must say.
+
+    Attributes:
+        labels: Ascending by key.
+
+    """
+
+    labels: Labels = ()
+    expressions: tuple[LabelExpression, ...] = ()
+
+    def joined(self, other: "PodSelector") -> "PodSelector":
+        """Return what both ask for."""
+        found = dict(self.labels)
+        more: list[LabelExpression] = []
+        for key, value in other.labels:
+            if found.setdefault(key, value) != value:
+                more.append(LabelExpression(key, Operator.IN, (value,)))
+        every = dict.fromkeys((*self.expressions, *other.expressions, *more))
+        return PodSelector(tuple(sorted(found.items())), tuple(every))
+
+
+def selector_of(part: Field) -> PodSelector | None:
+    """Return what a label selector asks for; None: it is left out, and selects nothing.
+
+    Raises:
+        ObjectError: It is no selector.
+
+    """
+    if not part.there:
+        return None
+    found = PodSelector(tuple(sorted(part.get("matchLabels").texts().items())))
+    for item in part.get("matchExpressions").items():
+        found = found.joined(_of_expression(item))
+    return found
+
+
+def _of_expression(part: Field) -> PodSelector:
+    operator = part.get("operator").word(Operator)
+    values = tuple(sorted({item.text() for item in part.get("values").items()}))
+    if operator not in OPERATORS:
+        part.get("operator").refuse(f"got {operator}; expected {', '.join(OPERATORS)}")
+    key = part.get("key").text()
+    if operator is Operator.IN and len(values) == 1:
+        return PodSelector(((key, values[0]),))
+    try:
+        return PodSelector((), (LabelExpression(key, operator, values),))
+    except ValueError as error:
+        part.get("values").refuse(str(error))
+
+
+def with_own_labels(selector: PodSelector, part: Field, own: Labels) -> PodSelector:
+    """Return the selector with what the pod's own labels add, by the keys that it names."""
+    has = dict(own)
+    for name, operator in (("matchLabelKeys", Operator.IN), ("mismatchLabelKeys", Operator.NOT_IN)):
+        for key in (item.text() for item in part.get(name).items()):
+            if key not in has:
+                continue
+            same = PodSelector(((key, has[key]),))
+            other = PodSelector((), (LabelExpression(key, Operator.NOT_IN, (has[key],)),))
+            selector = selector.joined(same if operator is Operator.IN else other)
+    return selector
+
+
+def affinity_terms(
+    affinity: Field, namespace: str, own: Labels, lacks: list[str], waived: list[str]
+) -> Iterator[AffinityTerm]:
+    """Yield what a pod asks of others, required terms first.
+
+    Args:
+        affinity: Of the pod.
+        namespace: Its own.
+        own: Its labels.
+        lacks: Gets what it demands that there is no word for.
+        waived: Gets what it would like that there is no word for.
+
+    """
+    for kind, apart, what in (
+        ("podAffinity", False, "pod affinity"),
+        ("podAntiAffinity", True, "pod anti-affinity"),
+    ):
+        part = affinity.get(kind)
+        required = []
+        for item in part.get("requiredDuringSchedulingIgnoredDuringExecution").items():
+            if (namespaces := _namespaces(item, namespace)) is None:
+                lacks.append(f"required {what} by labels of namespaces")
+            elif selector := selector_of(item.get("labelSelector")):
+                selector = with_own_labels(selector, item, own)
+                required.append(_term(item, selector, namespaces, Strength.REQUIRED, apart=apart))
+            elif not apart:
+                lacks.append(f"required {what} that means no pod")
+        yield from required if apart else _meant_by_all(required, namespace, lacks)
+        for item in part.get("preferredDuringSchedulingIgnoredDuringExecution").items():
+            term = item.get("podAffinityTerm")
+            if (namespaces := _namespaces(term, namespace)) is None:
+                waived.append(f"preferred {what} by labels of namespaces")
+            elif selector := selector_of(term.get("labelSelector")):
+                selector = with_own_labels(selector, term, own)
+                yield _term(term, selector, namespaces, Strength.PREFERRED, apart=apart)
+
+
+def _term(
+    part: Field,
+    selector: PodSelector,
+    namespaces: tuple[str, ...],
+    strength: Strength,
+    *,
+    apart: bool,
+) -> AffinityTerm:
+    key = part.get("topologyKey").text()
+    return AffinityTerm(
+        selector.labels,
+        apart,
+        strength,
+        topology="" if key in OF_ONE_NODE else key,
+        expressions=selector.expressions,
+        namespaces=namespaces,
+    )
+
+
+def _meant_by_all(
+    terms: Sequence[AffinityTerm], namespace: str, lacks: list[str]
+) -> Iterator[AffinityTerm]:
+    """Yield required affinities so that each means only pods that all of them mean.
+
+    To Kubernetes a pod is company if all terms mean it.
+    """
+    selector = PodSelector()
+    common: set[str] | None = None
+    for term in terms:
+        selector = selector.joined(PodSelector(term.labels, term.expressions))
+        if EVERY_NAMESPACE not in term.namespaces:
+            named = set(term.namespaces or (namespace,))
+            common = named if common is None else common & named
+    if common is not None and not common:
+        lacks.append("required pod affinity that means no pod")
+        return
+    everywhere = (EVERY_NAMESPACE,) if terms and common is None else ()
+    for term in terms:
+        yield replace(
+            term,
+            labels=selector.labels,
+            expressions=selector.expressions,
+            namespaces=everywhere or _named(common or set(), namespace),
+        )
+
+
+def _namespaces(part: Field, namespace: str) -> tuple[str, ...] | None:
+    """Return the namespaces of pods that a term looks at; None: other labels say which."""
+    named = {item.text() for item in part.get("namespaces").items()}
+    selector = selector_of(part.get("namespaceSelector"))
+    if selector is None:
+        return _named(named or {namespace}, namespace)
+    if selector == PodSelector():
+        return (EVERY_NAMESPACE,)
+    match selector:
+        case PodSelector(((key, name),), ()) if key == OF_NAMESPACES:
+            return _named({*named, name}, namespace)
+        case PodSelector((), (one,)) if one.key == OF_NAMESPACES and one.operator is Operator.IN:
+            return _named({*named, *one.values}, namespace)
+    return None
+
+
+def _named(names: set[str], namespace: str) -> tuple[str, ...]:
+    """Return names of namespaces; nothing where it is the pod's own."""
+    return () if names == {namespace} else tuple(sorted(names))
