@@ -1,5 +1,7 @@
 """``placer solve --emit``: a folder with what the cluster is told, whole or not there."""
 
+import sys
+from errno import ENOSPC
 from pathlib import Path
 
 import pytest
@@ -89,3 +91,79 @@ def test_an_instance_file_has_no_cluster_to_tell(
     assert code == Exit.BAD_INPUT
     assert "holds no objects of Kubernetes" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
+
+
+def test_a_place_where_no_folder_can_be_is_refused_first(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """
+    A file, and a folder below one that is not there.
+    """
+    file = tmp_path / "file"
+    file.write_text("mine")
+    for folder, message in ((file, "is no folder"), (tmp_path / "a" / "b", "does not exist")):
+        assert main([*SOLVE, "--emit", "patches", str(folder)]) == Exit.BAD_INPUT
+
+        (line,) = capsys.readouterr().err.splitlines()
+        assert line.startswith(f"placer: {folder}: ")
+        assert message in line
+    assert file.read_text() == "mine"
+
+
+def test_where_nothing_is_placed_nothing_is_written(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """
+    The folder is not there; the answer is printed as ever.
+    """
+    dump = tmp_path / "dump.yaml"
+    one = next(yaml.safe_load_all(DUMP.read_text()))
+    one["items"] = [item for item in one["items"] if item["metadata"]["name"] in ("cp-1", "web")]
+    dump.write_text(yaml.safe_dump(one))
+
+    assert main(["solve", str(dump), "--emit", "patches", str(tmp_path / "out")]) == Exit.DONE
+
+    assert "was not written" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+def test_what_cannot_be_written_whole_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """
+    Neither the folder nor a part of it; the placement is not written either.
+    """
+    written: list[Path] = []
+
+    def full_disk(path: Path, text: str, encoding: str) -> int:
+        if len(written) == 3:
+            raise OSError(ENOSPC, "No space left on device", str(path))
+        written.append(path)
+        return len(text)
+
+    monkeypatch.setattr(Path, "write_text", full_disk)
+    output = tmp_path / "placement.json"
+
+    code = main(
+        [*SOLVE, "--output", str(output), "--emit", "bindings,patches", str(tmp_path / "out")]
+    )
+
+    assert code == Exit.BAD_INPUT
+    assert "No space left on device" in capsys.readouterr().err
+    assert len(written) == 3
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_objects_may_come_from_standard_input(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """
+    As from a pipe of kubectl.
+    """
+    with DUMP.open() as stream:
+        monkeypatch.setattr(sys, "stdin", stream)
+        command = ["solve", "-", *SOLVE[2:], "--emit", "yaml", str(tmp_path / "out")]
+
+        assert main(command) == Exit.DONE
+
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["pods.yaml"]

@@ -1,6 +1,8 @@
 """Objects that are written pass the schemas of the cluster that takes them (C14, D11)."""
 
 import copy
+import json
+from functools import cache
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -10,7 +12,7 @@ import yaml
 
 from dump_worlds import dump_world, objects_of
 from kubernetes_schemas import SchemaError, check_object
-from kubernetes_worlds import Json, device, pod, topology
+from kubernetes_worlds import device, pod, topology
 from placer.kubernetes.dump import instance_of, read_dump
 from placer.kubernetes.emit.kind import EmitKind
 from placer.kubernetes.emit.kinds import emitted
@@ -23,6 +25,14 @@ from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer_models.kubernetes.device import device_part
 from placer_models.placement import PartlyPlaced, Placed
+
+ASKED = {
+    f"scheduling.koordinator.sh/{name}"
+    for name in ("resource-spec", "numa-topology-spec", "device-allocate-hint")
+}
+"""Annotations by which a pod asks for something."""
+
+SEEDS = range(6)
 
 CHECKOUT = Path(__file__).parents[2]
 DUMP = CHECKOUT / "instances/dumps/cluster.yaml"
@@ -41,21 +51,40 @@ def written(objects: Objects) -> list[Any]:
     return [one for text in texts for one in yaml.safe_load_all(text)]
 
 
+@cache
+def world(seed: int) -> list[Any]:
+    """Return all that is written of a random cluster."""
+    return written(objects_of(dump_world(Random(seed))))
+
+
 def test_all_kinds_pass_the_schemas() -> None:
     """
     Of random clusters: bindings, patches, annotations and whole pods.
     """
-    kinds = [one["kind"] for seed in range(8) for one in _checked(dump_world(Random(seed)))]
+    found = [one for seed in SEEDS for one in world(seed)]
+    for one in found:
+        check_object(one)
+    kinds = [one["kind"] for one in found]
 
     assert kinds.count("Binding") > 10
     assert kinds.count("Pod") > 20
 
 
-def _checked(objects: list[Json]) -> list[Any]:
-    found = written(objects_of(objects))
-    for one in found:
-        check_object(one)
-    return found
+def test_all_kinds_say_the_same_of_a_pod() -> None:
+    """
+    Whichever of them a cluster is given, the pod ends up with the same annotations and node.
+    """
+    for seed in SEEDS:
+        said: dict[str, list[Any]] = {}
+        for one in world(seed):
+            is_whole = "spec" in one or "target" in one
+            node = one.get("target", {}).get("name") or one.get("spec", {}).get("nodeName")
+            notes = one["metadata"].get("annotations", {})
+            ours = {key: notes[key] for key in notes if key not in ASKED}
+            said.setdefault(one["metadata"]["name"], []).append((ours, node if is_whole else None))
+        for name, found in said.items():
+            assert len({json.dumps(ours, sort_keys=True) for ours, _ in found}) == 1, name
+            assert len({node for _, node in found if node}) == 1, name
 
 
 def test_the_example_passes_the_schemas() -> None:
