@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterator
 
 from placer.judge.finding import Finding
-from placer.judge.scene import GpuSet, Scene, Site, Tenant
+from placer.judge.scene import Scene, Site, Tenant
 from placer_models.cpuset import format_cpu_list
 from placer_models.device import GPU
 from placer_models.links import (
@@ -22,9 +22,7 @@ def pod_minimum_shortfall(scene: Scene) -> int:
     for site, tenant, gpus in _pods_with_links(scene):
         board = site.inside.gpus
         slowest = pair_minimum(board, counts_of(board, gpus))
-        spec = tenant.pod.spec
-        wanted = GpuSet(len(gpus), spec.node_selector, spec.scope_of(GPU))
-        short += scene.standing.best_minimum(wanted) - slowest
+        short += scene.standing.best_minimum(tenant.pod.spec, len(gpus)) - slowest
     return short
 
 

@@ -1,7 +1,7 @@
 """A placement laid over its instance: who holds what on which node."""
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -11,8 +11,9 @@ from placer_models.device import GPU, Device
 from placer_models.incremental import PersistentMap, PersistentTuple, changed_indices
 from placer_models.links import Board, best_permitted_minimum, board_of
 from placer_models.moves import stays
+from placer_models.node_rules import admits, asked_of_nodes
 from placer_models.placement import Placement, PodPlacement
-from placer_models.pod import Gang, Pod, Resources
+from placer_models.pod import Gang, Pod, PodSpec, Resources
 from placer_models.policy import CoreKind, DeviceScope, QosClass
 from placer_models.topology import Topology
 from placer_models.visible_devices import GpuVendor, has_readable_id, vendor_of
@@ -22,9 +23,6 @@ Key = tuple[str, str]
 
 Cell = int | None
 """The id of a NUMA node; None is the cell of the CPUs that belong to none."""
-
-Selector = tuple[tuple[str, str], ...]
-"""Labels that a node must have."""
 
 Runners = tuple[RunningPod, ...]
 """What runs on a node."""
@@ -116,11 +114,11 @@ class Site:
 
 
 class GpuSet(NamedTuple):
-    """A set of GPUs that a pod asks for: how many, on which nodes, within what."""
+    """A set of GPUs that a pod asks for: how many, within what, on which nodes."""
 
     size: int
-    selector: Selector
     scope: DeviceScope
+    nodes: Hashable
 
 
 class Standing:
@@ -140,20 +138,20 @@ class Standing:
         self._totals: dict[Callable[[Site], int], int] = {}
         self._minima: dict[GpuSet, int] = {}
 
-    def best_minimum(self, wanted: GpuSet) -> int:
-        """Return the fastest slowest pair of such a set on any node that is open to it, empty.
+    def best_minimum(self, spec: PodSpec, size: int) -> int:
+        """Return the fastest slowest pair of so many GPUs on any node open to the pod, empty.
 
         0 where no node has such a set.
         """
+        wanted = GpuSet(size, spec.scope_of(GPU), asked_of_nodes(spec))
         if wanted not in self._minima:
             if len(self._minima) >= MOST_INSIDES:
                 self._minima.clear()
-            labels = set(wanted.selector)
             boards: dict[int, Board] = {}
             for site in self.sites.values():
                 # Nodes share their inside: most are known after a look at a few.
                 known = id(site.inside) in boards
-                if not known and not site.node.cordoned and labels <= set(site.node.labels):
+                if not known and admits(site.node, spec):
                     boards[id(site.inside)] = site.inside.gpus
             minima = (
                 best_permitted_minimum(board, wanted.size, wanted.scope)

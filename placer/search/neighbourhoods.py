@@ -16,10 +16,10 @@ from placer.search.budget import Budget
 from placer.search.laying import laid_exactly, laid_greedily
 from placer.search.tiers import Progress
 from placer.state.affinity import has_affinity
-from placer.state.fits import admits
 from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.goals import MOVES, Tier, before_links, before_locality, placed_tier
 from placer_models.moves import moved
+from placer_models.node_rules import admits
 from placer_models.node_strategy import NodeStrategy
 from placer_models.placement import Placement, PodPlacement
 from placer_models.pod import Gang, Pod, PodSpec, Resources

@@ -31,6 +31,7 @@ from placer_models.cluster import Instance, Node, Nodes
 from placer_models.core_granularity import CoreGranularity
 from placer_models.dimensions import SHARED_POOL, Dimension, in_cells
 from placer_models.incremental import PersistentTuple
+from placer_models.node_rules import label_keys
 from placer_models.node_state import NodeState
 from placer_models.node_strategy import NodeStrategy
 from placer_models.optional_tiers import optional_tiers
@@ -84,7 +85,7 @@ def build_problem(
     levels = asked_levels(instance)
     sides = [(ask.spec, ask.namespace) for ask in asks]
     looked_at = LookedAt(
-        labels=frozenset(key for spec in specs for key, _ in spec.node_selector),
+        labels=frozenset(key for spec in specs for key in label_keys(spec)),
         extended=frozenset(name for spec in specs for name, _ in spec.requests.extended),
         levels=frozenset(level for ask in asks for level in ask.levels),
     )

@@ -26,6 +26,7 @@ from placer_models.links import (
     has_set,
 )
 from placer_models.mig import is_instance
+from placer_models.node_rules import NODE_RULES, admits
 from placer_models.pod import DeviceRequest, PodSpec
 from placer_models.policy import BINDING, AlignmentPolicy, DeviceScope, Locality
 from placer_models.problem import Fit
@@ -33,12 +34,6 @@ from placer_models.reasons import Blocker, Demand
 
 BY_CONTAINER = ", each container for itself"
 """What the word of an alignment ends with where that is its scope."""
-
-
-def admits(node: Node, spec: PodSpec) -> bool:
-    """Return whether new pods of the spec may go to the node at all."""
-    labels = dict(node.labels)
-    return not node.cordoned and all(labels.get(k) == v for k, v in spec.node_selector)
 
 
 def best_pair_minimum_of(spec: PodSpec, nodes: Iterable[Node]) -> int:
@@ -142,10 +137,9 @@ def _devices_demanded(spec: PodSpec, node: Node, lacking: Sequence[DeviceRequest
 
 def _barred(spec: PodSpec, node: Node) -> Demand | None:
     """Return what bars the pod by what the node is, whatever it has how many of."""
-    if node.cordoned:
-        return Demand("cordon")
-    if not admits(node, spec):
-        return Demand("node-selector")
+    for rule in NODE_RULES.values():
+        if not rule.kept(spec, node):
+            return Demand(rule.name, word=rule.word(spec, node))
     for request in spec.requests.devices:
         if request.type in dict(spec.strategies) and not healthy(node, request.type):
             return device_demanded(spec, node, request)

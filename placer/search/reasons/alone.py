@@ -18,6 +18,7 @@ from placer.search.tiers import silent
 from placer.state.batch import build_problem
 from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.core_granularity import CoreGranularity
+from placer_models.node_rules import unasked
 from placer_models.placement import PodPlacement
 from placer_models.pod import Gang, Pod, PodSpec
 from placer_models.policy import QosClass
@@ -60,8 +61,9 @@ def fits_alone(asked: Question, budget: Budget) -> bool:
         for term in asked.spec.affinity
         if term.inside and (term.apart or not term.required or asked.crowd is not None)
     )
-    pod = Pod("", asked.namespace, replace(asked.spec, affinity=terms, node_selector=()))
-    node = replace(asked.node, name="n", offered=False, cordoned=False)
+    spec, node = unasked(replace(asked.spec, affinity=terms), asked.node)
+    pod = Pod("", asked.namespace, spec)
+    node = replace(node, name="n", offered=False)
     running = [_settled(runner, node) for runner in asked.running]
     nodes = [node]
     ghosts = list(_ghosts(asked, pod))

@@ -11,6 +11,7 @@ from placer_models.device import FunctionSelector
 from placer_models.device_share import DeviceShare, room, totals_of
 from placer_models.device_strategy import DeviceStrategy
 from placer_models.mig import is_instance
+from placer_models.node_rules import NODE_RULES
 from placer_models.reasons import Demand
 from placer_models.shares import ShareableDevice
 
@@ -37,9 +38,8 @@ def is_counted(demand: Demand, asked: Question) -> bool:
     return demand.rule in _COUNTED
 
 
-def _no_label(_: Demand, asked: Question, __: Account) -> bool:
-    labels = dict(asked.node.labels)
-    return any(labels.get(key) != value for key, value in asked.spec.node_selector)
+def _breaks_node_rule(demand: Demand, asked: Question, _: Account) -> bool:
+    return not NODE_RULES[demand.rule].kept(asked.spec, asked.node)
 
 
 def _too_few_devices(demand: Demand, asked: Question, account: Account) -> bool:
@@ -139,8 +139,7 @@ def _too_few_pages(demand: Demand, asked: Question, account: Account) -> bool:
 
 
 _LACKS: dict[str, Callable[[Demand, Question, Account], bool]] = {
-    "cordon": lambda *_: True,
-    "node-selector": _no_label,
+    **dict.fromkeys(NODE_RULES, _breaks_node_rule),
     "domain": lambda *_: True,
     "affinity": lambda _, asked, __: lacks_company(asked),
     "anti-affinity": lambda demand, asked, _: bool(demand.word) or is_unwanted(asked),
@@ -160,8 +159,7 @@ _LACKS: dict[str, Callable[[Demand, Question, Account], bool]] = {
 _SHARED_OUT = ("device-count", "device-share", "device-functions")
 
 _COUNTED = (
-    "cordon",
-    "node-selector",
+    *NODE_RULES,
     "domain",
     "affinity",
     "anti-affinity",

@@ -12,11 +12,12 @@ from placer.search.reasons.amounts import is_counted, lacks
 from placer.search.reasons.question import Question
 from placer.search.reasons.relax import without
 from placer.state.fits import fit_of
+from placer_models.node_rules import NODE_RULES
 from placer_models.reasons import Blocker, Demand
 
 Demands = tuple[Demand, ...]
 
-OF_THE_NODE = ("cordon", "node-selector", "domain", "affinity", "anti-affinity")
+OF_THE_NODE = (*NODE_RULES, "domain", "affinity", "anti-affinity")
 """Rules about what the node is and who is there; they say nothing about places inside of it."""
 
 NEEDS = {

@@ -7,6 +7,7 @@ from placer.search.reasons.question import Question, unwanted_there, wanted_wher
 from placer.state.fits import alignment_demanded, device_demanded
 from placer_models.bound import bound_to
 from placer_models.device import GPU
+from placer_models.node_rules import NODE_RULES
 from placer_models.policy import (
     AlignmentPolicy,
     DeviceScope,
@@ -19,8 +20,7 @@ from placer_models.reasons import Demand
 from placer_models.topology import ARM
 
 ORDER = (
-    "cordon",
-    "node-selector",
+    *NODE_RULES,
     "domain",
     "gather",
     "spread",
@@ -70,10 +70,9 @@ def demands_of(asked: Question) -> tuple[Demand, ...]:
 
 def _of_the_node(asked: Question) -> Iterator[Demand]:
     spec = asked.spec
-    if asked.node.cordoned:
-        yield Demand("cordon")
-    if spec.node_selector:
-        yield Demand("node-selector")
+    for rule in NODE_RULES.values():
+        if rule.asked(spec, asked.node):
+            yield Demand(rule.name, word=rule.word(spec, asked.node))
     missing = [level for level in asked.levels if asked.node.domain(level) is None]
     if missing:
         yield Demand("domain", word=" and no ".join(missing))

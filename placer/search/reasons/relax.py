@@ -10,6 +10,7 @@ from placer_models.bound import bound_to
 from placer_models.cluster import RunningPod
 from placer_models.cpuset import CpuSet
 from placer_models.device_strategy import DeviceStrategy
+from placer_models.node_rules import NODE_RULES
 from placer_models.pod import DeviceRequest, PodSpec, Resources
 from placer_models.policy import (
     AlignmentPolicy,
@@ -35,12 +36,9 @@ def without(asked: Question, demands: Iterable[Demand]) -> Question:
     return asked
 
 
-def _no_cordon(asked: Question, _: Demand) -> Question:
-    return replace(asked, node=replace(asked.node, cordoned=False))
-
-
-def _no_selector(asked: Question, _: Demand) -> Question:
-    return replace(asked, spec=replace(asked.spec, node_selector=()))
+def _no_node_rule(asked: Question, demand: Demand) -> Question:
+    spec, node = NODE_RULES[demand.rule].dropped(asked.spec, asked.node)
+    return replace(asked, spec=spec, node=node)
 
 
 def _no_levels(asked: Question, _: Demand) -> Question:
@@ -248,8 +246,7 @@ def _not_aligned(asked: Question, _: Demand) -> Question:
 
 
 _WITHOUT: dict[str, Callable[[Question, Demand], Question]] = {
-    "cordon": _no_cordon,
-    "node-selector": _no_selector,
+    **dict.fromkeys(NODE_RULES, _no_node_rule),
     "domain": _no_levels,
     "affinity": lambda q, _: _no_affinity(q, lambda t: not t.inside and not t.apart),
     "anti-affinity": lambda q, _: _no_affinity(q, lambda t: not t.inside and t.apart),

@@ -9,6 +9,7 @@ from placer.state.fits import BY_CONTAINER
 from placer_models.device import GPU
 from placer_models.device_share import DeviceShare
 from placer_models.device_strategy import DeviceStrategy
+from placer_models.node_rules import NODE_RULES
 from placer_models.pod import DeviceRequest, PodSpec
 from placer_models.policy import AlignmentPolicy, BindPolicy, NodeBindPolicy
 from placer_models.quantity import format_bytes
@@ -57,8 +58,8 @@ def _plain(demand: Demand, _: Sequence[Demand], spec: PodSpec) -> Said:
     return f"{demand.name} asks {_brief(demand, spec)}", ()
 
 
-def _selector(_: Demand, __: Sequence[Demand], spec: PodSpec) -> Said:
-    return f"node-selector {','.join(f'{key}={value}' for key, value in spec.node_selector)}", ()
+def _of_node(demand: Demand, _: Sequence[Demand], spec: PodSpec) -> Said:
+    return f"{demand.rule} {demand.word or NODE_RULES[demand.rule].said(spec)}".rstrip(), ()
 
 
 def _affinity(demand: Demand, _: Sequence[Demand], spec: PodSpec) -> Said:
@@ -207,8 +208,7 @@ def _own(spec: PodSpec) -> int:
 
 
 _SAID: dict[str, Callable[[Demand, Sequence[Demand], PodSpec], Said]] = {
-    "cordon": lambda *_: ("cordon", ()),
-    "node-selector": _selector,
+    **dict.fromkeys(NODE_RULES, _of_node),
     "domain": lambda demand, *_: (f"domain: belongs to no {demand.word}", ()),
     "gather": lambda demand, *_: (f"gather asks the {demand.word} of its gang", ()),
     "spread": lambda demand, *_: (f"spread asks {demand.word}", ()),

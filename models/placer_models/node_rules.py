@@ -1,0 +1,80 @@
+"""Rules about what a node is, whatever it has left: which pods may come to it at all.
+
+The judge says them in its own words; all others ask here.
+"""
+
+from collections.abc import Callable, Hashable, Iterator
+from dataclasses import dataclass, replace
+
+from placer_models.cluster import Node
+from placer_models.pod import PodSpec
+
+
+@dataclass(frozen=True, slots=True)
+class NodeRule:
+    """One such rule.
+
+    Attributes:
+        name: As in docs/rules.md.
+        asked: Whether anything is asked, of the pod or by the node.
+        kept: Whether the node is as is asked.
+        dropped: Pod and node as they are if nothing is asked.
+        said: What the pod asks, for people.
+        word: What the node asks.
+
+    """
+
+    name: str
+    asked: Callable[[PodSpec, Node], bool]
+    kept: Callable[[PodSpec, Node], bool]
+    dropped: Callable[[PodSpec, Node], tuple[PodSpec, Node]]
+    said: Callable[[PodSpec], str] = lambda _: ""
+    word: Callable[[PodSpec, Node], str] = lambda *_: ""
+
+
+def _has_labels(spec: PodSpec, node: Node) -> bool:
+    labels = dict(node.labels)
+    return all(labels.get(key) == value for key, value in spec.node_selector)
+
+
+NODE_RULES = {
+    rule.name: rule
+    for rule in (
+        NodeRule(
+            "cordon",
+            asked=lambda _, node: node.cordoned,
+            kept=lambda _, node: not node.cordoned,
+            dropped=lambda spec, node: (spec, replace(node, cordoned=False)),
+        ),
+        NodeRule(
+            "node-selector",
+            asked=lambda spec, _: bool(spec.node_selector),
+            kept=_has_labels,
+            dropped=lambda spec, node: (replace(spec, node_selector=()), node),
+            said=lambda spec: ",".join(f"{key}={value}" for key, value in spec.node_selector),
+        ),
+    )
+}
+"""By their names, in the order of reasons."""
+
+
+def admits(node: Node, spec: PodSpec) -> bool:
+    """Return whether new pods of the spec may go to the node at all."""
+    return all(rule.kept(spec, node) for rule in NODE_RULES.values())
+
+
+def unasked(spec: PodSpec, node: Node) -> tuple[PodSpec, Node]:
+    """Return pod and node as they are if none of these rules asks anything."""
+    for rule in NODE_RULES.values():
+        spec, node = rule.dropped(spec, node)
+    return spec, node
+
+
+def asked_of_nodes(spec: PodSpec) -> Hashable:
+    """Return what a pod asks of what nodes are: those that agree in it may go to the same."""
+    return spec.node_selector
+
+
+def label_keys(spec: PodSpec) -> Iterator[str]:
+    """Yield the keys of labels of nodes that a pod looks at."""
+    yield from (key for key, _ in spec.node_selector)
