@@ -1,6 +1,7 @@
 """Parts of devices: what is taken of one, whether it fits, and what that is in bytes (D3, D5)."""
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from operator import le, sub
 from typing import NamedTuple
 
@@ -106,7 +107,13 @@ def totals_of(device: Device | None) -> DeviceTotals:
     """Return what the device has when nobody holds a part of it; None: nothing is known of it."""
     if device is None:
         return DeviceTotals()
-    return DeviceTotals(device.memory_bytes, device.capacity, device.type != GPU)
+    return _totals(device.memory_bytes, device.capacity, of_all=device.type != GPU)
+
+
+@lru_cache(maxsize=4096)
+def _totals(memory_bytes: int, capacity: tuple[Quantity, ...], *, of_all: bool) -> DeviceTotals:
+    """Return totals; equal ones, which most devices of a cluster have, are one object."""
+    return DeviceTotals(memory_bytes, capacity, of_all)
 
 
 def room(totals: DeviceTotals) -> Amounts:

@@ -158,6 +158,7 @@ MOST_BALANCED = Tier("most-balanced", "millionths of variance", Sense.MINIMISE)
 """Over new pods: the variance of these shares (B13)."""
 
 
+@lru_cache(maxsize=256)
 def placed_tier(priority: int) -> Tier:
     """Return the sub-tier of tier 1 for one priority level."""
     return Tier(f"placed.priority-{priority}", "points", Sense.MAXIMISE)

@@ -5,7 +5,7 @@
 
 from collections import Counter
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from placer_models.container_fit import ContainerFit
 from placer_models.core_granularity import CoreGranularity
@@ -190,6 +190,7 @@ class Problem:
         affinity: What shapes ask of other pods on their node.
         domains: For each level asked for, the domain of every node, as a number.
         asked: Tiers beyond those that every instance has.
+        core_tiers: Those for which cores of different packages or caches are told apart.
         most: Of each resource of nodes the most that any has left.
         device_types: Those of which some node has devices, broken ones too; ascending.
         granularity: How finely the nodes' core classes tell cores apart.
@@ -210,6 +211,7 @@ class Problem:
     domains: tuple[tuple[int, ...], ...] = ()
     affinity: Affinities = NO_AFFINITIES
     asked: tuple[Tier, ...] = ()
+    core_tiers: tuple[Tier, ...] = ()
     most: Amounts = ()
     device_types: tuple[str, ...] = ()
     granularity: CoreGranularity = CoreGranularity.ALIKE
@@ -296,7 +298,16 @@ class Choice:
 
     def on(self, node: int) -> "Choice":
         """Return the same place on a node."""
-        return replace(self, node=node)
+        return Choice(
+            node,
+            self.cores,
+            self.devices,
+            self.pinned,
+            self.shares,
+            self.containers,
+            self.pool,
+            self.near,
+        )
 
     @property
     def near_cells(self) -> tuple[int, ...]:

@@ -9,7 +9,7 @@ from placer.counting.owners import Held, cores_held, numa_nodes_held, owners_bes
 from placer_models.cluster import Node, RunningPod
 from placer_models.core_granularity import CoreGranularity
 from placer_models.cpuset import CpuSet
-from placer_models.goals import CACHES, LOCALITY_PACKAGES, PACKAGES, Tier
+from placer_models.goals import CACHES, PACKAGES, Tier
 from placer_models.node_state import CoreClass
 from placer_models.policy import BindPolicy, CoreKind, Strength
 from placer_models.problem import CoreTake, Shape
@@ -78,7 +78,7 @@ def granularity_of(shapes: Sequence[Shape], pods: Collection[int]) -> CoreGranul
 
 
 def core_classes(
-    node: Node, left: CoresLeft, asked: Collection[Tier], granularity: CoreGranularity
+    node: Node, left: CoresLeft, tiers: Collection[Tier], granularity: CoreGranularity
 ) -> Classes:
     """Return the classes of the cores that have a free thread, each with its cores.
 
@@ -88,12 +88,11 @@ def core_classes(
     Args:
         node: The node.
         left: What is left of its cores.
-        asked: Tiers of the instance: packages and caches are told apart where one looks
-            at them.
+        tiers: As the Problem's ``core_tiers``.
         granularity: Whether it matters who else is on a core, and to how many.
 
     """
-    by_package, by_cache = PACKAGES in asked or LOCALITY_PACKAGES in asked, CACHES in asked
+    by_package, by_cache = PACKAGES in tiers, CACHES in tiers
     # They are of one machine; of all that its nodes differ in, only homes tell cores apart.
     key = granularity, by_package, by_cache, tuple(home.cpuset for home in node.homes)
     found = left.classes.get(key)
@@ -117,7 +116,7 @@ def free_cores(
 def takes_of(
     node: Node,
     left: CoresLeft,
-    asked: Collection[Tier],
+    tiers: Collection[Tier],
     granularity: CoreGranularity,
     bind: BindPolicy | None,
     cpus: CpuSet,
@@ -127,7 +126,7 @@ def takes_of(
     owned = cpus & left.free_cpus if bind is not None else ()
     mine = Counter(topology.cpu[cpu].core for cpu in owned)
     takes = []
-    for found, positions in core_classes(node, left, asked, granularity):
+    for found, positions in core_classes(node, left, tiers, granularity):
         keys = (topology.core_facts[at].key for at in positions if mine)
         held = [mine[key] for key in keys if key in mine]
         full = found.whole and bind is BindPolicy.FULL_PCPUS

@@ -233,7 +233,7 @@ def _cpus(
     if problem.granularity is CoreGranularity.PAIRS:
         keeps = keeping(state, [(one.shape, one.choice) for one in pods])
     kept = frozenset[int]().union(*(one.kept_cpus for one in pods))
-    classes = core_classes(node, account.cores, problem.asked, problem.granularity)
+    classes = core_classes(node, account.cores, problem.core_tiers, problem.granularity)
     for position, (found, members) in enumerate(classes):
         takers = [i for i, one in enumerate(pods) if one.home is None and _takes(one, position)]
         if not takers:
@@ -309,7 +309,7 @@ def recount(
         choices[index] = Choice(
             node=at,
             cores=takes_of(
-                node, account.cores, problem.asked, problem.granularity, bind, place.cpuset
+                node, account.cores, problem.core_tiers, problem.granularity, bind, place.cpuset
             ),
             devices=whole_of(state, place, shape),
             pinned=pinned_of(problem, state, place),

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import IntEnum, auto
+from operator import add
 from typing import NamedTuple
 
 import numpy as np
@@ -13,7 +14,7 @@ from placer.greedy.node_strategy import rooms_left
 from placer_models.device import GPU
 from placer_models.dimensions import BEST_EFFORT_POOL, MEMORY, SHARED_POOL
 from placer_models.goals import USABLE_SET_SIZES, strategy_of
-from placer_models.links import disjoint_sets
+from placer_models.links import usable_sets
 from placer_models.mig import is_instance
 from placer_models.node_state import NodeState
 from placer_models.node_strategy import NodeStrategy
@@ -221,8 +222,7 @@ class Columns:
                 for cell in cells if home is None else [cells[home]]:
                     cell[_CELL_COLUMNS + at] += count
             if bank.type == GPU:
-                for i, size in enumerate(USABLE_SET_SIZES):
-                    sets[i] += disjoint_sets(bank.board, size, bank.free)
+                sets = list(map(add, sets, usable_sets(bank.board, bank.free)))
         numbers = (
             node.pool_milli,
             node.amounts[BEST_EFFORT_POOL],

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +36,14 @@ MOST_REMEMBERED = 64
 _NOTHING: frozenset[int] = frozenset()
 
 
+class TableTerms(NamedTuple):
+    """What Problems have to agree in so that a table can turn from one to the other."""
+
+    nodes: int
+    columns: Columns
+    states: Hashable
+
+
 class NodeTable:
     """The nodes, what was placed on them so far, and what they offer.
 
@@ -44,13 +53,16 @@ class NodeTable:
 
     Attributes:
         problem: The batch that is placed now.
+        terms: What all problems agree in that it turns to, as `terms_of` has it.
         affinity: Who is beside whom; None where no affinity asks.
 
     """
 
     def __init__(self, problem: Problem) -> None:
         """Begin with nothing placed."""
-        self._columns = Columns.of(problem)
+        self.terms = terms_of(problem)
+        self._columns = self.terms.columns
+        self._spare_columns = np.array(self._columns.spare, dtype=np.intp)
         self._known = States(self._columns)
         self._nodes = PersistentTuple.of(problem.nodes)
         states = self._known.of_all(problem.nodes)
@@ -77,10 +89,16 @@ class NodeTable:
             problem: Has as many nodes, in the same terms (`terms_of`).
 
         """
-        self.undo(0)
+        states = {self._choices[pod].node: state for pod, state in reversed(self._journal)}
+        self._journal.clear()
+        self._choices.clear()
         nodes = PersistentTuple.of(problem.nodes)
         for node in changed_indices(self._nodes, nodes):
-            self._set(node, self._known.number(nodes[node]))
+            states[node] = self._known.number(nodes[node])
+        for node, state in states.items():
+            # Most pods come to where they were placed, and what that leaves is known.
+            if state != self.state(node):
+                self._set(node, state)
         self._nodes = nodes
         largest = self._most()
         if (largest != self._largest).any():
@@ -88,11 +106,6 @@ class NodeTable:
             self._rankings.clear()
             self._spares.clear()
         self._take_up(problem)
-
-    @property
-    def terms(self) -> Hashable:
-        """What all problems agree in that the table turns to (`terms_of`)."""
-        return len(self._nodes), self._columns, self.problem.terms
 
     @property
     def size(self) -> int:
@@ -118,7 +131,7 @@ class NodeTable:
     def _most(self) -> Numbers:
         """Return the most of what is spare that any node has; 0 in all other columns."""
         most: Numbers = np.zeros(self._columns.count, dtype=np.int64)
-        spare = self._columns.spare
+        spare = self._spare_columns
         most[spare] = self._rows.numbers[spare].max(axis=1, initial=0)
         return most
 
@@ -138,7 +151,7 @@ class NodeTable:
             row = self._known.row(state).numbers
             spare = self._spares[state] = sum(
                 1000 * max(0, row[column]) // most
-                for column in self._columns.spare
+                for column in self._spare_columns.tolist()
                 if (most := int(self._largest[column])) > 0
             )
         return spare
@@ -333,9 +346,9 @@ class NodeTable:
         return node
 
 
-def terms_of(problem: Problem) -> Hashable:
-    """Return what Problems have to agree in so that a table can turn from one to the other."""
-    return len(problem.nodes), Columns.of(problem), problem.terms
+def terms_of(problem: Problem) -> TableTerms:
+    """Return the terms of a Problem."""
+    return TableTerms(len(problem.nodes), Columns.of(problem), problem.terms)
 
 
 class NodeTableCache:

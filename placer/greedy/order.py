@@ -65,6 +65,8 @@ def most_value_first(problem: Problem) -> Callable[[GangTask], Key]:
 def hardest_first(problem: Problem, pods: Iterable[int]) -> list[int]:
     """Order the pods of a gang: those that ask for the most come first."""
     pods = list(pods)
+    if len(pods) == 1:
+        return pods
     sizes = dict(zip(pods, _sizes(problem, pods), strict=True))
     return sorted(pods, key=lambda pod: (tuple(-amount for amount in sizes[pod]), pod))
 

@@ -127,8 +127,9 @@ def _attempts(
 
 def _sorted(units: Sequence[Unit], problem: Problem, order: Order) -> tuple[Unit, ...]:
     """Return the units, and the gangs in them, in an order."""
+    if len(units) == 1 and len(units[0].gangs) == 1:
+        return tuple(units)
     key = order(problem)
-
     found = []
     for unit in units:
         gangs = sorted(unit.gangs, key=lambda index: (key(problem.gangs[index]), index))

@@ -25,11 +25,12 @@ from placer.state.network import (
     required_levels,
 )
 from placer.state.node_loads import with_loads
-from placer.state.node_states import LookedAt, Terms, tiers_of_states
+from placer.state.node_states import LookedAt, Terms, tiers_of_cores
 from placer.state.sums import Sums, resources_of
 from placer_models.cluster import Instance, Node, Nodes
 from placer_models.core_granularity import CoreGranularity
 from placer_models.dimensions import SHARED_POOL, Dimension, in_cells
+from placer_models.goals import NUMA_STRATEGY
 from placer_models.incremental import PersistentTuple
 from placer_models.node_rules import label_keys
 from placer_models.node_state import NodeState
@@ -91,6 +92,7 @@ def build_problem(
     )
     kinds, kind_of = kept.kinds_of(instance.nodes, looked_at)
     asked = optional_tiers(instance)
+    core_tiers = tiers_of_cores(asked, specs)
     unit = 1
     if not absolute:
         unit = _memory_unit(specs, left, _by_parts(instance, specs), instance.homes)
@@ -121,8 +123,9 @@ def build_problem(
     terms = Terms(
         looked_at=looked_at,
         dimensions=dimensions,
-        asked=tiers_of_states(asked),
-        shared=_shared(specs),
+        core_tiers=core_tiers,
+        numa_strategy=NUMA_STRATEGY in asked,
+        shared=_shared(shapes, specs),
         granularity=granularity,
         bound=left.bound or _may_be_bound(instance, specs),
     )
@@ -130,7 +133,7 @@ def build_problem(
     # The model goes through them again and again.
     nodes: Sequence[NodeState] = states if absolute else tuple(states)
     if met is not None:
-        nodes = with_sides(nodes, instance.nodes, accounts, met, asked, granularity)
+        nodes = with_sides(nodes, instance.nodes, accounts, met, core_tiers, granularity)
     problem = Problem(
         nodes=nodes,
         shapes=shapes,
@@ -149,6 +152,7 @@ def build_problem(
         priorities=priorities,
         dimensions=dimensions,
         asked=asked,
+        core_tiers=core_tiers,
         most=tuple(left.most_of((d.rule, d.subject)) // d.unit for d in resources),
         device_types=kept.once(_device_types, kinds, partial(_device_types, kinds)),
         granularity=granularity,
@@ -230,9 +234,9 @@ class _Ask(NamedTuple):
     namespace: str
 
 
-def _shared(specs: Iterable[PodSpec]) -> tuple[tuple[str, bool], ...]:
+def _shared(shapes: Iterable[Shape], specs: Iterable[PodSpec]) -> tuple[tuple[str, bool], ...]:
     """Return the types of which shares are counted, and whether virtual functions are too."""
-    found = {need.type: False for spec in specs for need in share_needs(spec)}
+    found = {need.type: False for shape in shapes for need in shape.shares}
     found |= {kind: True for spec in specs for kind, _ in spec.functions if kind in found}
     return tuple(sorted(found.items()))
 

@@ -95,7 +95,7 @@ def with_sides(
     originals: Sequence[Node],
     accounts: Sequence[Account],
     sides: Sides,
-    asked: Collection[Tier],
+    core_tiers: Collection[Tier],
     granularity: CoreGranularity,
 ) -> tuple[NodeState, ...]:
     """Return the nodes with who owns CPUs of their cells and cores already."""
@@ -125,7 +125,7 @@ def with_sides(
         cores = state.cores
         if granularity is CoreGranularity.WHO:
             on_cores = owners_of_cores(node, account.cores.owners)
-            classes = core_classes(node, account.cores, asked, granularity)
+            classes = core_classes(node, account.cores, core_tiers, granularity)
             keys = [node.machine.topology.core_facts[first].key for _, (first, *_) in classes]
             cores = tuple(
                 c._replace(guests=said(numbers[i] for i in on_cores.get(key, ())))

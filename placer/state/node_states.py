@@ -1,6 +1,6 @@
 """What a Problem says about one node: its kind, and what is left on it."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from operator import attrgetter, floordiv
 from typing import NamedTuple
@@ -16,9 +16,10 @@ from placer_models.banks import DeviceBank
 from placer_models.cluster import Node
 from placer_models.core_granularity import CoreGranularity
 from placer_models.dimensions import MEMORY, SHARED_POOL, Dimension, in_cells
-from placer_models.goals import CACHES, LOCALITY_PACKAGES, NUMA_STRATEGY, PACKAGES, Tier
+from placer_models.goals import CACHES, LOCALITY_PACKAGES, PACKAGES, Tier
 from placer_models.links import counts_of
 from placer_models.node_state import Cell, NodeState
+from placer_models.pod import PodSpec
 from placer_models.rooms import rooms_of
 from placer_models.shares import ShareableDevice
 
@@ -47,7 +48,8 @@ class Terms:
 
     Attributes:
         looked_at: What tells kinds of nodes apart.
-        asked: Those of the tiers asked for that tell cores apart, or look at them node by node.
+        core_tiers: As in ``Problem``.
+        numa_strategy: Some tier looks at the NUMA strategies of nodes.
         shared: Types of which shares are asked for, and whether virtual functions are too.
         bound: There are, or may be, pods that are bound to a part of their pool.
 
@@ -55,7 +57,8 @@ class Terms:
 
     looked_at: LookedAt
     dimensions: tuple[Dimension, ...]
-    asked: tuple[Tier, ...]
+    core_tiers: tuple[Tier, ...]
+    numa_strategy: bool
     shared: tuple[tuple[str, bool], ...]
     granularity: CoreGranularity
     bound: bool
@@ -63,14 +66,18 @@ class Terms:
     @property
     def plain(self) -> "Terms":
         """The same in units of 1, and without shares."""
+        if not self.shared and all(dimension.unit == 1 for dimension in self.dimensions):
+            return self
         dimensions = tuple(dimension._replace(unit=1) for dimension in self.dimensions)
         return replace(self, dimensions=dimensions, shared=())
 
 
-def tiers_of_states(asked: Collection[Tier]) -> tuple[Tier, ...]:
-    """Return what the states of nodes look at of the tiers that a batch asks for."""
-    found = {PACKAGES if tier == LOCALITY_PACKAGES else tier for tier in asked}
-    return tuple(tier for tier in (PACKAGES, CACHES, NUMA_STRATEGY) if tier in found)
+def tiers_of_cores(asked: Collection[Tier], specs: Iterable[PodSpec]) -> tuple[Tier, ...]:
+    """Return those of the tiers asked for that tell cores apart, where a pod wants any."""
+    if not any(spec.qos.owns_cpus for spec in specs):
+        return ()
+    by_package = PACKAGES in asked or LOCALITY_PACKAGES in asked
+    return (*((PACKAGES,) if by_package else ()), *((CACHES,) if CACHES in asked else ()))
 
 
 def kind_of(node: Node, looked_at: LookedAt) -> Node:
@@ -152,7 +159,7 @@ def node_state(
     if before is not None and before[0].cores == account.cores:
         cores = before[1].cores
     else:
-        classes = core_classes(node, account.cores, terms.asked, terms.granularity)
+        classes = core_classes(node, account.cores, terms.core_tiers, terms.granularity)
         cores = tuple(found for found, _ in classes)
     state = NodeState(
         name=node.name,
@@ -186,7 +193,7 @@ def node_state(
         offered=account.offered,
         rooms=facts.rooms,
         strategy=cell_strategy_of(node, account.cores.free_cpus, cells)
-        if NUMA_STRATEGY in terms.asked
+        if terms.numa_strategy
         else None,
     )
     return with_bound(state, node, account.pools) if terms.bound else state

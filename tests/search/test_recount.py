@@ -61,7 +61,7 @@ def test_core_classes_are_those_that_ids_are_dealt_in() -> None:
             if problem.granularity is CoreGranularity.WHO:
                 continue  # What is beside each other has tests of its own.
             for node, account, state in zip(instance.nodes, accounts, problem.nodes, strict=True):
-                found = core_classes(node, account.cores, problem.asked, problem.granularity)
+                found = core_classes(node, account.cores, problem.core_tiers, problem.granularity)
                 assert tuple(cores for cores, _ in found) == state.cores
 
 

@@ -62,7 +62,8 @@ def spans_of(assignment: Assignment) -> Spans:
 def spans(model: CpModel, problem: Problem, assignment: Assignment) -> Spans:
     """Create the literals of an assignment."""
     node, fit, name = problem.nodes[assignment.node], assignment.fit, assignment.name
-    packages = [c.package for c in node.cores]
+    # Who owns no CPUs is where its memory and devices are.
+    packages = [c.package for c in node.cores] if assignment.shape.owned_cpus else []
     return Spans(
         packages=_span(model, packages, fit.fewest_packages, f"package[{name}"),
         caches=_span(model, [c.cache for c in node.cores], fit.fewest_caches, f"cache[{name}"),

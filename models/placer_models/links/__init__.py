@@ -38,7 +38,7 @@ from placer_models.links.permitted import (
     best_permitted_minimum,
     best_permitted_sum,
 )
-from placer_models.links.usable import disjoint_sets, usable_points
+from placer_models.links.usable import disjoint_sets, usable_points, usable_sets
 
 __all__ = [
     "Board",
@@ -67,4 +67,5 @@ __all__ = [
     "selections",
     "tells_apart",
     "usable_points",
+    "usable_sets",
 ]

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from functools import lru_cache
+from operator import mul
 
 from placer_models.goals import USABLE_SET_SIZES
 from placer_models.links.allowed import disjoint_partitions, partitions_of
@@ -10,13 +11,18 @@ from placer_models.links.cliques import best_minimum, bits, neighbours, together
 from placer_models.links.merged import Merged, by_bandwidth, by_speed
 
 
-@lru_cache(maxsize=65536)
 def usable_points(board: Board, free: tuple[int, ...]) -> int:
     """Return the devices in the most disjoint fast sets, added up over the usual sizes.
 
     Each size of ``USABLE_SET_SIZES`` is counted by itself.
     """
-    return sum(size * disjoint_sets(board, size, free) for size in USABLE_SET_SIZES)
+    return sum(map(mul, USABLE_SET_SIZES, usable_sets(board, free)))
+
+
+@lru_cache(maxsize=65536)
+def usable_sets(board: Board, free: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the most disjoint fast sets of each size of ``USABLE_SET_SIZES``."""
+    return tuple(disjoint_sets(board, size, free) for size in USABLE_SET_SIZES)
 
 
 def disjoint_sets(board: Board, size: int, free: tuple[int, ...]) -> int:
