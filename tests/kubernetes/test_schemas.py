@@ -23,6 +23,7 @@ from placer.node.discover import take_inventory, to_machine
 from placer.node.discover.report import DocumentKind, to_document
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
+from placer_models.files.errors import InputError
 from placer_models.kubernetes.device import device_part
 from placer_models.placement import PartlyPlaced, Placed
 
@@ -122,6 +123,21 @@ def test_devices_that_are_written_are_read_again() -> None:
         assert read.healthy == found.node().is_healthy(known)
         assert read.virtual_functions == known.virtual_functions
         assert read.pcie_switch == (known.pcie_switch or known.pcie_root)
+
+
+def test_devices_that_are_known_by_number_alone_are_not_written(tmp_path: Path) -> None:
+    """
+    Zones of another agent's object tell how many there are, and not which.
+    """
+    zones = topology()
+    amounts = {"capacity": "2", "allocatable": "2", "available": "2"}
+    zones["zones"][0]["resources"].append({"name": "nvidia.com/gpu", **amounts})
+    file = tmp_path / "topology.json"
+    file.write_text(json.dumps(zones))
+    found = to_machine(take_inventory(file, []))
+
+    with pytest.raises(InputError, match="gpu 0 has neither an id nor a bus id"):
+        to_document(found, DocumentKind.DEVICE)
 
 
 WRONG = [

@@ -5,6 +5,7 @@ from placer_models.cluster import Node
 from placer_models.device import GPU, Device
 from placer_models.device_request import GPU_CORE, GPU_MEMORY, GPU_MEMORY_RATIO, PERCENT_TYPES
 from placer_models.device_share import WHOLE_PERCENT
+from placer_models.files.errors import InputError
 from placer_models.files.part import Json
 from placer_models.quantity import format_bytes
 
@@ -17,8 +18,20 @@ def write_device_object(found: Discovered) -> Json:
 
     A GPU in MIG mode is not healthy there: it is not to be had as a whole, and the object has no
     word for instances.
+
+    Raises:
+        InputError: Some device is known by its number alone, as in the zones of another agent's
+            NodeResourceTopology: nobody could find it by such an object.
+
     """
     node = found.node()
+    for device in node.machine.devices:
+        if not (device.id or device.bus_id):
+            message = (
+                f"{device.type} {device.minor} has neither an id nor a bus id there; look into the "
+                "machine itself, or into a copy of its /sys"
+            )
+            raise InputError(found.inventory.source, None, "", message)
     models = {device.model for device in node.machine.devices if device.type == GPU}
     labels = {"node.koordinator.sh/gpu-model": _as_label(*models)} if len(models) == 1 else {}
     return {
