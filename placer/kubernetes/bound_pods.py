@@ -1,8 +1,10 @@
 """Pods that are bound to a node, with what they hold there (C2)."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
+from placer.kubernetes.held_claims import HeldClaims
 from placer.kubernetes.held_devices import held_devices
 from placer.kubernetes.summary import Summary
 from placer_models.annotations.names import RESOURCE_STATUS
@@ -18,6 +20,7 @@ from placer_models.instance.running_defaults import (
     numa_nodes_near,
     pool_of,
 )
+from placer_models.kubernetes.claimed import Claimed, with_claimed
 from placer_models.kubernetes.device import DevicePart
 from placer_models.kubernetes.join import JoinedNode
 from placer_models.kubernetes.names import SYSTEM_NAMESPACE
@@ -65,6 +68,7 @@ def seat(
     topology: TopologyPart | None,
     devices: DevicePart | None,
     pods: Iterable[PodPart],
+    claims: HeldClaims,
     reading: Reading,
     specs: dict[PodSpec, PodSpec],
     summary: Summary,
@@ -96,7 +100,6 @@ def seat(
                 asked = asked_by(part, reading)
                 if asked.spec.qos.owns_cpus:
                     asked = replace(asked, spec=_shared(asked.spec))
-            asked = replace(asked, spec=specs.setdefault(asked.spec, asked.spec))
             if asked.spec.qos.owns_cpus:
                 _own(part, asked.spec, cpus, node, owners)
             else:
@@ -110,6 +113,14 @@ def seat(
                 )
                 found.unknown |= kinds
                 grants = ()
+            if part.claims:
+                claimed = claims.grants(part, grants, holders, summary)
+                if claimed is None:
+                    found.unknown |= {one.type for one in claims.pools.devices(node.name)}
+                    claimed = ()
+                asked = with_claimed(asked, Claimed(Counter(one.type for one in claimed)))
+                grants = tuple(sorted((*grants, *claimed), key=lambda one: (one.type, one.minor)))
+            asked = replace(asked, spec=specs.setdefault(asked.spec, asked.spec))
         except ObjectError as error:
             fault(error)
             continue
@@ -125,7 +136,8 @@ def seat(
         pod = Pod(
             one.part.identity.name, one.part.identity.namespace, one.asked.spec, one.asked.limits
         )
-        found.running.append(RunningPod(pod, places[id(one)], movable=not one.part.leaving))
+        stays = bool(one.part.leaving or one.part.claims)
+        found.running.append(RunningPod(pod, places[id(one)], movable=not stays))
     if kept_milli := joined.kept_milli + sum(one.asked.shared_milli for one in seats):
         found.running.append(_system(node, kept_milli, owned))
     return found

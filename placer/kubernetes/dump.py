@@ -6,8 +6,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from placer.kubernetes.bound_pods import BoundPods, seat
+from placer.kubernetes.claims import Claims
+from placer.kubernetes.device_pools import DevicePools
 from placer.kubernetes.errors import DumpError
 from placer.kubernetes.gangs import gangs_of
+from placer.kubernetes.held_claims import HeldClaims
 from placer.kubernetes.machines import Machines
 from placer.kubernetes.objects import Objects
 from placer.kubernetes.strangers import Strangers
@@ -56,14 +59,19 @@ def instance_of(objects: Objects) -> tuple[Instance, Summary]:
 
     """
     summary = Summary(_read(objects), objects.skipped)
-    joined = _joined(objects, summary)
+    pools = DevicePools.of(objects, objects.fault)
+    pools.tell(summary)
+    held = HeldClaims(objects, pools)
+    held.check(objects.fault)
+    joined = _joined(objects, pools, summary)
     reading = _reading(objects, joined)
     waiting = [part for part in objects.pods.values() if _waits(part, summary)]
     taints = Taints.of(objects.nodes.values(), (part.wishes for part in waiting))
     for (name, value), what in taints.lines().items():
         summary.assume(f"the label {name}={value} stands for nodes without the taints", what)
     specs: dict[PodSpec, PodSpec] = {}
-    gangs, groups = gangs_of(objects, waiting, taints, reading, specs, summary)
+    claims = Claims(objects, pools, summary)
+    gangs, groups = gangs_of(objects, waiting, taints, claims, reading, specs, summary)
     bound = _bound(objects)
     machines, strangers = Machines(), Strangers.of(objects)
     nodes: list[Node] = []
@@ -71,16 +79,19 @@ def instance_of(objects: Objects) -> tuple[Instance, Summary]:
     for name, one in joined.items():
         pods = bound[name]
         topology, devices = objects.topologies.get(name), objects.devices.get(name)
-        here = seat(one, topology, devices, pods, reading, specs, summary, objects.fault)
+        here = seat(one, topology, devices, pods, held, reading, specs, summary, objects.fault)
         node = replace(one.node, machine=machines.named(one.node.machine))
         node = _as_all_read(node, reading, summary)
-        node = strangers.beside(
-            _labelled(node, taints.labels(objects.nodes[name])), objects, summary
-        )
+        node = _labelled(node, (*taints.labels(objects.nodes[name]), *claims.labels(name)))
+        node = strangers.beside(node, objects, summary)
         nodes.append(_beside(node, here))
         running += here.running
     if objects.faults:
         raise DumpError(objects.faults)
+    reserved = held.reserved(summary)
+    nodes = [
+        replace(node, unhealthy=node.unhealthy | reserved.get(node.name, set())) for node in nodes
+    ]
     return Instance(tuple(nodes), gangs, groups, tuple(running)), summary
 
 
@@ -93,16 +104,21 @@ def _read(objects: Objects) -> Counter[str]:
         "Device": len(objects.devices),
         "PodGroup": len(objects.groups),
         "PriorityClass": len(objects.priorities),
+        "ResourceSlice": len(objects.slices),
+        "DeviceClass": len(objects.device_classes),
+        "ResourceClaim": len(objects.claims),
+        "ResourceClaimTemplate": len(objects.claim_templates),
     }
     return Counter({kind: count for kind, count in kinds.items() if count})
 
 
-def _joined(objects: Objects, summary: Summary) -> dict[str, JoinedNode]:
+def _joined(objects: Objects, pools: DevicePools, summary: Summary) -> dict[str, JoinedNode]:
     """Return the nodes; what is about others is passed over."""
     joined = {}
     for name, node in objects.nodes.items():
         try:
-            one = join(node, objects.topologies.get(name), objects.devices.get(name))
+            topology, devices = objects.topologies.get(name), objects.devices.get(name)
+            one = join(node, topology, devices, pools.devices(name))
         except ObjectError as error:
             objects.fault(error)
             continue

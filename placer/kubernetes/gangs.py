@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from placer.kubernetes.claims import Claims
 from placer.kubernetes.objects import Objects
 from placer.kubernetes.summary import Summary
 from placer.kubernetes.taints import Taints
@@ -26,7 +27,8 @@ class _Waiting:
     Attributes:
         minimum: None where nobody says it.
         groups: Gangs that come with it.
-        lacks: Why it is not placed.
+        lacks: What members have that there is no word for.
+        missing: What members need that is not in the dump.
 
     """
 
@@ -34,12 +36,14 @@ class _Waiting:
     groups: tuple[tuple[str, str], ...] = ()
     members: list[tuple[PodPart, Pod]] = field(default_factory=list)
     lacks: list[str] = field(default_factory=list)
+    missing: list[str] = field(default_factory=list)
 
 
 def gangs_of(
     objects: Objects,
     waiting: Sequence[PodPart],
     taints: Taints,
+    claims: Claims,
     reading: Reading,
     specs: dict[PodSpec, PodSpec],
     summary: Summary,
@@ -54,6 +58,7 @@ def gangs_of(
     for part in waiting:
         try:
             asked = asked_by(part, reading, select=taints.selector(part.wishes))
+            asked = claims.with_claims(part, asked)
         except ObjectError as error:
             objects.fault(error)
             continue
@@ -69,6 +74,10 @@ def gangs_of(
         if gang is not None:
             gang.members.append((part, pod))
             gang.lacks += [f"{part.identity.title} has {what}" for what in asked.lacks]
+            gang.missing += [f"{part.identity.title} needs {what}" for what in asked.missing]
+        elif asked.missing:
+            why = f"{', '.join(asked.missing)}: not in the dump"
+            summary.refused.append((part.identity.title, why))
         elif asked.lacks:
             why = f"there is no word yet for {', '.join(asked.lacks)}"
             summary.refused.append((part.identity.title, why))
@@ -139,7 +148,9 @@ def _made(
     _, namespace, name = key
     pods = tuple(pod for _, pod in gang.members)
     title = title_of("PodGroup", namespace, name)
-    if gang.lacks:
+    if gang.missing:
+        why = f"{gang.missing[0]}, which is not in the dump"
+    elif gang.lacks:
         why = f"there is no word yet for {gang.lacks[0]}"
     elif gang.minimum is None:
         why = "its PodGroup is not in the dump, and no pod says its minimum"

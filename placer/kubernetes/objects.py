@@ -8,6 +8,7 @@ from typing import Protocol, TypeVar
 from placer_models.files.errors import InputError
 from placer_models.files.tree import field_name
 from placer_models.kubernetes.device import DevicePart, device_part
+from placer_models.kubernetes.device_class import DeviceClassPart, device_class_part
 from placer_models.kubernetes.node import NodePart, node_part
 from placer_models.kubernetes.objects import Identity, Object, ObjectError
 from placer_models.kubernetes.pod import PodPart, pod_part
@@ -18,11 +19,20 @@ from placer_models.kubernetes.pod_gang import (
     pod_group_part,
 )
 from placer_models.kubernetes.priority import PriorityClassPart, priority_class_part
+from placer_models.kubernetes.resource_claim import (
+    ClaimPart,
+    ClaimTemplatePart,
+    claim_part,
+    claim_template_part,
+)
+from placer_models.kubernetes.resource_slice import SlicePart, slice_part
 from placer_models.kubernetes.stream import Found, ReadObject
 from placer_models.kubernetes.topology import TopologyPart, topology_part
 
 Key = tuple[str, str]
 
+CLAIM_VERSIONS = tuple(f"resource.k8s.io/{version}" for version in ("v1", "v1beta2", "v1beta1"))
+"""Versions of claims, and of what they are about, that are read."""
 
 K = TypeVar("K")
 P = TypeVar("P", bound="_Part")
@@ -59,6 +69,10 @@ class Objects:
     pods: dict[Key, PodPart] = field(default_factory=dict)
     groups: dict[tuple[bool, str, str], PodGroupPart] = field(default_factory=dict)
     priorities: dict[str, PriorityClassPart] = field(default_factory=dict)
+    slices: dict[str, SlicePart] = field(default_factory=dict)
+    device_classes: dict[str, DeviceClassPart] = field(default_factory=dict)
+    claims: dict[Key, ClaimPart] = field(default_factory=dict)
+    claim_templates: dict[Key, ClaimTemplatePart] = field(default_factory=dict)
     skipped: Counter[str] = field(default_factory=Counter)
     faults: list[InputError] = field(default_factory=list)
     places: dict[str, tuple[str, int]] = field(default_factory=dict)
@@ -113,6 +127,29 @@ class Objects:
             case "PriorityClass" if group == "scheduling.k8s.io":
                 self._put(
                     self.priorities, found, priority_class_part, lambda part: part.identity.name
+                )
+            case _ if found.api_version in CLAIM_VERSIONS:
+                return self._take_claims(found)
+            case _:
+                return False
+        return True
+
+    def _take_claims(self, found: ReadObject) -> bool:
+        match found.kind:
+            case "ResourceSlice":
+                self._put(self.slices, found, slice_part, lambda part: part.identity.name)
+            case "DeviceClass":
+                self._put(
+                    self.device_classes, found, device_class_part, lambda part: part.identity.name
+                )
+            case "ResourceClaim":
+                self._put(self.claims, found, claim_part, lambda part: part.identity.key)
+            case "ResourceClaimTemplate":
+                self._put(
+                    self.claim_templates,
+                    found,
+                    claim_template_part,
+                    lambda part: part.identity.key,
                 )
             case _:
                 return False

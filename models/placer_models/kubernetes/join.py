@@ -1,6 +1,6 @@
 """Joins what the objects of one node say into a Node."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from placer_models.annotations.node_topology import CpuManagerPolicy
@@ -65,12 +65,22 @@ class JoinedNode:
 
 
 def join(
-    node: NodePart, topology: TopologyPart | None = None, devices: DevicePart | None = None
+    node: NodePart,
+    topology: TopologyPart | None = None,
+    devices: DevicePart | None = None,
+    listed: Sequence[Device] = (),
 ) -> JoinedNode:
     """Return what the objects of a node say together.
 
     Without a NodeResourceTopology it is one NUMA node whose CPUs nobody owns, and where nothing
-    can be aligned; without a Device object its GPUs are an extended resource.
+    can be aligned; without a Device object or ResourceSlices its GPUs are an extended resource.
+
+    Args:
+        node: The node.
+        topology: Its NodeResourceTopology.
+        devices: Its Device object.
+        listed: Devices that drivers publish in ResourceSlices; one that the Device object has,
+            too, goes before what that says.
 
     Raises:
         ObjectError: They contradict each other.
@@ -80,7 +90,7 @@ def join(
     cpus = _cpus(node, topology, assumed)
     layout = _layout(node, topology, cpus, assumed)
     reserved = _reserved(node, topology, layout)
-    found, taken = _devices(topology, devices, layout)
+    found, taken = _devices(topology, devices, listed, layout)
     labels = dict(node.identity.labels)
     labels.update([KNOWS_NUMA_NODES] if topology else [])
     labels.update([KNOWS_CPUS] if topology and topology.cpus else [])
@@ -102,7 +112,9 @@ def join(
         alignment=alignment or AlignmentPolicy.NONE,
         # Of the node, so that machines that differ in nothing else are one.
         unhealthy=frozenset(
-            (one.type, one.minor) for one in (devices.devices if devices else ()) if not one.healthy
+            (one.type, one.minor)
+            for one in (*(devices.devices if devices else ()), *listed)
+            if not one.healthy
         ),
         cordoned=_closed(node, topology, assumed),
         cpu_bind=_bind(node, kubelet),
@@ -201,15 +213,20 @@ def _reserved(node: NodePart, topology: TopologyPart | None, layout: Topology) -
 
 
 def _devices(
-    topology: TopologyPart | None, devices: DevicePart | None, layout: Topology
+    topology: TopologyPart | None,
+    devices: DevicePart | None,
+    listed: Sequence[Device],
+    layout: Topology,
 ) -> tuple[tuple[Device, ...], tuple[tuple[str, int], ...]]:
     """Return the devices of a node, and those that zones say somebody holds."""
     numa_nodes = {numa.id for numa in layout.numa_nodes}
     packages = {cpu.package for cpu in layout.cpus}
     found = []
-    for device in devices.devices if devices else ():
+    of_object = {(one.type, one.minor): one for one in (devices.devices if devices else ())}
+    by_driver = {(one.type, one.minor): one for one in listed}
+    for key, device in {**of_object, **by_driver}.items():
         if device.numa_node is not None and device.numa_node not in numa_nodes:
-            if topology is not None and devices is not None:
+            if topology is not None and devices is not None and key in of_object:
                 raise ObjectError(
                     devices.identity.title,
                     ("spec", "devices"),

@@ -34,6 +34,7 @@ from placer_models.kubernetes.objects import (
     identity_of,
     in_annotation,
 )
+from placer_models.kubernetes.pod_claims import PodClaim, pod_claims
 from placer_models.kubernetes.pod_class import PodClass, class_of
 from placer_models.kubernetes.pod_gang import GangRef, gang_of
 from placer_models.kubernetes.pod_wishes import Wishes, wishes_of
@@ -95,6 +96,7 @@ class PodPart:
         status: Which CPUs and NUMA nodes it was given; None: not said.
         memory: On which NUMA nodes it has memory, hugepages included; none: not said.
         allocated: Which devices it was given; None: not said.
+        claims: What it has by claims.
 
     """
 
@@ -118,6 +120,7 @@ class PodPart:
     status: ResourceStatus | None = None
     memory: tuple[NumaShare, ...] = ()
     allocated: tuple[DeviceAllocation, ...] | None = None
+    claims: tuple[PodClaim, ...] = ()
 
 
 def pod_part(found: Object) -> PodPart:
@@ -166,6 +169,7 @@ def pod_part(found: Object) -> PodPart:
         status=status,
         memory=memory.numa if memory else (),
         allocated=allocated.checked(read_device_allocated, allocated.text()) if allocated else None,
+        claims=pod_claims(spec, root.get("status")),
     )
 
 

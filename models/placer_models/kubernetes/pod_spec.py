@@ -31,6 +31,7 @@ class AskedPod:
         shared_milli: Of what it asks for, that of containers which share CPUs while others own
             some; it is not in the spec.
         lacks: What it demands that Placer has no word for; where it waits, it is not placed.
+        missing: Objects that it names and that nobody has read; with the same outcome.
 
     """
 
@@ -38,6 +39,7 @@ class AskedPod:
     limits: PodLimits
     lacks: tuple[str, ...] = ()
     shared_milli: int = 0
+    missing: tuple[str, ...] = ()
 
 
 def asked_by(

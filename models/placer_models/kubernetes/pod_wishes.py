@@ -92,8 +92,6 @@ def wishes_of(spec: Field, namespace: str, labels: Labels = ()) -> Wishes:
     for item in spec.get("topologySpreadConstraints").items():
         hard = item.get("whenUnsatisfiable").text("DoNotSchedule") == "DoNotSchedule"
         (lacks if hard else waived).append("topology spread")
-    if spec.get("resourceClaims").items():
-        lacks.append("resource claims")
     if any(_host_ports(spec)):
         lacks.append("host ports")
     if any(volume.get("persistentVolumeClaim").there for volume in spec.get("volumes").items()):

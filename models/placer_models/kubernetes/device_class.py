@@ -1,0 +1,54 @@
+"""DeviceClass: which devices a name stands for, and how they are set up."""
+
+from dataclasses import dataclass
+
+from placer_models.kubernetes.objects import Field, Identity, Object, identity_of
+
+KIND = "DeviceClass"
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceClassPart:
+    """What a DeviceClass says.
+
+    Attributes:
+        selectors: Expressions in CEL that its devices meet.
+        configs: What its drivers are told, each with one name of a kind such as ``opaque``.
+        extended_resource: By which name pods may ask for its devices as plain amounts.
+
+    """
+
+    identity: Identity
+    selectors: tuple[str, ...] = ()
+    configs: tuple[Object, ...] = ()
+    extended_resource: str = ""
+
+
+def device_class_part(found: Object) -> DeviceClassPart:
+    """Return what a DeviceClass says.
+
+    Raises:
+        ObjectError: Something is wrong with it.
+
+    """
+    identity, root = identity_of(found, KIND, namespaced=False)
+    spec = root.get("spec")
+    return DeviceClassPart(
+        identity,
+        selectors_in(spec.get("selectors")),
+        tuple(
+            {name: value.value for name, value in item.members().items()}
+            for item in spec.get("config").items()
+        ),
+        spec.get("extendedResourceName").text(""),
+    )
+
+
+def selectors_in(part: Field) -> tuple[str, ...]:
+    """Return the expressions of a list of selectors.
+
+    Raises:
+        ObjectError: One is not in CEL.
+
+    """
+    return tuple(item.get("cel", "expression").text() for item in part.items())

@@ -1,0 +1,117 @@
+"""Devices that drivers publish, in the words of a machine's devices (D1)."""
+
+import re
+from dataclasses import replace
+
+from placer_models.device import GPU, Device
+from placer_models.kubernetes.device_attributes import (
+    NUMA_NODE,
+    PCI_BUS_ID,
+    PCIE_ROOT,
+    ListedDevice,
+)
+
+RDMA = "rdma"
+
+CPU_DRIVER = "dra.cpu"
+"""The driver whose devices are CPUs."""
+
+_GPU_KINDS = ("", "gpu", "amdgpu")
+"""What drivers of GPUs say of a whole one, where they say it."""
+
+_RDMA = ("dra.net/rdma", "sriovnetwork.k8snetworkplumbingwg.io/rdmaCapable")
+_BUS = ("pciAddressDomain", "pciAddressBus", "pciAddressDevice", "pciAddressFunction")
+_NUMBER = re.compile(r"(?:^|[^0-9])([0-9]{1,5})$")
+
+
+def type_of(device: ListedDevice) -> str:
+    """Return the type of a device: ``gpu``, ``rdma``, else its driver and what that calls it.
+
+    Instances of MIG are devices of their own, a type for each profile: a driver lists those
+    that are there, and Placer makes none.
+    """
+    driver = device.driver
+    kind = device.text(f"{driver}/type")
+    if driver.startswith("gpu.") and kind in _GPU_KINDS:
+        return GPU
+    if any(device.attributes.get(name) is True for name in _RDMA):
+        return RDMA
+    profile = device.text(f"{driver}/profile", f"{driver}/partitionProfile")
+    named = "-".join(word for word in (kind, profile) if word)
+    return f"{driver}/{named}" if named else driver
+
+
+def device_of(listed: ListedDevice, minor: int) -> Device:
+    """Return a device as its machine has it.
+
+    The PCIe root stands for the switch, as in Koordinator's Device objects: drivers name no
+    switches.
+    """
+    driver = listed.driver
+    numa = listed.number(NUMA_NODE, f"{driver}/numaNode", f"{driver}/numa", "dra.net/numaNode")
+    root = listed.text(PCIE_ROOT) or None
+    kind = type_of(listed)
+    return Device(
+        type=kind,
+        minor=minor,
+        id=listed.text(f"{driver}/uuid"),
+        model=listed.text(f"{driver}/productName") if kind == GPU else "",
+        memory_bytes=listed.capacity_milli.get(f"{driver}/memory", 0) // 1000,
+        healthy=not listed.taints,
+        numa_node=numa if numa is not None and numa >= 0 else None,
+        pcie_root=root,
+        pcie_switch=root,
+        bus_id=_bus(listed),
+    )
+
+
+def joined(device: Device, listed: ListedDevice) -> Device:
+    """Return a device of a Device object with what only its driver says of it."""
+    other = device_of(listed, device.minor)
+    return replace(
+        device,
+        healthy=device.healthy and other.healthy,
+        pcie_root=device.pcie_root or other.pcie_root,
+        pcie_switch=device.pcie_switch or other.pcie_switch,
+        numa_node=other.numa_node if device.numa_node is None else device.numa_node,
+        bus_id=device.bus_id or other.bus_id,
+    )
+
+
+def is_same(device: Device, listed: ListedDevice) -> bool:
+    """Return whether a device of a Device object is the one that a driver lists."""
+    other = device_of(listed, device.minor)
+    if device.id and other.id:
+        return device.id == other.id
+    return bool(other.bus_id) and device.bus_id == other.bus_id
+
+
+def minors_of(devices: list[ListedDevice]) -> list[int]:
+    """Return a minor for each device of one type on a node.
+
+    It is the number at the end of its name, where each has one of its own; else they are
+    counted in the order of their names.
+    """
+    ends = [_NUMBER.search(device.name) for device in devices]
+    numbers = [int(end[1]) for end in ends if end is not None]
+    if len(set(numbers)) == len(devices):
+        return numbers
+    order = sorted(range(len(devices)), key=lambda i: _natural(devices[i].name))
+    found = [0] * len(devices)
+    for minor, i in enumerate(order):
+        found[i] = minor
+    return found
+
+
+def _natural(name: str) -> list[tuple[int, int, str]]:
+    parts = re.findall(r"[0-9]{1,18}|[^0-9]+", name)
+    return [(0, int(one), "") if one.isdigit() else (1, 0, one) for one in parts]
+
+
+def _bus(listed: ListedDevice) -> str:
+    driver = listed.driver
+    said = listed.text(PCI_BUS_ID, f"{driver}/pciAddress", f"{driver}/pciBusID")
+    parts = [listed.text(f"{driver}/{name}") for name in _BUS]
+    if said or not all(parts):
+        return said
+    return f"{parts[0]}:{parts[1]}:{parts[2]}.{parts[3]}"

@@ -1,0 +1,68 @@
+"""Which claims a pod has, and which of its containers use them."""
+
+from dataclasses import dataclass
+
+from placer_models.kubernetes.objects import Field
+
+
+@dataclass(frozen=True, slots=True)
+class PodClaim:
+    """A claim of a pod.
+
+    Attributes:
+        name: As the pod calls it.
+        claim: Name of the ResourceClaim; empty: none is made of the template yet.
+        template: Name of the template of which it is made; empty: it is a claim by name.
+        containers: Names of the containers that use it.
+        source: What it is made of, where that is neither of the two.
+
+    """
+
+    name: str
+    claim: str = ""
+    template: str = ""
+    containers: tuple[str, ...] = ()
+    source: str = ""
+
+
+def pod_claims(spec: Field, status: Field) -> tuple[PodClaim, ...]:
+    """Return the claims of a pod.
+
+    Raises:
+        ObjectError: A container uses a claim that the pod does not have, or one has no source.
+
+    """
+    items = spec.get("resourceClaims").items()
+    used: dict[str, list[str]] = {item.get("name").text(): [] for item in items}
+    for kind in ("initContainers", "containers"):
+        for container in spec.get(kind).items():
+            for one in container.get("resources", "claims").items():
+                name = one.get("name").text()
+                if name not in used:
+                    one.get("name").refuse(
+                        f"got '{name}'; spec.resourceClaims has {', '.join(used) or 'none'}"
+                    )
+                used[name].append(container.get("name").text())
+    made = {
+        item.get("name").text(): item.get("resourceClaimName").text("")
+        for item in status.get("resourceClaimStatuses").items()
+    }
+    found = []
+    for item in items:
+        name = item.get("name").text()
+        claim = item.get("resourceClaimName").text("")
+        template = item.get("resourceClaimTemplateName").text("")
+        if bool(claim) is bool(template) and (claim or len(item.members()) < 2):
+            item.refuse("expected one of resourceClaimName and resourceClaimTemplateName")
+        if not template and not claim:
+            source = next(key for key in item.members() if key != "name")
+            found.append(PodClaim(name, source=source))
+        elif template and name in made and not made[name]:
+            continue  # the cluster says that none is needed
+        else:
+            found.append(
+                PodClaim(
+                    name, claim or made.get(name, ""), template, tuple(dict.fromkeys(used[name]))
+                )
+            )
+    return tuple(found)

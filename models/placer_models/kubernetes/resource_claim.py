@@ -1,0 +1,245 @@
+"""ResourceClaim and ResourceClaimTemplate: which devices are asked for, and which were given."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from placer_models.kubernetes.device_class import selectors_in
+from placer_models.kubernetes.objects import Field, Identity, Object, identity_of
+from placer_models.kubernetes.reach import Reach, reach_by
+from placer_models.quantity import round_up
+
+KIND = "ResourceClaim"
+TEMPLATE_KIND = "ResourceClaimTemplate"
+
+MOST_DEVICES = 32
+"""An allocation names no more."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimRequest:
+    """Devices of one class.
+
+    Attributes:
+        name: As allocations call it: ``gpu``, or ``gpu/large`` for one of several to choose from.
+        count: None: all that there are.
+        capacity_milli: What is asked of each device, in thousandths.
+        lacks: What it asks for that Placer has no word for.
+
+    """
+
+    name: str
+    device_class: str
+    selectors: tuple[str, ...] = ()
+    count: int | None = 1
+    capacity_milli: Mapping[str, int] = field(default_factory=dict)
+    lacks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SameAttribute:
+    """Devices that have one value of an attribute.
+
+    Attributes:
+        requests: Names; empty: all of the claim.
+
+    """
+
+    attribute: str
+    requests: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimSpec:
+    """What a claim asks for.
+
+    Attributes:
+        requests: Each the alternatives, the best first; most have one.
+        configs: What drivers are told, each with the names of its requests.
+
+    """
+
+    requests: tuple[tuple[ClaimRequest, ...], ...]
+    constraints: tuple[SameAttribute, ...] = ()
+    configs: tuple[tuple[tuple[str, ...], Object], ...] = ()
+    lacks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class AllocatedDevice:
+    """A device that a claim was given.
+
+    Attributes:
+        capacity_milli: What of it, where several claims share it.
+
+    """
+
+    request: str
+    driver: str
+    pool: str
+    device: str
+    capacity_milli: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """Driver, pool, device."""
+        return self.driver, self.pool, self.device
+
+
+@dataclass(frozen=True, slots=True)
+class Allocation:
+    """What a claim was given.
+
+    Attributes:
+        reach: Where the devices can be used.
+        configs: What drivers were told.
+
+    """
+
+    devices: tuple[AllocatedDevice, ...]
+    reach: Reach
+    configs: tuple[Object, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimPart:
+    """What a ResourceClaim says.
+
+    Attributes:
+        allocation: None: it was given nothing yet.
+        reserved_for: Who may use it, as it is written.
+
+    """
+
+    identity: Identity
+    spec: ClaimSpec
+    allocation: Allocation | None = None
+    reserved_for: tuple[Object, ...] = ()
+    finalizers: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimTemplatePart:
+    """What a ResourceClaimTemplate says: claims are made of it, one a pod."""
+
+    identity: Identity
+    spec: ClaimSpec
+
+
+def claim_part(found: Object) -> ClaimPart:
+    """Return what a ResourceClaim says.
+
+    Raises:
+        ObjectError: Something is wrong with it.
+
+    """
+    identity, root = identity_of(found, KIND, namespaced=True)
+    status = root.get("status")
+    allocation = status.get("allocation")
+    return ClaimPart(
+        identity,
+        _spec(root.get("spec")),
+        _allocation(allocation) if allocation.there else None,
+        tuple(_raw(item) for item in status.get("reservedFor").items()),
+        tuple(item.text() for item in root.get("metadata", "finalizers").items()),
+    )
+
+
+def claim_template_part(found: Object) -> ClaimTemplatePart:
+    """Return what a ResourceClaimTemplate says.
+
+    Raises:
+        ObjectError: Something is wrong with it.
+
+    """
+    identity, root = identity_of(found, TEMPLATE_KIND, namespaced=True)
+    return ClaimTemplatePart(identity, _spec(root.get("spec", "spec")))
+
+
+def _spec(part: Field) -> ClaimSpec:
+    devices = part.get("devices")
+    requests: dict[str, tuple[ClaimRequest, ...]] = {}
+    for item in devices.get("requests").items():
+        name = item.get("name").text()
+        if name in requests:
+            item.get("name").refuse(f"'{name}' is there twice; each request has its own name")
+        requests[name] = _alternatives(item, name)
+    constraints = []
+    lacks = []
+    for item in devices.get("constraints").items():
+        names = tuple(one.text() for one in item.get("requests").items())
+        attribute = item.get("matchAttribute").text("")
+        if unknown := [one for one in names if one.partition("/")[0] not in requests]:
+            item.get("requests").refuse(
+                f"names '{unknown[0]}'; the claim has {', '.join(requests) or 'no request'}"
+            )
+        if attribute:
+            constraints.append(SameAttribute(attribute, names))
+        else:
+            kinds = sorted(item.members().keys() - {"requests"})
+            lacks.append(f"constraint {', '.join(kinds) or 'of no kind'}")
+    return ClaimSpec(
+        tuple(requests.values()),
+        tuple(constraints),
+        tuple(
+            (
+                tuple(one.text() for one in item.get("requests").items()),
+                {key: one.value for key, one in item.members().items() if key != "requests"},
+            )
+            for item in devices.get("config").items()
+        ),
+        tuple(lacks),
+    )
+
+
+def _alternatives(part: Field, name: str) -> tuple[ClaimRequest, ...]:
+    choices = part.get("firstAvailable").items()
+    if choices:
+        return tuple(_request(one, f"{name}/{one.get('name').text()}") for one in choices)
+    # v1beta1 has what is asked for one step above.
+    exactly = part.get("exactly")
+    return (_request(exactly if exactly.there else part, name),)
+
+
+def _request(part: Field, name: str) -> ClaimRequest:
+    mode = part.get("allocationMode").text("") or "ExactCount"
+    if mode not in ("ExactCount", "All"):
+        part.get("allocationMode").refuse(f"got '{mode}'; expected ExactCount or All")
+    lacks = ["access for admins"] if part.get("adminAccess").flag() else []
+    lacks += ["tolerations of device taints"] if part.get("tolerations").items() else []
+    return ClaimRequest(
+        name,
+        part.get("deviceClassName").text(),
+        selectors_in(part.get("selectors")),
+        None if mode == "All" else part.get("count").integer(1, least=1),
+        _amounts(part.get("capacity", "requests")),
+        tuple(lacks),
+    )
+
+
+def _allocation(part: Field) -> Allocation:
+    devices = part.get("devices")
+    selector = part.get("nodeSelector")
+    return Allocation(
+        tuple(
+            AllocatedDevice(
+                item.get("request").text(),
+                item.get("driver").text(),
+                item.get("pool").text(),
+                item.get("device").text(),
+                _amounts(item.get("consumedCapacity")),
+            )
+            for item in devices.get("results").items()
+        ),
+        reach_by(selector) if selector.there else Reach(everywhere=True),
+        tuple(_raw(item) for item in devices.get("config").items()),
+    )
+
+
+def _amounts(part: Field) -> dict[str, int]:
+    return {
+        name: one.amount(lambda text: round_up(text, 1000)) for name, one in part.members().items()
+    }
+
+
+def _raw(part: Field) -> Object:
+    return {name: one.value for name, one in part.members().items()}

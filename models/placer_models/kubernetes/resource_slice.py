@@ -1,0 +1,157 @@
+"""ResourceSlice: devices that a driver publishes, slice by slice of a pool."""
+
+from dataclasses import dataclass, replace
+
+from placer_models.kubernetes.device_attributes import (
+    ListedDevice,
+    Scalar,
+    Value,
+    parse_version,
+)
+from placer_models.kubernetes.objects import Field, Identity, Object, identity_of
+from placer_models.kubernetes.reach import Reach, reach_of
+from placer_models.quantity import round_up
+
+KIND = "ResourceSlice"
+
+KEEPS_OFF = ("NoSchedule", "NoExecute")
+"""Effects of a taint by which nobody gets a device that does not tolerate it."""
+
+_BEYOND = {
+    "consumesCounters": "consumes shared counters",
+    "bindingConditions": "has binding conditions",
+    "bindsToNode": "binds to a node",
+    "nodeAllocatableResources": "stands for allocatable resources of its node",
+    "nodeAllocatableResourceMappings": "stands for allocatable resources of its node",
+}
+"""Field of a device -> what it is that there is no word for."""
+
+MULTIPLE = "is given to several claims at once"
+
+_LISTS = {"bools": "bool", "ints": "int", "strings": "string", "versions": "version"}
+
+
+@dataclass(frozen=True, slots=True)
+class SlicePart:
+    """What a ResourceSlice says.
+
+    Attributes:
+        slices: So many slices the pool has in this generation.
+        devices: Each with the nodes that can use it.
+        counters: Its shared counters, by name.
+
+    """
+
+    identity: Identity
+    driver: str
+    pool: str
+    generation: int
+    slices: int
+    devices: tuple[tuple[ListedDevice, Reach], ...] = ()
+    counters: tuple[str, ...] = ()
+
+
+def slice_part(found: Object) -> SlicePart:
+    """Return what a ResourceSlice says.
+
+    Raises:
+        ObjectError: Something is wrong with it.
+
+    """
+    identity, root = identity_of(found, KIND, namespaced=False)
+    spec = root.get("spec")
+    driver, pool = spec.get("driver").text(), spec.get("pool")
+    reach = reach_of(spec)
+    each = spec.get("perDeviceNodeSelection").flag()
+    counters = tuple(item.get("name").text() for item in spec.get("sharedCounters").items())
+    items = spec.get("devices").items()
+    if reach is None and not each and items:
+        spec.get("nodeName").refuse(
+            "is missing; a slice names its node, or has nodeSelector, allNodes or "
+            "perDeviceNodeSelection"
+        )
+    devices: dict[str, tuple[ListedDevice, Reach]] = {}
+    for item in items:
+        device, own = _device(item, driver)
+        if device.name in devices:
+            item.get("name").refuse(
+                f"'{device.name}' is there twice; each device of a pool has a name of its own"
+            )
+        where = own if each else reach
+        if where is None:
+            item.get("nodeName").refuse("is missing; the slice has perDeviceNodeSelection")
+        devices[device.name] = device, where
+    return SlicePart(
+        identity=identity,
+        driver=driver,
+        pool=pool.get("name").text(),
+        generation=_whole(pool.get("generation")),
+        slices=pool.get("resourceSliceCount").integer(least=1),
+        devices=tuple(devices.values()),
+        counters=counters,
+    )
+
+
+def _device(part: Field, driver: str) -> tuple[ListedDevice, Reach | None]:
+    name = part.get("name").text()
+    # v1beta1 has all else of a device one step below.
+    body = part.get("basic") if part.get("basic").there else part
+    device = ListedDevice(
+        driver,
+        name,
+        {
+            _full(key, driver): _attribute(one)
+            for key, one in body.get("attributes").members().items()
+        },
+        {
+            _full(key, driver): one.get("value").amount(lambda text: round_up(text, 1000))
+            for key, one in body.get("capacity").members().items()
+        },
+        taints=tuple(
+            f"{taint.get('key').text()}={taint.get('value').text('')}:{taint.get('effect').text()}"
+            for taint in body.get("taints").items()
+            if taint.get("effect").text() in KEEPS_OFF
+        ),
+    )
+    lacks = [what for field, what in _BEYOND.items() if body.get(field).value]
+    lacks += [MULTIPLE] if body.get("allowMultipleAllocations").flag() else []
+    return replace(device, lacks=tuple(dict.fromkeys(lacks))), reach_of(body)
+
+
+def _full(name: str, driver: str) -> str:
+    """Return a name with its domain: that of the driver where it has none."""
+    return name if "/" in name else f"{driver}/{name}"
+
+
+def _attribute(part: Field) -> Value:
+    said = part.members()
+    if len(said) != 1:
+        part.refuse(
+            f"says {len(said)} values; expected one of int, bool, string, version, or a list"
+        )
+    ((kind, value),) = said.items()
+    if kind in _LISTS:
+        return tuple(_scalar(_LISTS[kind], item) for item in value.items())
+    return _scalar(kind, value)
+
+
+def _scalar(kind: str, part: Field) -> Scalar:
+    match kind:
+        case "bool":
+            return part.flag()
+        case "int":
+            return _whole(part)
+        case "string":
+            return part.text()
+        case "version":
+            return part.checked(parse_version, part.text())
+        case _:
+            return part.refuse("expected int, bool, string, version, or a list of them")
+
+
+def _whole(part: Field) -> int:
+    """Return a whole number of 64 bits."""
+    value = part.value
+    if isinstance(value, bool) or not isinstance(value, int) or not -(2**63) <= value < 2**63:
+        part.refuse(f"got {part.got}; expected a whole number of 64 bits")
+    return value

@@ -1,0 +1,366 @@
+"""What pods ask for by ResourceClaims, as far as there are words for it, and who is refused."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+
+from placer.kubernetes.device_matches import Match, Matches
+from placer.kubernetes.device_pools import DevicePools
+from placer.kubernetes.objects import Key, Objects
+from placer.kubernetes.summary import Summary
+from placer_models.device import GPU
+from placer_models.device_request import WHOLE_GPUS
+from placer_models.kubernetes.claimed import Claimed, with_claimed
+from placer_models.kubernetes.device_attributes import NUMA_NODE, PCIE_ROOT
+from placer_models.kubernetes.objects import title_of
+from placer_models.kubernetes.pod import PodPart
+from placer_models.kubernetes.pod_claims import PodClaim
+from placer_models.kubernetes.pod_spec import AskedPod
+from placer_models.kubernetes.resource_claim import (
+    KIND,
+    MOST_DEVICES,
+    TEMPLATE_KIND,
+    ClaimPart,
+    ClaimRequest,
+    ClaimSpec,
+    SameAttribute,
+)
+from placer_models.policy import DeviceScope, JointScope
+
+CLAIMABLE = "placer/claimable"
+"""A label of nodes that have what pods claim; for further nodes a number follows."""
+
+Label = tuple[str, str]
+
+_SCOPES = {
+    PCIE_ROOT: (DeviceScope.PCIE, JointScope.SAME_PCIE),
+    NUMA_NODE: (DeviceScope.NUMA_NODE, JointScope.SAME_NUMA_NODE),
+}
+"""Attributes of devices that say where they are -> what has one value of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What one request comes to.
+
+    Attributes:
+        claim: The claim by which it is asked for; None: it is not made yet.
+        count: So many devices of the type.
+
+    """
+
+    claim: ClaimPart | None
+    request: ClaimRequest
+    type: str
+    count: int
+    match: Match = field(compare=False)
+
+
+@dataclass(slots=True)
+class PodClaims:
+    """What a pod that waits asks for by claims.
+
+    Attributes:
+        given: What its requests come to.
+        nodes: Names of the nodes that have it; None: any has.
+        lacks: What there is no word for.
+        missing: What is not in the dump.
+        assumed: What is taken for granted.
+
+    """
+
+    given: list[Given] = field(default_factory=list)
+    nodes: frozenset[str] | None = None
+    claimed: Claimed = field(default_factory=Claimed)
+    lacks: list[str] = field(default_factory=list)
+    missing: list[str] = field(default_factory=list)
+    assumed: list[str] = field(default_factory=list)
+
+    def keep(self, nodes: Iterable[str]) -> None:
+        """Keep the pod to some nodes."""
+        found = frozenset(nodes)
+        self.nodes = found if self.nodes is None else self.nodes & found
+
+
+class Claims:
+    """The claims of a cluster's pods that wait."""
+
+    def __init__(self, objects: Objects, pools: DevicePools, summary: Summary) -> None:
+        self._objects = objects
+        self._pools = pools
+        self._summary = summary
+        self._labels: dict[frozenset[str], Label] = {}
+        self._by_claims_alone = _by_claims_alone(objects, pools)
+        self._matches = Matches(objects, pools)
+        self._users = Counter[Key](
+            (part.identity.namespace, one.claim)
+            for part in objects.pods.values()
+            if not part.ended
+            for one in part.claims
+            if one.claim
+        )
+
+    def with_claims(self, part: PodPart, asked: AskedPod) -> AskedPod:
+        """Return what a pod that waits asks for, its claims included."""
+        own = {request.type for request in asked.spec.requests.devices}
+        select = [(_given_out(kind), "true") for kind in sorted(own & self._by_claims_alone.keys())]
+        if part.claims:
+            found = self.asked(part)
+            both = sorted(own & found.claimed.devices.keys())
+            lacks = [f"{kind} by claims and by resources at once" for kind in both]
+            if found.claimed.joint and asked.spec.joint is not None:
+                lacks.append("devices side by side by claims and by an annotation")
+            asked = replace(
+                with_claimed(asked, found.claimed),
+                lacks=tuple(dict.fromkeys((*asked.lacks, *found.lacks, *lacks))),
+                missing=tuple(dict.fromkeys(found.missing)),
+            )
+            for what in dict.fromkeys(found.assumed):
+                self._summary.assume(what, part.identity.title)
+            if found.nodes is not None and found.nodes != self._objects.nodes.keys():
+                select.append(self._label(found.nodes, part))
+        if not select:
+            return asked
+        selector = {**dict(asked.spec.node_selector), **dict(select)}
+        return replace(
+            asked, spec=replace(asked.spec, node_selector=tuple(sorted(selector.items())))
+        )
+
+    def labels(self, node: str) -> tuple[Label, ...]:
+        """Return the labels that a node has for pods that wait."""
+        return (
+            *(label for nodes, label in self._labels.items() if node in nodes),
+            *(
+                (_given_out(kind), "true")
+                for kind, nodes in self._by_claims_alone.items()
+                if node not in nodes
+            ),
+        )
+
+    def _label(self, nodes: frozenset[str], part: PodPart) -> Label:
+        """Return the label of the nodes to which claims keep a pod."""
+        if nodes not in self._labels:
+            number = f"-{len(self._labels) + 1}" if self._labels else ""
+            self._labels[nodes] = f"{CLAIMABLE}{number}", "true"
+        name, value = self._labels[nodes]
+        self._summary.assume(
+            f"the label {name}={value} stands for the nodes that have what is claimed",
+            part.identity.title,
+        )
+        return name, value
+
+    def asked(self, part: PodPart) -> PodClaims:
+        """Return what a pod that waits asks for by claims."""
+        found = PodClaims()
+        constraints: list[tuple[SameAttribute, list[Given]]] = []
+        for one in part.claims:
+            constraints += self._ask(part, one, found)
+        if not (found.lacks or found.missing):
+            self._constrain(constraints, found)
+        return found
+
+    def _ask(
+        self, part: PodPart, one: PodClaim, found: PodClaims
+    ) -> list[tuple[SameAttribute, list[Given]]]:
+        """Ask for what one claim says; return what its devices have in common."""
+        namespace = part.identity.namespace
+        if one.source:
+            found.lacks.append(f"claims by {one.source}")
+            return []
+        claim = self._objects.claims.get((namespace, one.claim)) if one.claim else None
+        if claim is not None:
+            if claim.allocation is not None:
+                found.keep(self._reached(claim))
+                return []
+            users = self._users[claim.identity.key]
+            if users > 1:
+                found.lacks.append(f"{claim.identity.title}, which {users} pods share")
+            return self._spec(claim.identity.title, claim.spec, claim, found)
+        template = (
+            None if one.claim else self._objects.claim_templates.get((namespace, one.template))
+        )
+        if template is None:
+            kind, name = (KIND, one.claim) if one.claim else (TEMPLATE_KIND, one.template)
+            found.missing.append(title_of(kind, namespace, name))
+            return []
+        found.assumed.append(
+            "pods with a claim that is not made of its template yet: its allocation cannot be "
+            "written"
+        )
+        return self._spec(template.identity.title, template.spec, None, found)
+
+    def _reached(self, claim: ClaimPart) -> list[str]:
+        """Return the nodes where a claim's devices can be used."""
+        reach = claim.allocation.reach if claim.allocation else None
+        return [
+            name
+            for name, node in self._objects.nodes.items()
+            if reach is not None and reach.reaches(name, node.identity.labels)
+        ]
+
+    def _spec(
+        self, title: str, spec: ClaimSpec, claim: ClaimPart | None, found: PodClaims
+    ) -> list[tuple[SameAttribute, list[Given]]]:
+        found.lacks += [f"{what} of {title}" for what in spec.lacks]
+        given: list[Given] = []
+        for choices in spec.requests:
+            one = self._first(title, choices, claim, found)
+            if one is not None:
+                given.append(one)
+        if sum(one.count for one in given) > MOST_DEVICES:
+            found.lacks.append(f"more than {MOST_DEVICES} devices in {title}")
+        found.given += given
+        return [
+            (
+                same,
+                [
+                    one
+                    for one in given
+                    if not same.requests
+                    or {one.request.name, one.request.name.partition("/")[0]} & set(same.requests)
+                ],
+            )
+            for same in spec.constraints
+        ]
+
+    def _first(
+        self,
+        title: str,
+        choices: Sequence[ClaimRequest],
+        claim: ClaimPart | None,
+        found: PodClaims,
+    ) -> Given | None:
+        """Return what the first of the alternatives comes to that can be given at all."""
+        tried = [PodClaims() for _ in choices]
+        for request, own in zip(choices, tried, strict=True):
+            given = self._given(title, request, claim, own)
+            if given is None or (len(choices) > 1 and not given.match.nodes):
+                continue
+            if len(choices) > 1:
+                found.assumed.append(
+                    "requests for the first available, taken with the first that some node has "
+                    f"({request.name})"
+                )
+            found.assumed += own.assumed
+            found.keep(given.match.nodes)
+            return given
+        for own in tried:
+            found.lacks += own.lacks
+            found.missing += own.missing
+        if not (found.lacks or found.missing):
+            found.keep(())
+        return None
+
+    def _given(
+        self, title: str, request: ClaimRequest, claim: ClaimPart | None, found: PodClaims
+    ) -> Given | None:
+        """Return what a request comes to; None: there is no word for it."""
+        name = f"request {request.name} of {title}"
+        lacks = list(request.lacks)
+        match = self._matches.of(request)
+        counts = sorted({len(devices) for devices in match.nodes.values()})
+        if match.missing:
+            found.missing.append(match.missing)
+            return None
+        if match.lacks:
+            lacks.append(match.lacks)
+        if request.capacity_milli:
+            lacks.append("a part of the capacity of devices")
+        if len(match.types) > 1:
+            lacks.append(f"devices of several types at once, {', '.join(match.types)}")
+        if request.count is None and len(counts) > 1:
+            lacks.append(f"all devices, where nodes have {' or '.join(map(str, counts))}")
+        if not (lacks or match.nodes):
+            if match.partly:
+                lacks.append("some devices of a type on a node and not the others")
+            elif match.faulty:
+                lacks.append("attributes that some devices do not have")
+            elif match.apart:
+                lacks.append(f"devices {match.apart[0]}")
+        if lacks:
+            found.lacks += [f"{what} ({name})" for what in lacks]
+            return None
+        if match.nodes and (match.partly or match.faulty):
+            found.assumed.append(
+                f"kept off nodes where only some devices are what they claim "
+                f"({', '.join((*match.partly, *match.faulty)[:3])})"
+            )
+        kind = match.types[0] if match.types else ""
+        count = (counts[0] if counts else 0) if request.count is None else request.count
+        return Given(claim, request, kind, count, match)
+
+    def _constrain(
+        self, constraints: Sequence[tuple[SameAttribute, list[Given]]], found: PodClaims
+    ) -> None:
+        """Want what devices have in common; all in all it is what the claims come to."""
+        counts = Counter[str]()
+        for one in found.given:
+            counts[one.type] += one.count if one.type else 0
+        scopes: dict[str, DeviceScope] = {}
+        joint: tuple[str, ...] = ()
+        joint_scope = JointScope.SAME_PCIE
+        for same, given in constraints:
+            here = Counter[str]()
+            for one in given:
+                here[one.type] += one.count
+            nodes = found.nodes or frozenset()
+            alike = frozenset(name for name in nodes if _alike(same.attribute, given, name))
+            if alike == nodes or sum(here.values()) == 1:
+                found.keep(_having(same.attribute, given, nodes))
+                continue
+            if same.attribute not in _SCOPES:
+                if not alike:
+                    found.lacks.append(f"devices with one {same.attribute}")
+                found.keep(alike)
+                continue
+            scope, side = _SCOPES[same.attribute]
+            if any(counts[kind] != count for kind, count in here.items()):
+                found.lacks.append(f"one {same.attribute} for some of several devices of a type")
+            if any(scopes.get(kind, scope) is not scope for kind in here):
+                found.lacks.append("one PCIe root and one NUMA node for the same devices")
+            if len(here) > 1 and joint and (set(joint) != set(here) or joint_scope is not side):
+                found.lacks.append("several sets of devices that are side by side")
+            scopes.update({kind: scope for kind, count in here.items() if count > 1})
+            if len(here) > 1:
+                joint, joint_scope = tuple(sorted(here)), side
+        found.claimed = Claimed(dict(counts), scopes, joint, joint_scope)
+
+
+def _given_out(kind: str) -> str:
+    """Return the name of a label of nodes whose devices are had by resources, too."""
+    return f"placer/{kind.replace('/', '-')}-by-resource"
+
+
+def _by_claims_alone(objects: Objects, pools: DevicePools) -> dict[str, frozenset[str]]:
+    """Return the types that some nodes have by claims alone -> those nodes.
+
+    No kubelet gives a pod such a device for a request of its containers.
+    """
+    found: dict[str, set[str]] = {}
+    for name, devices in pools.on_node.items():
+        listed = objects.devices.get(name)
+        others = {one.type for one in listed.devices} if listed else set()
+        amounts = {name for name, n in objects.nodes[name].allocatable.other.items() if n}
+        if any(name in WHOLE_GPUS for name in amounts):
+            others.add(GPU)
+        for kind in {one.device.type for one in devices} - others - amounts:
+            found.setdefault(kind, set()).add(name)
+    return {kind: frozenset(nodes) for kind, nodes in found.items()}
+
+
+def _having(attribute: str, given: Sequence[Given], nodes: frozenset[str]) -> list[str]:
+    """Return the nodes of which all devices that match have an attribute."""
+    return [name for name in nodes if None not in _values(attribute, given, name)]
+
+
+def _alike(attribute: str, given: Sequence[Given], node: str) -> bool:
+    """Return whether all devices of a node that match have one value of an attribute."""
+    values = _values(attribute, given, node)
+    return len(values) == 1 and None not in values
+
+
+def _values(attribute: str, given: Sequence[Given], node: str) -> set[object]:
+    """Return the values of an attribute; None for devices without it."""
+    devices = [device for one in given for device in one.match.nodes.get(node, ())]
+    found = [device.listed.attributes.get(attribute) for device in devices]
+    return {None if value is None else (type(value), value) for value in found}

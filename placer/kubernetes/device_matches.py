@@ -1,0 +1,84 @@
+"""Which devices of which nodes a claim's request can be given."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from placer.kubernetes.device_pools import DevicePools, PoolDevice
+from placer.kubernetes.objects import Objects
+from placer_models.kubernetes.device_selector import (
+    Selector,
+    SelectorError,
+    meets,
+    read_selector,
+)
+from placer_models.kubernetes.resource_claim import ClaimRequest
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """What a request can be given.
+
+    Attributes:
+        nodes: Name of a node -> its devices that match: all of one type.
+        partly: Nodes of which some devices of a type match and others do not, or several types.
+        faulty: Nodes with a device for which a selector is an error.
+        apart: Devices that match and are given to nobody -> why.
+        lacks: What is asked for that Placer has no word for; empty: nothing.
+        missing: What is asked for that is not there; empty: nothing.
+
+    """
+
+    nodes: Mapping[str, tuple[PoolDevice, ...]] = field(default_factory=dict)
+    partly: tuple[str, ...] = ()
+    faulty: tuple[str, ...] = ()
+    apart: tuple[str, ...] = ()
+    lacks: str = ""
+    missing: str = ""
+
+    @property
+    def types(self) -> tuple[str, ...]:
+        """Types of the devices, ascending."""
+        return tuple(sorted({devices[0].device.type for devices in self.nodes.values()}))
+
+
+class Matches:
+    """Matches of requests, each worked out once."""
+
+    def __init__(self, objects: Objects, pools: DevicePools) -> None:
+        self._objects = objects
+        self._pools = pools
+        self._known: dict[tuple[str, tuple[str, ...]], Match] = {}
+
+    def of(self, request: ClaimRequest) -> Match:
+        """Return what a request can be given."""
+        key = request.device_class, request.selectors
+        if key not in self._known:
+            self._known[key] = self._match(request)
+        return self._known[key]
+
+    def _match(self, request: ClaimRequest) -> Match:
+        known = self._objects.device_classes.get(request.device_class)
+        if known is None:
+            return Match(missing=f"DeviceClass {request.device_class}")
+        selectors: list[Selector] = []
+        for expression in (*known.selectors, *request.selectors):
+            try:
+                selectors.append(read_selector(expression))
+            except SelectorError as error:
+                return Match(lacks=f"the selector {' '.join(expression.split())} ({error})")
+        nodes: dict[str, tuple[PoolDevice, ...]] = {}
+        partly: list[str] = []
+        faulty: list[str] = []
+        for name, devices in self._pools.on_node.items():
+            found = [meets(selectors, one.listed) for one in devices]
+            hits = [one for one, hit in zip(devices, found, strict=True) if hit]
+            types = {one.device.type for one in hits}
+            if None in found:
+                faulty.append(name)
+            elif len(types) == 1 and len(hits) == self._pools.counts[name, hits[0].device.type]:
+                nodes[name] = tuple(hits)
+            elif hits:
+                partly.append(name)
+        others = self._pools.apart.values()
+        apart = dict.fromkeys(why for listed, why in others if meets(selectors, listed))
+        return Match(nodes, tuple(partly), tuple(faulty), tuple(apart))

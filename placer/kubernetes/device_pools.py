@@ -1,0 +1,204 @@
+"""The devices that drivers publish, node by node: complete pools of the newest generation."""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+
+from placer.kubernetes.objects import Objects
+from placer.kubernetes.summary import Summary
+from placer_models.device import GPU, Device
+from placer_models.kubernetes.device import DevicePart
+from placer_models.kubernetes.device_attributes import ListedDevice
+from placer_models.kubernetes.listed_devices import (
+    CPU_DRIVER,
+    device_of,
+    is_same,
+    joined,
+    minors_of,
+    type_of,
+)
+from placer_models.kubernetes.objects import ObjectError
+from placer_models.kubernetes.reach import Reach
+from placer_models.kubernetes.resource_slice import SlicePart
+
+Key = tuple[str, str, str]
+"""Driver, pool, name of a device."""
+
+Listed = tuple[Key, ListedDevice, str]
+"""A device, and the title of the slice that lists it."""
+
+
+@dataclass(frozen=True, slots=True)
+class PoolDevice:
+    """A device of a node that a driver publishes."""
+
+    key: Key
+    node: str
+    listed: ListedDevice
+    device: Device
+
+
+@dataclass(slots=True)
+class DevicePools:
+    """What drivers publish.
+
+    Attributes:
+        on_node: Name of a node -> its devices that can be given out.
+        by_key: The same by key.
+        apart: Devices that are given to nobody, and why.
+        cpus: Name of a node -> CPUs that a driver gives out.
+        counts: (Name of a node, type) -> so many devices the node has, those included that no
+            driver publishes.
+        notes: What is passed over -> of which objects.
+
+    """
+
+    on_node: dict[str, list[PoolDevice]] = field(default_factory=dict)
+    by_key: dict[Key, PoolDevice] = field(default_factory=dict)
+    apart: dict[Key, tuple[ListedDevice, str]] = field(default_factory=dict)
+    cpus: dict[str, list[tuple[Key, ListedDevice]]] = field(default_factory=dict)
+    cpu_keys: set[Key] = field(default_factory=set)
+    counts: dict[tuple[str, str], int] = field(default_factory=dict)
+    notes: dict[str, dict[str, None]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, objects: Objects, fault: Callable[[ObjectError], None]) -> "DevicePools":
+        """Return what the ResourceSlices of a cluster say.
+
+        A device that stands in a pool twice is told to ``fault``.
+        """
+        found = cls()
+        by_node: defaultdict[str, list[Listed]] = defaultdict(list)
+        reached: dict[Reach, list[str]] = {}
+        places: dict[Key, str] = {}
+        for part in found._newest(objects.slices.values()):
+            title = part.identity.title
+            for i, (listed, reach) in enumerate(part.devices):
+                key = (part.driver, part.pool, listed.name)
+                if key in places:
+                    fault(_twice(title, i, key, places[key]))
+                    continue
+                places[key] = title
+                nodes = reached.get(reach)
+                if nodes is None:
+                    nodes = reached[reach] = _nodes(objects, reach)
+                if len(nodes) != 1:
+                    why = "several nodes can use" if nodes else "no Node of the dump can use"
+                    found._pass_over((key, listed, title), why)
+                elif part.driver == CPU_DRIVER:
+                    found.cpus.setdefault(nodes[0], []).append((key, listed))
+                    found.cpu_keys.add(key)
+                elif listed.lacks:
+                    found._pass_over((key, listed, title), f"of which each {listed.lacks[0]}")
+                else:
+                    by_node[nodes[0]].append((key, listed, title))
+        for name, devices in by_node.items():
+            found._settle(name, devices, objects.devices.get(name))
+        return found
+
+    def tell(self, summary: Summary) -> None:
+        """Say what is passed over."""
+        for what, names in self.notes.items():
+            for name in names:
+                summary.assume(what, name)
+
+    def devices(self, node: str) -> tuple[Device, ...]:
+        """Return the devices of a node that drivers publish."""
+        return tuple(one.device for one in self.on_node.get(node, ()))
+
+    def keys(self) -> set[Key]:
+        """Return the keys of all devices that any ResourceSlice lists."""
+        return self.by_key.keys() | self.apart.keys() | self.cpu_keys
+
+    def _newest(self, slices: Iterable[SlicePart]) -> Iterator[SlicePart]:
+        """Yield the slices of complete pools, as far as they are of the newest generation."""
+        pools: defaultdict[tuple[str, str], list[SlicePart]] = defaultdict(list)
+        for part in slices:
+            pools[part.driver, part.pool].append(part)
+        for parts in pools.values():
+            newest = max(part.generation for part in parts)
+            current = [part for part in parts if part.generation == newest]
+            whole = all(part.slices == len(current) for part in current)
+            for part in parts:
+                title = part.identity.title
+                if part.counters:
+                    self._note("shared counters, for which there is no word yet", title)
+                is_new = part.generation == newest
+                if is_new and whole:
+                    yield part
+                    continue
+                old = "miss some of them" if is_new else "are of an older generation"
+                self._note(f"ResourceSlices of pools that {old}, passed over", title)
+                for listed, _ in part.devices:
+                    key = (part.driver, part.pool, listed.name)
+                    self.apart.setdefault(key, (listed, f"of pools that {old}"))
+
+    def _settle(self, node: str, devices: list[Listed], known: DevicePart | None) -> None:
+        """Give the devices of a node their types and minors."""
+        types: dict[str, list[Listed]] = {}
+        for one in self._once(devices):
+            types.setdefault(type_of(one[1]), []).append(one)
+        for kind, listed in types.items():
+            theirs = [one for one in known.devices if one.type == kind] if known else []
+            self.counts[node, kind] = len(theirs) or len(listed)
+            if theirs:
+                for one in listed:
+                    same = next((d for d in theirs if is_same(d, one[1])), None)
+                    if same is None:
+                        self._pass_over(one, "which the Device object of their node does not list")
+                    else:
+                        self._put(node, one, joined(same, one[1]))
+                continue
+            for one, minor in zip(listed, minors_of([one[1] for one in listed]), strict=True):
+                self._put(node, one, device_of(one[1], minor))
+
+    def _once(self, devices: list[Listed]) -> Iterator[Listed]:
+        """Yield each device that is not the same hardware as a whole GPU that is listed, too."""
+        whole = {
+            one[1].text(f"{one[1].driver}/uuid"): one[0]
+            for one in devices
+            if type_of(one[1]) == GPU
+        }
+        whole.pop("", None)
+        for one in devices:
+            key, listed, _ = one
+            ids = (listed.text(f"{listed.driver}/{name}") for name in ("uuid", "parentUUID"))
+            if any(whole.get(id, key) != key for id in ids):
+                self._pass_over(one, "of a GPU that is listed as a whole, too")
+            else:
+                yield one
+
+    def _put(self, node: str, one: Listed, device: Device) -> None:
+        key, listed, title = one
+        found = PoolDevice(key, node, listed, device)
+        self.on_node.setdefault(node, []).append(found)
+        self.by_key[key] = found
+        if listed.taints:
+            taints = ", ".join(listed.taints)
+            self._note(f"devices with the taint {taints}, given to nobody, of", title)
+
+    def _pass_over(self, one: Listed, why: str) -> None:
+        key, listed, title = one
+        self.apart[key] = listed, why
+        self._note(f"devices {why}, given to nobody, of", title)
+
+    def _note(self, what: str, title: str) -> None:
+        self.notes.setdefault(what, {})[title] = None
+
+
+def _nodes(objects: Objects, reach: Reach) -> list[str]:
+    """Return which nodes can use a device."""
+    if reach.node:
+        return [reach.node] if reach.node in objects.nodes else []
+    return [
+        name for name, node in objects.nodes.items() if reach.reaches(name, node.identity.labels)
+    ]
+
+
+def _twice(title: str, place: int, key: Key, other: str) -> ObjectError:
+    return ObjectError(
+        title,
+        ("spec", "devices", place, "name"),
+        f"'{key[2]}' of pool {key[1]} stands in {other} already; each device of a pool has a name "
+        "of its own",
+    )

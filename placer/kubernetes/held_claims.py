@@ -1,0 +1,126 @@
+"""Devices that ResourceClaims were given: who holds them."""
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
+
+from placer.kubernetes.device_pools import DevicePools, PoolDevice
+from placer.kubernetes.objects import Key, Objects
+from placer.kubernetes.summary import Summary
+from placer_models.files.errors import candidates
+from placer_models.instance.device_holders import DeviceHolders
+from placer_models.kubernetes.objects import ObjectError
+from placer_models.kubernetes.pod import PodPart
+from placer_models.kubernetes.resource_claim import ClaimPart
+from placer_models.placement import DeviceGrant
+
+_RESULTS = ("status", "allocation", "devices", "results")
+
+
+@dataclass(slots=True)
+class HeldClaims:
+    """What the allocated claims of a cluster hold.
+
+    Attributes:
+        holders: Key of a claim -> the bound pod that counts for its devices: the first of
+            those that have it.
+
+    """
+
+    objects: Objects
+    pools: DevicePools
+    holders: dict[Key, Key] = field(default_factory=dict)
+
+    def check(self, fault: Callable[[ObjectError], None]) -> None:
+        """Tell of claims that were given what no ResourceSlice lists."""
+        if self.objects.cut_off or any(
+            title.startswith("ResourceSlice ") for title in self.objects.refused
+        ):
+            return  # their devices may be in what could not be read
+        known = self.pools.keys()
+        for claim in self.objects.claims.values():
+            for i, one in enumerate(claim.allocation.devices if claim.allocation else ()):
+                if one.key in known:
+                    continue
+                of_pool = sorted(key[2] for key in known if key[:2] == one.key[:2])
+                fault(
+                    ObjectError(
+                        claim.identity.title,
+                        (*_RESULTS, i, "device"),
+                        f"'{one.device}' of pool {one.pool} of {one.driver} is in no ResourceSlice"
+                        f" of the dump{candidates(one.device, of_pool)}; get the resourceslices, "
+                        "too, or delete the allocation",
+                    )
+                )
+
+    def grants(
+        self,
+        part: PodPart,
+        own: Collection[DeviceGrant],
+        holders: DeviceHolders,
+        summary: Summary,
+    ) -> tuple[DeviceGrant, ...] | None:
+        """Return the devices that a bound pod holds by claims; None: nobody knows which.
+
+        Args:
+            part: The pod.
+            own: What its annotation says that it holds, which may be the same.
+            holders: Of the node's devices; gets the pod.
+            summary: Is told of what nobody knows.
+
+        Raises:
+            ObjectError: They are on another node, or another claim holds them, too.
+
+        """
+        found: list[DeviceGrant] = []
+        known = True
+        for one in part.claims:
+            claim = self.objects.claims.get((part.identity.namespace, one.claim))
+            if claim is None or claim.allocation is None:
+                summary.assume(
+                    "bound pods with a claim that is not in the dump, or was given nothing: no "
+                    "more devices that drivers publish are given out there",
+                    part.identity.title,
+                )
+                known = False
+                continue
+            if self.holders.setdefault(claim.identity.key, part.identity.key) != part.identity.key:
+                continue
+            for i, device in enumerate(self._devices(claim)):
+                if device is None:
+                    continue
+                path = (*_RESULTS, i, "device")
+                if device.node != part.node:
+                    raise ObjectError(
+                        claim.identity.title,
+                        path,
+                        f"'{device.key[2]}' is of Node {device.node}, and {part.identity.title}, "
+                        f"which has the claim, is bound to Node {part.node}",
+                    )
+                grant = DeviceGrant(device.device.type, device.device.minor, device.device.id)
+                if grant in own:
+                    continue
+                if fault := holders.take(device.device, None, part.identity.title):
+                    raise ObjectError(claim.identity.title, path, fault)
+                found.append(grant)
+        return tuple(sorted(found, key=lambda one: (one.type, one.minor))) if known else None
+
+    def reserved(self, summary: Summary) -> dict[str, set[tuple[str, int]]]:
+        """Return node -> (type, minor) of what claims hold of which no bound pod was read."""
+        found: dict[str, set[tuple[str, int]]] = {}
+        for claim in self.objects.claims.values():
+            if claim.allocation is None or claim.identity.key in self.holders:
+                continue
+            for device in self._devices(claim):
+                if device is not None:
+                    one = device.device.type, device.device.minor
+                    found.setdefault(device.node, set()).add(one)
+            summary.assume(
+                "claims with devices that no bound pod of the dump has: nobody else gets these",
+                claim.identity.title,
+            )
+        return found
+
+    def _devices(self, claim: ClaimPart) -> list[PoolDevice | None]:
+        """Return the devices that a claim was given; None for those that Placer gives nobody."""
+        given = claim.allocation.devices if claim.allocation else ()
+        return [self.pools.by_key.get(one.key) for one in given]
