@@ -360,13 +360,11 @@ def test_what_has_no_word_yet_is_named() -> None:
             {"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule"},
             {"maxSkew": 1, "topologyKey": "rack", "whenUnsatisfiable": "ScheduleAnyway"},
         ],
-        resourceClaims=[{"name": "c"}],
     )
     wishes = pod_part(found).wishes
     assert wishes.lacks == (
         "required node affinity beyond one value of labels",
         "topology spread",
-        "resource claims",
     )
     assert wishes.waived == ("topology spread",)
 
