@@ -113,9 +113,26 @@ def test_annotations_of_another_place_are_written_over() -> None:
     """
     A pod made of the manifest of another one may carry them before it has a place.
     """
-    stale = pod("p", {"cpu": "1"}, annotations={**owned("0-1"), **held(3)})
+    where = {"numaNodeResources": [{"node": 1, "resources": {"memory": "1Gi"}}]}
+    stale = {**owned("0-1"), **held(3), MEMORY: where}
 
-    assert notes(node(), topology(), stale)["p"] == {STATUS: {}, ALLOCATED: {}}
+    one = pod("p", {"cpu": "1"}, annotations=stale)
+    assert notes(node(), topology(), one)["p"] == {STATUS: {}, MEMORY: {}, ALLOCATED: {}}
+    owner = notes(node(), topology(), lsr("p", annotations=stale))["p"]
+    assert (owner[STATUS]["cpuset"], owner[MEMORY]) == ("0-1", {})
+
+
+def test_an_empty_note_of_placer_hides_nothing() -> None:
+    """
+    Memory that resource-status names counts where that says.
+    """
+    status = {"cpuset": "4", "numaNodeResources": [{"node": 1, "resources": {"memory": "1Gi"}}]}
+    runs = lsr("p", 1, annotations={STATUS: status, MEMORY: {}}, nodeName="n1")
+
+    instance, _ = instance_of(objects_of([node(), topology(), runs]))
+
+    (running,) = instance.running
+    assert running.placement.memory_bytes == ((1, 2**30),)
 
 
 def test_members_of_a_gang_say_with_whom_they_are_bound() -> None:

@@ -94,7 +94,7 @@ class PodPart:
         own: Requests of the pod as a whole, which go before those of its containers.
         alignment: Its own NUMA policy; None: not said.
         status: Which CPUs and NUMA nodes it was given; None: not said.
-        memory: On which NUMA nodes it has memory, hugepages included; none: not said.
+        memory_status: Placer's own word on where its memory counts; None: not said.
         allocated: Which devices it was given; None: not said.
         claims: What it has by claims.
 
@@ -118,9 +118,16 @@ class PodPart:
     alignment: AlignmentPolicy | None = None
     devices: DeviceWishes = NO_WISHES
     status: ResourceStatus | None = None
-    memory: tuple[NumaShare, ...] = ()
+    memory_status: ResourceStatus | None = None
     allocated: tuple[DeviceAllocation, ...] | None = None
     claims: tuple[PodClaim, ...] = ()
+
+    @property
+    def memory(self) -> tuple[NumaShare, ...]:
+        """On which NUMA nodes it has memory, hugepages included; none: not said."""
+        if self.memory_status is not None and self.memory_status.numa:
+            return self.memory_status.numa
+        return self.status.numa if self.status else ()
 
 
 def pod_part(found: Object) -> PodPart:
@@ -141,8 +148,6 @@ def pod_part(found: Object) -> PodPart:
     own, own_limits = _requests(spec.get("resources"))
     cpus = annotation(root, RESOURCE_SPEC)
     given, laid = annotation(root, RESOURCE_STATUS), annotation(root, MEMORY_STATUS)
-    status = given.checked(read_resource_status, given.text()) if given else None
-    memory = laid.checked(read_resource_status, laid.text()) if laid else status
     allocated = annotation(root, DEVICE_ALLOCATED)
     policy = annotation(root, NUMA_TOPOLOGY_SPEC)
     wishes = wishes_of(spec, identity.namespace, tuple(sorted(identity.labels.items())))
@@ -166,8 +171,8 @@ def pod_part(found: Object) -> PodPart:
         cpus=cpus.checked(read_resource_spec, cpus.text()) if cpus else ResourceSpec(),
         alignment=in_annotation(policy, _alignment) if policy else None,
         devices=_device_wishes(root),
-        status=status,
-        memory=memory.numa if memory else (),
+        status=given.checked(read_resource_status, given.text()) if given else None,
+        memory_status=laid.checked(read_resource_status, laid.text()) if laid else None,
         allocated=allocated.checked(read_device_allocated, allocated.text()) if allocated else None,
         claims=pod_claims(spec, root.get("status")),
     )

@@ -56,8 +56,9 @@ def annotations_of(
     status = status_of(place, spec, node)
     if status != ResourceStatus() or (part is not None and part.status is not None):
         found[RESOURCE_STATUS] = write_resource_status(status)
-    beyond = memory_beyond(place, status)
-    if beyond != ResourceStatus() and len(node.machine.topology.numa_nodes) > 1:
+    several = len(node.machine.topology.numa_nodes) > 1
+    beyond = memory_beyond(place, status) if several else ResourceStatus()
+    if beyond != ResourceStatus() or (part is not None and part.memory_status is not None):
         found[MEMORY_STATUS] = write_resource_status(beyond)
     listed = {device.type for device in devices.devices} if devices else set()
     held = [one for one in allocations_of(place, node) if one.type in listed]
