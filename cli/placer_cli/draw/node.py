@@ -216,8 +216,10 @@ def _free_line(node: Node, claims: _Claims, residents: Sequence[Resident], canva
     # What is set aside as hugepages is no memory that pods can ask for.
     words.append(memory(max(0, sum(node.memory_bytes_in().values()) - taken)))
     for qos, pool in ((QosClass.LS, "shared pool"), (QosClass.BE, "best-effort pool")):
-        members = [r for r in residents if r.pod.spec.qos is qos]
+        members = [r for r in residents if r.pod.spec.qos is qos and r.is_pod]
         if members:
             asked = sum(r.pod.spec.requests.cpu_milli for r in members)
             words.append(f"{pool}: {count(len(members), 'pod')} asking for {cpus(asked)} CPUs")
+    if kept := sum(r.pod.spec.requests.cpu_milli for r in residents if not r.is_pod):
+        words.append(f"{cpus(kept)} CPUs kept for the system")
     return flow((Text(word, QUIET) for word in words), canvas.width, f" {canvas.marks.dot} ")

@@ -1,0 +1,57 @@
+"""What stands for a node's system is drawn as such, and is no pod of the cluster."""
+
+from pathlib import Path
+
+import pytest
+
+from placer_cli.app import main
+from placer_cli.exits import Exit
+
+DUMP = Path(__file__).parents[2] / "instances/dumps/cluster.yaml"
+
+
+def drawn(capsys: pytest.CaptureFixture[str], *arguments: str) -> list[str]:
+    """Return the lines of a drawing, without spaces that are there for columns."""
+    assert main(["show", str(DUMP), *arguments]) == Exit.DONE
+    return [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
+
+
+def test_a_cluster_has_the_pods_that_kubectl_tells_of(capsys: pytest.CaptureFixture[str]) -> None:
+    """
+    17 of them run; each node keeps some CPU beside them.
+    """
+    lines = drawn(capsys)
+
+    assert lines[0] == "cluster · 6 nodes · 17 running pods · 6 waiting"
+    assert [line.split()[-1] for line in lines if line.startswith(("worker", "cp"))] == [
+        *("2", "4", "4")
+    ]
+
+
+def test_a_node_says_what_it_keeps(capsys: pytest.CaptureFixture[str]) -> None:
+    """
+    Beside what pods ask for, in the table without a name.
+    """
+    lines = drawn(capsys, "--node", "worker-1")
+
+    assert "shared pool: 4 pods asking for 3.2 CPUs · 0.2 CPUs kept for the system" in lines
+    assert "E kept for the system LS pool of 16" in lines
+    assert not any("node-system" in line for line in lines)
+
+
+def test_few_misfits_of_a_rule_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """
+    A large cluster may have hundreds that are alike.
+    """
+    running = "".join(f"- {{name: r{i}, node: a, requests: {{cpu: 2}}}}\n" for i in range(5))
+    pinned = tmp_path / "a.yaml"
+    pinned.write_text(
+        "apiVersion: placer/v1\nkind: Instance\nnodes:\n- {name: a, machine: dgx-a100, "
+        "numaPolicy: SingleNUMANode}\nrunning:\n" + running
+    )
+
+    assert main(["show", str(pinned)]) == Exit.DONE
+
+    text = capsys.readouterr().out
+    assert text.count("misfit: ") == 3
+    assert "and 2 more misfits (rule bound-pool)" in text
