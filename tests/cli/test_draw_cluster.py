@@ -5,12 +5,13 @@ from dataclasses import replace
 import pytest
 from rich.cells import cell_len
 
-from cli_samples import busy, text_of
+from cli_samples import POOL, busy, place, pod, text_of
 from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.cluster import draw_cluster
 from placer_cli.draw.node import draw_node
 from placer_cli.draw.residents import StrangeError, residents_of
-from placer_models.cluster import Instance
+from placer_models.cluster import Instance, RunningPod
+from placer_models.kubernetes.names import SYSTEM_NAMESPACE
 from placer_models.placement import Placement
 
 
@@ -106,6 +107,36 @@ def test_nodes_that_are_offered_and_plain_amounts_are_told() -> None:
     assert any("licence 0/1,000" in line and "offered cordoned" in line for line in lines)
     assert "3 of 5 licence" in inside
     assert "8 CPUs, 32Gi, 2 licence" in drawn(shown, Placement(), 130)
+
+
+def test_nodes_say_how_many_pods_they_take() -> None:
+    """
+    Idle nodes that differ in nothing else are two lines. What stands for a node's system is no
+    pod of the cluster; the limit of a dump has been raised for it.
+    """
+    instance = busy()[0]
+    idle = instance.nodes[2]
+    api, system = pod("api"), pod("system", namespace=SYSTEM_NAMESPACE)
+    shown = replace(
+        instance,
+        nodes=(
+            replace(idle, name="a", max_pods=4),
+            replace(idle, name="b", max_pods=6),
+            replace(idle, name="c"),
+        ),
+        gangs=(),
+        running=tuple(RunningPod(one, place(one, "b", POOL, {})) for one in (api, system)),
+    )
+
+    lines = drawn(shown, Placement(), 130).splitlines()
+    inside = text_of(
+        draw_node(shown.nodes[1], residents_of(shown, Placement())["b"], Canvas(100)), 100
+    )
+
+    assert [line.split()[0] for line in lines if line[:2] in ("a ", "b ", "c ")] == ["a", "b", "c"]
+    assert any(line.startswith("a ") and "0/4" in line for line in lines)
+    assert any(line.startswith("b ") and "1/5" in line for line in lines)
+    assert "4 of 5 pods" in inside
 
 
 def test_a_placement_of_another_instance_is_refused() -> None:

@@ -22,7 +22,7 @@ from placer_cli.draw.palette import (
     owner_marks,
     owner_style,
 )
-from placer_cli.draw.residents import Resident, amount_taken, is_pod
+from placer_cli.draw.residents import Resident, amount_taken, is_pod, pods_on
 from placer_cli.draw.tables import table
 from placer_cli.draw.texts import count, cpus, fold_names, memory
 from placer_cli.draw.threads import Cell
@@ -147,7 +147,7 @@ def _cells(
         _memory(node, tenants, bars),
         _gpus(node, tenants, parties, bars.marks),
         _others(tenants, node),
-        Text(str(sum(tenant.is_pod for tenant in tenants) or "")),
+        _pods(node, tenants),
         _standing(node),
     )
 
@@ -191,6 +191,14 @@ def _gpus(
             cell = Cell(marks.broken, BAD)
         text.append(cell.mark.ljust(width), cell.style)
     return text
+
+
+def _pods(node: Node, tenants: Sequence[Resident]) -> Text:
+    """Count the pods, of as many as the node takes where it says so."""
+    pods, most = pods_on(node, tenants)
+    if most is None:
+        return Text(str(pods or ""))
+    return Text.assemble(str(pods), (f"/{most:,}", QUIET))
 
 
 def _standing(node: Node) -> Text:

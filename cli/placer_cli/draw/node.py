@@ -15,7 +15,7 @@ from placer_cli.draw.links import draw_links
 from placer_cli.draw.mig import IN_MIG_MODE, has_broken
 from placer_cli.draw.packages import Paint, draw_packages
 from placer_cli.draw.palette import BAD, FRAME, QUIET, STRONG
-from placer_cli.draw.residents import Resident, amount_taken
+from placer_cli.draw.residents import Resident, amount_taken, pods_on
 from placer_cli.draw.shares import left_of
 from placer_cli.draw.texts import count, cpus, memory
 from placer_cli.draw.threads import Cell
@@ -212,6 +212,9 @@ def _free_line(node: Node, claims: _Claims, residents: Sequence[Resident], canva
     words += [
         f"{has - amount_taken(residents, name):,} of {has:,} {name}" for name, has in node.extended
     ]
+    pods, most = pods_on(node, residents)
+    if most is not None:
+        words.append(f"{max(0, most - pods):,} of {count(most, 'pod')}")
     taken = sum(amount for parts in claims.memory_bytes.values() for amount, _ in parts)
     # What is set aside as hugepages is no memory that pods can ask for.
     words.append(memory(max(0, sum(node.memory_bytes_in().values()) - taken)))

@@ -1,11 +1,11 @@
 """Residents of a node: running pods, and those that a placement adds."""
 
 from collections import defaultdict
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from placer_cli.draw.texts import stem
-from placer_models.cluster import Instance
+from placer_models.cluster import Instance, Node
 from placer_models.kubernetes.names import SYSTEM_NAMESPACE
 from placer_models.moves import movers
 from placer_models.placement import Placement, PodPlacement
@@ -41,6 +41,16 @@ class Resident:
 def is_pod(pod: Pod) -> bool:
     """Return whether this is a pod of the cluster, not what stands for its node's system."""
     return pod.namespace != SYSTEM_NAMESPACE
+
+
+def pods_on(node: Node, residents: Sequence[Resident]) -> tuple[int, int | None]:
+    """Return how many pods of the cluster are on a node, and the most it takes; None: any number.
+
+    What stands for its system is none, and where a dump has it the node's limit is one more.
+    """
+    pods = sum(resident.is_pod for resident in residents)
+    most = node.max_pods
+    return pods, None if most is None else max(0, most - (len(residents) - pods))
 
 
 def amount_taken(residents: Iterable[Resident], name: str) -> int:
