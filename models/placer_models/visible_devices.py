@@ -1,4 +1,4 @@
-"""Variables that tell a container's runtime which GPUs to show (D13).
+"""Variables that tell a container's runtime which GPUs to show, written and read (D12, D13).
 
 NVIDIA's and AMD's container runtimes each read one. Both take ``none`` for no GPU at all; what
 they do where the variable is not set is up to the image, and many images say ``all``.
@@ -17,6 +17,9 @@ Env = tuple[tuple[str, str], ...]
 NO_GPU = "none"
 """The value that shows no GPU."""
 
+_SHOW_NONE = ("", NO_GPU, "void")
+_SHOW_ALL = "all"
+
 
 class GpuVendor(StrEnum):
     """Whose container runtime shows a GPU. The value is its variable."""
@@ -30,6 +33,12 @@ _AMD_MODELS = ("MI", "Instinct", "Radeon", "Vega", "gfx")
 
 _AMD_ID = re.compile(r"0[xX][0-9a-fA-F]+|[0-9a-fA-F]{9,}")
 """The ids that AMD's runtime tells from indices and ranges."""
+
+_MIG_OF_GPU = re.compile(r"MIG-(GPU-[0-9a-fA-F-]+)/[0-9]+/[0-9]+")
+"""How drivers up to 450 call an instance."""
+
+_MINORS = re.compile(r"([0-9]{1,6})(?:-([0-9]{1,6})|:[0-9]{1,6})?")
+"""A minor, a range of them, or an instance of one."""
 
 
 def vendor_of(gpu: Device) -> GpuVendor:
@@ -74,3 +83,42 @@ def _names(own: Sequence[Device], of_vendor: Sequence[Device]) -> str:
     sharing = Counter(gpu.id for gpu in of_vendor)  # partitions of a GPU may have its id
     by_id = all(has_readable_id(gpu) and sharing[gpu.id] == 1 for gpu in own)
     return ",".join(gpu.id if by_id else str(gpu.minor) for gpu in own)
+
+
+def gpus_named(value: str, gpus: Sequence[Device]) -> frozenset[int] | None:
+    """Return the minors of the GPUs that a variable's value shows; None: some are not known.
+
+    A MIG instance is of its GPU: ``MIG-GPU-...`` and ``0:1`` name that, too.
+
+    Args:
+        value: UUIDs, minors, ranges of them, in a list; or a word.
+        gpus: Those of the node.
+
+    """
+    if value in _SHOW_NONE:
+        return frozenset()
+    if value == _SHOW_ALL:
+        return frozenset(gpu.minor for gpu in gpus)
+    found: set[int] = set()
+    for name in value.split(","):
+        named = _gpus_of(name.strip(), gpus)
+        if not named:
+            return None
+        found |= named
+    return frozenset(found)
+
+
+def _gpus_of(name: str, gpus: Sequence[Device]) -> frozenset[int]:
+    """Return the minors of the GPUs that one name in a list means; none: it is not known."""
+    by_id = frozenset(gpu.minor for gpu in gpus if gpu.id and gpu.id == name)
+    if by_id:
+        return by_id
+    if match := _MIG_OF_GPU.fullmatch(name):
+        return frozenset(gpu.minor for gpu in gpus if gpu.id == match[1])
+    if match := _MINORS.fullmatch(name):
+        first = int(match[1])
+        last = first if match[2] is None else int(match[2])
+        known = {gpu.minor for gpu in gpus}
+        wanted = frozenset(minor for minor in known if first <= minor <= last)
+        return wanted if len(wanted) == last - first + 1 else frozenset()
+    return frozenset()

@@ -1,16 +1,24 @@
 """A host besides its cgroups: its name, its CPUs, who else writes there."""
 
 import socket
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Protocol
 
 from placer.node.cgroups import is_system_unit, is_unit
 from placer.node.containers import Running, cgroups_of_processes
-from placer.node.kubelet import CPU_MANAGER_STATE, cpu_manager_state_of
 from placer.node.units import Units
 from placer_models.cpuset import CpuSet, parse_cpu_list
-
-_STATIC = "static"
+from placer_models.kubernetes.checkpoints.cpu_manager import (
+    CPU_MANAGER_STATE,
+    read_cpu_manager_state,
+)
+from placer_models.kubernetes.checkpoints.go_types import CheckpointError
+from placer_models.kubernetes.checkpoints.memory_manager import (
+    MEMORY_MANAGER_STATE,
+    read_memory_manager_state,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +30,7 @@ class Host:
         running: The cgroups that have processes.
         systemd: Whether systemd runs it: then the cgroups of units are systemd's.
         static_policy: Whether the kubelet gives CPUs out itself, or nobody can tell.
+        static_memory: Whether it gives memory of NUMA nodes out, or nobody can tell.
         kubelet_fault: What is wrong with the file in which the kubelet says so.
         disputed: Cgroups that somebody wrote again each time that we did.
         page_sizes: Sizes in bytes of the hugepages that its kernel has; None: not known.
@@ -38,6 +47,7 @@ class Host:
     disputed: frozenset[str] = frozenset()
     page_sizes: frozenset[int] | None = None
     counts_swap: bool = True
+    static_memory: bool = False
 
     def rival(self, cgroup: str, units: Units | None = None) -> str | None:
         """Return who else writes a cgroup, in words; None: nobody that we know of.
@@ -51,6 +61,8 @@ class Host:
             return f"the kubelet may give CPUs out on this node: its {self.kubelet_fault}"
         if self.static_policy:
             return "the kubelet's static CPU policy gives CPUs out on this node"
+        if self.static_memory:
+            return "the kubelet's static memory policy gives memory out on this node"
         if cgroup in self.disputed:
             return "somebody writes it again whenever Placer does"
         if self.systemd and is_unit(cgroup):
@@ -71,16 +83,18 @@ class Host:
 def read_host(version: int, root: Path = Path("/")) -> Host:
     """Return what is true of this machine, or of the one whose files are below the root."""
     present = root / "sys/devices/system/cpu/present"
-    static, fault = _kubelet_is_static(root / CPU_MANAGER_STATE)
+    static, fault = _gives_out(root, CPU_MANAGER_STATE, read_cpu_manager_state)
+    memory, memory_fault = _gives_out(root, MEMORY_MANAGER_STATE, read_memory_manager_state)
     return Host(
         socket.gethostname(),
         parse_cpu_list(present.read_text().strip()) if present.exists() else None,
         Running(cgroups_of_processes(root / "proc", version)),
         (root / "run/systemd/system").is_dir(),
         static,
-        fault,
+        fault or memory_fault,
         page_sizes=_page_sizes(root / "sys/kernel/mm/hugepages"),
         counts_swap=(root / "proc/swaps").exists() and not _says(root, "swapaccount=0"),
+        static_memory=memory,
     )
 
 
@@ -97,18 +111,23 @@ def _says(root: Path, option: str) -> bool:
         return False
 
 
-def _kubelet_is_static(state: Path) -> tuple[bool, str]:
-    """Return whether the kubelet's checkpoint says so, and what is wrong with it (C16).
+class _State(Protocol):
+    @property
+    def gives_out(self) -> bool: ...
 
-    One that cannot be read, or is corrupt, counts as yes: then nothing is written.
+
+def _gives_out(root: Path, path: str, read: Callable[[str], _State]) -> tuple[bool, str]:
+    """Return whether the kubelet gives something out, and what is wrong with its word (C16).
+
+    A checkpoint that cannot be read, or is corrupt, counts as yes: then nothing is written.
     """
     try:
-        return cpu_manager_state_of(state.read_text(encoding="utf-8")).policy == _STATIC, ""
+        return read((root / path).read_bytes().decode()).gives_out, ""
     except FileNotFoundError:
         return False, ""
     except OSError as error:
-        return True, f"{CPU_MANAGER_STATE} cannot be read: {error.strerror or error}"
+        return True, f"{path} cannot be read: {error.strerror or error}"
     except UnicodeDecodeError:
-        return True, f"{CPU_MANAGER_STATE} is not UTF-8"
-    except ValueError as error:
-        return True, f"{CPU_MANAGER_STATE} {error}"
+        return True, f"{path} is not UTF-8"
+    except CheckpointError as error:
+        return True, f"{path}: {error}"

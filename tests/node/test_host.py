@@ -164,10 +164,13 @@ STATIC = '{"policyName":"static","defaultCpuSet":"0-27","checksum":273146150}'
         (None, None),
         (NONE, None),
         (STATIC, "the kubelet's static CPU policy gives CPUs out on this node"),
-        (NONE.replace("0}", "1}"), "its var/lib/kubelet/cpu_manager_state is corrupt: its checks"),
+        (
+            NONE.replace("0}", "1}"),
+            "its var/lib/kubelet/cpu_manager_state: checksum: the file is corrupt: its checks",
+        ),
         (STATIC.replace("static", "none"), "the kubelet may give CPUs out on this node: its var"),
-        ("{cut sho", "cpu_manager_state is no state of a kubelet's CPU manager; expected JSON"),
-        ("[" * 100_000, "cpu_manager_state is no state of a kubelet's CPU manager; expected JSON"),
+        ("{cut sho", "cpu_manager_state: is not JSON: "),
+        ("[" * 100_000, "cpu_manager_state: brackets are nested too deep; drain"),
         ("\xff", "cpu_manager_state is not UTF-8"),
     ],
 )
@@ -184,6 +187,39 @@ def test_the_kubelets_policy_is_read(tmp_path: Path, state: str | None, rival: s
     host = read_host(2, root)
 
     assert host.static_policy is (rival is not None)
+    told = host.rival("kubepods/pod1/c1")
+    assert told == rival if rival is None else rival in (told or "")
+
+
+MEMORY = '{"policyName":"None","machineState":{},"checksum":4236770233}'
+GIVES = (
+    '{"policyName":"static","machineState":{"0":{"numberOfAssignments":0,"memoryMap":{"memory":'
+    '{"total":2048,"systemReserved":512,"allocatable":1536,"reserved":512,"free":1024}},'
+    '"cells":[]}},"entries":{"pod":{"container1":[{"numaAffinity":[0],"type":"memory","size":512}]'
+    '}},"checksum":4215593881}'
+)
+
+
+@pytest.mark.parametrize(
+    ("state", "rival"),
+    [
+        (MEMORY, None),
+        (GIVES, "the kubelet's static memory policy gives memory out on this node"),
+        (MEMORY.replace("None", "none"), "its var/lib/kubelet/memory_manager_state: checksum: "),
+    ],
+)
+def test_the_kubelets_memory_policy_is_read(tmp_path: Path, state: str, rival: str | None) -> None:
+    """
+    It writes the memory nodes of containers as its CPU manager writes their CPUs.
+    """
+    root = proc(tmp_path, p1="0::/\n")
+    folder = root / "var/lib/kubelet"
+    folder.mkdir(parents=True)
+    (folder / "memory_manager_state").write_text(state, encoding="utf-8")
+
+    host = read_host(2, root)
+
+    assert host.static_memory is (rival is not None)
     told = host.rival("kubepods/pod1/c1")
     assert told == rival if rival is None else rival in (told or "")
 

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from placer_models.annotations.node_topology import CpuManagerPolicy, PodCpuAlloc
 from placer_models.cpuset import CpuSet
 from placer_models.device import Device, LinkMatrix
+from placer_models.kubernetes.checkpoints.device_manager import HeldByKubelet
+from placer_models.kubernetes.checkpoints.memory_manager import MemoryManagerState
 from placer_models.mig import Modes
 from placer_models.policy import AlignmentPolicy, AlignmentScope
 from placer_models.topology import Hugepages
@@ -96,6 +98,9 @@ class Inventory:
         allowed_numa_nodes: NUMA nodes whose memory whoever looked may use.
         policy: How the kubelet gives out CPUs; None where nothing says so.
         pod_cpus: CPUs that it has given to pods.
+        pod_memory: Memory that it has given to pods or keeps for the system; None where
+            nothing says so.
+        plugin_devices: Devices that its device plugins have given to pods.
         alignment: How it aligns pods with NUMA nodes.
         scope: What it aligns together; None where nothing says so.
         warnings: What could not be found out, or contradicts itself.
@@ -115,6 +120,8 @@ class Inventory:
     allowed_numa_nodes: CpuSet | None = None
     policy: CpuManagerPolicy | None = None
     pod_cpus: tuple[PodCpuAlloc, ...] = ()
+    pod_memory: MemoryManagerState | None = None
+    plugin_devices: tuple[HeldByKubelet, ...] = ()
     alignment: AlignmentPolicy = AlignmentPolicy.NONE
     scope: AlignmentScope | None = None
     found: FoundDevices = field(default_factory=FoundDevices)

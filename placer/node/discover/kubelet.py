@@ -1,32 +1,72 @@
-"""CPUs that the kubelet of a machine has given out, from its own checkpoint (C15, C16)."""
+"""What the kubelet of a machine has given out, from its own checkpoints (C15, C16, D12)."""
 
+from collections.abc import Callable
 from dataclasses import replace
+from typing import TypeVar
 
 from placer.node.discover.files import MachineFiles, UnreadableError
 from placer.node.discover.inventory import Inventory
-from placer.node.kubelet import CPU_MANAGER_STATE, cpu_manager_state_of
 from placer_models.annotations.node_topology import CpuManagerPolicy, PodCpuAlloc
+from placer_models.kubernetes.checkpoints.cpu_manager import (
+    CPU_MANAGER_STATE,
+    read_cpu_manager_state,
+)
+from placer_models.kubernetes.checkpoints.device_manager import (
+    DEVICE_MANAGER_CHECKPOINT,
+    read_device_manager_checkpoint,
+)
+from placer_models.kubernetes.checkpoints.go_types import CheckpointError
+from placer_models.kubernetes.checkpoints.memory_manager import (
+    MEMORY_MANAGER_STATE,
+    read_memory_manager_state,
+)
+
+State = TypeVar("State")
 
 
 def with_kubelet(files: MachineFiles, inventory: Inventory) -> Inventory:
-    """Return the inventory with the kubelet's policy, and the CPUs that pods own by it.
+    """Return the inventory with what the kubelet has given to pods: CPUs, memory, devices.
 
     Raises:
-        InputError: The file is not what a kubelet writes, or its checksum is wrong.
+        InputError: A checkpoint is not what a kubelet writes, or its checksum is wrong.
 
     """
-    try:
-        text = files.read(CPU_MANAGER_STATE)
-    except UnreadableError:
-        warning = "the kubelet's state may not be read: which CPUs its pods own is not known"
-        return replace(inventory, warnings=(*inventory.warnings, warning))
-    if text is None:
-        return inventory
-    try:
-        state = cpu_manager_state_of(text)
-    except ValueError as error:
-        raise files.wrong(CPU_MANAGER_STATE, str(error)) from None
-    pods = tuple(
-        PodCpuAlloc("", "", uid, cpus, managed_by_kubelet=True) for uid, cpus in state.cpus.items()
+    warnings = [*inventory.warnings]
+    cpus = _read(files, CPU_MANAGER_STATE, read_cpu_manager_state, "CPUs", warnings)
+    memory = _read(files, MEMORY_MANAGER_STATE, read_memory_manager_state, "memory", warnings)
+    devices = _read(
+        files, DEVICE_MANAGER_CHECKPOINT, read_device_manager_checkpoint, "devices", warnings
     )
-    return replace(inventory, policy=CpuManagerPolicy(state.policy), pod_cpus=pods)
+    inventory = replace(
+        inventory,
+        pod_memory=memory,
+        plugin_devices=devices.held if devices else (),
+        warnings=tuple(warnings),
+    )
+    if cpus is None:
+        return inventory
+    pods = tuple(
+        PodCpuAlloc("", "", uid, owned, managed_by_kubelet=True) for uid, owned in cpus.cpus.items()
+    )
+    return replace(inventory, policy=CpuManagerPolicy(cpus.policy), pod_cpus=pods)
+
+
+def _read(
+    files: MachineFiles,
+    path: str,
+    read: Callable[[str], State],
+    what: str,
+    warnings: list[str],
+) -> State | None:
+    """Return what a checkpoint says; None: there is none, or nobody may read it."""
+    try:
+        text = files.read(path)
+    except UnreadableError:
+        warnings.append(f"/{path} may not be read: which {what} pods have by it is not known")
+        return None
+    if text is None:
+        return None
+    try:
+        return read(text)
+    except CheckpointError as error:
+        raise files.wrong(path, str(error)) from None

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import PurePath
 
+from placer.node.discover.held import what_pods_hold, without_held
 from placer.node.discover.inventory import FoundCpu, FoundNumaNode, Inventory
 from placer_models.cluster import Instance, Machine, Node
 from placer_models.cpuset import CpuSet, format_cpu_list
@@ -46,8 +47,8 @@ class Discovered:
         return lost | (online & kept).union(*(online & pod.cpuset for pod in inventory.pod_cpus))
 
     def node(self) -> Node:
-        """Return a node of this machine, with what is reserved on it."""
-        return Node(
+        """Return a node of this machine, with what is reserved on it and what pods hold."""
+        bare = Node(
             name=as_name(self.inventory.host) or self.machine.name,
             machine=self.machine,
             reserved_cpus=self.reserved,
@@ -55,6 +56,7 @@ class Discovered:
             alignment=self.inventory.alignment,
             scope=self.inventory.scope,
         )
+        return without_held(bare, self.inventory)
 
     def instance(self) -> Instance:
         """Return an instance of this node alone."""
@@ -85,8 +87,7 @@ def to_machine(inventory: Inventory, name: str = "") -> Discovered:
     )
     if not inventory.architecture:
         warnings.append("nothing says which architecture this is: rules of Arm are not applied")
-    if owned := frozenset[int]().union(*(pod.cpuset for pod in inventory.pod_cpus)):
-        warnings.append(f"pods own {named_cpus(owned)}; rule: a node of this machine reserves them")
+    warnings += what_pods_hold(inventory, inventory.found.devices)
     found = inventory.found
     warnings += found.warnings
     package_of = _package_of(topology)

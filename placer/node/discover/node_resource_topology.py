@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from placer.node.discover.held import hugepages_name
 from placer.node.discover.inventory import FoundCpu, FoundDevices, FoundNumaNode, Inventory
 from placer.node.discover.machine import Discovered
 from placer_models.annotations.json_parts import AnnotationError, JsonPart, parse_json
@@ -255,17 +256,20 @@ def _zone(found: Discovered, i: int) -> Json:
     numa = topology.numa_nodes[i]
     here = {cpu.id for cpu in topology.cpus if cpu.online and cpu.numa_node == numa.id}
     pages_bytes = sum(page.page_bytes * page.count for page in numa.hugepages)
-    resources = [
-        ("cpu", str(len(here)), str(len(here - found.reserved))),
-        (
-            "memory",
-            format_bytes(numa.memory_bytes),
-            format_bytes(numa.memory_bytes - pages_bytes),
-        ),
-    ]
+    memory = found.inventory.pod_memory
+    free = str(len(here - found.reserved))
+    resources = [("cpu", str(len(here)), free, free)]
+    amounts = [("memory", numa.memory_bytes, numa.memory_bytes - pages_bytes)]
     for page in numa.hugepages:
-        size = format_bytes(page.page_bytes * page.count)
-        resources.append((f"{_HUGEPAGES}{format_bytes(page.page_bytes)}", size, size))
+        size = page.page_bytes * page.count
+        amounts.append((hugepages_name(page.page_bytes), size, size))
+    for name, capacity, allocatable in amounts:
+        key = numa.id, name
+        allocatable = max(0, allocatable - (memory.system_bytes.get(key, 0) if memory else 0))
+        available = max(0, allocatable - (memory.given_bytes.get(key, 0) if memory else 0))
+        resources.append(
+            (name, format_bytes(capacity), format_bytes(allocatable), format_bytes(available))
+        )
     row = topology.numa_distances[i] if topology.numa_distances else ()
     costs = [
         {"name": f"node-{other.id}", "value": value}
@@ -276,7 +280,7 @@ def _zone(found: Discovered, i: int) -> Json:
         "type": "Node",
         **({"costs": costs} if costs else {}),
         "resources": [
-            {"name": name, "capacity": all_, "allocatable": free, "available": free}
-            for name, all_, free in resources
+            dict(zip(("name", "capacity", "allocatable", "available"), row, strict=True))
+            for row in resources
         ],
     }

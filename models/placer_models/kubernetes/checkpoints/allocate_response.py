@@ -1,0 +1,105 @@
+"""What a device plugin tells the runtime of a container: ``ContainerAllocateResponse``.
+
+It is a message in the wire format of Protocol Buffers. Fields that are not known are passed over,
+as the format wants it.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+_BYTES = 2
+"""The wire type of texts and messages."""
+
+_ENVS, _MOUNTS, _DEVICES, _ANNOTATIONS, _CDI_DEVICES = 1, 2, 3, 4, 5
+_FIRST, _SECOND = 1, 2
+"""Key and value of an entry of a map; paths in the container and on the host."""
+
+_NO_MESSAGE = "is no ContainerAllocateResponse of a device plugin"
+
+
+@dataclass(frozen=True, slots=True)
+class AllocateResponse:
+    """What a container gets with its devices.
+
+    Attributes:
+        environment: (Variable, value).
+        mounts: Paths in the container.
+        devices: Paths on the host.
+        annotations: (Key, value).
+        cdi_devices: Names such as ``nvidia.com/gpu=0``.
+
+    """
+
+    environment: tuple[tuple[str, str], ...] = ()
+    mounts: tuple[str, ...] = ()
+    devices: tuple[str, ...] = ()
+    annotations: tuple[tuple[str, str], ...] = ()
+    cdi_devices: tuple[str, ...] = ()
+
+
+NO_RESPONSE = AllocateResponse()
+
+
+def read_allocate_response(data: bytes) -> AllocateResponse:
+    """Return what the message says.
+
+    Raises:
+        ValueError: It is none.
+
+    """
+    found: dict[int, list[dict[int, str]]] = {}
+    for number, value in _fields(data):
+        if value is not None and number in (_ENVS, _MOUNTS, _DEVICES, _ANNOTATIONS, _CDI_DEVICES):
+            found.setdefault(number, []).append(_texts(value))
+    return AllocateResponse(
+        tuple(_pair(one) for one in found.get(_ENVS, ())),
+        tuple(one.get(_FIRST, "") for one in found.get(_MOUNTS, ())),
+        tuple(one.get(_SECOND, "") for one in found.get(_DEVICES, ())),
+        tuple(_pair(one) for one in found.get(_ANNOTATIONS, ())),
+        tuple(one.get(_FIRST, "") for one in found.get(_CDI_DEVICES, ())),
+    )
+
+
+def _pair(entry: dict[int, str]) -> tuple[str, str]:
+    return entry.get(_FIRST, ""), entry.get(_SECOND, "")
+
+
+def _texts(data: bytes) -> dict[int, str]:
+    """Return the texts among the fields of a message."""
+    try:
+        return {number: value.decode() for number, value in _fields(data) if value is not None}
+    except UnicodeDecodeError:
+        raise ValueError(f"{_NO_MESSAGE}: a text is not UTF-8") from None
+
+
+def _fields(data: bytes) -> Iterator[tuple[int, bytes | None]]:
+    """Yield the fields of a message: number, and bytes where it has some."""
+    at = 0
+    while at < len(data):
+        key, at = _varint(data, at)
+        size = 0
+        match key & 7:
+            case 0:
+                _, at = _varint(data, at)
+            case 1:
+                size = 8
+            case 2:
+                size, at = _varint(data, at)
+            case 5:
+                size = 4
+            case other:
+                raise ValueError(f"{_NO_MESSAGE}: it has a field of wire type {other}")
+        if at + size > len(data):
+            raise ValueError(f"{_NO_MESSAGE}: it ends inside a field")
+        yield key >> 3, data[at : at + size] if key & 7 == _BYTES else None
+        at += size
+
+
+def _varint(data: bytes, at: int) -> tuple[int, int]:
+    """Return the number that begins at a byte, and where the next thing begins."""
+    value = 0
+    for i, byte in enumerate(data[at : at + 10]):
+        value |= (byte & 0x7F) << 7 * i
+        if byte < 0x80:
+            return value, at + i + 1
+    raise ValueError(f"{_NO_MESSAGE}: it ends inside a number")

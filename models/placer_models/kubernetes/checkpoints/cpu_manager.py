@@ -1,0 +1,124 @@
+"""``cpu_manager_state``: which CPUs a kubelet has given to which pods, versions 1 to 4 (C16)."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from placer_models.cpuset import CpuSet, parse_cpu_list
+from placer_models.kubernetes.checkpoints.checksum import verify
+from placer_models.kubernetes.checkpoints.go_types import (
+    CHECKSUM,
+    CPU_LIST,
+    CPU_SET,
+    TEXT,
+    GoField,
+    GoType,
+    map_of,
+    parse,
+    refuse,
+    struct,
+)
+from placer_models.kubernetes.checkpoints.wrapped import is_wrapped, read_wrapped
+
+CPU_MANAGER_STATE = "var/lib/kubelet/cpu_manager_state"
+"""Where it is, below the root of a system."""
+
+
+@dataclass(frozen=True, slots=True)
+class CpuManagerState:
+    """What a kubelet has given out.
+
+    Attributes:
+        policy: Its CPU manager policy.
+        default: The CPUs of everybody else.
+        cpus: The CPUs of each pod by its UID; of each container by its id, in version 1.
+
+    """
+
+    policy: str
+    default: CpuSet
+    cpus: Mapping[str, CpuSet]
+
+    @property
+    def gives_out(self) -> bool:
+        """Whether the policy gives CPUs out, as far as anyone knows."""
+        return self.policy != "none"
+
+
+_POLICY = GoField("PolicyName", "policyName", TEXT)
+_DEFAULT = GoField("DefaultCPUSet", "defaultCpuSet", CPU_LIST)
+_BY_CONTAINER = GoField("Entries", "entries", map_of(TEXT, CPU_LIST), ({},))
+_ENTRIES = GoField("Entries", "entries", map_of(TEXT, map_of(TEXT, CPU_LIST)), ({},))
+_POD_ENTRY = struct("state.PodEntry", GoField("CPUSet", "cpuSet", CPU_SET, (frozenset(),)))
+_PODS = GoField(
+    "PodEntries", "podEntries", map_of(TEXT, _POD_ENTRY, "state.PodCPUAssignments"), ({},)
+)
+_CONTAINER_CPUS = struct("state.ContainerCPUs", GoField("Baseline", "baseline", CPU_LIST))
+_BASELINES = GoField("Baselines", "baselines", map_of(TEXT, map_of(TEXT, _CONTAINER_CPUS)), ({},))
+_CHECKSUM = GoField("Checksum", "checksum", CHECKSUM)
+
+_NAME = "state.CPUManagerCheckpoint"
+_V1 = struct(_NAME, _POLICY, _DEFAULT, _BY_CONTAINER, _CHECKSUM)
+_V2 = struct(f"{_NAME}V2", _POLICY, _DEFAULT, _ENTRIES, _CHECKSUM)
+_V3 = struct(f"{_NAME}V3", _POLICY, _DEFAULT, _ENTRIES, _PODS, _CHECKSUM)
+_DATA = struct(f"{_NAME}Data", _POLICY, _DEFAULT, _ENTRIES, _PODS, _BASELINES)
+
+
+def read_cpu_manager_state(text: str) -> CpuManagerState:
+    """Return what the checkpoint says, whichever its version.
+
+    Raises:
+        CheckpointError: It is not what a kubelet writes, or a checksum is not that of the rest.
+
+    """
+    tree = parse(text)
+    if is_wrapped(tree):
+        value = read_wrapped(tree, _V3, _DATA, _shown)
+    else:
+        by_container = isinstance(tree, dict) and _lists_containers(tree.get("entries"))
+        version = _V1 if by_container else _V3
+        value = version.read(tree, "")
+        verify(value["Checksum"], [*_shown(value)], "checksum")
+    if not value["PolicyName"]:
+        refuse("policyName", "", "none or static")
+    return CpuManagerState(
+        value["PolicyName"], parse_cpu_list(value["DefaultCPUSet"]), _owned(value)
+    )
+
+
+def _lists_containers(entries: object) -> bool:
+    """Return whether CPUs are those of containers, as in version 1."""
+    return isinstance(entries, dict) and any(isinstance(one, str) for one in entries.values())
+
+
+def _shown(value: Mapping[str, Any]) -> Iterator[str]:
+    """Yield how spew shows the struct of each version that may have written these fields.
+
+    Later versions call it as the first did, but for some kubelets that forgot.
+    """
+    versions: list[GoType] = [_V2, _V3]
+    if _lists_containers(value["Entries"]):
+        versions = [_V1]
+    elif value.get("PodEntries"):
+        versions = [_V3]
+    elif not value["Entries"]:
+        versions = [_V2, _V1, _V3]
+    bare = {**value, "Checksum": 0}
+    bare.setdefault("PodEntries", {})
+    for name in (lambda version: _NAME, lambda version: version.name):
+        for version in versions:
+            yield f"(*{name(version)}){version.show(bare)}"
+
+
+def _owned(value: Mapping[str, Any]) -> dict[str, CpuSet]:
+    """Return the CPUs of each owner that has some."""
+    owned: dict[str, CpuSet] = {}
+    for owner, given in value["Entries"].items():
+        for cpus in [given] if isinstance(given, str) else (given or {}).values():
+            owned[owner] = owned.get(owner, frozenset()) | parse_cpu_list(cpus)
+    for owner, entry in value.get("PodEntries", {}).items():
+        owned[owner] = owned.get(owner, frozenset()) | entry["CPUSet"]
+    for owner, given in value.get("Baselines", {}).items():
+        for one in (given or {}).values():
+            owned[owner] = owned.get(owner, frozenset()) | parse_cpu_list(one["Baseline"])
+    return {owner: cpus for owner, cpus in owned.items() if cpus}

@@ -1,0 +1,123 @@
+"""``kubelet_internal_checkpoint``: which devices of plugins a kubelet gave to which pods (D12)."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from placer_models.kubernetes.checkpoints.allocate_response import (
+    NO_RESPONSE,
+    AllocateResponse,
+    read_allocate_response,
+)
+from placer_models.kubernetes.checkpoints.checksum import verify
+from placer_models.kubernetes.checkpoints.go_types import (
+    BYTES,
+    CHECKSUM,
+    INT64,
+    MEND,
+    TEXT,
+    CheckpointError,
+    GoField,
+    GoType,
+    map_of,
+    parse,
+    slice_of,
+    struct,
+)
+
+DEVICE_MANAGER_CHECKPOINT = "var/lib/kubelet/device-plugins/kubelet_internal_checkpoint"
+"""Where it is, below the root of a system."""
+
+
+@dataclass(frozen=True, slots=True)
+class HeldByKubelet:
+    """Devices that a kubelet gave to a container of a pod.
+
+    Attributes:
+        ids: As the device plugin calls them.
+        response: What the plugin told the container's runtime.
+
+    """
+
+    pod_uid: str
+    container: str
+    resource: str
+    ids: tuple[str, ...]
+    response: AllocateResponse = NO_RESPONSE
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceManagerState:
+    """What a kubelet has given out.
+
+    Attributes:
+        registered: Resource -> ids of all its devices.
+
+    """
+
+    held: tuple[HeldByKubelet, ...]
+    registered: Mapping[str, tuple[str, ...]]
+
+
+def _version(ids: GoType) -> tuple[GoType, GoType]:
+    """Return the struct of the data, and that of the file, of a version."""
+    entry = struct(
+        "checkpoint.PodDevicesEntry",
+        *(GoField(name, name, TEXT) for name in ("PodUID", "ContainerName", "ResourceName")),
+        GoField("DeviceIDs", "DeviceIDs", ids),
+        GoField("AllocResp", "AllocResp", BYTES),
+    )
+    data = struct(
+        "checkpoint.checkpointData",
+        GoField("PodDeviceEntries", "PodDeviceEntries", slice_of(entry)),
+        GoField("RegisteredDevices", "RegisteredDevices", map_of(TEXT, slice_of(TEXT))),
+    )
+    return data, struct(
+        "checkpoint.Data", GoField("Data", "Data", data), GoField("Checksum", "Checksum", CHECKSUM)
+    )
+
+
+_V1 = _version(slice_of(TEXT))
+_V2 = _version(map_of(INT64, slice_of(TEXT), "checkpoint.DevicesPerNUMA"))
+
+
+def read_device_manager_checkpoint(text: str) -> DeviceManagerState:
+    """Return what the checkpoint says, whichever its version.
+
+    Raises:
+        CheckpointError: It is not what a kubelet writes, or its checksum is not that of the rest.
+
+    """
+    tree = parse(text)
+    data, file = _V1 if _has_lists(tree) else _V2
+    value = file.read(tree, "")
+    verify(value["Checksum"], [data.typed(value["Data"])], "Checksum")
+    content = value["Data"]
+    return DeviceManagerState(
+        tuple(_held(content["PodDeviceEntries"] or ())),
+        {name: tuple(ids or ()) for name, ids in (content["RegisteredDevices"] or {}).items()},
+    )
+
+
+def _has_lists(tree: object) -> bool:
+    """Return whether devices are lists, as in version 1, and not by NUMA node."""
+    data = tree.get("Data") if isinstance(tree, dict) else None
+    entries = data.get("PodDeviceEntries") if isinstance(data, dict) else None
+    return isinstance(entries, list) and any(
+        isinstance(one, dict) and isinstance(one.get("DeviceIDs"), list) for one in entries
+    )
+
+
+def _held(entries: Iterable[Mapping[str, Any]]) -> Iterator[HeldByKubelet]:
+    for i, entry in enumerate(entries):
+        ids = entry["DeviceIDs"] or ()
+        if isinstance(ids, dict):
+            ids = [id for numa in sorted(ids) for id in ids[numa] or ()]
+        try:
+            response = read_allocate_response(entry["AllocResp"] or b"")
+        except ValueError as error:
+            field = f"Data.PodDeviceEntries[{i}].AllocResp"
+            raise CheckpointError(field, f"{error}; {MEND}") from None
+        yield HeldByKubelet(
+            entry["PodUID"], entry["ContainerName"], entry["ResourceName"], tuple(ids), response
+        )

@@ -1,0 +1,307 @@
+"""Types of Go: how JSON is read into one, and how the library spew shows its values for a hash.
+
+Reading is strict where Go is lax: no field is unknown, spelt in another case or there twice, no
+value has a second spelling. So no byte of a file can change without another value, or a fault.
+"""
+
+import json
+import re
+from base64 import b64decode, b64encode
+from binascii import Error as Base64Error
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+from placer_models.cpuset import format_cpu_list, parse_cpu_list
+from placer_models.files.errors import shown, suggestion
+
+MEND = "drain the node, delete the file and restart the kubelet, which writes it anew"
+
+_MAX_DIGITS = 20
+"""As many as the largest number of 64 bits has."""
+
+_UPPER_CASE_ESCAPE = re.compile(r"(?<!\\)(?:\\\\)*\\u[0-9a-f]{0,3}[A-F]")
+"""Go writes escapes in lower case; the other case would mean the same."""
+
+
+class CheckpointError(ValueError):
+    """A checkpoint that is refused. ``str()`` is the whole message.
+
+    Attributes:
+        field: Where in the document; empty: the document as a whole.
+
+    """
+
+    def __init__(self, field: str, message: str) -> None:
+        super().__init__(f"{field}: {message}" if field else message)
+        self.field = field
+
+
+@dataclass(frozen=True, slots=True)
+class GoType:
+    """A type.
+
+    Attributes:
+        name: As Go says it.
+        read: Returns the value that JSON means, of which the path is given for messages.
+        show: Returns a value as spew shows it, its type left out.
+
+    """
+
+    name: str
+    read: Callable[[object, str], Any]
+    show: Callable[[Any], str]
+
+    def typed(self, value: Any) -> str:
+        """Return a value as spew shows it, its type before it."""
+        return f"({self.name}){self.show(value)}"
+
+
+@dataclass(frozen=True, slots=True)
+class GoField:
+    """A field of a struct.
+
+    Attributes:
+        name: In Go.
+        key: In JSON.
+        default: What it is where it is left out, in a tuple; empty: it may not be.
+
+    """
+
+    name: str
+    key: str
+    type: GoType
+    default: tuple[Any, ...] = ()
+
+
+def parse(text: str, path: str = "") -> object:
+    """Return what JSON says.
+
+    Raises:
+        CheckpointError: It is no JSON, or not as Go writes it.
+
+    """
+    try:
+        found: object = json.loads(
+            text, object_pairs_hook=_once, parse_int=_integer, parse_constant=_no_constant
+        )
+    except json.JSONDecodeError as error:
+        raise CheckpointError(
+            path, f"is not JSON: {error.msg}, at character {error.pos + 1}; {MEND}"
+        ) from None
+    except RecursionError:
+        raise CheckpointError(path, f"brackets are nested too deep; {MEND}") from None
+    except ValueError as error:
+        raise CheckpointError(path, f"{error}; {MEND}") from None
+    if _UPPER_CASE_ESCAPE.search(text):
+        raise CheckpointError(path, f"has an escape in upper case, as no kubelet writes it; {MEND}")
+    return found
+
+
+def refuse(path: str, value: object, expected: str) -> NoReturn:
+    """Raise the fault of a value.
+
+    Raises:
+        CheckpointError: Always.
+
+    """
+    match value:
+        case dict():
+            got = "an object"
+        case list():
+            got = "a list"
+        case str():
+            got = shown(value)
+        case _:
+            got = json.dumps(value)
+    raise CheckpointError(path, f"got {got}; expected {expected}; {MEND}")
+
+
+def below(path: str, key: str) -> str:
+    """Return the path of a field of an object."""
+    return f"{path}.{key}" if path else key
+
+
+def _text(value: object, path: str) -> str:
+    if not isinstance(value, str):
+        refuse(path, value, "a text")
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        refuse(path, value.encode(errors="replace").decode(), "a text of whole characters")
+    return value
+
+
+TEXT = GoType("string", _text, str)
+
+
+def integer(name: str, least: int, most: int) -> GoType:
+    """Return a type of whole numbers."""
+
+    def read(value: object, path: str) -> int:
+        if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+            refuse(path, value, f"a whole number from {least} to {most}")
+        return value
+
+    return GoType(name, read, str)
+
+
+INT = integer("int", -(2**63), 2**63 - 1)
+INT64 = integer("int64", -(2**63), 2**63 - 1)
+UINT64 = integer("uint64", 0, 2**64 - 1)
+CHECKSUM = integer("checksum.Checksum", 0, 2**64 - 1)
+
+
+def _bytes(value: object, path: str) -> bytes | None:
+    if value is None:
+        return None
+    text = _text(value, path)
+    try:
+        found = b64decode(text, validate=True)
+    except (Base64Error, ValueError):
+        found = b""
+    if b64encode(found).decode() != text:
+        refuse(path, text, "bytes in base64")
+    return found
+
+
+BYTES = GoType(
+    "[]uint8",
+    _bytes,
+    lambda value: "<nil>" if value is None else f"[{' '.join(map(str, value))}]",
+)
+
+
+def _cpu_list(value: object, path: str) -> str:
+    text = _text(value, path)
+    try:
+        parse_cpu_list(text)
+    except ValueError:
+        refuse(path, text, "a list of CPUs such as 0-3,8")
+    return text
+
+
+CPU_LIST = GoType("string", _cpu_list, str)
+"""A text that lists CPUs."""
+
+
+def _cpu_set(value: object, path: str) -> frozenset[int]:
+    text = _cpu_list(value, path)
+    found = parse_cpu_list(text)
+    if format_cpu_list(found) != text:
+        refuse(path, text, f"it as Go writes it, '{format_cpu_list(found)}'")
+    return found
+
+
+CPU_SET = GoType(
+    "cpuset.CPUSet",
+    _cpu_set,
+    lambda cpus: (
+        f"{{elems:(map[int]struct {{}})map[{' '.join(f'{cpu}:{{}}' for cpu in sorted(cpus))}]}}"
+    ),
+)
+
+
+def slice_of(item: GoType) -> GoType:
+    """Return the type of lists; None is a list that is not there."""
+
+    def read(value: object, path: str) -> list[Any] | None:
+        if value is None:
+            return None
+        if not isinstance(value, list):
+            refuse(path, value, "a list")
+        return [item.read(one, f"{path}[{i}]") for i, one in enumerate(value)]
+
+    def show(value: list[Any] | None) -> str:
+        return "<nil>" if value is None else f"[{' '.join(map(item.show, value))}]"
+
+    return GoType(f"[]{item.name}", read, show)
+
+
+def map_of(key: GoType, item: GoType, name: str = "") -> GoType:
+    """Return a type of maps; None is a map that is not there.
+
+    Args:
+        key: Texts, or whole numbers.
+        item: Of the values.
+        name: Of the type, where it has one of its own.
+
+    """
+
+    def read(value: object, path: str) -> dict[Any, Any] | None:
+        if value is None:
+            return None
+        if not isinstance(value, dict):
+            refuse(path, value, "an object")
+        return {
+            read_key(name, path): item.read(one, below(path, name)) for name, one in value.items()
+        }
+
+    def read_key(text: str, path: str) -> object:
+        if key.name == TEXT.name:
+            return _text(text, path)
+        try:
+            number = int(text) if len(text) <= _MAX_DIGITS else None
+        except ValueError:
+            number = None
+        if number is None or str(number) != text:
+            refuse(path, text, "a whole number as the name of each field")
+        return key.read(number, path)
+
+    def show(value: dict[Any, Any] | None) -> str:
+        if value is None:
+            return "<nil>"
+        return f"map[{' '.join(f'{k}:{item.show(one)}' for k, one in sorted(value.items()))}]"
+
+    return GoType(name or f"map[{key.name}]{item.name}", read, show)
+
+
+def struct(name: str, *fields: GoField) -> GoType:
+    """Return the type of a struct, of which a value is its fields by their names in Go."""
+    keys = [field.key for field in fields]
+
+    def read(value: object, path: str) -> dict[str, Any]:
+        if not isinstance(value, dict):
+            refuse(path, value, "an object")
+        if unknown := [key for key in value if key not in keys]:
+            hint = suggestion(unknown[0], keys) or f"; expected {', '.join(keys)}"
+            raise CheckpointError(below(path, unknown[0]), f"no such field{hint}; {MEND}")
+        found = {}
+        for field in fields:
+            if field.key in value:
+                found[field.name] = field.type.read(value[field.key], below(path, field.key))
+            elif field.default:
+                found[field.name] = field.default[0]
+            else:
+                raise CheckpointError(below(path, field.key), f"is missing; {MEND}")
+        return found
+
+    def show(value: Mapping[str, Any]) -> str:
+        shown = (f"{field.name}:{field.type.typed(value[field.name])}" for field in fields)
+        return f"{{{' '.join(shown)}}}"
+
+    return GoType(name, read, show)
+
+
+def pointer_to(of: GoType) -> GoType:
+    """Return the type of what a map holds by pointer."""
+    return GoType(f"*{of.name}", of.read, lambda value: f"<*>{of.show(value)}")
+
+
+def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    found: dict[str, object] = {}
+    for key, value in pairs:
+        if key in found:
+            raise ValueError(f"the field {shown(key)} is there twice")
+        found[key] = value
+    return found
+
+
+def _integer(digits: str) -> int:
+    if len(digits) > _MAX_DIGITS:
+        raise ValueError(f"a number has {len(digits)} digits")
+    return int(digits)
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no number")

@@ -1,0 +1,172 @@
+"""``memory_manager_state``: which memory a kubelet has given to which pods, versions 1 to 3."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from placer_models.kubernetes.checkpoints.checksum import verify
+from placer_models.kubernetes.checkpoints.go_types import (
+    CHECKSUM,
+    INT,
+    TEXT,
+    UINT64,
+    GoField,
+    map_of,
+    parse,
+    pointer_to,
+    refuse,
+    slice_of,
+    struct,
+)
+from placer_models.kubernetes.checkpoints.wrapped import is_wrapped, read_wrapped
+
+MEMORY_MANAGER_STATE = "var/lib/kubelet/memory_manager_state"
+"""Where it is, below the root of a system."""
+
+MEMORY = "memory"
+"""What is no hugepages; those are ``hugepages-2Mi`` and the like."""
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryBlock:
+    """Memory of a pod.
+
+    Attributes:
+        numa_nodes: It is of these together.
+        resource: ``memory``, or hugepages of some size.
+
+    """
+
+    numa_nodes: tuple[int, ...]
+    resource: str
+    size_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryManagerState:
+    """What a kubelet has given out.
+
+    Attributes:
+        policy: Its memory manager policy.
+        given_bytes: (NUMA node, resource) -> bytes that pods have there.
+        system_bytes: (NUMA node, resource) -> bytes that are kept for the system there.
+        pods: What each pod has, by its UID.
+
+    """
+
+    policy: str
+    given_bytes: Mapping[tuple[int, str], int]
+    system_bytes: Mapping[tuple[int, str], int]
+    pods: Mapping[str, tuple[MemoryBlock, ...]]
+
+    def kept_bytes(self, numa_node: int, resource: str) -> int:
+        """Return how much of a resource nobody else can have on a NUMA node."""
+        key = numa_node, resource
+        return self.given_bytes.get(key, 0) + self.system_bytes.get(key, 0)
+
+    @property
+    def gives_out(self) -> bool:
+        """Whether the policy gives memory of NUMA nodes out, as far as anyone knows."""
+        return self.policy.lower() != "none"
+
+
+_TABLE = struct(
+    "state.MemoryTable",
+    GoField("TotalMemSize", "total", UINT64),
+    GoField("SystemReserved", "systemReserved", UINT64),
+    GoField("Allocatable", "allocatable", UINT64),
+    GoField("Reserved", "reserved", UINT64),
+    GoField("Free", "free", UINT64),
+)
+_BY_RESOURCE = map_of(TEXT, pointer_to(_TABLE), "map[v1.ResourceName]*state.MemoryTable")
+_NUMA_NODE = struct(
+    "state.NUMANodeState",
+    GoField("NumberOfAssignments", "numberOfAssignments", INT),
+    GoField("MemoryMap", "memoryMap", _BY_RESOURCE),
+    GoField("Cells", "cells", slice_of(INT)),
+)
+_BLOCKS = slice_of(
+    struct(
+        "state.Block",
+        GoField("NUMAAffinity", "numaAffinity", slice_of(INT)),
+        GoField("Type", "type", replace(TEXT, name="v1.ResourceName")),
+        GoField("Size", "size", UINT64),
+    )
+)
+_POD_ENTRY = struct("state.PodEntry", GoField("MemoryBlocks", "memoryBlocks", _BLOCKS, (None,)))
+
+_POLICY = GoField("PolicyName", "policyName", TEXT)
+_MACHINE = GoField(
+    "MachineState", "machineState", map_of(INT, pointer_to(_NUMA_NODE), "state.NUMANodeMap")
+)
+_ENTRIES = GoField(
+    "Entries",
+    "entries",
+    map_of(TEXT, map_of(TEXT, _BLOCKS), "state.ContainerMemoryAssignments"),
+    ({},),
+)
+_PODS = GoField(
+    "PodEntries", "podEntries", map_of(TEXT, _POD_ENTRY, "state.PodMemoryAssignments"), ({},)
+)
+_CHECKSUM = GoField("Checksum", "checksum", CHECKSUM)
+
+_NAME = "state.MemoryManagerCheckpoint"
+_V1 = struct(f"{_NAME}V1", _POLICY, _MACHINE, _ENTRIES, _CHECKSUM)
+_V2 = struct(f"{_NAME}V2", _POLICY, _MACHINE, _ENTRIES, _PODS, _CHECKSUM)
+_DATA = struct(f"{_NAME}Data", _POLICY, _MACHINE, _ENTRIES, _PODS)
+
+
+def read_memory_manager_state(text: str) -> MemoryManagerState:
+    """Return what the checkpoint says, whichever its version.
+
+    Raises:
+        CheckpointError: It is not what a kubelet writes, or a checksum is not that of the rest.
+
+    """
+    tree = parse(text)
+    if is_wrapped(tree):
+        value = read_wrapped(tree, _V2, _DATA, _shown)
+    else:
+        value = _V2.read(tree, "")
+        verify(value["Checksum"], [*_shown(value)], "checksum")
+    if not value["PolicyName"]:
+        refuse("policyName", "", "None or Static")
+    tables = {
+        (numa, resource): table
+        for numa, state in (value["MachineState"] or {}).items()
+        for resource, table in (state["MemoryMap"] or {}).items()
+    }
+    return MemoryManagerState(
+        value["PolicyName"],
+        {key: table["Reserved"] for key, table in tables.items()},
+        {key: table["SystemReserved"] for key, table in tables.items()},
+        _owned(value),
+    )
+
+
+def _shown(value: Mapping[str, Any]) -> Iterator[str]:
+    """Yield how spew shows the struct of each version that may have written these fields."""
+    bare = {**value, "Checksum": 0}
+    for version in [_V2] if value["PodEntries"] else [_V1, _V2]:
+        for name in (_NAME, version.name):
+            yield f"(*{name}){version.show(bare)}"
+
+
+def _owned(value: Mapping[str, Any]) -> dict[str, tuple[MemoryBlock, ...]]:
+    """Return the memory of each pod: what it has as a whole holds that of its containers."""
+    blocks = {
+        owner: [one for given in (containers or {}).values() for one in given or ()]
+        for owner, containers in value["Entries"].items()
+    }
+    blocks |= {
+        owner: entry["MemoryBlocks"]
+        for owner, entry in value["PodEntries"].items()
+        if entry["MemoryBlocks"]
+    }
+    return {
+        owner: tuple(
+            MemoryBlock(tuple(one["NUMAAffinity"] or ()), one["Type"], one["Size"]) for one in given
+        )
+        for owner, given in blocks.items()
+        if given
+    }

@@ -1,0 +1,68 @@
+"""Checkpoints of Kubernetes 1.37 and later: a text of JSON inside, with a checksum of its own.
+
+The fields outside repeat those inside, for kubelets that are older.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from placer_models.kubernetes.checkpoints.checksum import verify, verify_data
+from placer_models.kubernetes.checkpoints.go_types import (
+    CHECKSUM,
+    MEND,
+    TEXT,
+    CheckpointError,
+    GoType,
+    parse,
+)
+
+_DATA, _DATA_CHECKSUM, _CHECKSUM = "data", "dataChecksum", "checksum"
+
+_INSIDE_ALONE = ("podEntries", "baselines")
+"""Fields that older kubelets do not know."""
+
+
+def is_wrapped(tree: object) -> bool:
+    """Return whether a document has such a text, or says that it had one."""
+    return isinstance(tree, dict) and (_DATA in tree or _DATA_CHECKSUM in tree)
+
+
+def read_wrapped(
+    tree: object,
+    outside: GoType,
+    inside: GoType,
+    shown: Callable[[Mapping[str, Any]], Iterable[str]],
+) -> Mapping[str, Any]:
+    """Return the fields of the text inside.
+
+    The checksum of the fields outside may be 0, or left out: that of the text proves both.
+
+    Args:
+        tree: The document.
+        outside: The struct of the fields outside.
+        inside: The struct of the text.
+        shown: How spew shows the fields outside.
+
+    Raises:
+        CheckpointError: A checksum is wrong, or the fields outside say something else.
+
+    """
+    members = dict(tree) if isinstance(tree, dict) else {}
+    for key in (_DATA, _DATA_CHECKSUM):
+        if key not in members:
+            raise CheckpointError(key, f"is missing; {MEND}")
+    text = TEXT.read(members.pop(_DATA), _DATA)
+    sum_of_text = CHECKSUM.read(members.pop(_DATA_CHECKSUM), _DATA_CHECKSUM)
+    members.setdefault(_CHECKSUM, 0)
+    repeated = outside.read(members, "")
+    verify_data(sum_of_text, text, _DATA_CHECKSUM)
+    content = parse(text, _DATA)
+    value: Mapping[str, Any] = inside.read(content, _DATA)
+    told = content if isinstance(content, dict) else {}
+    for key in sorted(members.keys() | told.keys()):
+        left_out = key not in members and key in _INSIDE_ALONE
+        if key != _CHECKSUM and not left_out and members.get(key) != told.get(key):
+            raise CheckpointError(key, f"differs from {_DATA}.{key}; {MEND}")
+    if repeated["Checksum"]:
+        verify(repeated["Checksum"], [*shown(repeated)], _CHECKSUM)
+    return value

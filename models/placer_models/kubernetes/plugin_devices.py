@@ -1,0 +1,106 @@
+"""Which devices of a node an entry of the kubelet's device checkpoint means (D12).
+
+Device plugins call devices as they like. What the id does not say is recovered from what the
+plugin told the container's runtime: environment, mounts, names of CDI, device nodes.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from placer_models.device import GPU, Device
+from placer_models.device_request import WHOLE_GPUS
+from placer_models.kubernetes.checkpoints.allocate_response import AllocateResponse
+from placer_models.kubernetes.checkpoints.device_manager import HeldByKubelet
+from placer_models.visible_devices import GpuVendor, gpus_named, vendor_of
+
+DeviceKey = tuple[str, int]
+"""Type and minor."""
+
+_OTHER_GPUS = re.compile(r"nvidia\.com/(gpu\.shared|mig-.+)|amd\.com/[a-z]+_.+")
+"""Resources that are GPUs or parts of them: time-sliced, instances, partitions."""
+
+_REPLICA = re.compile(r"::[0-9]+$")
+"""How NVIDIA's plugin tells those apart that share a GPU."""
+
+_MOUNTED = re.compile(r"/var/run/nvidia-container-devices/(?!cdi/|imex/)([^/]+)")
+_DEVICE_NODE = re.compile(r"/dev/nvidia([0-9]+)")
+_CDI = {GpuVendor.NVIDIA: "nvidia.com/gpu", GpuVendor.AMD: "amd.com/gpu"}
+_CDI_ANNOTATION = "cdi.k8s.io/"
+_ADDRESS = re.compile(r"(?:[0-9a-f]*([0-9a-f]{4}):)?([0-9a-f]{2}:[0-9a-f]{2}\.[0-7])")
+
+
+def type_of(resource: str) -> str:
+    """Return the type of the devices that a resource counts."""
+    return GPU if resource in WHOLE_GPUS or _OTHER_GPUS.fullmatch(resource) else resource
+
+
+def devices_of(entry: HeldByKubelet, devices: Sequence[Device]) -> frozenset[DeviceKey] | None:
+    """Return the devices of a node that an entry means; None: some of them, nobody knows which."""
+    kind = type_of(entry.resource)
+    found: set[DeviceKey] = set()
+    unknown = False
+    for id in entry.ids:
+        named = _by_id(id, kind, devices)
+        found |= named
+        unknown |= not named
+    if (unknown or not entry.ids) and (told := gpus_of(entry.response, devices)):
+        return frozenset(found | {(GPU, minor) for minor in told})
+    lost = unknown and any(device.type == kind for device in devices)
+    return None if lost else frozenset(found)
+
+
+def gpus_of(response: AllocateResponse, devices: Sequence[Device]) -> frozenset[int] | None:
+    """Return the GPUs that a plugin gave to a container; None: some, nobody knows which."""
+    known = False
+    for vendor in GpuVendor:
+        gpus = [one for one in devices if one.type == GPU and vendor_of(one) is vendor]
+        for value in _values(response, vendor):
+            found = gpus_named(value, gpus)
+            if found:
+                return found
+            known |= found is not None
+    return frozenset() if known else None
+
+
+def _values(response: AllocateResponse, vendor: GpuVendor) -> Iterator[str]:
+    """Yield what may name GPUs, the surest first, as the variable of the vendor would."""
+    yield from (value for name, value in response.environment if name == vendor.value)
+    prefix = f"{_CDI[vendor]}="
+    names = [*response.cdi_devices]
+    for key, value in response.annotations:
+        if key.startswith(_CDI_ANNOTATION):
+            names += value.split(",")
+    if cdi := [name.removeprefix(prefix) for name in names if name.startswith(prefix)]:
+        yield "all" if "all" in cdi else ",".join(cdi)
+    if vendor is GpuVendor.NVIDIA:
+        for pattern, paths in ((_MOUNTED, response.mounts), (_DEVICE_NODE, response.devices)):
+            if matches := [match[1] for path in paths if (match := pattern.fullmatch(path))]:
+                yield ",".join(matches)
+
+
+def _by_id(id: str, kind: str, devices: Sequence[Device]) -> set[DeviceKey]:
+    """Return the devices that a plugin's id means: by id, by address, by minor."""
+    plain = _REPLICA.sub("", id)
+    address = _address(plain)
+    found = {
+        (one.type, one.minor)
+        for one in devices
+        if plain == one.id
+        or (address and address in {_address(a) for a in (one.bus_id, *_functions(one))})
+    }
+    of_kind = [one for one in devices if one.type == kind]
+    if not found and kind == GPU:
+        found = {(GPU, minor) for minor in gpus_named(plain, of_kind) or ()} if plain else set()
+    if not found and plain.isascii() and plain.isdecimal():
+        found = {(kind, one.minor) for one in of_kind if str(one.minor) == plain}
+    return found
+
+
+def _functions(device: Device) -> Iterator[str]:
+    return (function.bus_id for function in device.virtual_functions)
+
+
+def _address(text: str) -> str:
+    """Return a PCI address with a domain of four digits; empty: it is none."""
+    match = _ADDRESS.fullmatch(text.lower())
+    return f"{match[1] or '0000'}:{match[2]}" if match else ""

@@ -1,0 +1,102 @@
+"""What pods hold on a machine by the kubelet's account, and what is left of a node without it.
+
+CPUs are reserved by whoever asks for them; memory and devices are taken off here (C16, D12).
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from placer.node.discover.inventory import Inventory
+from placer_models.cluster import Node
+from placer_models.cpuset import format_cpu_list
+from placer_models.device import Device
+from placer_models.files.errors import named_cpus, shown
+from placer_models.kubernetes.checkpoints.device_manager import HeldByKubelet
+from placer_models.kubernetes.checkpoints.memory_manager import MEMORY, MemoryManagerState
+from placer_models.kubernetes.plugin_devices import devices_of, type_of
+from placer_models.kubernetes.resources import HUGEPAGES
+from placer_models.quantity import format_bytes
+from placer_models.topology import NumaNode
+
+DeviceKey = tuple[str, int]
+"""Type and minor."""
+
+
+def without_held(node: Node, inventory: Inventory) -> Node:
+    """Return a node that gives nobody the memory and the devices that pods hold."""
+    held = _devices_held(inventory.plugin_devices, node.machine.devices)
+    node = replace(node, unhealthy=node.unhealthy | held)
+    if (memory := inventory.pod_memory) is None:
+        return node
+    machine = node.machine
+    numa_nodes = tuple(_less(numa, memory) for numa in machine.topology.numa_nodes)
+    if numa_nodes == machine.topology.numa_nodes:
+        return node
+    topology = replace(machine.topology, numa_nodes=numa_nodes)
+    return replace(node, machine=replace(machine, topology=topology))
+
+
+def hugepages_name(page_bytes: int) -> str:
+    """Return what Kubernetes calls hugepages of a size."""
+    return f"{HUGEPAGES}{format_bytes(page_bytes)}"
+
+
+def what_pods_hold(inventory: Inventory, devices: Sequence[Device]) -> list[str]:
+    """Say what pods hold, and by which rule a node of the machine does without it."""
+    said = []
+    if owned := frozenset[int]().union(*(pod.cpuset for pod in inventory.pod_cpus)):
+        said.append(f"pods own {named_cpus(owned)}; rule: a node of this machine reserves them")
+    by_type: dict[str, set[int]] = {}
+    for entry in inventory.plugin_devices:
+        meant = devices_of(entry, devices)
+        if meant is None:
+            kind = type_of(entry.resource)
+            ids = ", ".join(shown(id) for id in entry.ids)
+            said.append(
+                f"a pod holds {entry.resource} {ids}, and nothing says which {kind} that is; "
+                f"rule: a node of this machine gives no {kind} to anybody"
+            )
+        for kind, minor in meant or ():
+            by_type.setdefault(kind, set()).add(minor)
+    if by_type:
+        names = ", ".join(f"{kind} {format_cpu_list(by_type[kind])}" for kind in sorted(by_type))
+        said.append(f"pods hold {names}; rule: a node of this machine gives them to nobody")
+    kept = inventory.pod_memory.given_bytes if inventory.pod_memory else {}
+    held = [
+        f"{format_bytes(size)} of {resource} of NUMA node {numa}"
+        for (numa, resource), size in sorted(kept.items())
+        if size
+    ]
+    if held:
+        said.append(f"pods hold {', '.join(held)}; rule: a node of this machine has so much less")
+    return said
+
+
+def _devices_held(
+    entries: Sequence[HeldByKubelet], devices: Sequence[Device]
+) -> frozenset[DeviceKey]:
+    """Return the devices that pods hold; all of a type where nobody knows which of them."""
+    held: set[DeviceKey] = set()
+    for entry in entries:
+        meant = devices_of(entry, devices)
+        if meant is None:
+            kind = type_of(entry.resource)
+            meant = frozenset((kind, one.minor) for one in devices if one.type == kind)
+        held |= meant
+    return frozenset(held)
+
+
+def _less(numa: NumaNode, memory: MemoryManagerState) -> NumaNode:
+    """Return a NUMA node without what is kept of it."""
+    lost, pages = memory.kept_bytes(numa.id, MEMORY), []
+    for kind in numa.hugepages:
+        kept = -(-memory.kept_bytes(numa.id, hugepages_name(kind.page_bytes)) // kind.page_bytes)
+        kept = min(kept, kind.count)
+        lost += kept * kind.page_bytes
+        pages.append(replace(kind, count=kind.count - kept))
+    still = sum(kind.page_bytes * kind.count for kind in pages)
+    return replace(
+        numa,
+        memory_bytes=max(numa.memory_bytes - lost, still),
+        hugepages=tuple(kind for kind in pages if kind.count),
+    )

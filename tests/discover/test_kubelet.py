@@ -1,0 +1,158 @@
+"""What a machine's kubelet has given out is given to nobody (C16, D12)."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from kernel_trees import Tree, a_cpu, a_node, files_of
+from kubernetes.kubelet_rows import row_of
+from placer.node.discover.inventory import FoundDevices, Inventory
+from placer.node.discover.kubelet import with_kubelet
+from placer.node.discover.machine import to_machine
+from placer.node.discover.node_resource_topology import write_node_resource_topology
+from placer.node.discover.sysfs import read_sysfs
+from placer_models.cpuset import format_cpu_list
+from placer_models.device import Device
+from placer_models.files.errors import InputError
+from placer_models.kubernetes.checkpoints.checksum import fnv_1a
+from placer_models.kubernetes.checkpoints.cpu_manager import CPU_MANAGER_STATE
+from placer_models.kubernetes.checkpoints.device_manager import DEVICE_MANAGER_CHECKPOINT
+from placer_models.kubernetes.checkpoints.memory_manager import MEMORY_MANAGER_STATE
+from placer_models.topology import Hugepages, NumaNode
+
+GIB = 2**30
+GPUS = tuple(Device("gpu", i, id=f"GPU-{i}", numa_node=0) for i in range(5))
+
+
+def found(tree: Tree, devices: tuple[Device, ...] = (), mib: int = 1024) -> Inventory:
+    """Return what is found of a machine of eight CPUs."""
+    files = files_of(tree, *map(a_cpu, range(8)), a_node(0, "0-7", mib))
+    return with_kubelet(files, replace(read_sysfs(files), found=FoundDevices(devices)))
+
+
+def given(ids: list[str], resource: str = "nvidia.com/gpu") -> Tree:
+    """Return a checkpoint in which a pod has devices."""
+    shown = (
+        "(checkpoint.checkpointData){PodDeviceEntries:([]checkpoint.PodDevicesEntry)[{PodUID:"
+        f"(string)u ContainerName:(string)c ResourceName:(string){resource} DeviceIDs:"
+        f"(checkpoint.DevicesPerNUMA)map[-1:[{' '.join(ids)}]] AllocResp:([]uint8)<nil>}}] "
+        "RegisteredDevices:(map[string][]string)map[]}"
+    )
+    entry = {
+        "PodUID": "u",
+        "ContainerName": "c",
+        "ResourceName": resource,
+        "DeviceIDs": {"-1": ids},
+        "AllocResp": None,
+    }
+    tree = {
+        "Data": {"PodDeviceEntries": [entry], "RegisteredDevices": {}},
+        "Checksum": fnv_1a(shown.encode()),
+    }
+    return {DEVICE_MANAGER_CHECKPOINT: json.dumps(tree)}
+
+
+def test_cpus_of_pods_are_reserved() -> None:
+    """
+    Those of containers, and those that pods have as a whole.
+    """
+    inventory = found({CPU_MANAGER_STATE: row_of("cpu", "4")})
+
+    assert inventory.policy is not None
+    assert inventory.policy.policy == "static"
+    assert format_cpu_list(to_machine(inventory).node().reserved_cpus) == "1-2,5,7"
+
+
+def test_devices_of_pods_are_given_to_nobody() -> None:
+    """
+    By the ids of their plugin, on a node of the machine; the machine itself has them.
+    """
+    inventory = found({DEVICE_MANAGER_CHECKPOINT: row_of("devices", "2")}, GPUS)
+    machine = to_machine(inventory)
+
+    assert machine.node().unhealthy == {("gpu", 1), ("gpu", 2), ("gpu", 3)}
+    assert all(device.healthy for device in machine.machine.devices)
+    assert "pods hold gpu 1-3; rule: a node of this machine gives them to nobody" in (
+        machine.warnings
+    )
+
+
+def test_no_device_of_a_type_is_given_where_nobody_knows_which_is_held() -> None:
+    """
+    An id that means nothing here may be any of them; of another type it is none of them.
+    """
+    machine = to_machine(found(given(["tegra"]), GPUS))
+    assert machine.node().unhealthy == {("gpu", minor) for minor in range(5)}
+    assert any(
+        "a pod holds nvidia.com/gpu 'tegra', and nothing says which gpu that is; rule: a node of "
+        "this machine gives no gpu to anybody" in warning
+        for warning in machine.warnings
+    )
+    machine = to_machine(found(given(["x"], "example.com/fpga"), GPUS))
+    assert machine.node().unhealthy == frozenset()
+
+
+def test_memory_of_pods_and_of_the_system_is_given_to_nobody() -> None:
+    """
+    NUMA node 0 has 64 GiB: the system keeps 1 of them, pods have 8.
+    """
+    inventory = found({MEMORY_MANAGER_STATE: row_of("memory", "1")}, mib=64 * 1024)
+    machine = to_machine(inventory)
+
+    assert machine.machine.topology.numa_nodes == (NumaNode(0, 64 * GIB),)
+    assert machine.node().machine.topology.numa_nodes == (NumaNode(0, 55 * GIB),)
+    zone = write_node_resource_topology(machine)["zones"][0]["resources"]
+    amounts = {"capacity": "64Gi", "allocatable": "63Gi", "available": "55Gi"}
+    assert zone[1] == {"name": "memory", **amounts}
+
+
+def test_hugepages_of_pods_are_given_to_nobody() -> None:
+    """
+    They are memory that pods cannot have otherwise.
+    """
+    text = row_of("memory", "1").replace(
+        '"allocatable":1073741824,"reserved":0,"free":1073741824',
+        '"allocatable":1073741824,"reserved":4194303,"free":1069547521',
+        1,
+    )
+    with pytest.raises(InputError, match="the file is corrupt: its checksum") as caught:
+        found({MEMORY_MANAGER_STATE: text})
+    right = str(caught.value).partition("that of what it says ")[2].partition(";")[0]
+    wrong = str(caught.value).partition("its checksum is ")[2].partition(",")[0]
+    inventory = found({MEMORY_MANAGER_STATE: text.replace(wrong, right)}, mib=64 * 1024)
+    pages = (Hugepages(2**21, 100),)
+    (numa,) = inventory.numa_nodes
+    inventory = replace(inventory, numa_nodes=(replace(numa, hugepages=pages),))
+
+    node = to_machine(inventory).node()
+
+    left = (Hugepages(2**21, 98),)
+    assert node.machine.topology.numa_nodes == (NumaNode(0, 55 * GIB - 2 * 2**21, left),)
+    assert node.memory_bytes_in() == {0: 55 * GIB - 100 * 2**21}
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "words"),
+    [
+        (CPU_MANAGER_STATE, "{", "cpu_manager_state: is not JSON: "),
+        (
+            CPU_MANAGER_STATE,
+            '{"policyName":"static","defaultCpuSet":"0-27","checksum":7}',
+            "cpu_manager_state: checksum: the file is corrupt: its checksum is 7, and that of "
+            "what it says 273146150; drain the node, delete the file and restart the kubelet",
+        ),
+        (MEMORY_MANAGER_STATE, "[]", "memory_manager_state: got a list; expected an object; "),
+        (
+            DEVICE_MANAGER_CHECKPOINT,
+            '{"Data":{},"Checksum":1}',
+            "kubelet_internal_checkpoint: Data.PodDeviceEntries: is missing; ",
+        ),
+    ],
+)
+def test_another_file_in_its_place_is_named(path: str, text: str, words: str) -> None:
+    """
+    Who holds what is nothing to guess.
+    """
+    with pytest.raises(InputError, match=words):
+        found({path: text})
