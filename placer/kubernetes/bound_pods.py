@@ -13,7 +13,7 @@ from placer_models.bound import binds, within
 from placer_models.cluster import Node, RunningPod
 from placer_models.cpuset import CpuSet, format_cpu_list
 from placer_models.files.errors import named_cpus
-from placer_models.instance.device_holders import DeviceHolders
+from placer_models.instance.device_holders import DeviceHolders, DeviceKey
 from placer_models.instance.running_defaults import (
     containers_of,
     numa_nodes_by_room,
@@ -54,12 +54,14 @@ class BoundPods:
     Attributes:
         running: What holds something there.
         unknown: Types of devices of which some pod holds nobody knows which.
+        unasked: Devices that some pod has, or sees, without asking for them.
         hides_cpus: Some pod owns CPUs, nobody knows which.
 
     """
 
     running: list[RunningPod] = field(default_factory=list)
     unknown: set[str] = field(default_factory=set)
+    unasked: set[DeviceKey] = field(default_factory=set)
     hides_cpus: bool = False
 
 
@@ -104,15 +106,20 @@ def seat(
                 _own(part, asked.spec, cpus, node, owners)
             else:
                 cpus = frozenset()
-            grants = held_devices(part, asked.spec, node, devices, holders, free)
-            if grants is None:
-                kinds = {request.type for request in asked.spec.requests.devices}
+            held = held_devices(part, asked.spec, node, devices, holders, free)
+            if held.unknown:
                 summary.assume(
                     "pods whose devices nobody names: no more of the type are given out there",
                     part.identity.title,
                 )
-                found.unknown |= kinds
-                grants = ()
+                found.unknown |= held.unknown
+            if held.unasked:
+                summary.assume(
+                    "pods that see devices beyond what they ask for: these are given to nobody",
+                    part.identity.title,
+                )
+                found.unasked |= held.unasked
+            grants = held.grants
             if part.claims:
                 claimed = claims.grants(part, grants, holders, summary)
                 if claimed is None:

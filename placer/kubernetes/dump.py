@@ -198,7 +198,8 @@ def _beside(node: Node, here: BoundPods) -> Node:
     lost = {
         (device.type, device.minor)
         for device in node.machine.devices
-        if device.type in here.unknown and (device.type, device.minor) not in held
+        if (device.type in here.unknown or (device.type, device.minor) in here.unasked)
+        and (device.type, device.minor) not in held
     }
     labels = node.labels
     if here.hides_cpus:

@@ -1,20 +1,37 @@
 """Which devices a bound pod holds, as far as anyone says it (D12)."""
 
+from dataclasses import dataclass
+
 from placer_models.annotations.device_allocated import DeviceAllocation, grants_of
 from placer_models.annotations.names import DEVICE_ALLOCATED
 from placer_models.cluster import Node
-from placer_models.device import GPU, Device
-from placer_models.instance.device_holders import DeviceHolders
+from placer_models.device import GPU
+from placer_models.instance.device_holders import DeviceHolders, DeviceKey
 from placer_models.kubernetes.device import DevicePart
 from placer_models.kubernetes.objects import ObjectError
+from placer_models.kubernetes.plugin_devices import devices_of, type_of
 from placer_models.kubernetes.pod import PodPart
 from placer_models.placement import DeviceGrant
 from placer_models.pod import PodSpec
+from placer_models.visible_devices import GpuVendor, gpus_named, vendor_of
 
 _ALLOCATED = ("metadata", "annotations", DEVICE_ALLOCATED)
 
-_ALL = "all"
-_NONE = ("", "none", "void")
+
+@dataclass(frozen=True, slots=True)
+class HeldDevices:
+    """What a pod holds.
+
+    Attributes:
+        grants: Of what it asks for.
+        unasked: Devices that it has, or sees, without asking for them.
+        unknown: Types of which it holds some, nobody knows which.
+
+    """
+
+    grants: tuple[DeviceGrant, ...] = ()
+    unasked: frozenset[DeviceKey] = frozenset()
+    unknown: frozenset[str] = frozenset()
 
 
 def held_devices(
@@ -23,9 +40,9 @@ def held_devices(
     node: Node,
     devices: DevicePart | None,
     holders: DeviceHolders,
-    taken: list[tuple[str, int]],
-) -> tuple[DeviceGrant, ...] | None:
-    """Return the devices that a pod holds; None: it holds some, and nobody says which.
+    taken: list[DeviceKey],
+) -> HeldDevices:
+    """Return the devices that a pod holds.
 
     Its annotation says it, else the Device object, by its status or the kubelet's checkpoint,
     else the environment of its containers; of devices that are known by zones alone it has some
@@ -37,20 +54,16 @@ def held_devices(
         node: Where it is.
         devices: What is known of the node's devices.
         holders: Of the node's devices; gets the pod.
-        taken: (Type, minor) of devices that are held by somebody; loses those of the pod.
+        taken: Devices that are held by somebody; loses those of the pod.
 
     Raises:
         ObjectError: It holds what the node lacks, or what another pod holds.
 
     """
     known = {(device.type, device.minor): device for device in node.devices}
-    if part.allocated is not None:
-        grants = _allocated(part, node)
-    else:
-        found = _otherwise(part, spec, known, devices, taken)
-        if found is None:
-            return None
-        grants = found
+    if part.allocated is None:
+        return _otherwise(part, spec, node, devices, holders, taken)
+    grants = _allocated(part, node)
     for grant in grants:
         device = known.get((grant.type, grant.minor))
         if device is None:
@@ -63,7 +76,7 @@ def held_devices(
             )
         if fault := holders.take(device, grant.share, part.identity.title):
             raise ObjectError(part.identity.title, _ALLOCATED, fault)
-    return grants
+    return HeldDevices(grants)
 
 
 def _allocated(part: PodPart, node: Node) -> tuple[DeviceGrant, ...]:
@@ -77,67 +90,84 @@ def _allocated(part: PodPart, node: Node) -> tuple[DeviceGrant, ...]:
 def _otherwise(
     part: PodPart,
     spec: PodSpec,
-    known: dict[tuple[str, int], Device],
+    node: Node,
     devices: DevicePart | None,
-    taken: list[tuple[str, int]],
-) -> tuple[DeviceGrant, ...] | None:
+    holders: DeviceHolders,
+    taken: list[DeviceKey],
+) -> HeldDevices:
     """Return what a pod without the annotation holds, type by type."""
-    found: list[DeviceGrant] = []
-    visible = _visible(part, known)
+    known = {(device.type, device.minor): device for device in node.devices}
+    told, lost = _told(part, node, devices)
+    grants: list[DeviceGrant] = []
+    whole = True
     for request in spec.requests.devices:
-        minors = _by_object(part, request.type, known, devices)
-        if not minors and request.type == GPU:
-            minors = visible
+        kind = request.type
+        minors = _by_status(part, kind, devices)
         if not minors:
-            minors = [minor for kind, minor in taken if kind == request.type][: request.count]
-        if len(minors) != request.count:
-            return None
-        found += [
-            DeviceGrant(request.type, minor, known[request.type, minor].id, request.share)
-            for minor in minors
-            if (request.type, minor) in known
-        ]
-        taken[:] = [one for one in taken if one[0] != request.type or one[1] not in minors]
-    return tuple(sorted(found, key=lambda grant: (grant.type, grant.minor)))
+            minors = sorted(minor for of, minor in told if of == kind)
+        if not minors:
+            minors = [minor for of, minor in taken if of == kind][: request.count]
+        if len(minors) == request.count:
+            lost.discard(kind)
+        else:
+            whole = False
+            if len(minors) < request.count:
+                lost.add(kind)
+        for minor in minors:
+            if (kind, minor) in known:
+                told.add((kind, minor))
+                grants.append(DeviceGrant(kind, minor, known[kind, minor].id, request.share))
+        taken[:] = [one for one in taken if one[0] != kind or one[1] not in minors]
+    grants.sort(key=lambda grant: (grant.type, grant.minor))
+    if not whole or any(
+        holders.take(known[grant.type, grant.minor], grant.share, part.identity.title)
+        for grant in grants
+    ):
+        grants = []
+    granted = {(grant.type, grant.minor) for grant in grants}
+    return HeldDevices(tuple(grants), frozenset(told - granted), frozenset(lost))
 
 
-def _by_object(
-    part: PodPart,
-    kind: str,
-    known: dict[tuple[str, int], Device],
-    devices: DevicePart | None,
-) -> list[int]:
-    if devices is None:
-        return []
-    for holder in devices.holders:
+def _by_status(part: PodPart, kind: str, devices: DevicePart | None) -> list[int]:
+    for holder in devices.holders if devices else ():
         if (holder.namespace, holder.name) == part.identity.key and holder.type == kind:
             return sorted(holder.minors)
-    minors = {device.id: minor for (of, minor), device in known.items() if of == kind}
-    given = {
-        minors[id]
-        for entry in devices.checkpoints
-        if part.identity.uid and entry.pod_uid == part.identity.uid
-        for id in entry.ids
-        if id in minors
-    }
-    return sorted(given)
+    return []
 
 
-def _visible(part: PodPart, known: dict[tuple[str, int], Device]) -> list[int]:
-    """Return the GPUs that the environments of the containers name, by id or by minor."""
-    gpus = {minor: device for (kind, minor), device in known.items() if kind == GPU}
-    by_id = {device.id: minor for minor, device in gpus.items() if device.id}
+def _told(part: PodPart, node: Node, devices: DevicePart | None) -> tuple[set[DeviceKey], set[str]]:
+    """Return the devices that the kubelet says a pod has, or else its environment.
+
+    Beside them stand the types of which it has some, nobody knows which.
+    """
+    found: set[DeviceKey] = set()
+    lost: set[str] = set()
+    uid = part.identity.uid
+    for entry in devices.checkpoints if devices and uid else ():
+        if entry.pod_uid == uid:
+            meant = devices_of(entry, node.machine.devices)
+            found |= meant or set()
+            if meant is None:
+                lost.add(type_of(entry.resource))
+    if not any(kind == GPU for kind, _ in found):
+        visible = _visible(part, node)
+        if visible is None:
+            lost.add(GPU)
+        elif visible:
+            lost.discard(GPU)
+            found |= {(GPU, minor) for minor in visible}
+    return found, lost
+
+
+def _visible(part: PodPart, node: Node) -> set[int] | None:
+    """Return the GPUs that the environments of the containers name; None: some are not known."""
+    gpus = [device for device in node.machine.devices if device.type == GPU]
     minors: set[int] = set()
-    for container in part.containers:
-        text = container.visible
-        if text is None or text in _NONE:
-            continue
-        if text == _ALL:
-            minors |= gpus.keys()
-            continue
-        for name in text.split(","):
-            if name in by_id:
-                minors.add(by_id[name])
-            elif name.isascii() and name.isdecimal() and int(name) in gpus:
-                minors.add(int(name))
-    return sorted(minors)
+    for container in part.containers if gpus else ():
+        for variable, value in container.visible:
+            of_vendor = [gpu for gpu in gpus if vendor_of(gpu) == GpuVendor(variable)]
+            named = gpus_named(value, of_vendor)
+            if named is None:
+                return None
+            minors |= named
+    return minors

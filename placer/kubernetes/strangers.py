@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from placer.kubernetes.objects import Objects
 from placer.kubernetes.summary import Summary
 from placer_models.cluster import Node
+from placer_models.kubernetes.plugin_devices import devices_of, type_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,14 +36,16 @@ class Strangers:
         for alloc in topology.allocs if topology and topology.cpus else ():
             if not self._known((alloc.namespace or "default", alloc.name), alloc.uid):
                 cpus |= alloc.cpuset & node.machine.topology.cpu.keys()
-        by_id = {device.id: (device.type, device.minor) for device in node.machine.devices}
+        known = {(device.type, device.minor) for device in node.machine.devices}
         for entry in found.checkpoints if found else ():
             if entry.pod_uid and entry.pod_uid not in self.uids:
-                devices |= {by_id[id] for id in entry.ids if id in by_id}
+                meant = devices_of(entry, node.machine.devices)
+                kind = type_of(entry.resource)
+                devices |= {one for one in known if one[0] == kind} if meant is None else meant
         for holder in found.holders if found else ():
             if not self._known((holder.namespace, holder.name), ""):
                 devices |= {(holder.type, minor) for minor in holder.minors}
-        devices &= set(by_id.values())
+        devices &= known
         if not (cpus or devices):
             return node
         what = "nodes that name pods which are not in the dump: what these hold is given to nobody"

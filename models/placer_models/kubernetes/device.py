@@ -11,6 +11,13 @@ from placer_models.device import (
     VirtualFunction,
 )
 from placer_models.device_request import GPU_CORE, GPU_MEMORY, GPU_MEMORY_RATIO, PERCENT_TYPES
+from placer_models.kubernetes.checkpoints.allocate_response import (
+    NO_RESPONSE,
+    AllocateResponse,
+    read_allocate_response,
+)
+from placer_models.kubernetes.checkpoints.device_manager import HeldByKubelet
+from placer_models.kubernetes.checkpoints.go_types import BYTES, CheckpointError
 from placer_models.kubernetes.names import (
     DEVICE_CHECKPOINTS,
     GPU_MODELS,
@@ -33,16 +40,6 @@ KIND = "Device"
 
 _OF_WHOLE = frozenset({GPU_CORE, GPU_MEMORY_RATIO, *PERCENT_TYPES})
 """Resources of which a whole device has 100."""
-
-
-@dataclass(frozen=True, slots=True)
-class HeldByKubelet:
-    """Devices that a kubelet gave to a pod, as the node's agent says it."""
-
-    pod_uid: str
-    container: str
-    resource: str
-    ids: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,8 +185,9 @@ def _partitions(part: Field) -> PartitionTable:
 def _checkpoints(whole: JsonPart) -> tuple[HeldByKubelet, ...]:
     found = []
     for item in [] if whole.value is None else whole.items():
-        fields = item.fields(("podUID", "containerName", "resourceName", "deviceIDs"))
-        texts = {name: fields[name].text() for name in fields if name != "deviceIDs"}
+        names = ("podUID", "containerName", "resourceName")
+        fields = item.fields((*names, "deviceIDs", "allocResp"))
+        texts = {name: fields[name].text() for name in names if name in fields}
         ids = fields["deviceIDs"].items() if "deviceIDs" in fields else []
         found.append(
             HeldByKubelet(
@@ -197,9 +195,19 @@ def _checkpoints(whole: JsonPart) -> tuple[HeldByKubelet, ...]:
                 texts.get("containerName", ""),
                 texts.get("resourceName", ""),
                 tuple(one.text() for one in ids),
+                _response(fields["allocResp"]) if "allocResp" in fields else NO_RESPONSE,
             )
         )
     return tuple(found)
+
+
+def _response(part: JsonPart) -> AllocateResponse:
+    try:
+        return read_allocate_response(BYTES.read(part.text(), ""))
+    except CheckpointError:
+        part.refuse(f"got {part.got}; expected bytes in base64, as the kubelet's checkpoint has it")
+    except ValueError as error:
+        part.refuse(f"{error}; expected it as the kubelet's checkpoint has it")
 
 
 def _holders(part: Field) -> list[StatusHolder]:

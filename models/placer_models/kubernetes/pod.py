@@ -41,13 +41,12 @@ from placer_models.kubernetes.pod_wishes import Wishes, wishes_of
 from placer_models.kubernetes.resources import NOTHING, ResourceList, resources_in
 from placer_models.pod import ContainerRole, JointAllocation
 from placer_models.policy import AlignmentPolicy, JointScope, Strength
+from placer_models.visible_devices import Env, GpuVendor
 
 KIND = "Pod"
 
 ENDED = ("Succeeded", "Failed")
 """Phases of pods that hold nothing any more."""
-
-VISIBLE_DEVICES = "NVIDIA_VISIBLE_DEVICES"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +55,7 @@ class ContainerPart:
 
     Attributes:
         requests: With the limit where only that is said, as in Kubernetes.
-        visible: What its environment says of GPUs; None: nothing.
+        visible: What its environment says of GPUs.
 
     """
 
@@ -64,7 +63,7 @@ class ContainerPart:
     role: ContainerRole
     requests: ResourceList
     limits: ResourceList
-    visible: str | None = None
+    visible: Env = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,11 +218,14 @@ def _requests(part: Field) -> tuple[ResourceList, ResourceList]:
     return filled, limits
 
 
-def _visible(part: Field) -> str | None:
-    for item in part.items():
-        if item.get("name").text("") == VISIBLE_DEVICES and item.get("value").there:
-            return item.get("value").text()
-    return None
+def _visible(part: Field) -> Env:
+    """Return the variables that show GPUs; of one that is there twice the last one counts."""
+    found = {
+        item.get("name").text(""): item.get("value").text()
+        for item in part.items()
+        if item.get("value").there and item.get("name").text("") in list(GpuVendor)
+    }
+    return tuple(sorted(found.items()))
 
 
 def _alignment(whole: JsonPart) -> AlignmentPolicy | None:
