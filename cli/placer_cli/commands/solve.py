@@ -92,7 +92,7 @@ def solve(
         typer.Option(
             metavar="KIND[,KIND...] FOLDER",
             help="Write what a cluster is told of the placement to FOLDER, which is new or empty: "
-            "annotations, patches, bindings, yaml. INSTANCE is a cluster's objects then.",
+            "annotations, patches, bindings, claims, yaml. INSTANCE is a cluster's objects then.",
         ),
     ] = None,
 ) -> None:

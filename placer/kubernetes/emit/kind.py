@@ -15,5 +15,8 @@ class EmitKind(StrEnum):
     BINDINGS = "bindings"
     """What binds pods to their nodes, annotations included, a folder for each gang."""
 
+    CLAIMS = "claims"
+    """Which devices ResourceClaims were given, for the drivers on the nodes."""
+
     YAML = "yaml"
     """Whole pods with their node and annotations, to be created anew."""

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from placer.kubernetes.emit.annotations import annotations, patches
 from placer.kubernetes.emit.bindings import bindings
+from placer.kubernetes.emit.claims import claims
 from placer.kubernetes.emit.kind import EmitKind
 from placer.kubernetes.emit.placed import PlacedDump, Written
 from placer.kubernetes.emit.pods import pods
@@ -12,6 +13,7 @@ KINDS: Mapping[EmitKind, Callable[[PlacedDump], Iterable[Written]]] = {
     EmitKind.ANNOTATIONS: annotations,
     EmitKind.PATCHES: patches,
     EmitKind.BINDINGS: bindings,
+    EmitKind.CLAIMS: claims,
     EmitKind.YAML: pods,
 }
 """Pure functions: what was placed -> files of objects."""

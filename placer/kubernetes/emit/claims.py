@@ -1,0 +1,150 @@
+"""ResourceClaims: which devices they were given, where these can be used, and by whom."""
+
+from collections.abc import Iterator, Sequence
+
+from placer.kubernetes.claims import Claims, Given
+from placer.kubernetes.device_pools import DevicePools, PoolDevice
+from placer.kubernetes.emit.annotations import metadata_of
+from placer.kubernetes.emit.placed import PlacedDump, PlacedPod, Written
+from placer.kubernetes.objects import Objects
+from placer.kubernetes.summary import Summary
+from placer_models.files.errors import InputError
+from placer_models.kubernetes.objects import Identity, Object
+from placer_models.kubernetes.reach import NAME
+from placer_models.kubernetes.resource_claim import ClaimPart
+
+FINALIZER = "resource.kubernetes.io/delete-protection"
+"""Keeps an allocated claim from being deleted while its devices are in use."""
+
+Handed = tuple[Given, tuple[PoolDevice, ...]]
+"""What a request comes to, and its devices."""
+
+
+def claim_patch(claim: ClaimPart, status: Object) -> Object:
+    """Return a merge patch of a claim's status.
+
+    With the uid in it the cluster refuses it where the claim is another one by now, with the
+    resourceVersion where it has changed; a claim that gets its finalizer first has no version.
+    """
+    has_finalizer = FINALIZER in claim.finalizers
+    return {**_claim(claim.identity, with_version=has_finalizer), "status": status}
+
+
+def finalizer_patch(claim: ClaimPart) -> Object:
+    """Return a merge patch by which a claim stays as long as its devices are in use."""
+    found = _claim(claim.identity, with_version=True)
+    metadata = dict(metadata_of(claim.identity, {}))
+    metadata["finalizers"] = [*claim.finalizers, FINALIZER]
+    return {**found, "metadata": metadata}
+
+
+def consumer(pod: Identity) -> Object:
+    """Return how a claim says that a pod may use it."""
+    return {"resource": "pods", "name": pod.name, "uid": pod.uid}
+
+
+def allocation(node: str, given: Sequence[Handed], objects: Objects) -> Object:
+    """Return what a claim is given on a node.
+
+    Args:
+        node: Name of the node.
+        given: What each request of the claim comes to, and its devices.
+        objects: The cluster.
+
+    """
+    results = [
+        {"request": one.request.name, "driver": driver, "pool": pool, "device": name}
+        for one, devices in given
+        for driver, pool, name in (device.key for device in devices)
+    ]
+    devices: dict[str, object] = {"results": results}
+    if configs := [config for one, _ in given for config in _configs(one, objects)]:
+        devices["config"] = [
+            config for i, config in enumerate(configs) if config not in configs[:i]
+        ]
+    here = {"key": NAME, "operator": "In", "values": [node]}
+    return {"devices": devices, "nodeSelector": {"nodeSelectorTerms": [{"matchFields": [here]}]}}
+
+
+def claims(dump: PlacedDump) -> Iterator[Written]:
+    """Yield a patch for each claim of a pod that is placed; one more where it may be deleted.
+
+    Raises:
+        InputError: A pod with claims has no uid.
+
+    """
+    pools = DevicePools.of(dump.objects, lambda _: None)
+    asked = Claims(dump.objects, pools, Summary())
+    statuses: dict[tuple[str, str], dict[str, object]] = {}
+    for one in dump.pods:
+        if not one.part.claims:
+            continue
+        if not one.part.identity.uid:
+            raise _without_uid(one.part.identity.title, dump.objects)
+        user = consumer(one.part.identity)
+        given = _devices_of(one, asked, pools)
+        for source in one.part.claims:
+            claim = dump.objects.claims.get((one.part.identity.namespace, source.claim))
+            if claim is None:
+                continue  # it is not made of its template yet
+            key = claim.identity.key
+            status = statuses.setdefault(key, {"reservedFor": list(claim.reserved_for)})
+            users = status["reservedFor"]
+            if isinstance(users, list) and user not in users:
+                users.append(user)
+            if claim.allocation is None:
+                mine = [handed for handed in given if handed[0].claim is claim]
+                status["allocation"] = allocation(one.node.name, mine, dump.objects)
+    for key, status in statuses.items():
+        claim = dump.objects.claims[key]
+        path = f"claims/{key[0]}/{key[1]}"
+        if FINALIZER not in claim.finalizers:
+            yield Written(f"{path}.finalizer.yaml", (finalizer_patch(claim),))
+        yield Written(f"{path}.status.yaml", (claim_patch(claim, status),))
+
+
+def _without_uid(title: str, objects: Objects) -> InputError:
+    file, line = objects.places[title]
+    return InputError(
+        file,
+        line,
+        "metadata.uid",
+        f"{title}: is missing; its claims are kept for a pod by its uid: create the pod, and read "
+        "it from the cluster",
+    )
+
+
+def _claim(identity: Identity, *, with_version: bool) -> dict[str, object]:
+    return {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "ResourceClaim",
+        "metadata": metadata_of(identity, {}, with_version=with_version),
+    }
+
+
+def _devices_of(one: PlacedPod, asked: Claims, pools: DevicePools) -> list[Handed]:
+    """Return what each request of a pod's claims comes to, with its devices."""
+    on_node = {
+        (device.device.type, device.device.minor): device
+        for device in pools.on_node.get(one.node.name, ())
+    }
+    left = {kind: list(one.place.minors(kind)) for kind in {g.type for g in one.place.devices}}
+    found = []
+    for given in asked.asked(one.part).given:
+        minors = [left[given.type].pop(0) for _ in range(given.count)]
+        found.append((given, tuple(on_node[given.type, minor] for minor in minors)))
+    return found
+
+
+def _configs(one: Given, objects: Objects) -> Iterator[Object]:
+    """Yield what drivers are told of a request, first by its class, then by the claim."""
+    names = [one.request.name]
+    for config in objects.device_classes[one.request.device_class].configs:
+        yield {"source": "FromClass", "requests": names, **config}
+    for requests, config in one.claim.spec.configs if one.claim else ():
+        if not requests or {one.request.name, one.request.name.partition("/")[0]} & set(requests):
+            yield {
+                "source": "FromClaim",
+                **({"requests": list(requests)} if requests else {}),
+                **config,
+            }

@@ -1,0 +1,190 @@
+"""What ResourceClaims are told of a placement, and what is read of it again."""
+
+import copy
+from typing import Any
+
+import pytest
+import yaml
+
+from claim_worlds import (
+    GPU_DRIVER,
+    allocated,
+    claim,
+    claiming,
+    device_class,
+    nic_listed,
+    nics,
+    request,
+    resource_slice,
+    template,
+)
+from dump_worlds import after_binding, objects_of
+from kubernetes_schemas import check_object
+from kubernetes_worlds import Json, node, topology
+from placer.counting.account import accounts_of
+from placer.judge.misfits import misfits_of
+from placer.kubernetes.dump import instance_of
+from placer.kubernetes.emit.claims import FINALIZER
+from placer.kubernetes.emit.kind import EmitKind
+from placer.kubernetes.emit.kinds import emitted
+from placer.kubernetes.emit.placed import placed_dump
+from placer.kubernetes.emit.writer import text_of
+from placer.search.options import Engine, SolveOptions
+from placer.search.solver import solve
+from placer_models.cluster import Instance, RunningPod
+from placer_models.files.errors import InputError
+from placer_models.placement import PartlyPlaced, Placed, Placement
+
+CLUSTER = [
+    *(node("n1"), topology("n1"), resource_slice("n1"), device_class(), nics()),
+    resource_slice("n1", [nic_listed(i) for i in range(2)], driver="dra.net"),
+]
+
+
+def solved(objects: list[Json]) -> tuple[Instance, Placement]:
+    """Return the cluster of these objects, and what is placed there."""
+    instance, _ = instance_of(objects_of(objects))
+    answer = solve(instance, SolveOptions(Engine.GREEDY, 10, None, workers=1, seed=0))
+    assert isinstance(answer, Placed | PartlyPlaced)
+    return instance, answer.placement
+
+
+def told(objects: list[Json]) -> dict[str, Any]:
+    """Return path -> patch, as it stands in the file."""
+    instance, placement = solved(objects)
+    dump = placed_dump(objects_of(objects), instance, placement)
+    return {file.path: yaml.safe_load(text_of(file)) for file in emitted(dump, [EmitKind.CLAIMS])}
+
+
+def merged(found: Any, patch: Any) -> Any:
+    """Return an object after a merge patch (RFC 7396)."""
+    if not isinstance(patch, dict):
+        return copy.deepcopy(patch)
+    known = found if isinstance(found, dict) else {}
+    after = {key: value for key, value in known.items() if patch.get(key, "") is not None}
+    after.update(
+        {key: merged(known.get(key), value) for key, value in patch.items() if value is not None}
+    )
+    return after
+
+
+def after_patches(objects: list[Json]) -> list[Json]:
+    """Return the objects once their claims have been patched; each is a claim of Kubernetes."""
+    patches = list(told(objects).values())
+    after = []
+    for one in objects:
+        found: Any = one
+        for patch in patches:
+            names = one["metadata"]["name"], patch["metadata"]["name"]
+            if one["kind"] == patch["kind"] and names[0] == names[1]:
+                found = merged(found, patch)
+        if found is not one:
+            check_object(found)
+        after.append(found)
+    return after
+
+
+def test_a_claim_is_told_its_devices_its_node_and_its_pod() -> None:
+    """
+    By the names that the drivers gave them; what drivers are told of class and claim goes along.
+    """
+    config = [{"opaque": {"driver": GPU_DRIVER, "parameters": {"kind": "GpuConfig"}}}]
+    own = [{"requests": ["gpus"], "opaque": {"driver": GPU_DRIVER, "parameters": {"a": 1}}}]
+    same = [{"matchAttribute": "resource.kubernetes.io/pcieRoot"}]
+    wants = claim("c", request(count=2), request("nic", of="nic"), config=own, constraints=same)
+    classes = [device_class("gpu", "device.driver == 'gpu.nvidia.com'", config=config)]
+    others = [one for one in CLUSTER if one["metadata"]["name"] != "gpu"]
+    found = told([*others, *classes, wants, claiming("p")])
+
+    assert list(found) == ["claims/default/c.finalizer.yaml", "claims/default/c.status.yaml"]
+    identity = {"name": "c", "namespace": "default", "uid": "uid-claim-c"}
+    first, second = found.values()
+    assert first["metadata"] == {**identity, "resourceVersion": "5", "finalizers": [FINALIZER]}
+    assert second["metadata"] == identity
+    devices = second["status"]["allocation"]["devices"]
+    root = devices["results"][2]["device"].removeprefix("rdma")
+    gpus = [f"gpu-{2 * int(root)}", f"gpu-{2 * int(root) + 1}"]
+    assert devices == {
+        "results": [
+            *(
+                {"request": "gpus", "driver": GPU_DRIVER, "pool": "n1", "device": one}
+                for one in gpus
+            ),
+            {"request": "nic", "driver": "dra.net", "pool": "n1", "device": f"rdma{root}"},
+        ],
+        "config": [
+            {"source": "FromClass", "requests": ["gpus"], **config[0]},
+            {"source": "FromClaim", **own[0]},
+        ],
+    }
+    field = {"key": "metadata.name", "operator": "In", "values": ["n1"]}
+    assert second["status"]["allocation"]["nodeSelector"] == {
+        "nodeSelectorTerms": [{"matchFields": [field]}]
+    }
+    assert second["status"]["reservedFor"] == [{"resource": "pods", "name": "p", "uid": "uid-p"}]
+
+
+def test_a_claim_that_has_its_devices_is_told_of_one_more_pod() -> None:
+    """
+    Its allocation stays as it is; a claim with a finalizer is patched at its version alone.
+    """
+    status = allocated("gpu-1")
+    status["reservedFor"] = [{"resource": "pods", "name": "old", "uid": "u"}]
+    has = claim("c", status=status)
+    has["metadata"]["finalizers"] = [FINALIZER]
+    (patch,) = told([*CLUSTER, has, claiming("p"), claiming("q")]).values()
+
+    assert patch["metadata"]["resourceVersion"] == "5"
+    assert [one["name"] for one in patch["status"]["reservedFor"]] == ["old", "p", "q"]
+    assert "allocation" not in patch["status"]
+
+
+def test_only_claims_that_are_there_are_told() -> None:
+    """
+    Not those that are yet to be made of a template; a pod without uid has none kept for it.
+    """
+    objects = [*CLUSTER, template("t"), claiming("p", templates={"g": "t"})]
+    assert told(objects) == {}
+
+    nobody = claiming("p")
+    del nobody["metadata"]["uid"]
+    with pytest.raises(InputError, match="Pod default/p: is missing"):
+        told([*CLUSTER, claim("c"), nobody])
+
+
+def test_what_is_read_again_holds_the_same() -> None:
+    """
+    Claims patched, pods bound: the accounts of all nodes are as the placement left them.
+    """
+    same = [{"matchAttribute": "resource.kubernetes.io/pcieRoot"}]
+    objects = [
+        *CLUSTER,
+        claim("a", status=allocated("gpu-0")),
+        claiming("runs", {"c": "a"}, nodeName="n1"),
+        claim("b", request(), request("nic", of="nic"), constraints=same),
+        claiming("p", {"c": "b"}, requests={"cpu": "1"}),
+        template("t"),
+        claim("made"),
+        claiming("q", templates={"g": "t"}, made={"g": "made"}, requests={"cpu": "1"}),
+    ]
+    instance, placement = solved(objects)
+    assert len(placement.pods) == 2
+
+    bound = after_binding(after_patches(objects), instance, placement)
+    after, _ = instance_of(objects_of(bound))
+
+    pods = {pod.key: pod for gang in instance.gangs for pod in gang.pods}
+    held = {one.pod.key: one.placement.devices for one in after.running}
+    assert {place.key: place.devices for place in placement.pods} == {
+        key: devices for key, devices in held.items() if key in pods
+    }
+    assert misfits_of(after) == ()
+    new = [RunningPod(pods[place.key], place) for place in placement.pods]
+    wanted = Instance(instance.nodes, (), (), (*instance.running, *new))
+    (found,), (want,) = accounts_of(after), accounts_of(wanted)
+    assert found.devices == want.devices
+    assert (found.cores, found.memory, found.pools.shared) == (
+        want.cores,
+        want.memory,
+        want.pools.shared,
+    )
