@@ -389,7 +389,9 @@ class Insides:
         tenants = [(runner.pod, runner.placement) for runner in self.instance.running]
         pool = pools(stay.node, tenants)[stay.pod.spec.qos] - stay.node.reserved_cpus
         homes = [topology.cpu[cpu].numa_node for cpu in pool]
-        return {numa.id: 1000 * homes.count(numa.id) for numa in topology.numa_nodes}
+        return {
+            numa.id: stay.node.milli_per_cpu * homes.count(numa.id) for numa in topology.numa_nodes
+        }
 
     def _masks(self, stay: Stay) -> list[tuple[Cost, Mask]]:
         """Return (values in the tiers BY_MEMORY, where the memory may be) for the pod alone.

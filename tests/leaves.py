@@ -293,7 +293,7 @@ def _shared_out(
         tenants += [(s.pod, s.place({}, s.cpus)) for s in stays if s.node is node]
         pool = pools(node, tenants)[qos] - node.reserved_cpus
         room = Counter(n for c in pool if (n := cpu[c].numa_node) is not None)
-        poured = pour(needs, allowed, Counter({n: 1000 * count for n, count in room.items()}))
+        poured = pour(needs, allowed, Counter({n: node.milli_per_cpu * c for n, c in room.items()}))
         parts = iter(poured[first:] if poured else [Counter[int]()] * len(needs))
         for stay, held in new:
             if CPU in held:

@@ -5,6 +5,7 @@ from random import Random
 
 from placer_models.cluster import Instance
 from spices_affinity import with_company_inside, with_some_affinity
+from spices_amplification import with_amplification
 from spices_burst import spice_burst
 from spices_device_choice import spice_device_choice
 from spices_exclusivity import spice_apart
@@ -48,6 +49,7 @@ SPICES: tuple[Spice, ...] = (
     with_company_inside,
     spice_moves,
     spice_device_choice,
+    with_amplification,
 )
 """One a family."""
 

@@ -185,7 +185,7 @@ def _empty(stay: Stay, good: Good, cells: Sequence[Place]) -> list[int] | None:
     if good == "cpu":
         allocatable = node.machine.topology.online - node.reserved_cpus
         homes: list[Place] = [node.machine.topology.cpu[cpu].numa_node for cpu in allocatable]
-        each = 1 if stay.pod.spec.qos.owns_cpus else 1000
+        each = 1 if stay.pod.spec.qos.owns_cpus else node.milli_per_cpu
         return [each * homes.count(cell) for cell in cells]
     if good == MEMORY:
         return [node.memory_bytes_in().get(cell, 0) for cell in cells]

@@ -76,6 +76,8 @@ class Node:
         offered: It is not there yet: the first pod that comes to it opens it.
         mig: GPUs in MIG mode, which are given out in instances only.
         scope: What the alignment policy aligns together; None: not set.
+        milli_per_cpu: What LS and BE pods may ask for of each CPU of their pool: more than 1000 on
+            nodes whose CPUs are amplified.
         max_pods: Most pods that it takes, running ones included; None: no limit.
         homes: What running pods that may move hold here (CPUs only where they own them): a
             solver tells it from all that is like it.
@@ -102,6 +104,7 @@ class Node:
     domains: tuple[tuple[str, str], ...] = ()
     homes: tuple[PodPlacement, ...] = ()
     max_pods: int | None = None
+    milli_per_cpu: int = 1000
 
     @property
     def devices(self) -> tuple[Device, ...]:

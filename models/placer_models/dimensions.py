@@ -40,6 +40,22 @@ class Dimension(NamedTuple):
         return int(self.subject) if self.rule == "hugepages" else 0
 
 
+def amounts_at(amounts: Amounts, owned_cpus: int, milli_per_cpu: int) -> Amounts:
+    """Return what a pod takes where each CPU that it owns takes so much of the pools.
+
+    Args:
+        amounts: What it takes where that is 1000.
+        owned_cpus: CPUs that it gets by id.
+        milli_per_cpu: As of the node.
+
+    """
+    if not owned_cpus or milli_per_cpu == 1000:
+        return amounts
+    owned = milli_per_cpu * owned_cpus
+    pools = (owned if amounts[pool] else 0 for pool in (SHARED_POOL, BEST_EFFORT_POOL))
+    return (*amounts[:SHARED_POOL], *pools)
+
+
 def in_cells(dimensions: Iterable[Dimension]) -> tuple[Dimension, ...]:
     """Return those of which each cell has so much; they are the first."""
     return tuple(dimension for dimension in dimensions if dimension.per_cell)

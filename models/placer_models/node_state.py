@@ -126,6 +126,7 @@ class NodeState:
         strategy: None where the node has none, or one cell with CPUs alone.
         bound: Pods bound to the pool of cells, ascending; none needs more than it has.
         rooms: As `rooms.rooms_of` has them, in the Problem's memory units.
+        milli_per_cpu: What each owned CPU takes off what pods of its pools may ask for.
         load: Who is there, as the strategy sees it; None under ``usable``.
         near: As in `Choice`, of all pods of the batch together; empty where nothing is.
 
@@ -145,6 +146,7 @@ class NodeState:
     strategy: CellStrategy | None = None
     bound: tuple[Bound, ...] = ()
     rooms: tuple[tuple[int, int], ...] = ()
+    milli_per_cpu: int = 1000
     load: NodeLoad | None = None
     near: tuple[tuple[int, ...], ...] = ()
 
@@ -155,7 +157,7 @@ class NodeState:
 
     @property
     def pool_milli(self) -> int:
-        """What LS requests and 1000 x newly owned CPUs may sum to."""
+        """What LS requests and newly owned CPUs, at so much each, may sum to."""
         return self.amounts[SHARED_POOL]
 
     def bank(self, device_type: str) -> DeviceBank | None:

@@ -12,17 +12,20 @@ class CellPool(NamedTuple):
     Attributes:
         cpus: CPUs that the pods of the pool run on, reserved ones included.
         milli: What their requests may sum to.
+        milli_per_cpu: What a CPU adds to that.
 
     """
 
     cpus: int = 0
     milli: int = 0
+    milli_per_cpu: int = 1000
 
     def without(self, cpus: int) -> "CellPool":
         """Return what is left once so many of its CPUs are owned."""
         if not (cpus and self.cpus):
             return self  # Where pools are not counted, they have nothing.
-        return CellPool(self.cpus - cpus, self.milli - 1000 * cpus)
+        milli = self.milli - self.milli_per_cpu * cpus
+        return CellPool(self.cpus - cpus, milli, self.milli_per_cpu)
 
 
 NO_POOL = CellPool()

@@ -15,6 +15,7 @@ from placer_models.dimensions import (
     SHARED_POOL,
     Amounts,
     Dimension,
+    amounts_at,
     in_cells,
 )
 from placer_models.goals import Tier, before_links, tiers_for
@@ -44,6 +45,8 @@ class Shape:
         shared: The pod runs in the shared pool (LS).
         best_effort: The pod runs in the BE pool.
         amounts: What it takes in each of the Problem's dimensions; CPUs that it owns leave pools.
+            `amounts_on` a node whose CPUs are amplified these take more.
+        most_amounts: What it takes on any node, at most.
         of_cells: How many of these dimensions cells have; the first ones.
         devices: Whole devices: (type, count), ascending by type, no zeros.
         shares: Shares of devices, all of different ones, no zeros.
@@ -62,6 +65,7 @@ class Shape:
     shared: bool
     best_effort: bool
     amounts: Amounts
+    most_amounts: Amounts
     of_cells: int
     devices: tuple[tuple[str, int], ...]
     best_pair_minimum: int
@@ -71,6 +75,10 @@ class Shape:
     apart_required: bool = False
     burst_cpus: int = 0
     in_node_affinity: InNodeAffinity | None = None
+
+    def amounts_on(self, node: NodeState) -> Amounts:
+        """Return what it takes of a node in each of the Problem's dimensions."""
+        return amounts_at(self.amounts, self.owned_cpus, node.milli_per_cpu)
 
     def scope_of(self, device_type: str) -> DeviceScope:
         """Return within what all devices of the type must be."""

@@ -27,7 +27,7 @@ BEST_EFFORT_CPU = "best-effort-cpu"
 
 def totals_of(node: Node) -> dict[str, int]:
     """Return resource class -> what the node has of it when nothing runs there."""
-    cpu_milli = 1000 * len(node.machine.topology.online - node.reserved_cpus)
+    cpu_milli = node.milli_per_cpu * len(node.machine.topology.online - node.reserved_cpus)
     found = Counter({CPU: cpu_milli, BEST_EFFORT_CPU: cpu_milli})
     found[MEMORY] = sum(node.memory_bytes_in().values())
     for (_, size), count in node.pages_in().items():

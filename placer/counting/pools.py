@@ -34,6 +34,7 @@ class Pool:
         free: Those that are not reserved.
         milli: CPU requests of the pods that run in it.
         in_use: Some pod runs in it.
+        milli_per_cpu: What they may ask for of each CPU.
 
     """
 
@@ -41,11 +42,12 @@ class Pool:
     free: CpuSet
     milli: int
     in_use: bool
+    milli_per_cpu: int = 1000
 
     @property
     def left_milli(self) -> int:
         """What more requests may sum to; below 0 where pods ask for more than there is."""
-        return 1000 * len(self.free) - self.milli
+        return self.milli_per_cpu * len(self.free) - self.milli
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +80,8 @@ def pools_left(node: Node, pods: Sequence[RunningPod]) -> Pools:
     def pool(qos: QosClass, taken: CpuSet) -> Pool:
         cpus = without(node.machine.topology.online, taken)
         asked = [p.pod.spec.requests.cpu_milli for p in pods if p.pod.spec.qos is qos]
-        return Pool(cpus, without(cpus, node.reserved_cpus), sum(asked), bool(asked))
+        free = without(cpus, node.reserved_cpus)
+        return Pool(cpus, free, sum(asked), bool(asked), node.milli_per_cpu)
 
     wants = tuple(bound for pod in pods for bound in bound_by(node, pod))
     return Pools(pool(QosClass.LS, owned), pool(QosClass.BE, exclusive), wants)
@@ -129,8 +132,10 @@ def with_bound(state: NodeState, node: Node, pools: Pools) -> NodeState:
         here = _by_numa_node(pool.cpus, node.machine.topology)
         free = _by_numa_node(pool.free, node.machine.topology)
         # CPUs of no NUMA node are in nobody's part of a pool.
+        each = node.milli_per_cpu
         return [
-            NO_POOL if n is None else CellPool(here.get(n, 0), 1000 * free.get(n, 0)) for n in homes
+            NO_POOL if n is None else CellPool(here.get(n, 0), each * free.get(n, 0), each)
+            for n in homes
         ]
 
     shared, best_effort = cell_pools(pools.shared), cell_pools(pools.best_effort)
@@ -235,7 +240,7 @@ def counts_on_numa_nodes(
 def _counted(node: Node, pool: Pool, wants: Sequence[Want]) -> list[CpuMilli]:
     """Share out what pods of one pool want; what is said already stays if it can."""
     cpus = _by_numa_node(pool.free, node.machine.topology)
-    room = {numa: 1000 * count for numa, count in cpus.items()}
+    room = {numa: pool.milli_per_cpu * count for numa, count in cpus.items()}
     for keep in (True, False):
         kept = [want.said if keep or want.fixed else None for want in wants]
         asked: list[Asked] = []

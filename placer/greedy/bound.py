@@ -176,7 +176,7 @@ def _owners_may_take(node: NodeState, shape: Shape) -> list[int] | None:
         kept = {cell for one in bound for cell in one.cells}
         for cell, has in enumerate(node.cells):
             pool = has.pool(qos)
-            spare = (pool.milli - counted[cell]) // 1000
+            spare = (pool.milli - counted[cell]) // node.milli_per_cpu
             most[cell] = min(most[cell], spare, pool.cpus - (cell in kept))
     return most
 

@@ -279,8 +279,8 @@ class Columns:
         """Return how much less of what is spare a node has, at most, with a pod more."""
         percent = sum(need.count * (need.share.percent or 100) for need in shape.shares)
         most: Numbers = np.zeros(self.count, dtype=np.int64)
-        most[Column.POOL_MILLI] = shape.amounts[SHARED_POOL]
-        most[Column.BEST_EFFORT_MILLI] = shape.amounts[BEST_EFFORT_POOL]
+        most[Column.POOL_MILLI] = shape.most_amounts[SHARED_POOL]
+        most[Column.BEST_EFFORT_MILLI] = shape.most_amounts[BEST_EFFORT_POOL]
         most[Column.MEMORY] = shape.memory
         most[self.devices] = [shape.count_of(kind) for kind in self.types]
         most[self.percent] = percent + 100 * sum(count for _, count in shape.devices)

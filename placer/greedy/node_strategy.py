@@ -18,7 +18,7 @@ def cost_of(
     """Return points of tier ``usable`` that the node loses, or what another strategy counts."""
     if node.load is not None and fit.ask is not None:
         return cost(node.load, fit.ask)
-    left = less(node.amounts, shape.amounts)
+    left = less(node.amounts, shape.amounts_on(node))
     lost = rooms_left(node) - room_points(node.rooms, left[SHARED_POOL], left[MEMORY])
     lost += points_lost(node, devices.counts, devices.shares)
     return lost + WHOLE_CORE_POINTS * whole_cores_lost(node, cores)

@@ -24,7 +24,7 @@ def sums_allow(node: NodeState, shape: Shape) -> bool:
     pool_left = node.pool_cpus - owned
     best_effort_left = node.best_effort_cpus - exclusive
     return (
-        fits(shape.amounts, node.amounts)
+        fits(shape.amounts_on(node), node.amounts)
         # Who takes no CPU out of a pool cannot empty it; it may be empty already.
         and pool_left >= (shape.shared or (owned > 0 and node.has_shared))
         and best_effort_left >= (shape.best_effort or (exclusive > 0 and node.has_best_effort))
@@ -49,7 +49,7 @@ def after(node: NodeState, shape: Shape, choice: Choice) -> NodeState:
         cells=cells,
         cores=_cores_left(node, shape, choice, guest) if shape.owned_cpus else node.cores,
         banks=banks,
-        amounts=less(node.amounts, shape.amounts),
+        amounts=less(node.amounts, shape.amounts_on(node)),
         pool_cpus=node.pool_cpus - shape.owned_cpus,
         best_effort_cpus=node.best_effort_cpus - exclusive_cpus,
         has_shared=node.has_shared or shape.shared,

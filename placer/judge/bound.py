@@ -166,7 +166,9 @@ def _requests_fit(
     cpu = site.inside.topology.cpu
     free = Counter(cpu[c].numa_node for c in site.inside.allocatable - gone)
     takes = newly or any(t.owned & gone for t in site.new)
-    room = {home: 1000 * count for home, count in free.items() if home is not None}
+    room = {
+        home: site.node.milli_per_cpu * count for home, count in free.items() if home is not None
+    }
     short = _short(room, asked) if takes else 0
     if short:
         yield Finding(

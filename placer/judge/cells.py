@@ -22,6 +22,7 @@ class Claim:
         by_cpu: Whether its CPUs count: its own ones, or those of NUMA nodes it is bound to.
         cpus: Its own CPUs.
         homes: The NUMA nodes to whose pool it is bound.
+        milli_per_cpu: How much of its request a CPU of the node holds.
 
     """
 
@@ -33,6 +34,7 @@ class Claim:
     memory_bytes: tuple[tuple[int, int], ...]
     hugepages: tuple[tuple[int, int, int], ...]
     devices: tuple[DeviceGrant, ...]
+    milli_per_cpu: int
 
 
 def policy_of(site: Site, tenant: Tenant) -> AlignmentPolicy | None:
@@ -62,7 +64,8 @@ def claims_of(site: Site, tenant: Tenant) -> list[Claim]:
             cpus = part.cpuset if owns and asked.cpu_milli else frozenset[int]()
             homes = frozenset(numa for numa, _ in part.cpu_milli or ()) if bound else frozenset()
             held = (cpus, homes, part.memory_bytes, part.hugepages, part.devices)
-            claims.append(Claim(container.name, asked, owns or bound, *held))
+            each = _held_by_cpu(site, tenant)
+            claims.append(Claim(container.name, asked, owns or bound, *held, each))
     return claims
 
 
@@ -70,7 +73,12 @@ def whole_claim(site: Site, tenant: Tenant) -> Claim:
     """Return all that the pod holds by place, as if it were bound to no NUMA node."""
     place = tenant.place
     held = (tenant.owned, frozenset[int](), place.memory_bytes, place.hugepages, place.devices)
-    return Claim("", asked_here(site, tenant), tenant.qos.owns_cpus, *held)
+    each = _held_by_cpu(site, tenant)
+    return Claim("", asked_here(site, tenant), tenant.qos.owns_cpus, *held, each)
+
+
+def _held_by_cpu(site: Site, tenant: Tenant) -> int:
+    return 1000 if tenant.qos.owns_cpus else site.node.milli_per_cpu
 
 
 def without_homes(claim: Claim) -> Claim:
@@ -119,7 +127,7 @@ def empty_cells(
     columns: list[list[int]] = []
     if claim.by_cpu and claim.requests.cpu_milli:
         need.append(claim.requests.cpu_milli)
-        columns.append([1000 * inside.cpus_in.get(cell, 0) for cell in cells])
+        columns.append([claim.milli_per_cpu * inside.cpus_in.get(cell, 0) for cell in cells])
     if claim.requests.memory_bytes:
         need.append(claim.requests.memory_bytes)
         columns.append([inside.memory_bytes_in.get(cell, 0) for cell in cells])

@@ -85,7 +85,8 @@ def _packages_used(site: Site, claim: Claim) -> set[int]:
 def _by_numa_node(inside: Inside, claim: Claim) -> Iterator[tuple[int, Places]]:
     """Yield how much the claim asks for, and where on the empty node that is."""
     if claim.by_cpu:
-        yield claim.requests.cpu_milli, {cell: 1000 * n for cell, n in inside.cpus_in.items()}
+        each = claim.milli_per_cpu
+        yield claim.requests.cpu_milli, {cell: each * n for cell, n in inside.cpus_in.items()}
     yield claim.requests.memory_bytes, inside.memory_bytes_in
     for pages in claim.requests.hugepages:
         held = {cell: n for (cell, size), n in inside.pages_in.items() if size == pages.page_bytes}

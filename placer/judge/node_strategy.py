@@ -90,11 +90,12 @@ def _core_points(site: Site) -> int:
 
 def _room_points(site: Site) -> int:
     """Return the points of quarters, halves and wholes of the node that are free together."""
-    total_milli = 1000 * len(site.inside.allocatable)
+    total_milli = site.node.milli_per_cpu * len(site.inside.allocatable)
     if not total_milli:
         return 0
     shared = sum(t.requests.cpu_milli for t in site.tenants if t.qos is QosClass.LS)
-    free_milli = max(0, 1000 * len(site.inside.allocatable - site.taken) - shared)
+    free_cpus = len(site.inside.allocatable - site.taken)
+    free_milli = max(0, site.node.milli_per_cpu * free_cpus - shared)
     quarters = 4 * free_milli // total_milli
     if total_bytes := sum(site.inside.memory_bytes_in.values()):
         left = dict(site.inside.memory_bytes_in)

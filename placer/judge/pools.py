@@ -74,7 +74,7 @@ def _pool_holds(site: Site, qos: QosClass) -> Iterator[Finding]:
     gone = withheld(site, qos)
     pool = pool_of(site, qos)
     asked_milli = sum(tenant.requests.cpu_milli for tenant in tenants)
-    has_milli = 1000 * len(site.inside.allocatable - gone)
+    has_milli = site.node.milli_per_cpu * len(site.inside.allocatable - gone)
     # Running pods may overfill a pool by themselves: only those who add to it are blamed.
     shrunk = any(t.new and t.owned & gone for t in site.tenants)
     asked_anew = any(t.new and t.requests.cpu_milli for t in tenants)

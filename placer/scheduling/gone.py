@@ -37,7 +37,8 @@ def _counts(node: Node, account: Account, pods: Sequence[Pod]) -> Iterator[Gone]
     requests = [pod.spec.requests for pod in pods]
     milli = Counter[QosClass]()
     for pod in pods:
-        milli[pod.spec.qos] += pod.spec.requests.cpu_milli
+        qos, asked = pod.spec.qos, pod.spec.requests.cpu_milli
+        milli[qos] += asked * node.milli_per_cpu // 1000 if qos.owns_cpus else asked
     best_effort, exclusive = milli[QosClass.BE], milli[QosClass.LSE]
     left = account.pools.shared.left_milli
     yield count("cpu", milli.total() - best_effort, left)

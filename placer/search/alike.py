@@ -142,7 +142,7 @@ def _costs_on(problem: Problem, index: int, tiers: tuple[Tier, ...]) -> Iterator
 
 def _usable_lost(node: NodeState, shape: Shape) -> Callable[[int], int]:
     """Return how many points of tier ``usable`` are lost with so many pods, at least."""
-    milli = shape.amounts[SHARED_POOL]
+    milli = shape.amounts_on(node)[SHARED_POOL]
     now = room_points(node.rooms, node.pool_milli, node.memory)
     broken = sum(c.cores * c.free for c in node.cores if not c.whole)
     widest = max((c.threads for c in node.cores), default=1)

@@ -75,7 +75,8 @@ def open_fewest(problem: Problem, start: Choices, budget: Budget) -> Opened | No
 def _bin(problem: Problem, node: NodeState, things: list[int]) -> Bin:
     """Return the node's amounts; the last one is of what no node has."""
     sizes = (
-        (*problem.shapes[thing].amounts, int(never_on(problem, thing, node))) for thing in things
+        (*problem.shapes[thing].amounts_on(node), int(never_on(problem, thing, node)))
+        for thing in things
     )
     return Bin((*node.amounts, 0), tuple(sizes))
 

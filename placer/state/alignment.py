@@ -54,12 +54,13 @@ def limit_of(
 
 
 def aligned(
-    requests: Resources, node: Node, *, by_cpu: bool
+    requests: Resources, node: Node, *, milli_per_cpu: int
 ) -> tuple[Amounts, list[Amounts], list[Amounts]]:
     """Return the need of every aligned resource, and each cell's allocatable amounts.
 
     The second list has a cell for CPUs without a NUMA node, the third has not. CPUs are in
-    milli, and count where they are owned or their pod is bound to NUMA nodes (``by_cpu``).
+    milli, and count where they are owned or their pod is bound to NUMA nodes
+    (``milli_per_cpu``; 0: not).
     """
     topology = node.machine.topology
     allocatable = topology.online - node.reserved_cpus
@@ -72,7 +73,7 @@ def aligned(
     pages_in = node.pages_in()
     sizes = [h.page_bytes for h in requests.hugepages]
     needs = (
-        requests.cpu_milli if by_cpu else 0,
+        requests.cpu_milli if milli_per_cpu else 0,
         requests.memory_bytes,
         *(h.count for h in requests.hugepages),
         *(count for count, _ in kinds),
@@ -81,7 +82,7 @@ def aligned(
 
     def amounts(numa_node: int | None) -> Amounts:
         return (
-            1000 * where.count(numa_node),
+            milli_per_cpu * where.count(numa_node),
             0 if numa_node is None else memory_bytes_in[numa_node],
             *(0 if numa_node is None else pages_in.get((numa_node, size), 0) for size in sizes),
             *(places.count(numa_node) for _, places in kinds),
@@ -89,6 +90,13 @@ def aligned(
 
     real = [amounts(numa.id) for numa in topology.numa_nodes]
     return needs, [*real, amounts(None)], real
+
+
+def counted_per_cpu(spec: PodSpec, node: Node, policy: AlignmentPolicy) -> int:
+    """Return what a CPU holds of what an aligned pod asks for; 0: its CPUs are not aligned."""
+    if spec.qos.owns_cpus:
+        return 1000
+    return node.milli_per_cpu if policy in BINDING else 0
 
 
 def containers_fit(
@@ -117,7 +125,7 @@ def containers_fit(
         )
         if not any(need):
             continue
-        limits = _limits(asked, node, policy, by_cpu=owns or bound)
+        limits = _limits(asked, node, policy, milli_per_cpu=counted_per_cpu(spec, node, policy))
         if limits is None:
             return None
         nothing = policy is AlignmentPolicy.RESTRICTED and limits[0] is None
@@ -134,10 +142,10 @@ def containers_fit(
 
 
 def _limits(
-    asked: Resources, node: Node, policy: AlignmentPolicy, *, by_cpu: bool
+    asked: Resources, node: Node, policy: AlignmentPolicy, *, milli_per_cpu: int
 ) -> tuple[int | None, int] | None:
     """Return the most cells and the fewest; None: the node never holds the container."""
-    needs, cells, real = aligned(asked, node, by_cpu=by_cpu)
+    needs, cells, real = aligned(asked, node, milli_per_cpu=milli_per_cpu)
     limit, possible = limit_of(policy, real, needs)
     if not possible or any(sum(c[i] for c in cells) < need for i, need in enumerate(needs)):
         return None

@@ -29,7 +29,7 @@ from placer.state.node_states import LookedAt, Terms, tiers_of_cores
 from placer.state.sums import Sums, resources_of
 from placer_models.cluster import Instance, Node, Nodes
 from placer_models.core_granularity import CoreGranularity
-from placer_models.dimensions import SHARED_POOL, Dimension, in_cells
+from placer_models.dimensions import SHARED_POOL, Dimension, amounts_at, in_cells
 from placer_models.goals import NUMA_STRATEGY
 from placer_models.incremental import PersistentTuple
 from placer_models.node_rules import label_keys
@@ -241,7 +241,7 @@ def _shared(shapes: Iterable[Shape], specs: Iterable[PodSpec]) -> tuple[tuple[st
     return tuple(sorted(found.items()))
 
 
-def _shape(spec: PodSpec, nodes: Iterable[Node], dimensions: Sequence[Dimension]) -> Shape:
+def _shape(spec: PodSpec, nodes: Sequence[Node], dimensions: Sequence[Dimension]) -> Shape:
     requests = spec.requests
     qos = spec.qos
     whole_only = spec.bind_required and spec.bind is BindPolicy.FULL_PCPUS
@@ -252,17 +252,20 @@ def _shape(spec: PodSpec, nodes: Iterable[Node], dimensions: Sequence[Dimension]
     owned_cpus = requests.cpu_milli // 1000 if qos.owns_cpus else 0
     milli = 1000 * owned_cpus if qos.owns_cpus else requests.cpu_milli
     wanted = wanted_by(spec)
+    amounts = (
+        *(asked_of(requests, each) for each in of_cells),
+        *(wanted.get(d[:2], 0) // d.unit for d in dimensions[len(of_cells) : SHARED_POOL]),
+        0 if best_effort else milli,
+        milli if best_effort or exclusive else 0,
+    )
+    most_per_cpu = max((node.milli_per_cpu for node in nodes), default=1000)
     return Shape(
         owned_cpus=owned_cpus,
         exclusive=exclusive,
         shared=qos is QosClass.LS,
         best_effort=best_effort,
-        amounts=(
-            *(asked_of(requests, each) for each in of_cells),
-            *(wanted.get(d[:2], 0) // d.unit for d in dimensions[len(of_cells) : SHARED_POOL]),
-            0 if best_effort else milli,
-            milli if best_effort or exclusive else 0,
-        ),
+        amounts=amounts,
+        most_amounts=amounts_at(amounts, owned_cpus, most_per_cpu),
         of_cells=len(of_cells),
         devices=tuple(
             (d.type, d.count)

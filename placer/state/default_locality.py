@@ -48,8 +48,9 @@ def _goods(spec: PodSpec, node: Node, policy: AlignmentPolicy) -> tuple[Goods, C
     cpus = [topology.cpu[cpu] for cpu in topology.online - node.reserved_cpus]
     # A request that floats in its pool is nowhere.
     placed = requests.cpu_milli if spec.qos.owns_cpus or policy in BINDING else 0
+    each = 1000 if spec.qos.owns_cpus else node.milli_per_cpu
     goods: Goods = [
-        (placed, {at: 1000 * n for at, n in Counter(cpu.numa_node for cpu in cpus).items()}),
+        (placed, {at: each * n for at, n in Counter(cpu.numa_node for cpu in cpus).items()}),
         (requests.memory_bytes, dict[int | None, int](node.memory_bytes_in().items())),
     ]
     pages_in = node.pages_in()

@@ -5,7 +5,13 @@ from collections.abc import Iterable, Sequence
 
 from placer.counting.boards import device_board, healthy
 from placer.counting.resources import amount_of, had_by, wanted_by
-from placer.state.alignment import aligned, by_container, limit_of, scopes_conflict
+from placer.state.alignment import (
+    aligned,
+    by_container,
+    counted_per_cpu,
+    limit_of,
+    scopes_conflict,
+)
 from placer.state.applied import requests_on
 from placer.state.binding import binding_of, has_cores_for
 from placer.state.default_locality import locality_fit
@@ -28,7 +34,7 @@ from placer_models.links import (
 from placer_models.mig import is_instance
 from placer_models.node_rules import NODE_RULES, admits
 from placer_models.pod import DeviceRequest, PodSpec
-from placer_models.policy import BINDING, AlignmentPolicy, DeviceScope, Locality
+from placer_models.policy import AlignmentPolicy, DeviceScope, Locality
 from placer_models.problem import Fit
 from placer_models.reasons import Blocker, Demand
 
@@ -62,8 +68,8 @@ def fit_of(spec: PodSpec, node: Node) -> Fit | Blocker:
     assert policy is not None  # else it cannot be aligned
     if by_container(spec, node):
         policy = AlignmentPolicy.NONE  # of the pod as a whole
-    owns, bound = spec.qos.owns_cpus, policy in BINDING
-    needs, cells, real = aligned(requests_on(spec, node), node, by_cpu=owns or bound)
+    owns, each = spec.qos.owns_cpus, counted_per_cpu(spec, node, policy)
+    needs, cells, real = aligned(requests_on(spec, node), node, milli_per_cpu=each)
     if (short := _short(spec, node, needs, cells)) is not None:
         return Blocker(short)
     allocatable = node.machine.topology.online - node.reserved_cpus

@@ -130,7 +130,7 @@ def _banks_of(node: Node) -> tuple[DeviceBank, ...]:
 
 def facts_of(kind: Node) -> KindFacts:
     """Return what the nodes of a kind have in common."""
-    cpu_milli = 1000 * len(kind.machine.topology.online - kind.reserved_cpus)
+    cpu_milli = kind.milli_per_cpu * len(kind.machine.topology.online - kind.reserved_cpus)
     memory_bytes = sum(kind.memory_bytes_in().values())
     return KindFacts(_banks_of(kind), rooms_of(cpu_milli, memory_bytes))
 
@@ -192,6 +192,7 @@ def node_state(
         has_best_effort=account.pools.best_effort.in_use,
         offered=account.offered,
         rooms=facts.rooms,
+        milli_per_cpu=node.milli_per_cpu,
         strategy=cell_strategy_of(node, account.cores.free_cpus, cells)
         if terms.numa_strategy
         else None,

@@ -2,6 +2,7 @@
 
 from dressing import all_shown
 from judge.cases_affinity import AFFINITY_CASES
+from judge.cases_amplification import AMPLIFICATION_CASES
 from judge.cases_apart import APART_CASES
 from judge.cases_bound import BOUND_CASES
 from judge.cases_burst import BURST_CASES
@@ -44,6 +45,7 @@ _CASES = (
     *NODE_CPU_CASES,
     *APART_CASES,
     *POOL_CASES,
+    *AMPLIFICATION_CASES,
     *CONTAINER_CASES,
     *MEMORY_CASES,
     *BOUND_CASES,

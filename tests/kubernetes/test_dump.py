@@ -416,8 +416,8 @@ def test_priorities_are_those_of_classes() -> None:
         ({"unschedulable": True}, ""),
         ({"conditions": [{"type": "Ready", "status": "False"}]}, "the condition NotReady"),
         (
-            {"annotations": {"node.koordinator.sh/resource-amplification-ratio": '{"cpu":1.5}'}},
-            "cpu amplified by 1.5, for which there is no word yet",
+            {"annotations": {"node.koordinator.sh/resource-amplification-ratio": '{"memory":1.5}'}},
+            "memory amplified by 1.5, for which there is no word",
         ),
         (
             {"labels": {"node.koordinator.sh/numa-topology-policy": "Restricted"}},

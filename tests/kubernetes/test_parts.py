@@ -116,7 +116,7 @@ def test_taints_conditions_and_amplification_of_a_node() -> None:
     assert str(part.taints[0]) == "gpu=yes:NoSchedule"
     assert part.unschedulable
     assert part.conditions == ("NotReady", "DiskPressure")
-    assert part.amplification == (("cpu", 150),)
+    assert (part.milli_per_cpu, part.amplified) == (1500, ())
 
 
 @pytest.mark.parametrize(

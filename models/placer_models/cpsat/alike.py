@@ -105,8 +105,9 @@ def _demands(problem: Problem, index: int, node: NodeState) -> Demands | None:
     shape = problem.shapes[index]
     if problem.fits[index][node.kind] is None:
         return None
+    wanted = shape.amounts_on(node)
     found = {"cpus": (sum(c.cores * c.free for c in node.cores), shape.owned_cpus)}
-    for position, (left, asked) in enumerate(zip(node.amounts, shape.amounts, strict=True)):
+    for position, (left, asked) in enumerate(zip(node.amounts, wanted, strict=True)):
         found[f"amount {position}"] = _scaled(left, asked)
     for device_type, count in shape.devices:
         bank = node.bank(device_type)

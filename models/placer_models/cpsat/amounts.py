@@ -12,17 +12,18 @@ from placer_models.rule_family import RuleFamily
 
 def room_in_amounts(problem: Problem, thing: int, node: NodeState, most: int) -> int:
     """Return how many of so many pods what is left of a node could serve."""
-    return times(problem.shapes[thing].amounts, node.amounts, most)
+    return times(problem.shapes[thing].amounts_on(node), node.amounts, most)
 
 
 def amounts_fit(model: CpModel, problem: Problem, x: Variables) -> None:
     """Pods take at most what is left of a node in each dimension, and in its cells together."""
     for node, assignments in zip(problem.nodes, x.on_node, strict=True):
+        wants = [assignment.shape.amounts_on(node) for assignment in assignments]
         for index, left in enumerate(node.amounts):
             taken = [
-                assignment.shape.amounts[index] * assignment.count
-                for assignment in assignments
-                if assignment.shape.amounts[index]
+                want[index] * assignment.count
+                for want, assignment in zip(wants, assignments, strict=True)
+                if want[index]
             ]
             if taken:
                 model.add(LinearExpr.sum(taken) <= left)

@@ -167,7 +167,7 @@ def _fit_in_their_pool(
             in_cell[cell].append(part)
     for cell, amounts in enumerate(in_cell):
         if amounts and node.cells[cell].numa_node is not None:
-            owned = 1000 * _owned(node, assignments, cell, qos)
+            owned = node.milli_per_cpu * _owned(node, assignments, cell, qos)
             model.add(LinearExpr.sum(amounts) + owned <= node.cells[cell].pool(qos).milli)
 
 

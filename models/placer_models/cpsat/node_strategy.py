@@ -44,7 +44,7 @@ def usable_rooms(model: CpModel, problem: Problem, x: Variables) -> Expression:
 
 def _rooms_left(model: CpModel, node: NodeState, assignments: Sequence[Assignment]) -> Expression:
     now = room_points(node.rooms, node.pool_milli, node.memory)
-    wants = [(each.shape.amounts[SHARED_POOL], each.shape.memory) for each in assignments]
+    wants = [(each.shape.amounts_on(node)[SHARED_POOL], each.shape.memory) for each in assignments]
     if not now or not any(map(any, wants)):
         return now
     steps = [(0, 0), *node.rooms[: POINTS.index(now)]]

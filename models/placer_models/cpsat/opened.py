@@ -60,8 +60,9 @@ def an_opened_node_holds_what_it_has(model: CpModel, problem: Problem, x: Variab
 def sums_of(node: NodeState, assignments: Sequence[Assignment]) -> list[tuple[int, list[int]]]:
     """Return (what the node has, what a pod of each assignment wants) for what is a plain sum."""
     shapes = [assignment.shape for assignment in assignments]
+    wants = [shape.amounts_on(node) for shape in shapes]
     return [
-        *((left, [s.amounts[i] for s in shapes]) for i, left in enumerate(node.amounts)),
+        *((left, [want[i] for want in wants]) for i, left in enumerate(node.amounts)),
         *((sum(bank.free), [s.whole_of(bank.type) for s in shapes]) for bank in node.banks),
     ]
 

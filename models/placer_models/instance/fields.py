@@ -18,6 +18,7 @@ from placer_models.policy import (
     Locality,
     NodeBindPolicy,
 )
+from placer_models.quantity import parse_milli
 
 _RANGE = re.compile(r"([0-9]{1,6})(?:-([0-9]{1,6}))?")
 
@@ -153,6 +154,15 @@ Exclusive = Annotated[
     ExclusivePolicy, _spelt(_KOORDINATOR_EXCLUSIVE), _words(ExclusivePolicy, _KOORDINATOR_EXCLUSIVE)
 ]
 """``Default`` is Koordinator's word for what its scheduler is set to; ours is ``None``."""
+
+
+def _in_thousandths(ratio: float) -> float:
+    parse_milli(ratio)
+    return ratio
+
+
+Amplification = Annotated[float, Field(ge=1, le=100), AfterValidator(_in_thousandths)]
+"""As how many CPUs each one counts, in thousandths at the finest."""
 
 Level = Annotated[str, AfterValidator(check_name)]
 """The name of a level of the network, such as ``rack``."""

@@ -24,7 +24,7 @@ from placer_models.instance.requests import (
 from placer_models.instance.schema import NodePart
 from placer_models.mig import TABLES, Modes
 from placer_models.policy import AlignmentPolicy, Locality, NodeBindPolicy, NumaStrategy
-from placer_models.quantity import format_bytes
+from placer_models.quantity import format_bytes, parse_milli
 from placer_models.topology import ARM
 
 log = logging.getLogger(__name__)
@@ -120,6 +120,7 @@ class NodeReader:
                     part.numa_scope,
                     domains=domains,
                     max_pods=part.max_pods,
+                    milli_per_cpu=parse_milli(part.cpu_amplification),
                 )
             )
         return tuple(nodes)
@@ -268,6 +269,7 @@ def node_to_dict(node: Node, machine: str) -> Json:
         extended=dict(node.extended),
         mig=minors_by_type(sorted((table, minor) for minor, table in node.mig)),
         max_pods=node.max_pods,
+        cpu_amplification=node.milli_per_cpu / 1000,
     )
 
 

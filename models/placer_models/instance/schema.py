@@ -9,6 +9,7 @@ from placer_models.device_strategy import DeviceStrategy
 from placer_models.files.part import Amount, Amounts, MetadataPart, Name, Part
 from placer_models.instance.fields import (
     Alignment,
+    Amplification,
     Count,
     CpuList,
     DeviceCount,
@@ -98,6 +99,9 @@ class NodePart(Part):
     )
     mig: dict[str, tuple[Minor, ...]] = Field(
         default_factory=dict, description="GPUs in MIG mode, by table: {H100-80GB: [0, 1]}."
+    )
+    cpu_amplification: Amplification = Field(
+        default=1.0, description="As how many CPUs each CPU of the pools counts: 1.5."
     )
     max_pods: Annotated[int, Field(ge=0, le=1_000_000)] | None = Field(
         default=None, description="Most pods, running ones included; without it any number."

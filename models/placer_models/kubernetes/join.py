@@ -125,8 +125,9 @@ def join(
         extended=_extended(node, found),
         scope=scope,
         max_pods=node.allocatable.other.get(PODS, MAX_PODS),
+        milli_per_cpu=node.milli_per_cpu,
     )
-    room_milli = 1000 * len(layout.online - reserved)
+    room_milli = node.milli_per_cpu * len(layout.online - reserved)
     allocatable = (node.allocatable.cpu_milli or 0) - node.reserved_milli
     if topology is None:
         assumed.append("without a NodeResourceTopology: one NUMA node, CPUs not known by id")
@@ -263,10 +264,9 @@ def _closed(node: NodePart, topology: TopologyPart | None, assumed: list[str]) -
     """Return whether nothing new comes to the node, and say why."""
     for condition in node.conditions:
         assumed.append(f"with the condition {condition}: nothing new comes there")
-    for name, ratio in node.amplification:
+    for name, ratio in node.amplified:
         assumed.append(
-            f"with {name} amplified by {ratio / 100:g}, for which there is no word yet: nothing "
-            "new comes there"
+            f"with {name} amplified by {ratio}, for which there is no word: nothing new comes there"
         )
     unknown = topology is None and node.alignment in BINDING
     if unknown:
@@ -274,7 +274,7 @@ def _closed(node: NodePart, topology: TopologyPart | None, assumed: list[str]) -
             f"with the NUMA policy {node.alignment} and no NodeResourceTopology: nothing new comes "
             "there"
         )
-    return node.unschedulable or bool(node.conditions or node.amplification) or unknown
+    return node.unschedulable or bool(node.conditions or node.amplified) or unknown
 
 
 def _bind(node: NodePart, kubelet: CpuManagerPolicy) -> NodeBindPolicy:

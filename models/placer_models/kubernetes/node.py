@@ -33,6 +33,9 @@ KIND = "Node"
 _CLOSING = {"DiskPressure", "PIDPressure", "NetworkUnavailable", "MemoryPressure"}
 """Conditions for which Kubernetes keeps new pods off a node."""
 
+MOST_MILLI_PER_CPU = 100_000
+"""No node calls its CPUs more than that."""
+
 _BIND_ALIASES = {"PCPUOnly": NodeBindPolicy.FULL_PCPUS_ONLY}
 
 
@@ -72,7 +75,8 @@ class NodePart:
         reserved_cpus: Kept for the system, by annotations.
         reserved_milli: The same where only a number is said, or what the CPUs count.
         reserved_bytes: Memory kept for the system, by annotation.
-        amplification: (Resource, ratio in hundredths) above 100.
+        milli_per_cpu: What pods may ask for of each CPU that nobody owns.
+        amplified: Further resources that the node calls more than they are, each with its ratio.
         alignment: None where no label says it.
         bind: As above.
 
@@ -87,7 +91,8 @@ class NodePart:
     reserved_cpus: CpuSet = frozenset()
     reserved_milli: int = 0
     reserved_bytes: int = 0
-    amplification: tuple[tuple[str, int], ...] = ()
+    milli_per_cpu: int = 1000
+    amplified: tuple[tuple[str, str], ...] = ()
     bind: NodeBindPolicy | None = None
     numa_strategy: NumaStrategy | None = None
     alignment: AlignmentPolicy | None = None
@@ -111,6 +116,7 @@ def node_part(found: Object) -> NodePart:
     strategy = label(root, NUMA_ALLOCATE_STRATEGY)
     alignment = label(root, *NUMA_TOPOLOGY_POLICIES)
     partitions = label(root, GPU_PARTITION_POLICY)
+    milli_per_cpu, amplified = _amplification(root)
     return NodePart(
         identity=identity,
         capacity=capacity if status.get("capacity").there else allocatable,
@@ -121,7 +127,8 @@ def node_part(found: Object) -> NodePart:
         reserved_cpus=reserved_cpus,
         reserved_milli=milli,
         reserved_bytes=size,
-        amplification=_amplification(root),
+        milli_per_cpu=milli_per_cpu,
+        amplified=amplified,
         bind=bind.word(NodeBindPolicy, _BIND_ALIASES) if bind else None,
         numa_strategy=strategy.word(NumaStrategy) if strategy else None,
         alignment=alignment.word(AlignmentPolicy) if alignment else None,
@@ -184,13 +191,17 @@ def _system_cpus(root: Field) -> CpuSet:
     return in_annotation(said, read)
 
 
-def _amplification(root: Field) -> tuple[tuple[str, int], ...]:
+def _amplification(root: Field) -> tuple[int, tuple[tuple[str, str], ...]]:
+    """Return milli of a CPU, and further resources that are amplified; 1 or less says nothing."""
     said = annotation(root, AMPLIFICATION)
     if said is None:
-        return ()
+        return 1000, ()
 
-    def read(whole: JsonPart) -> tuple[tuple[str, int], ...]:
-        ratios = {name: part.amount(parse_milli) // 10 for name, part in whole.members().items()}
-        return tuple(sorted((name, ratio) for name, ratio in ratios.items() if ratio > 100))
+    def read(whole: JsonPart) -> tuple[int, tuple[tuple[str, str], ...]]:
+        milli = {name: part.amount(parse_milli) for name, part in whole.members().items()}
+        if milli.get(CPU, 0) > MOST_MILLI_PER_CPU:
+            whole.members()[CPU].refuse(f"expected {MOST_MILLI_PER_CPU // 1000} at most")
+        more = sorted((name, f"{ratio / 1000:g}") for name, ratio in milli.items() if ratio > 1000)
+        return max(1000, milli.get(CPU, 0)), tuple(one for one in more if one[0] != CPU)
 
     return in_annotation(said, read)

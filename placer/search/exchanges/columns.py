@@ -41,9 +41,10 @@ class NodeColumns:
 def columns_of(problem: Problem, start: Choices, pods: Collection[int]) -> NodeColumns | None:
     """Return the room that all others leave to the pods.
 
-    None: the numbers are too large, or the pods ask for nothing that could be short.
+    None: the numbers are too large, the pods ask for nothing that could be short, or what they
+    take is not the same on all nodes.
     """
-    if not problem.nodes:
+    if not problem.nodes or any(s.amounts != s.most_amounts for s in problem.shapes):
         return None
     room = [list(node.amounts) for node in problem.nodes]
     taken = [shape.amounts for shape in problem.shapes]

@@ -124,7 +124,7 @@ def _best_effort_pool_is_short(_: Demand, asked: Question, account: Account) -> 
 def _is_short(pool: Pool, asked: Question) -> bool:
     milli = asked.spec.requests.cpu_milli
     owned = milli // 1000 if asked.spec.qos.owns_cpus else 0
-    return milli > pool.left_milli or owned >= len(pool.cpus)
+    return (pool.milli_per_cpu * owned or milli) > pool.left_milli or owned >= len(pool.cpus)
 
 
 def _too_little_memory(_: Demand, asked: Question, account: Account) -> bool:

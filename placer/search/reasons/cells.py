@@ -7,7 +7,7 @@ from math import comb
 from placer.counting.account import Account
 from placer.counting.resources import NODE_RESOURCES
 from placer.search.reasons.question import Question
-from placer.state.alignment import aligned, limit_of
+from placer.state.alignment import aligned, counted_per_cpu, limit_of
 from placer_models.pod import PodSpec
 from placer_models.policy import AlignmentPolicy, QosClass
 from placer_models.reasons import Demand
@@ -46,7 +46,11 @@ def meet(policy: str, asked: Question, account: Account, amounts: Sequence[Deman
         amounts: All of them of ``COUNTED``.
 
     """
-    needs, _, real = aligned(asked.spec.requests, asked.node, by_cpu=True)
+    needs, _, real = aligned(
+        asked.spec.requests,
+        asked.node,
+        milli_per_cpu=counted_per_cpu(asked.spec, asked.node, AlignmentPolicy(policy)),
+    )
     most, possible = limit_of(AlignmentPolicy(policy), real, needs)
     homes = [numa.id for numa in asked.node.machine.topology.numa_nodes]
     if not possible:
