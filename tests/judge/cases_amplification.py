@@ -3,12 +3,17 @@
 from dataclasses import replace
 
 from judge.hand import ALL_CPUS, Case, node, placed, pod, put, world
-from placer_models.policy import QosClass
+from placer_models.policy import AlignmentPolicy, QosClass
 
 LSE, LS, BE = QosClass.LSE, QosClass.LS, QosClass.BE
 
 HALF_MORE = replace(node(), milli_per_cpu=1500)
 """Nine CPUs that count as 13.5."""
+
+ALIGNED = replace(node(alignment=AlignmentPolicy.SINGLE_NUMA_NODE), milli_per_cpu=1500)
+"""Four CPUs on each NUMA node, which count as six."""
+
+RESTRICTED = replace(node(alignment=AlignmentPolicy.RESTRICTED), milli_per_cpu=1500)
 
 AMPLIFICATION_CASES = (
     Case(
@@ -34,5 +39,29 @@ AMPLIFICATION_CASES = (
         good=placed(put("a", "0-3"), put("b", "4-8")),
         bad=placed(put("a", "0-3"), put("b", "4-8")),
         bad_world=world(pod("a", 4, qos=LSE), pod("b", 7.501, qos=BE), nodes=[HALF_MORE]),
+    ),
+    Case(
+        "bound-pool",
+        "a NUMA node holds what its CPUs count as",
+        world(pod("a", 6, qos=LS), nodes=[ALIGNED]),
+        good=placed(put("a", "0-3")),
+        bad=placed(put("a", "0-3")),
+        bad_world=world(pod("a", 6.001, qos=LS), nodes=[ALIGNED]),
+    ),
+    Case(
+        "bound-pool",
+        "and loses as much with each CPU that somebody owns there",
+        world(pod("own", 1), pod("a", 4.5, qos=LS), nodes=[ALIGNED]),
+        good=placed(put("own", "0"), put("a", "1-3")),
+        bad=placed(put("own", "0"), put("a", "1-3")),
+        bad_world=world(pod("own", 1), pod("a", 4.501, qos=LS), nodes=[ALIGNED]),
+    ),
+    Case(
+        "alignment",
+        "Restricted: a request of CPUs is as wide as amplified ones make it",
+        world(pod("a", 6.001, qos=LS), nodes=[RESTRICTED]),
+        good=placed(put("a", "0-7")),
+        bad=placed(put("a", "0-7")),
+        bad_world=world(pod("a", 6, qos=LS), nodes=[RESTRICTED]),
     ),
 )
