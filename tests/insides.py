@@ -58,6 +58,7 @@ BETWEEN_NODES = (
     "spread",
     "multiples",
     "affinity",
+    "topology-spread",
     "moves",
 )
 """The rules that look at more than one node."""

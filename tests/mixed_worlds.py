@@ -22,6 +22,7 @@ from spices_opened import with_offers
 from spices_partitions import partitions
 from spices_shares import spice as spice_shares
 from spices_strategies import spice_device_strategies
+from spices_topology_spread import with_spread
 from worlds import tiny_instance
 
 Spice = Callable[[Random, Instance], Instance]
@@ -30,6 +31,7 @@ Spice = Callable[[Random, Instance], Instance]
 SPICES: tuple[Spice, ...] = (
     with_levels,
     with_some_affinity,
+    with_spread,
     spice_node_binds,
     spice_localities,
     spice_strategies,

@@ -87,6 +87,7 @@ def _says_it_may(running: RunningPod, node: Node) -> bool:
         or AlignmentScope.CONTAINER in (node.scope, spec.scope)
         or means_itself
         or asks_for_domains
+        or spec.spread
     )
 
 

@@ -67,6 +67,7 @@ def check_blocker(
     def fits(demands: Sequence[Demand]) -> bool:
         less = without(asked, [d for d in demands_of(asked) if d not in demands])
         spec = less.spec
+        spec = replace(spec, spread=())  # it is asked of all nodes together
         if asked.crowd is None:
             terms = tuple(t for t in spec.affinity if t.apart or not t.required)
             spec = replace(spec, affinity=terms)
@@ -93,7 +94,7 @@ def check_blocker(
 
 VERDICTS = {"never fits": When.EMPTY, "not now": When.RUNNING, "outvoted": When.PLACED}
 COUNT = re.compile(r"(\d+) of (\d+) nodes: ")
-FIRST = "affinity of a pod on another node"
+FIRST = ("affinity of a pod on another node", "topology-spread of a pod that is placed")
 OF_GANG = re.compile(r"of gang (\S+) (\d+) of (\d+) members fit")
 
 
@@ -154,7 +155,9 @@ def _check_pod(
     when = next(when for word, when in VERDICTS.items() if reason.startswith(word))
     if counted:
         # What its gang, or a pod that was the first of its kind, asks of it is not tried.
-        asked = any(r.pod in gang.pods for r in running[When.PLACED]) or FIRST in reason
+        asked = any(r.pod in gang.pods for r in running[When.PLACED]) or any(
+            said in reason for said in FIRST
+        )
         assert not fits(when) or (when is When.PLACED and asked), reason
     if when is not When.EMPTY:
         assert fits(When.EMPTY), reason

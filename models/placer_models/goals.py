@@ -80,6 +80,10 @@ pod under NUMANodeLevel has (C9)."""
 AFFINITY = Tier("affinity", "wishes not met", Sense.MINIMISE)
 """Preferred affinities without company, and pods that preferred anti-affinities meet (C18)."""
 
+TOPOLOGY_SPREAD = Tier("topology-spread", "pods beyond the skew", Sense.MINIMISE)
+"""Over constraints that are wishes, and domains with a new pod that asks: pods beyond the
+skew. A constraint counts once, however many pods ask for it."""
+
 ALIGNMENT = Tier("alignment", "NUMA nodes beyond the fewest", Sense.MINIMISE)
 """Over pods under BestEffort: NUMA nodes used beyond the fewest that an empty node needs."""
 
@@ -232,6 +236,7 @@ _AFTER_PLACED = (
     SHARED_CORES,
     SHARED_NUMA_NODES,
     AFFINITY,
+    TOPOLOGY_SPREAD,
     ALIGNMENT,
     PACKAGES,
     BIND,

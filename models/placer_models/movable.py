@@ -70,6 +70,10 @@ def _is_first_of_no_kind(spec: PodSpec, node: Node) -> bool:
     )
 
 
+def _spreads_over_nothing(spec: PodSpec, node: Node) -> bool:
+    return not spec.spread
+
+
 # Who is where it is by a part of a pool, by virtual functions, by a strategy for devices or by
 # the parts of its containers stays: no count says that such a pod has just what it had.
 
@@ -94,6 +98,7 @@ MOVABLE: dict[RuleFamily, Callable[[PodSpec, Node], bool]] = {
     RuleFamily.GANGS: _always,
     RuleFamily.NETWORK: _always,
     RuleFamily.AFFINITY: _is_first_of_no_kind,
+    RuleFamily.TOPOLOGY_SPREAD: _spreads_over_nothing,
     RuleFamily.IN_NODE_AFFINITY: _is_first_of_no_kind,
     RuleFamily.AMOUNTS: _always,
     RuleFamily.CPUS: _always,

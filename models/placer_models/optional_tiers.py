@@ -20,6 +20,7 @@ from placer_models.goals import (
     SHARED_CORES,
     SHARED_NUMA_NODES,
     TIERS_OF,
+    TOPOLOGY_SPREAD,
     Tier,
 )
 from placer_models.pod import PodSpec, pods_of
@@ -57,6 +58,8 @@ def optional_tiers(instance: Instance) -> tuple[Tier, ...]:
         asked.append(PARTITIONS)
     if any(not term.required for spec in specs for term in spec.affinity):
         asked.append(AFFINITY)
+    if any(not constraint.required for spec in specs for constraint in spec.spread):
+        asked.append(TOPOLOGY_SPREAD)
     named = {(r.pod.namespace, r.placement.gang) for r in instance.could_leave}
     levels = [gang.levels for gang in instance.gangs]
     levels += [gang.levels for gang in instance.running_gangs if gang.key in named]

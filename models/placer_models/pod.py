@@ -26,6 +26,7 @@ from placer_models.policy import (
     Strength,
 )
 from placer_models.topology import Hugepages
+from placer_models.topology_spread import SpreadConstraint
 from placer_models.typed import check_types
 
 
@@ -156,6 +157,7 @@ class PodSpec:
             its CPU limit (C8).
         strategies: Types of which it has what it asks of one device of more devices (D9).
         device_choice: Which devices it would like its shares of; None: whichever (B14).
+        spread: How evenly pods of its kind are to be over domains of nodes.
 
     Raises:
         ValueError: A constrained pod is not LS, has an alignment policy, or a container
@@ -181,6 +183,7 @@ class PodSpec:
     constrained_burst: bool = False
     strategies: Strategies = ()
     device_choice: DeviceChoice | None = None
+    spread: tuple[SpreadConstraint, ...] = ()
 
     def __post_init__(self) -> None:
         check_types(self)
@@ -312,12 +315,7 @@ class Gang:
 
 @dataclass(frozen=True, slots=True)
 class GangGroup:
-    """Gangs that reach their minimum all together, or none does (G1).
-
-    Attributes:
-        gangs: Keys of the gangs.
-
-    """
+    """Gangs, by their keys, that reach their minimum all together, or none does (G1)."""
 
     name: str
     namespace: str

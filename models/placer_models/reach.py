@@ -7,8 +7,8 @@ from placer_models.pod import Pod, PodSpec
 
 
 def reaches_beyond(spec: PodSpec) -> bool:
-    """Return whether the pod asks for others, or for none, in domains of nodes."""
-    return any(term.wide for term in spec.affinity)
+    """Return whether the pod asks for others, or for none, or spreads, in domains of nodes."""
+    return bool(spec.spread) or any(term.wide for term in spec.affinity)
 
 
 def any_reaches_beyond(pods: Iterable[Pod]) -> bool:
@@ -22,4 +22,4 @@ def of_one_node(pod: Pod) -> Pod:
     if not reaches_beyond(pod.spec):
         return pod
     terms = tuple(term for term in pod.spec.affinity if not term.wide)
-    return replace(pod, spec=replace(pod.spec, affinity=terms))
+    return replace(pod, spec=replace(pod.spec, affinity=terms, spread=()))

@@ -15,6 +15,9 @@ class RuleFamily(StrEnum):
     AFFINITY = "affinity"
     """Pods that want to be together or apart."""
 
+    TOPOLOGY_SPREAD = "topology_spread"
+    """Pods spread evenly over domains of nodes."""
+
     IN_NODE_AFFINITY = "in_node_affinity"
     """The same by cores and NUMA nodes."""
 

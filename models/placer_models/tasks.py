@@ -74,16 +74,39 @@ class AffinityTask:
 
 
 @dataclass(frozen=True, slots=True)
+class SpreadTask:
+    """How evenly pods of some shapes are over domains of nodes; as in ``SpreadConstraint``.
+
+    Attributes:
+        asking: The shapes whose pods ask.
+        matches: The shapes whose pods count.
+        domains: The domain of every node, by number; `NO_DOMAIN` where it is not looked at.
+        here: How many running pods count in each domain.
+        is_short: There are fewer domains than are wanted: the fewest count as none.
+
+    """
+
+    asking: frozenset[int]
+    matches: frozenset[int]
+    required: bool
+    max_skew: int
+    domains: tuple[int, ...]
+    here: tuple[int, ...]
+    is_short: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Affinities:
     """What all shapes ask of other pods on their node, or in its domain.
 
     Attributes:
         barred: For each shape the nodes that running pods keep it off, or that are in no
-            domain where it needs company; empty where no affinity is asked for.
+            domain where it needs one; empty where no affinity is asked for.
 
     """
 
     tasks: tuple[AffinityTask, ...] = ()
+    spreads: tuple[SpreadTask, ...] = ()
     barred: tuple[frozenset[int], ...] = ()
 
     def bars(self, shape: int, node: int) -> bool:

@@ -7,11 +7,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from placer.greedy.in_node_affinity import FirstOfKind, Places
+from placer.greedy.topology_spread import SpreadCounts
 from placer_models.problem import Choice, Choices, Problem
 from placer_models.tasks import NO_DOMAIN, AffinityTask
 
 Mask = NDArray[np.bool_]
 Counts = NDArray[np.int64]
+
+
+WISH = 10**6
+"""What tier affinity weighs beside tier topology-spread, which comes after it."""
 
 
 class AffinityCounts:
@@ -35,15 +40,17 @@ class AffinityCounts:
         self._running = [_counts(task.here, nodes) for task in problem.affinity.tasks]
         self._runs = [running > 0 for running in self._running]
         self._first = FirstOfKind(problem)
+        self._spread = SpreadCounts(problem)
         self._barred = [_mask(barred, nodes) for barred in problem.affinity.barred]
 
     def add(self, shape: int, node: int, count: int) -> None:
         """Note that so many pods of the shape come to the node, or go."""
         self._placed[shape, node] += count
+        self._spread.add(shape, node, count)
 
     def allowed(self, shape: int) -> Mask:
         """Return the nodes where one pod more of the shape breaks nothing required."""
-        mask = ~self._barred[shape]
+        mask = ~self._barred[shape] & self._spread.allowed(shape)
         for number in self._about[shape]:
             task = self._tasks[number]
             if not task.required:
@@ -65,7 +72,13 @@ class AffinityCounts:
         return mask
 
     def wishes_lost(self, shape: int) -> Counts:
-        """Return for each node how much more is lost in tier affinity with a pod of the shape."""
+        """Return for each node how much more is lost with a pod of the shape.
+
+        In tier affinity, and by less than 1 of it in tier topology-spread.
+        """
+        return WISH * self._affinity_lost(shape) + self._spread.lost(shape)
+
+    def _affinity_lost(self, shape: int) -> Counts:
         lost: Counts = np.zeros(self._placed.shape[1], dtype=np.int64)
         for number in self._about[shape]:
             task = self._tasks[number]
@@ -101,7 +114,7 @@ class AffinityCounts:
 
     def holds(self, choices: Choices) -> bool:
         """Return whether every pod that requires another one has it."""
-        if not self._first.holds(choices):
+        if not self._first.holds(choices) or not self._spread.holds():
             return False
         for number, task in enumerate(self._tasks):
             if not task.required or task.apart:

@@ -37,6 +37,7 @@ from placer.judge.pods import cordon, known, node_selector
 from placer.judge.pools import be_pool, containers, shared_pool
 from placer.judge.scene import Scene, Standing, scene_of
 from placer.judge.shares import device_share
+from placer.judge.topology_spread import topology_spread
 from placer_models.cluster import Instance
 from placer_models.moves import complete_with_current, with_movable_pods
 from placer_models.placement import Placement
@@ -47,6 +48,7 @@ RULES: Mapping[str, Rule] = {
     "node-selector": node_selector,
     "affinity": affinity,
     "anti-affinity": anti_affinity,
+    "topology-spread": topology_spread,
     "cpu-count": cpu_count,
     "cpu-allocatable": cpu_allocatable,
     "cpu-exclusive": cpu_exclusive,

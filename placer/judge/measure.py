@@ -27,6 +27,7 @@ from placer.judge.node_strategy import STRATEGY_MEASURES, usable_points_left
 from placer.judge.numa_strategy import against_strategies
 from placer.judge.opened import nodes_opened
 from placer.judge.scene import Scene, Standing
+from placer.judge.topology_spread import beyond_the_skew
 from placer_models.cluster import Instance
 from placer_models.goals import (
     AFFINITY,
@@ -50,6 +51,7 @@ from placer_models.goals import (
     POD_PAIR_SUM,
     SHARED_CORES,
     SHARED_NUMA_NODES,
+    TOPOLOGY_SPREAD,
     USABLE,
     Tier,
     placed_tier,
@@ -63,6 +65,7 @@ Vector = tuple[tuple[Tier, int], ...]
 
 MEASURES: Mapping[Tier, Callable[[Scene], int]] = {
     AFFINITY: wishes_not_met,
+    TOPOLOGY_SPREAD: beyond_the_skew,
     GATHERING: gathering_short,
     SHARED_CORES: shared_cores,
     SHARED_NUMA_NODES: shared_numa_nodes,

@@ -137,10 +137,10 @@ def _joined(objects: Objects, pools: DevicePools, summary: Summary) -> dict[str,
 
 def _reading(objects: Objects, joined: Mapping[str, JoinedNode]) -> Reading:
     nodes = [one.node for one in joined.values()]
-    terms = {term for part in objects.pods.values() for term in part.wishes.affinity}
+    wishes = [part.wishes for part in objects.pods.values()]
     return Reading(
         types=frozenset(device.type for node in nodes for device in node.machine.devices),
-        label_keys=frozenset(key for term in terms for key in term.keys),
+        label_keys=frozenset[str]().union(*(one.label_keys for one in wishes)),
     )
 
 

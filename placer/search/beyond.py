@@ -12,6 +12,7 @@ from placer_models.affinity import AffinityTerm
 from placer_models.cluster import Node, RunningPod
 from placer_models.placement import PodPlacement
 from placer_models.pod import Gang, Pod, PodSpec
+from placer_models.spreading import spreadings_of
 
 
 def lonely_nodes(placed: Iterable[RunningPod], everyone: Sequence[RunningPod]) -> set[str]:
@@ -41,11 +42,13 @@ def witnesses_of(
 ) -> list[RunningPod]:
     """Return pods beyond the nodes, one for each affinity that its own pods could begin.
 
-    And one in each domain that a term of theirs is about, or that keeps others off it. They
+    And one in each domain that a term of theirs is about, or that keeps others off it, and all
+    that count where they spread. They
     hold nothing; that they are there keeps others from being the first, or off.
     """
     specs = {(pod.namespace, pod.spec) for gang in gangs for pod in gang.pods}
     wanted = {(where, term, "") for where, spec in specs for term in lonely_terms(spec)}
+    spreads = {one for where, spec in specs for one in spreadings_of(spec, where)}
     near = {(where, term) for where, spec in specs for term in spec.affinity if term.wide}
     node_of = {node.name: node for node in everywhere} if everyone else {}
 
@@ -64,7 +67,11 @@ def witnesses_of(
             (where, term, domain_of(node, term)) for where, term in near if _means(where, term, one)
         }
         met |= {(namespace, term, domain_of(node, term)) for term in own}
-        if met - known:
+        counts = any(
+            spread.means(one.pod.spec, namespace) and spread.domain(node_of[node]) is not None
+            for spread in spreads
+        )
+        if counts or met - known:
             wanted -= met
             known |= met
             qos = one.pod.spec.qos if any(t.inside for _, t, _ in met) else PodSpec(()).qos
@@ -80,7 +87,22 @@ def _means(namespace: str, term: AffinityTerm, other: RunningPod) -> bool:
     return means and term.looks_into(where, namespace)
 
 
-def closed(nodes: Iterable[Node], witnesses: Iterable[RunningPod]) -> tuple[Node, ...]:
-    """Return the nodes of the witnesses, where nothing new can go."""
+def closed(
+    nodes: Sequence[Node],
+    witnesses: Iterable[RunningPod],
+    inside: Set[str] = frozenset(),
+    gangs: Iterable[Gang] = (),
+) -> tuple[Node, ...]:
+    """Return the nodes of the witnesses, and one of each domain that no pod is in.
+
+    Nothing new can go there. A domain says how few pods of those that spread there can be.
+    """
     names = {runner.placement.node for runner in witnesses}
+    specs = {(pod.namespace, pod.spec) for gang in gangs for pod in gang.pods}
+    for spread in {one for where, spec in specs for one in spreadings_of(spec, where)}:
+        known = {spread.domain(node) for node in nodes if node.name in names | inside}
+        for node in nodes:
+            if (domain := spread.domain(node)) is not None and domain not in known:
+                known.add(domain)
+                names.add(node.name)
     return tuple(replace(node, cordoned=True) for node in nodes if node.name in names)

@@ -314,7 +314,7 @@ class Neighbourhoods:
         return Instance(
             nodes=(
                 *(node for node in self.instance.nodes if node.name in nodes),
-                *closed(self.instance.nodes, witnesses),
+                *closed(self.instance.nodes, witnesses, nodes, gangs),
             ),
             gangs=tuple(gangs),
             groups=tuple(groups),

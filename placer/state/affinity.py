@@ -4,10 +4,11 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
 from placer.counting.account import Account
+from placer.state.topology_spread import spread_tasks
 from placer_models.affinity import AffinityTerm
 from placer_models.cluster import Instance, Node
 from placer_models.pod import Gang, PodSpec, pods_of
-from placer_models.tasks import NO_DOMAIN, Affinities, AffinityTask
+from placer_models.tasks import NO_DOMAIN, Affinities, AffinityTask, SpreadTask
 
 Side = tuple[PodSpec, str]
 """The spec of a pod and its namespace: all that affinity looks at."""
@@ -23,7 +24,7 @@ def has_affinity(instance: Instance) -> bool:
 def asks_for_others(gangs: tuple[Gang, ...]) -> bool:
     """Return whether any pod that waits asks for others."""
     specs = {id(pod.spec): pod.spec for pod in pods_of(gangs)}.values()
-    return any(spec.affinity for spec in specs)
+    return any(spec.affinity or spec.spread for spec in specs)
 
 
 def affinities_of(
@@ -39,7 +40,9 @@ def affinities_of(
     """
     domains = Domains(nodes)
     tasks = _affinity_tasks(domains, accounts, sides)
-    return Affinities(tasks, _barred_nodes(domains, accounts, sides, tasks))
+    spreads = spread_tasks(nodes, accounts, sides)
+    barred = _barred_nodes(domains, accounts, sides, tasks, spreads)
+    return Affinities(tasks, spreads, barred)
 
 
 class Domains:
@@ -110,11 +113,12 @@ def _barred_nodes(
     accounts: Sequence[Account],
     sides: Sequence[Side],
     tasks: Sequence[AffinityTask],
+    spreads: Sequence[SpreadTask],
 ) -> tuple[frozenset[int], ...]:
     """Return for each shape the nodes that running pods keep it off.
 
     Either the shape keeps away from a pod there, or a pod there keeps away from it. And those
-    in no domain, where it needs company in one.
+    in no domain, where it needs one.
     """
     barred: list[set[int]] = [set() for _ in sides]
     for task in tasks:
@@ -122,6 +126,9 @@ def _barred_nodes(
             barred[task.shape] |= task.here.keys()
         elif task.required:
             barred[task.shape].update(n for n, d in enumerate(task.domains) if d == NO_DOMAIN)
+    for spread in spreads:
+        for shape in spread.asking if spread.required else ():
+            barred[shape].update(n for n, d in enumerate(spread.domains) if d == NO_DOMAIN)
     barred_by: dict[Side, tuple[tuple[str, int], ...]] = {}
     beyond: defaultdict[tuple[str, int], dict[int, int]] = defaultdict(dict)
     for node, account in enumerate(accounts):

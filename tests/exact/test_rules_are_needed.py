@@ -76,6 +76,7 @@ from placer_models.cpsat.shares import (
     shares_fit_their_device,
     shares_of_a_pod_are_on_different_devices,
 )
+from placer_models.cpsat.topology_spread import pods_spread_over_domains
 from placer_models.placement import PodPlacement
 from placer_models.pod import Container, Gang, Pod, PodSpec, Resources
 from placer_models.policy import QosClass
@@ -93,6 +94,7 @@ from spices_numa import container_instance
 from spices_partitions import partitioned
 from spices_shares import sharing_instance
 from spices_strategies import strategy_instance
+from spices_topology_spread import spread_instance
 from worlds import tiny_instance
 
 pytestmark = pytest.mark.check
@@ -156,6 +158,7 @@ WORLDS: dict[Rule, MakeWorld] = {
     no_more_pods_move_than_may: lambda _: pinned_crowd(1),
     pods_keep_apart: affinity_instance,
     pods_come_together: affinity_instance,
+    pods_spread_over_domains: spread_instance,
     a_pod_is_where_it_owns_cpus: in_node_affinity_instance,
     pods_keep_apart_inside_a_node: in_node_affinity_instance,
     pods_come_together_inside_a_node: in_node_affinity_instance,

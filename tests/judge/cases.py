@@ -24,6 +24,7 @@ from judge.cases_pods import GANG_CASES, POD_CASES
 from judge.cases_shares import SHARE_CASES
 from judge.cases_strategies import STRATEGY_CASES
 from judge.cases_things import ALIGNMENT_CASES, DEVICE_CASES, MEMORY_CASES
+from judge.cases_topology_spread import TOPOLOGY_SPREAD_CASES
 from judge.hand import Case
 
 
@@ -40,6 +41,7 @@ def _shown(case: Case) -> Case:
 _CASES = (
     *AFFINITY_CASES,
     *IN_NODE_AFFINITY_CASES,
+    *TOPOLOGY_SPREAD_CASES,
     *POD_CASES,
     *OWNED_CASES,
     *NODE_CPU_CASES,

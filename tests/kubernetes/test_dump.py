@@ -464,10 +464,11 @@ def test_pods_with_demands_that_have_no_word_are_not_placed_and_named() -> None:
     """
     The others are.
     """
-    spread = [{"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule"}]
-    instance, summary = read(node(), pod("a", topologySpreadConstraints=spread), pod("b"))
+    claims = [{"persistentVolumeClaim": {"claimName": "c"}}]
+    ports = [{"name": "c", "ports": [{"hostPort": 80, "containerPort": 80}]}]
+    instance, summary = read(node(), pod("a", containers=ports, volumes=claims), pod("b"))
     assert set(places(instance)) == {"b"}
-    assert "not placed: Pod default/a: there is no word yet for topology spread" in notes(summary)
+    assert "not placed: Pod default/a: there is no word yet for host ports" in notes(summary)
 
 
 def test_the_summary_counts_what_was_read_and_skipped() -> None:

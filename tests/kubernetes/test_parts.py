@@ -356,17 +356,11 @@ def test_what_has_no_word_yet_is_named() -> None:
                 },
             },
         },
-        topologySpreadConstraints=[
-            {"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule"},
-            {"maxSkew": 1, "topologyKey": "rack", "whenUnsatisfiable": "ScheduleAnyway"},
-        ],
+        volumes=[{"persistentVolumeClaim": {"claimName": "c"}}],
     )
     wishes = pod_part(found).wishes
-    assert wishes.lacks == (
-        "required node affinity beyond one value of labels",
-        "topology spread",
-    )
-    assert wishes.waived == ("topology spread",)
+    assert wishes.lacks == ("required node affinity beyond one value of labels",)
+    assert wishes.waived == ("where its persistent volumes can be reached",)
 
 
 def test_affinity_that_has_words_is_read() -> None:

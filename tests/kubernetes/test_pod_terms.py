@@ -1,11 +1,15 @@
 """Terms of pod affinity, read from Pod objects."""
 
+import pytest
+
 from kubernetes_worlds import pod
 from placer_models.affinity import AffinityTerm
 from placer_models.kubernetes.names import HOSTNAME
+from placer_models.kubernetes.objects import ObjectError
 from placer_models.kubernetes.pod import pod_part
 from placer_models.kubernetes.pod_terms import OF_NAMESPACES
 from placer_models.selectors import LabelExpression, Operator
+from placer_models.topology_spread import SpreadConstraint
 
 
 def test_terms_of_pod_affinity_are_read() -> None:
@@ -70,3 +74,54 @@ def test_affinity_that_means_no_pod_is_named() -> None:
     assert near.wishes.lacks == ("required pod affinity that means no pod",)
     assert (far.wishes.affinity, far.wishes.lacks) == ((), ())
     assert strange.wishes.lacks == ("required pod anti-affinity by labels of namespaces",)
+
+
+def test_spread_constraints_are_read() -> None:
+    """
+    With Kubernetes' defaults; own labels count by the keys that are named.
+    """
+    hard = {
+        "maxSkew": 1,
+        "topologyKey": "zone",
+        "whenUnsatisfiable": "DoNotSchedule",
+        "labelSelector": {"matchLabels": {"app": "web"}},
+        "matchLabelKeys": ["hash"],
+    }
+    soft = {
+        "maxSkew": 2,
+        "topologyKey": HOSTNAME,
+        "whenUnsatisfiable": "ScheduleAnyway",
+        "nodeAffinityPolicy": "Ignore",
+        "nodeTaintsPolicy": "Honor",
+    }
+    found = pod(labels={"hash": "7"}, topologySpreadConstraints=[{**hard, "minDomains": 3}, soft])
+    first, second = pod_part(found).wishes.spread
+    assert first == SpreadConstraint("zone", labels=(("app", "web"), ("hash", "7")), min_domains=3)
+    assert (second.topology, second.max_skew, second.required) == ("node", 2, False)
+    assert (second.by_selector, second.by_taints) == (False, True)
+    assert not second.means((("app", "web"),))  # a selector that is left out selects nothing
+
+
+@pytest.mark.parametrize(
+    ("change", "path", "message"),
+    [
+        ({"whenUnsatisfiable": "Never"}, "whenUnsatisfiable", "expected DoNotSchedule or Sched"),
+        ({"maxSkew": 0}, "0", "a skew, and domains, of 1 or more"),
+        ({"minDomains": 0}, "0", "a skew, and domains, of 1 or more"),
+        (
+            {"labelSelector": {"matchExpressions": [{"key": "a", "operator": "Gt"}]}},
+            "operator",
+            "expected In",
+        ),
+    ],
+)
+def test_what_no_constraint_says_is_refused(
+    change: dict[str, object], path: str, message: str
+) -> None:
+    """
+    The object, the field and what was expected are named.
+    """
+    constraint = {"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule"}
+    with pytest.raises(ObjectError, match=message) as error:
+        pod_part(pod(topologySpreadConstraints=[{**constraint, **change}]))
+    assert str(error.value.path[-1]) == path

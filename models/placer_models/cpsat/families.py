@@ -26,6 +26,7 @@ from placer_models.cpsat import (
     numa_strategy,
     opened,
     shares,
+    topology_spread,
 )
 from placer_models.cpsat.family import Family
 from placer_models.problem import Fit, Problem, Shape
@@ -34,6 +35,7 @@ FAMILIES: tuple[Family, ...] = (
     gangs.FAMILY,
     network.FAMILY,
     affinity.FAMILY,
+    topology_spread.FAMILY,
     cpus.FAMILY,
     in_node_affinity.FAMILY,
     amounts.FAMILY,

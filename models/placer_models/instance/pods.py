@@ -19,6 +19,7 @@ from placer_models.instance.functions import read_selectors
 from placer_models.instance.joint import joint_to_dict, read_joint
 from placer_models.instance.requests import RequestReader, device_type_of, requests_to_dict
 from placer_models.instance.schema import ContainerPart, MemberPart, SpecPart
+from placer_models.instance.topology_spread import spread_constraints, spread_to_list
 from placer_models.legal import SpecFault, spec_faults
 from placer_models.limits import NO_LIMITS, Limits, PodLimits
 from placer_models.pod import Container, ContainerRole, Pod, PodSpec, Resources
@@ -148,6 +149,7 @@ class PodReader:
             node_selector=tuple(sorted(part.node_selector.items())),
             labels=tuple(sorted(part.labels.items())),
             affinity=affinity_terms(part),
+            spread=spread_constraints(part.topology_spread),
             functions=read_selectors(
                 part.vf_selector,
                 {d.type for c in containers for d in c.requests.devices if d.share},
@@ -296,6 +298,7 @@ def pod_to_dict(pod: Pod) -> Json:
         ),
         **affinity_to_dict(spec),
         **SpecPart.written(
+            topology_spread=spread_to_list(spec.spread),
             vf_selector={kind: dict(wish) for kind, wish in spec.functions},
             joint_allocate=joint_to_dict(spec.joint),
             allocate_strategy=dict(spec.strategies),

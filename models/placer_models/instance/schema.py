@@ -33,6 +33,7 @@ from placer_models.instance.wish_schema import (
     ExclusiveWish,
     JointPart,
     OneOf,
+    SpreadParts,
     StrengthPart,
 )
 from placer_models.node_strategy import NodeStrategy
@@ -152,6 +153,7 @@ class SpecPart(Part):
     labels: dict[str, str] = Field(default_factory=dict)
     affinity: AffinityPart | None = None
     anti_affinity: AffinityPart | None = None
+    topology_spread: SpreadParts = ()
     joint_allocate: JointPart | None = None
     vf_selector: dict[str, dict[str, OneOf]] = Field(
         default_factory=dict,
@@ -276,6 +278,7 @@ OTHER_SPELLINGS = {
     "qosClass": "qos",
     "requiredCPUBindPolicy": "cpuBindPolicy: {required: ...}",
     "requiredCPUExclusivePolicy": "cpuExclusivePolicy: {required: ...}",
+    "topologySpreadConstraints": "topologySpread: {topologyKey: ..., labelSelector: ...}",
     "unschedulable": "cordoned",
 }
 

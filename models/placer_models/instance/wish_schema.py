@@ -1,12 +1,13 @@
 """The schema of what pods wish or demand of their CPUs, devices and neighbours."""
 
+from enum import StrEnum
 from typing import Annotated, ClassVar, Self
 
 from pydantic import BeforeValidator, ConfigDict, Field, model_validator
 
 from placer_models.affinity import AffinityLevel
 from placer_models.files.part import Part
-from placer_models.instance.fields import Exclusive, PodBind, one_or_more
+from placer_models.instance.fields import Count, Exclusive, PodBind, one_or_more
 from placer_models.policy import JointScope
 from placer_models.selectors import COMPARING, LabelExpression, Operator
 
@@ -159,6 +160,45 @@ class PodSelectorPart(Part):
     def expressions(self) -> tuple[LabelExpression, ...]:
         """What its labels must say besides."""
         return tuple(map(expression_of, self.match_expressions))
+
+
+class WhenUnsatisfiable(StrEnum):
+    """What a spread constraint is."""
+
+    DO_NOT_SCHEDULE = "DoNotSchedule"
+    SCHEDULE_ANYWAY = "ScheduleAnyway"
+
+
+class NodeInclusion(StrEnum):
+    """Whether it matters to the nodes that are looked at."""
+
+    HONOR = "Honor"
+    IGNORE = "Ignore"
+
+
+class SpreadPart(Part):
+    """How evenly pods with such labels are to be over domains of nodes."""
+
+    topology_key: str
+    label_selector: PodSelectorPart
+    max_skew: Count = 1
+    when_unsatisfiable: WhenUnsatisfiable = WhenUnsatisfiable.DO_NOT_SCHEDULE
+    min_domains: Count = 1
+    node_affinity_policy: NodeInclusion = NodeInclusion.HONOR
+    node_taints_policy: NodeInclusion = NodeInclusion.IGNORE
+
+    @model_validator(mode="after")
+    def _is_one_or_the_other(self) -> Self:
+        if self.min_domains > 1 and self.when_unsatisfiable is WhenUnsatisfiable.SCHEDULE_ANYWAY:
+            raise ValueError("got minDomains with ScheduleAnyway; it goes with DoNotSchedule only")
+        return self
+
+
+SpreadParts = Annotated[
+    tuple[SpreadPart, ...],
+    BeforeValidator(one_or_more, json_schema_input_type=SpreadPart | list[SpreadPart]),
+]
+"""One constraint, or several."""
 
 
 class AffinityTermPart(PodSelectorPart):

@@ -95,6 +95,7 @@ def asked_by(
                 if key in reading.label_keys
             ),
             affinity=part.wishes.affinity,
+            spread=part.wishes.spread,
             scopes=scopes_of(hints, asked),
             exclusive=exclusive,
             exclusive_strength=exclusive_strength,

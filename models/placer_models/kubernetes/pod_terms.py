@@ -5,8 +5,10 @@ from dataclasses import dataclass, replace
 
 from placer_models.affinity import EVERY_NAMESPACE, OF_ONE_NODE, AffinityTerm
 from placer_models.kubernetes.objects import Field
+from placer_models.network import NODE_LEVEL
 from placer_models.policy import Strength
 from placer_models.selectors import LabelExpression, Labels, Operator
+from placer_models.topology_spread import SpreadConstraint
 
 OF_NAMESPACES = "kubernetes.io/metadata.name"
 """The label that every namespace has: its name."""
@@ -36,6 +38,12 @@ class PodSelector:
                 more.append(LabelExpression(key, Operator.IN, (value,)))
         every = dict.fromkeys((*self.expressions, *other.expressions, *more))
         return PodSelector(tuple(sorted(found.items())), tuple(every))
+
+
+NOBODY = PodSelector((), (LabelExpression("placer/nobody", Operator.EXISTS),))
+"""What no pod has."""
+
+_UNLESS = "DoNotSchedule"
 
 
 def selector_of(part: Field) -> PodSelector | None:
@@ -182,3 +190,34 @@ def _namespaces(part: Field, namespace: str) -> tuple[str, ...] | None:
 def _named(names: set[str], namespace: str) -> tuple[str, ...]:
     """Return names of namespaces; nothing where it is the pod's own."""
     return () if names == {namespace} else tuple(sorted(names))
+
+
+def spread_of(part: Field, own: Labels) -> SpreadConstraint:
+    """Return one of a pod's spread constraints.
+
+    Args:
+        part: The constraint.
+        own: The pod's labels.
+
+    Raises:
+        ObjectError: Something is wrong with it.
+
+    """
+    key, hard = part.get("topologyKey").text(), part.get("whenUnsatisfiable").text(_UNLESS)
+    if hard not in (_UNLESS, "ScheduleAnyway"):
+        part.get("whenUnsatisfiable").refuse(f"got {hard!r}; expected {_UNLESS} or ScheduleAnyway")
+    selector = selector_of(part.get("labelSelector")) or NOBODY
+    selector = with_own_labels(selector, part, own)
+    try:
+        return SpreadConstraint(
+            NODE_LEVEL if key in OF_ONE_NODE else key,
+            part.get("maxSkew").integer(1),
+            Strength.REQUIRED if hard == _UNLESS else Strength.PREFERRED,
+            selector.labels,
+            selector.expressions,
+            part.get("minDomains").integer(1),
+            part.get("nodeAffinityPolicy").text("Honor") == "Honor",
+            part.get("nodeTaintsPolicy").text("Ignore") == "Honor",
+        )
+    except ValueError as error:
+        part.refuse(str(error))

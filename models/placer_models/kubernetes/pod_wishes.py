@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 from placer_models.affinity import AffinityTerm
 from placer_models.kubernetes.node import Taint, TaintEffect
 from placer_models.kubernetes.objects import Field
-from placer_models.kubernetes.pod_terms import affinity_terms
+from placer_models.kubernetes.pod_terms import affinity_terms, spread_of
+from placer_models.topology_spread import SpreadConstraint
 
 Labels = tuple[tuple[str, str], ...]
 
@@ -42,6 +43,7 @@ class Wishes:
     Attributes:
         selector: Labels that its node must have, ascending.
         affinity: Pods with which it wants to be, or not.
+        spread: How evenly pods of its kind are to be over domains of nodes.
         lacks: What it demands that Placer has no word for yet, by the names of fields.
         waived: What it would like that Placer has no word for yet.
 
@@ -49,9 +51,16 @@ class Wishes:
 
     selector: Labels = ()
     affinity: tuple[AffinityTerm, ...] = ()
+    spread: tuple[SpreadConstraint, ...] = ()
     tolerations: tuple[Toleration, ...] = ()
     lacks: tuple[str, ...] = ()
     waived: tuple[str, ...] = ()
+
+    @property
+    def label_keys(self) -> frozenset[str]:
+        """The labels of pods that it looks at."""
+        keys = (*(term.keys for term in self.affinity), *(one.keys for one in self.spread))
+        return frozenset[str]().union(*keys)
 
     def lacking(self, what: str) -> "Wishes":
         """Return the wishes with one more that there is no word for."""
@@ -89,9 +98,7 @@ def wishes_of(spec: Field, namespace: str, labels: Labels = ()) -> Wishes:
     if node.get("preferredDuringSchedulingIgnoredDuringExecution").items():
         waived.append("preferred node affinity")
     terms = tuple(affinity_terms(affinity, namespace, labels, lacks, waived))
-    for item in spec.get("topologySpreadConstraints").items():
-        hard = item.get("whenUnsatisfiable").text("DoNotSchedule") == "DoNotSchedule"
-        (lacks if hard else waived).append("topology spread")
+    constraints = spec.get("topologySpreadConstraints").items()
     if any(_host_ports(spec)):
         lacks.append("host ports")
     if any(volume.get("persistentVolumeClaim").there for volume in spec.get("volumes").items()):
@@ -99,6 +106,7 @@ def wishes_of(spec: Field, namespace: str, labels: Labels = ()) -> Wishes:
     return Wishes(
         tuple(sorted(selector.items())),
         terms,
+        tuple(spread_of(item, labels) for item in constraints),
         tuple(_toleration(item) for item in spec.get("tolerations").items()),
         tuple(dict.fromkeys(lacks)),
         tuple(dict.fromkeys(waived)),

@@ -61,7 +61,7 @@ def fits_alone(asked: Question, budget: Budget) -> bool:
         for term in asked.spec.affinity
         if term.inside and (term.apart or not term.required or asked.crowd is not None)
     )
-    spec, node = unasked(replace(asked.spec, affinity=terms), asked.node)
+    spec, node = unasked(replace(asked.spec, affinity=terms, spread=()), asked.node)
     pod = Pod("", asked.namespace, spec)
     node = replace(node, name="n", offered=False)
     running = [_settled(runner, node) for runner in asked.running]

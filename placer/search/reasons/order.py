@@ -51,6 +51,7 @@ ORDER = (
     "constrained-burst",
     "arm-cpu-policy",
     "alignment",
+    "topology-spread",
 )
 """Every rule that can keep one pod off one node. First what the node is, and who is there;
 then amounts, of what few nodes have before what all have; then what is asked of them."""

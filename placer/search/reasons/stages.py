@@ -9,6 +9,7 @@ from placer.search.budget import Budget
 from placer.search.reasons.blocking import blocker_of
 from placer.search.reasons.order import demands_of
 from placer.search.reasons.question import Crowd, First, Question, firsts_of
+from placer.search.reasons.spread import Spreads
 from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.placement import Placement
 from placer_models.pod import Pod, PodSpec, pods_of
@@ -33,6 +34,7 @@ class Stage:
         running: Node -> what runs there.
         account_at: What is left on a node.
         kinds: Of each node a number; those of one kind are alike when empty.
+        spreads: Which spread constraints keep pods off.
         crowd: As of a Question.
         before: Who has no place on a node at that stage has none at this one.
         same: A stage, and which nodes are at this one as they are there.
@@ -46,6 +48,7 @@ class Stage:
     account_at: Callable[[int], Account]
     kinds: Sequence[int]
     budget: Budget
+    spreads: Spreads
     crowd: Crowd | None = None
     before: "Stage | None" = None
     same: "tuple[Stage, Callable[[int], bool]] | None" = None
@@ -93,8 +96,13 @@ class Stage:
         if any(first.keeps_off(ask.spec, ask.namespace, node) for first in self.firsts):
             return Blocker(Demand("affinity", word="of a pod on another node"))
         domains = self._domains(node)
-        if self.same and self.same[1](index) and not ask.spec.affinity and not domains:
-            return self.same[0].own_blocker(ask, index)
+        if (
+            self.same
+            and self.same[1](index)
+            and not (ask.spec.affinity or ask.spec.spread or domains)
+        ):
+            known = self.same[0].own_blocker(ask, index)
+            return known or self.spreads.blocker(ask.spec, ask.namespace, node)
         account = self.account_at(index)
         # Idle nodes that are alike share an account.
         key = ask, self.kinds[index], id(account), domains
@@ -103,7 +111,7 @@ class Stage:
             asked = Question(ask.spec, ask.namespace, ask.levels, node, running, self.crowd)
             demands = self._demands(ask, asked, self.kinds[index], account)
             self._known[key] = blocker_of(asked, account, demands, self.budget)
-        return self._known[key]
+        return self._known[key] or self.spreads.blocker(ask.spec, ask.namespace, node)
 
     def _domains(self, node: Node) -> tuple[str | None, ...]:
         """Return the node's domains, of keys that somebody looks at."""
@@ -152,14 +160,16 @@ def stages_of(
             idle[kind] = account_of(nodes[index], ())
         return idle[kind]
 
-    first = Stage(When.EMPTY, nodes, {}, empty, kinds, budget)
+    first = Stage(When.EMPTY, nodes, {}, empty, kinds, budget, Spreads(nodes, {}))
+    runs = _by_node(instance.running)
     second = Stage(
         When.RUNNING,
         nodes,
-        _by_node(instance.running),
+        runs,
         accounts.__getitem__,
         kinds,
         budget,
+        Spreads(nodes, runs),
         Crowd(instance.running, _by_domain(nodes, instance.running, keys)),
         first,
     )
@@ -184,6 +194,7 @@ def stages_of(
         left,
         kinds,
         budget,
+        Spreads(nodes, together, arrived),
         Crowd(everyone, _by_domain(nodes, everyone, keys)),
         first,
         same=(second, lambda index: nodes[index].name not in touched),

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 
 from placer.counting.resources import NODE_RESOURCES, wanted_by
 from placer.search.reasons.question import labels_of, wanted_where
+from placer.search.reasons.spread import OF_OTHERS
 from placer.state.fits import BY_CONTAINER
 from placer_models.device import GPU
 from placer_models.device_share import DeviceShare
@@ -80,6 +81,11 @@ def _anti_affinity(demand: Demand, _: Sequence[Demand], __: PodSpec) -> Said:
     if demand.word:
         return f"anti-affinity asks no pod with {demand.word}", ()
     return "anti-affinity of a pod that is there", ()
+
+
+def _topology_spread(demand: Demand, _: Sequence[Demand], __: PodSpec) -> Said:
+    own = "" if demand.word == OF_OTHERS else "asks "
+    return f"topology-spread {own}{demand.word}", ()
 
 
 def _cpus(demand: Demand, _: Sequence[Demand], spec: PodSpec) -> Said:
@@ -215,6 +221,7 @@ _SAID: dict[str, Callable[[Demand, Sequence[Demand], PodSpec], Said]] = {
     "multiples": lambda demand, *_: (f"multiples asks {demand.word}", ()),
     "affinity": _affinity,
     "anti-affinity": _anti_affinity,
+    "topology-spread": _topology_spread,
     "device-count": _plain,
     "mig": _plain,
     "device-share": _plain,

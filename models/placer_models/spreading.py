@@ -1,0 +1,62 @@
+"""Spreading: what a pod's spread constraints look at, as a judge and a solver ask it."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from placer_models.cluster import Node
+from placer_models.pod import PodSpec
+from placer_models.selectors import Labels
+from placer_models.topology_spread import SpreadConstraint
+
+OWN_PREFIX = "placer/"
+"""Labels that stand for what nodes have, and are none of the cluster's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spreading:
+    """A constraint and all that decides what it counts: pods that agree in it share it.
+
+    Attributes:
+        namespace: Of the pods that count.
+        keys: By each of them a node has to be in a domain.
+        selector: Labels that a node has to have.
+
+    """
+
+    constraint: SpreadConstraint
+    namespace: str
+    keys: tuple[str, ...]
+    selector: Labels
+
+    def domain(self, node: Node) -> str | None:
+        """Return the node's domain; None: it is not looked at."""
+        labels = dict(node.labels)
+        if any(labels.get(key) != value for key, value in self.selector):
+            return None
+        if self.constraint.by_taints and node.cordoned:
+            return None
+        if any(node.topology_domain(key) is None for key in self.keys):
+            return None
+        return node.topology_domain(self.constraint.topology)
+
+    def means(self, spec: PodSpec, namespace: str) -> bool:
+        """Return whether a pod counts."""
+        return namespace == self.namespace and self.constraint.means(spec.labels)
+
+    def fewest(self, counts: list[int]) -> int:
+        """Return the least count of a domain, as the constraint takes it."""
+        enough = len(counts) >= self.constraint.min_domains
+        return min(counts, default=0) if enough or not self.constraint.required else 0
+
+
+def spreadings_of(spec: PodSpec, namespace: str) -> Iterator[Spreading]:
+    """Yield what a pod's constraints look at."""
+    for constraint in spec.spread:
+        alike = (c.topology for c in spec.spread if c.required is constraint.required)
+        selector = spec.node_selector if constraint.by_selector else ()
+        yield Spreading(
+            constraint,
+            namespace,
+            tuple(sorted(set(alike))),
+            tuple(label for label in selector if not label[0].startswith(OWN_PREFIX)),
+        )

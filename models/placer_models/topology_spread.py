@@ -1,0 +1,57 @@
+"""Topology spread: pods of a kind evenly over domains of nodes, as Kubernetes spreads them."""
+
+from dataclasses import dataclass
+
+from placer_models.policy import Strength
+from placer_models.selectors import LabelExpression, Labels, meets
+from placer_models.typed import check_types
+
+
+@dataclass(frozen=True, slots=True)
+class SpreadConstraint:
+    """How evenly pods are to be over the domains of a topology key.
+
+    Counted are the pods of the pod's namespace that have the labels, running ones too, on
+    nodes that are looked at: those with a domain by every key that the pod spreads over as
+    strongly. Where the pod is there are at most so many more than in the domain with the fewest.
+
+    Attributes:
+        topology: A label of nodes, or a level of the network; `node` is each node by itself.
+        labels: Labels that a pod must have to be counted; ascending by key.
+        expressions: What its labels must say besides.
+        min_domains: With fewer domains than these the fewest count as none.
+        by_selector: Only nodes that the pod's own node selector admits are looked at.
+        by_taints: Only nodes that are open to the pod are looked at.
+
+    Raises:
+        ValueError: The skew, or the number of domains, is below 1.
+
+    """
+
+    topology: str
+    max_skew: int = 1
+    strength: Strength = Strength.REQUIRED
+    labels: Labels = ()
+    expressions: tuple[LabelExpression, ...] = ()
+    min_domains: int = 1
+    by_selector: bool = True
+    by_taints: bool = False
+
+    def __post_init__(self) -> None:
+        check_types(self)
+        if self.max_skew < 1 or self.min_domains < 1:
+            raise ValueError("a spread constraint has a skew, and domains, of 1 or more")
+
+    @property
+    def required(self) -> bool:
+        """Whether it may not be broken."""
+        return self.strength is Strength.REQUIRED
+
+    @property
+    def keys(self) -> frozenset[str]:
+        """The labels of pods that it looks at."""
+        return frozenset((*dict(self.labels), *(one.key for one in self.expressions)))
+
+    def means(self, labels: Labels) -> bool:
+        """Return whether a pod of the namespace counts."""
+        return set(self.labels) <= set(labels) and meets(labels, self.expressions)

@@ -1,0 +1,112 @@
+"""How evenly pods are over domains of nodes while they are being placed."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from placer_models.problem import Problem
+from placer_models.tasks import NO_DOMAIN, SpreadTask
+
+Mask = NDArray[np.bool_]
+Counts = NDArray[np.int64]
+
+
+class _Domains(NamedTuple):
+    """The domains of one task, and how many of its pods each has.
+
+    Attributes:
+        of_node: The number of each node's; of one that is not looked at it is one beyond them.
+        counts: Pods that count, running ones too.
+        asking: Placed pods that ask.
+
+    """
+
+    of_node: NDArray[np.intp]
+    counts: Counts
+    asking: Counts
+
+
+class SpreadCounts:
+    """How many pods are in each domain that a constraint looks at."""
+
+    def __init__(self, problem: Problem) -> None:
+        """Begin with nothing placed but what runs."""
+        self._nodes = len(problem.nodes)
+        self._tasks = problem.affinity.spreads
+        self._domains = [_domains(task) for task in self._tasks]
+        self._about: list[list[int]] = [[] for _ in problem.shapes]
+        for number, task in enumerate(self._tasks):
+            for shape in task.asking | task.matches:
+                self._about[shape].append(number)
+
+    def add(self, shape: int, node: int, count: int) -> None:
+        """Note that so many pods of the shape come to the node, or go."""
+        for number in self._about[shape]:
+            task, domain = self._tasks[number], self._tasks[number].domains[node]
+            if domain != NO_DOMAIN:
+                self._domains[number].counts[domain] += count * (shape in task.matches)
+                self._domains[number].asking[domain] += count * (shape in task.asking)
+
+    def allowed(self, shape: int) -> Mask:
+        """Return the nodes where one pod more of the shape breaks nothing required."""
+        mask = np.ones(self._nodes, dtype=np.bool_)
+        for number in self._about[shape]:
+            task = self._tasks[number]
+            if task.required and task.here:
+                after, fewest, asked = self._with_one_more(number, shape)
+                allowed = ~asked | (after - fewest <= task.max_skew)
+                mask &= self._on_nodes(number, allowed.astype(np.int64), 1) > 0
+        return mask
+
+    def lost(self, shape: int) -> Counts:
+        """Return for each node how much more is lost in the tier with a pod of the shape."""
+        lost: Counts = np.zeros(self._nodes, dtype=np.int64)
+        for number in self._about[shape]:
+            task = self._tasks[number]
+            if task.required or not task.here:
+                continue
+            counts, asking = self._domains[number].counts, self._domains[number].asking > 0
+            before = np.maximum(counts - counts.min() - task.max_skew, 0) * asking
+            after, fewest, asked = self._with_one_more(number, shape)
+            here = np.maximum(after - fewest - task.max_skew, 0) * asked - before
+            # Where the fewest become more, all others are beyond them by less.
+            risen = (fewest - counts.min()) * int((before > 0).sum())
+            lost += self._on_nodes(number, here - risen, 0)
+        return lost
+
+    def holds(self) -> bool:
+        """Return whether every constraint that is required is kept."""
+        for task, domains in zip(self._tasks, self._domains, strict=True):
+            if task.required and task.here:
+                fewest = 0 if task.is_short else domains.counts.min()
+                if ((domains.counts - fewest > task.max_skew) & (domains.asking > 0)).any():
+                    return False
+        return True
+
+    def _with_one_more(self, number: int, shape: int) -> tuple[Counts, Counts, Mask]:
+        """Return for each domain, had it one pod more: its count, the fewest, whether one asks."""
+        task, domains = self._tasks[number], self._domains[number]
+        after = domains.counts + (shape in task.matches)
+        asked = (domains.asking > 0) | (shape in task.asking)
+        if task.is_short:
+            return after, np.zeros_like(after), asked
+        others = np.full_like(after, domains.counts.min())
+        if len(after) > 1:
+            others[domains.counts.argmin()] = np.partition(domains.counts, 1)[1]
+            return after, np.minimum(others, after), asked
+        return after, after, asked
+
+    def _on_nodes(self, number: int, of_domains: Counts, otherwise: int) -> Counts:
+        """Return for each node what is said of its domain."""
+        found: Counts = np.append(of_domains, otherwise)[self._domains[number].of_node]
+        return found
+
+
+def _domains(task: SpreadTask) -> _Domains:
+    none = len(task.here)
+    return _Domains(
+        np.array([none if d == NO_DOMAIN else d for d in task.domains], dtype=np.intp),
+        np.array(task.here, dtype=np.int64),
+        np.zeros(none, dtype=np.int64),
+    )

@@ -1,0 +1,149 @@
+"""The edges of the rule about pods spread evenly over domains."""
+
+from dataclasses import replace
+
+from judge.hand import ALL_CPUS, Case, node, placed, pod, put, world
+from placer_models.cluster import Node
+from placer_models.placement import PodPlacement
+from placer_models.pod import Pod
+from placer_models.policy import QosClass
+from placer_models.topology_spread import SpreadConstraint
+
+
+def in_zone(name: str, zone: str) -> Node:
+    return replace(node(name), labels=(("zone", zone),))
+
+
+ZONES = (in_zone("n", "a"), in_zone("m", "a"), in_zone("o", "b"), node("p"))
+EVENLY = SpreadConstraint("zone", labels=(("app", "web"),))
+
+
+def web(name: str, *spread: SpreadConstraint, app: str = "web", **more: str) -> Pod:
+    """Return a pod that asks for no amounts."""
+    return replace(
+        made := pod(name, qos=QosClass.LS, labels={"app": app}, selector=more),
+        spec=replace(made.spec, spread=spread),
+    )
+
+
+def on(name: str, where: str) -> PodPlacement:
+    return put(name, ALL_CPUS, on=where)
+
+
+A, B, C = (web(name, EVENLY) for name in "abc")
+PLAIN = web("plain")
+BY_NODE = SpreadConstraint("node", labels=(("app", "web"),))
+TWICE = (EVENLY, BY_NODE)
+
+TOPOLOGY_SPREAD_CASES = (
+    Case(
+        "topology-spread",
+        "no zone has two more than another",
+        world(A, B, nodes=ZONES),
+        good=placed(on("a", "n"), on("b", "o")),
+        bad=placed(on("a", "n"), on("b", "m")),
+    ),
+    Case(
+        "topology-spread",
+        "a larger skew allows more",
+        world(*(web(name, replace(EVENLY, max_skew=2)) for name in "abc"), nodes=ZONES),
+        good=placed(on("a", "n"), on("b", "m")),
+        bad=placed(on("a", "n"), on("b", "m"), on("c", "m")),
+    ),
+    Case(
+        "topology-spread",
+        "running pods count",
+        world(A, nodes=ZONES, running=[(web("r"), on("r", "n"))]),
+        good=placed(on("a", "o")),
+        bad=placed(on("a", "m")),
+    ),
+    Case(
+        "topology-spread",
+        "pods that ask for nothing count, and bind nobody",
+        world(A, PLAIN, web("other"), nodes=ZONES),
+        good=placed(on("plain", "n"), on("other", "n")),
+        bad=placed(on("a", "n"), on("plain", "n")),
+    ),
+    Case(
+        "topology-spread",
+        "a running pod that asks binds nobody",
+        world(PLAIN, nodes=ZONES, running=[(A, on("a", "n"))]),
+        good=placed(on("plain", "m")),
+        bad=placed(on("b", "m")),
+        bad_world=world(B, nodes=ZONES, running=[(A, on("a", "n"))]),
+    ),
+    Case(
+        "topology-spread",
+        "a node of no zone is not looked at, and takes none of them",
+        world(A, PLAIN, nodes=ZONES),
+        good=placed(on("a", "n"), on("plain", "p")),
+        bad=placed(on("a", "p")),
+    ),
+    Case(
+        "topology-spread",
+        "only nodes that the pod selects are looked at",
+        world(
+            web("a", EVENLY, zone="a"),
+            nodes=ZONES,
+            running=[(web("r"), on("r", "n"))],
+        ),
+        good=placed(on("a", "m")),
+        bad=placed(on("a", "m")),
+        bad_world=world(
+            web("a", replace(EVENLY, by_selector=False), zone="a"),
+            nodes=ZONES,
+            running=[(web("r"), on("r", "n"))],
+        ),
+    ),
+    Case(
+        "topology-spread",
+        "with fewer zones than are wanted each may have so many as the skew",
+        world(*(web(name, replace(EVENLY, min_domains=3)) for name in "abc"), nodes=ZONES),
+        good=placed(on("a", "n"), on("b", "o")),
+        bad=placed(on("a", "n"), on("b", "o"), on("c", "m")),
+    ),
+    Case(
+        "topology-spread",
+        "closed nodes count, but not to who honors taints",
+        world(
+            web("a", replace(EVENLY, by_taints=True)),
+            nodes=(ZONES[0], ZONES[1], replace(ZONES[2], cordoned=True)),
+            running=[(web("r"), on("r", "n"))],
+        ),
+        good=placed(on("a", "m")),
+        bad=placed(on("a", "m")),
+        bad_world=world(
+            web("a", EVENLY),
+            nodes=(ZONES[0], ZONES[1], replace(ZONES[2], cordoned=True)),
+            running=[(web("r"), on("r", "n"))],
+        ),
+    ),
+    Case(
+        "topology-spread",
+        "each constraint is to be kept: over zones and over nodes",
+        world(web("a", *TWICE), web("b", *TWICE), web("c", *TWICE), nodes=ZONES[:3]),
+        good=placed(on("a", "n"), on("b", "o"), on("c", "m")),
+        bad=placed(on("a", "n"), on("b", "o"), on("c", "n")),
+        bad_world=world(
+            web("a", *TWICE),
+            web("b", *TWICE),
+            web("c", *TWICE),
+            nodes=ZONES[:3],
+            running=[(web("r"), on("r", "o"))],
+        ),
+    ),
+    Case(
+        "topology-spread",
+        "pods of other namespaces do not count",
+        world(
+            A,
+            nodes=ZONES,
+            running=[
+                (replace(PLAIN, namespace="team"), replace(on("plain", "n"), namespace="team"))
+            ],
+        ),
+        good=placed(on("a", "m")),
+        bad=placed(on("a", "m")),
+        bad_world=world(A, nodes=ZONES, running=[(PLAIN, on("plain", "n"))]),
+    ),
+)
