@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
+from claim_worlds import claim, claiming, device_class, resource_slice
 from dump_worlds import objects_of
 from kubernetes_worlds import Json, device, held, lsr, node, owned, pod, topology
 from placer.kubernetes.dump import instance_of
@@ -107,6 +108,15 @@ def test_devices_are_named_where_a_device_object_lists_them() -> None:
         zone["resources"].append({"name": "nvidia.com/gpu", **amounts})
     assert ALLOCATED not in notes(node(), zones, wants)["p"]
     assert notes(node(amounts={"nvidia.com/gpu": "1"}), wants)["p"] == {}
+
+
+def test_devices_of_claims_are_told_of_by_the_claims() -> None:
+    """
+    Koordinator's annotation has those that containers ask for.
+    """
+    drivers = node(), topology(), device(), resource_slice(), device_class(), claim()
+    assert ALLOCATED not in notes(*drivers, claiming("p"))["p"]
+    assert ALLOCATED in notes(*drivers, pod("q", {"koordinator.sh/gpu": "50"}))["q"]
 
 
 def test_annotations_of_another_place_are_written_over() -> None:

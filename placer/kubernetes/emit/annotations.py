@@ -17,6 +17,7 @@ from placer_models.annotations.resource_status import (
     write_resource_status,
 )
 from placer_models.cluster import Node
+from placer_models.kubernetes.claimed import OF_THE_CLAIMS
 from placer_models.kubernetes.device import DevicePart
 from placer_models.kubernetes.names import BIND_GANG_GROUP, BIND_GANG_MEMBERS
 from placer_models.kubernetes.objects import Identity, Object
@@ -38,8 +39,9 @@ def annotations_of(
     """Return what a pod's annotations say of its place, beside its gang's.
 
     Devices stand there where the node's Device object lists their type: all others are given
-    out by the kubelet, which does not ask. Where memory is counted that ``resource-status`` may
-    not name is said in an annotation of Placer's own.
+    out by the kubelet, which does not ask. Those of ResourceClaims are told of by the claims.
+    Where memory is counted that ``resource-status`` may not name is said in an annotation of
+    Placer's own.
 
     Args:
         place: Where the pod goes.
@@ -61,7 +63,17 @@ def annotations_of(
     if beyond != ResourceStatus() or (part is not None and part.memory_status is not None):
         found[MEMORY_STATUS] = write_resource_status(beyond)
     listed = {device.type for device in devices.devices} if devices else set()
-    held = [one for one in allocations_of(place, node) if one.type in listed]
+    claimed = {
+        (grant.type, grant.minor)
+        for container in place.containers
+        if container.name == OF_THE_CLAIMS
+        for grant in container.devices
+    }
+    held = [
+        one
+        for one in allocations_of(place, node)
+        if one.type in listed and (one.type, one.minor) not in claimed
+    ]
     if held or (part is not None and part.allocated is not None):
         found[DEVICE_ALLOCATED] = write_device_allocated(held)
     return found
