@@ -57,13 +57,19 @@ def emit(emission: Emission, objects: Objects, instance: Instance, answer: Answe
 
     if not isinstance(answer, Placed | PartlyPlaced):
         return f"nothing is placed: {emission.folder} was not written"
-    files = emitted(placed_dump(objects, instance, answer.placement), emission.kinds)
+    dump = placed_dump(objects, instance, answer.placement)
+    files = emitted(dump, emission.kinds)
     if not files:
         return f"no pod that is placed needs any: {emission.folder} was not written"
     write_folder(emission.folder, files)
     counts = Counter(str(one["kind"]) for file in files for one in file.objects)
     written = ", ".join(f"{count:,} {kind}" for kind, count in sorted(counts.items()))
-    return f"wrote {written} in {len(files):,} files below {emission.folder}"
+    told = f"wrote {written} in {len(files):,} files below {emission.folder}"
+    if EmitKind.BINDINGS in emission.kinds and EmitKind.CLAIMS not in emission.kinds:
+        having = [one.part.identity.title for one in dump.pods if one.part.claims]
+        if having:
+            told += f"; {having[0]} has claims, which come first: say --emit claims, too"
+    return told
 
 
 def _kind(word: str) -> EmitKind:

@@ -1,5 +1,6 @@
 """``placer solve --emit``: a folder with what the cluster is told, whole or not there."""
 
+import json
 import sys
 from errno import ENOSPC
 from pathlib import Path
@@ -7,6 +8,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from claim_worlds import claim, claiming, device_class, resource_slice
+from kubernetes_worlds import node, topology
 from placer_cli.app import main
 from placer_cli.exits import Exit
 
@@ -167,3 +170,23 @@ def test_objects_may_come_from_standard_input(
         assert main(command) == Exit.DONE
 
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["pods.yaml"]
+
+
+def test_bindings_of_pods_with_claims_want_the_claims_first(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """
+    A pod that is bound before its claims have devices cannot start.
+    """
+    objects = [node(), topology(), resource_slice(), device_class(), claim(), claiming("p")]
+    dump = tmp_path / "dump.json"
+    dump.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}))
+
+    for kinds, warns in (("bindings", True), ("bindings,claims", False), ("patches", False)):
+        folder = str(tmp_path / kinds)
+        command = ["solve", str(dump), "--engine", "greedy", "--emit", kinds, folder]
+
+        assert main(command) == Exit.DONE
+
+        told = capsys.readouterr().err
+        assert ("Pod default/p has claims, which come first" in told) == warns
