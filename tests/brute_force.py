@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 from functools import cmp_to_key
 from itertools import product, takewhile
 
-from insides import BETWEEN_NODES, Insides, broken
+from insides import BETWEEN_NODES, OF_NODES, Insides, broken
 from leaves import Stay, TooManyLeavesError
 from moving_question import questions
 from placer.judge.breaches import breaches
@@ -34,7 +34,7 @@ MOST_LEAVES = 100_000
 """Insides of single nodes that are tried before a world is given up."""
 
 
-OF_PODS_AND_NODES = ("cordon", "node-selector", "domain", "anti-affinity")
+OF_PODS_AND_NODES = (*OF_NODES, "domain", "anti-affinity")
 """Rules that who is on which node breaks, whatever is inside."""
 
 

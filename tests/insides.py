@@ -63,6 +63,9 @@ BETWEEN_NODES = (
 )
 """The rules that look at more than one node."""
 
+OF_NODES = ("cordon", "node-selector", "node-affinity")
+"""The rules about what a node is."""
+
 INSIDE = tuple(name for name in RULES if name not in BETWEEN_NODES)
 """The rules of each node alone."""
 

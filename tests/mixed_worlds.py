@@ -16,6 +16,7 @@ from spices_max_pods import with_max_pods
 from spices_mig import mig_spice
 from spices_moves import spice_moves
 from spices_network import with_levels
+from spices_node_affinity import with_node_affinity
 from spices_node_cpus import spice_kinds, spice_localities, spice_node_binds, spice_strategies
 from spices_numa import numa_spice
 from spices_opened import with_offers
@@ -42,6 +43,7 @@ SPICES: tuple[Spice, ...] = (
     spice_shares,
     with_extended,
     with_max_pods,
+    with_node_affinity,
     spice_apart,
     with_offers,
     mig_spice,

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from brute_force import best_placement
-from insides import BETWEEN_NODES, Insides, broken
+from insides import BETWEEN_NODES, OF_NODES, Insides, broken
 from leaves import Stay
 from placer.search.reasons.order import demands_of
 from placer.search.reasons.question import Question
@@ -43,7 +43,7 @@ def has_place(
     instance = Instance(tuple(nodes), (gang,), running=tuple(running))
     stay = Stay(gang, pod, node)
     skeleton = Placement((stay.place({}, stay.cpus),))
-    if broken(instance, skeleton, ("cordon", "node-selector", "domain", *BETWEEN_NODES)):
+    if broken(instance, skeleton, (*OF_NODES, "domain", *BETWEEN_NODES)):
         return False
     return Insides(instance, MOST_LEAVES).best([stay]) is not None
 

@@ -87,6 +87,9 @@ skew. A constraint counts once, however many pods ask for it."""
 ALIGNMENT = Tier("alignment", "NUMA nodes beyond the fewest", Sense.MINIMISE)
 """Over pods under BestEffort: NUMA nodes used beyond the fewest that an empty node needs."""
 
+NODE_PREFERENCE = Tier("node-preference", "weight not met", Sense.MINIMISE)
+"""Over pods that would like something of their node: the weights of what it does not meet."""
+
 BIND = Tier("bind", "CPUs against the policy", Sense.MINIMISE)
 """Over pods that own CPUs with a preferred bind policy: CPUs on cores taken against it,
 beyond the remainder that the empty node cannot avoid."""
@@ -238,6 +241,7 @@ _AFTER_PLACED = (
     AFFINITY,
     TOPOLOGY_SPREAD,
     ALIGNMENT,
+    NODE_PREFERENCE,
     PACKAGES,
     BIND,
     GATHERING,

@@ -97,6 +97,7 @@ def _has_no_strategies(spec: PodSpec, node: Node) -> bool:
 MOVABLE: dict[RuleFamily, Callable[[PodSpec, Node], bool]] = {
     RuleFamily.GANGS: _always,
     RuleFamily.NETWORK: _always,
+    RuleFamily.NODE_PREFERENCE: _always,
     RuleFamily.AFFINITY: _is_first_of_no_kind,
     RuleFamily.TOPOLOGY_SPREAD: _spreads_over_nothing,
     RuleFamily.IN_NODE_AFFINITY: _is_first_of_no_kind,

@@ -37,6 +37,10 @@ def _has_labels(spec: PodSpec, node: Node) -> bool:
     return all(labels.get(key) == value for key, value in spec.node_selector)
 
 
+def _is_allowed(spec: PodSpec, node: Node) -> bool:
+    return spec.node_affinity is None or spec.node_affinity.allows(node.name, node.labels)
+
+
 NODE_RULES = {
     rule.name: rule
     for rule in (
@@ -52,6 +56,13 @@ NODE_RULES = {
             kept=_has_labels,
             dropped=lambda spec, node: (replace(spec, node_selector=()), node),
             said=lambda spec: ",".join(f"{key}={value}" for key, value in spec.node_selector),
+        ),
+        NodeRule(
+            "node-affinity",
+            asked=lambda spec, _: bool(spec.node_affinity and spec.node_affinity.required),
+            kept=_is_allowed,
+            dropped=lambda spec, node: (replace(spec, node_affinity=None), node),
+            said=lambda spec: f"asks {spec.node_affinity}",
         ),
     )
 }
@@ -72,9 +83,17 @@ def unasked(spec: PodSpec, node: Node) -> tuple[PodSpec, Node]:
 
 def asked_of_nodes(spec: PodSpec) -> Hashable:
     """Return what a pod asks of what nodes are: those that agree in it may go to the same."""
-    return spec.node_selector
+    return spec.node_selector, spec.node_affinity
+
+
+def weight_missed(spec: PodSpec, node: Node) -> int:
+    """Return how much of what a pod would like of its node the node does not meet, in weights."""
+    wished = spec.node_affinity
+    return wished.weight_missed(node.name, node.labels) if wished else 0
 
 
 def label_keys(spec: PodSpec) -> Iterator[str]:
     """Yield the keys of labels of nodes that a pod looks at."""
     yield from (key for key, _ in spec.node_selector)
+    if spec.node_affinity:
+        yield from spec.node_affinity.label_keys

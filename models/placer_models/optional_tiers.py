@@ -13,6 +13,7 @@ from placer_models.goals import (
     LOCALITY_NUMA_NODES,
     LOCALITY_PACKAGES,
     MOVES,
+    NODE_PREFERENCE,
     NUMA_STRATEGY,
     OPENED,
     PACKAGES,
@@ -50,6 +51,8 @@ def optional_tiers(instance: Instance) -> tuple[Tier, ...]:
             asked.append(LOCALITY_NUMA_NODES)
         if nodes.have_packages:
             asked.append(LOCALITY_PACKAGES)
+    if any(spec.node_affinity and spec.node_affinity.preferred for spec in specs):
+        asked.append(NODE_PREFERENCE)
     if any(map(_chooses_devices, specs)):
         asked.append(DEVICE_CHOICE)
     if any(map(_would_like_to_be_joint, specs)):

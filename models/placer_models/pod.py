@@ -12,6 +12,7 @@ from placer_models.device_share import DeviceShare
 from placer_models.device_strategy import Strategies, strategy_fault
 from placer_models.limits import PodLimits
 from placer_models.network import LevelRule
+from placer_models.node_affinity import NodeAffinity
 from placer_models.policy import (
     AlignmentPolicy,
     AlignmentScope,
@@ -148,13 +149,13 @@ class PodSpec:
         labels: Its own, which affinities of others look at; ascending by key.
         affinity: Pods with which it wants to be, or not (C18).
         node_selector: Labels, each of which the node must have; ascending by key.
+        node_affinity: What it asks, or would like, of its node besides.
         joint: Devices that the pod wants side by side.
         scopes: (Device type, scope within which all its devices must be), ascending.
         exclusive: From whom the pod keeps apart; for pods that own CPUs.
-        functions: (Device type, selector), ascending: each of its shares of devices of the
-            type comes with a virtual function of the device, of its own (D9).
-        constrained_burst: The LS pod stays in the shared pool of NUMA nodes that can hold
-            its CPU limit (C8).
+        functions: (Device type, selector), ascending: its shares of the type come with a virtual
+            function of the device each (D9).
+        constrained_burst: The LS pod stays in pools of NUMA nodes that hold its CPU limit (C8).
         strategies: Types of which it has what it asks of one device of more devices (D9).
         device_choice: Which devices it would like its shares of; None: whichever (B14).
         spread: How evenly pods of its kind are to be over domains of nodes.
@@ -171,6 +172,7 @@ class PodSpec:
     bind_strength: Strength = Strength.PREFERRED
     alignment: AlignmentPolicy = AlignmentPolicy.NONE
     node_selector: tuple[tuple[str, str], ...] = ()
+    node_affinity: NodeAffinity | None = None
     joint: JointAllocation | None = None
     labels: tuple[tuple[str, str], ...] = ()
     affinity: tuple[AffinityTerm, ...] = ()
@@ -240,10 +242,8 @@ class PodSpec:
     @property
     def exclusive_required(self) -> bool:
         """Whether the pod must be kept apart."""
-        return (
-            self.exclusive_strength is Strength.REQUIRED
-            and self.exclusive is not ExclusivePolicy.NONE
-        )
+        required = self.exclusive_strength is Strength.REQUIRED
+        return required and self.exclusive is not ExclusivePolicy.NONE
 
     @cached_property
     def requests(self) -> Resources:

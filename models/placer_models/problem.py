@@ -147,6 +147,7 @@ class Fit:
         spread_wished: Beside whole cores, which are required, the pod would like one thread of
             each; then bind_remainder is that of this wish.
         ask: What it asks of each resource class; None under ``usable``.
+        weight_missed: What it would like of its node and does not get there, in weights.
 
     """
 
@@ -166,6 +167,7 @@ class Fit:
     locality: LocalityFit | None = None
     spread_wished: bool = False
     ask: Ask | None = None
+    weight_missed: int = 0
 
     @property
     def by_cell(self) -> bool:

@@ -12,6 +12,9 @@ class RuleFamily(StrEnum):
     NETWORK = "network"
     """Levels of the network that gangs ask for."""
 
+    NODE_PREFERENCE = "node_preference"
+    """What pods would like of the node itself."""
+
     AFFINITY = "affinity"
     """Pods that want to be together or apart."""
 

@@ -32,6 +32,11 @@ class Operator(StrEnum):
     """It is a whole number below the one value. Nodes only."""
 
 
+LIMIT = 2**63
+"""Numbers that are compared are of 64 bits."""
+
+MOST_DIGITS = len(str(LIMIT))
+
 COMPARING = (Operator.GT, Operator.LT)
 """Operators that compare numbers."""
 
@@ -107,5 +112,8 @@ def meets(labels: Labels, expressions: Iterable[LabelExpression]) -> bool:
 
 def whole_number(text: str) -> int | None:
     """Return what a label's value is as a whole number; None: it is none."""
-    digits = text[1:] if text[:1] in ("-", "+") else text
-    return int(text) if digits.isascii() and digits.isdigit() else None
+    digits = (text[1:] if text[:1] in ("-", "+") else text).lstrip("0") or text[-1:]
+    if len(digits) > MOST_DIGITS or not (digits.isascii() and digits.isdigit()):
+        return None
+    number = int(text)
+    return number if -LIMIT <= number < LIMIT else None

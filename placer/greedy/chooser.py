@@ -348,6 +348,7 @@ def _price(
     return Price(
         opened=int(node.offered),
         alignment=len(cells_used) - fit.fewest_cells if best_effort else 0,
+        node_preference=fit.weight_missed,
         bind=bind,
         joint=devices.apart,
         partitions=outside_partitions(node, gpus),

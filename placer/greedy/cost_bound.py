@@ -105,6 +105,8 @@ class CostBound:
         costs[_AT["opened"]] = rows.numbers[Column.OFFERED]
         owners = []
         for (bound, count), means in zip(self._shapes, terms, strict=True):
+            if bound.minds_nodes:
+                costs[_AT["node_preference"]] += count * means["weight_missed"]
             if bound.linked:
                 costs[_AT["pair_minimum"]] += count * means["pair_minimum"]
             for name, term in bound.wishes_for_few_cells:

@@ -17,6 +17,7 @@ class Price(NamedTuple):
         shared_numa_nodes: NUMA nodes shared against it.
         affinity: Wishes about who else owns CPUs of a core or NUMA node that are not kept.
         alignment: NUMA nodes beyond the fewest.
+        node_preference: Weights of what the pod would like of the node itself, not met.
         packages: Packages beyond the fewest, where the pod would like few.
         bind: CPUs against the bind policy.
         caches: The same for last-level caches.
@@ -37,6 +38,7 @@ class Price(NamedTuple):
     shared_numa_nodes: int = 0
     affinity: int = 0
     alignment: int = 0
+    node_preference: int = 0
     packages: int = 0
     bind: int = 0
     caches: int = 0

@@ -35,6 +35,7 @@ class _Terms(NamedTuple):
         widest: Threads of the widest core.
         even: Whether all cores are that wide.
         pair_minimum: The price of the best set of GPUs on the empty node.
+        weight_missed: As in ``Fit``.
 
     """
 
@@ -49,6 +50,7 @@ class _Terms(NamedTuple):
     widest: int = 1
     even: bool = False
     pair_minimum: int = 0
+    weight_missed: int = 0
 
 
 Terms = dict[str, Numbers]
@@ -62,6 +64,7 @@ class ShapeBound:
         shape: What pods ask for.
         only_whole_cores: Wherever pods of the shape run they own whole cores alone.
         linked: Its GPUs may be closer to each other on some nodes than on others.
+        minds_nodes: On some nodes it misses what it would like of them.
         wishes_for_few_cells: (Part of a price, its term) of what looks at cells anywhere.
 
     """
@@ -74,6 +77,7 @@ class ShapeBound:
         )
         self.linked = self.shape.count_of(GPU) > 1 and not self.shape.shares
         fits = [fit for fit in self._fits if fit]
+        self.minds_nodes = any(fit.weight_missed for fit in fits)
         self.wishes_for_few_cells = []
         if any(fit.alignment is AlignmentPolicy.BEST_EFFORT for fit in fits):
             self.wishes_for_few_cells.append(("alignment", "beyond_one"))
@@ -151,6 +155,7 @@ class ShapeBound:
             widest=max(threads, default=1),
             even=len(set(threads)) < 2,
             pair_minimum=self._pair_minimum(layout),
+            weight_missed=fit.weight_missed,
         )
 
     def _spread_lost(self, fit: Fit, narrowest: int) -> int:

@@ -32,6 +32,7 @@ from placer.judge.memory import hugepages, memory
 from placer.judge.mig import mig
 from placer.judge.moves import moves
 from placer.judge.network import domain, multiples, spread
+from placer.judge.node_affinity import node_affinity
 from placer.judge.node_cpus import arm_cpu_policy, node_cpu_bind
 from placer.judge.pods import cordon, known, node_selector
 from placer.judge.pools import be_pool, containers, shared_pool
@@ -46,6 +47,7 @@ RULES: Mapping[str, Rule] = {
     "known": known,
     "cordon": cordon,
     "node-selector": node_selector,
+    "node-affinity": node_affinity,
     "affinity": affinity,
     "anti-affinity": anti_affinity,
     "topology-spread": topology_spread,

@@ -23,6 +23,7 @@ from placer.judge.localities import (
 )
 from placer.judge.moves import pods_moved
 from placer.judge.network import gathering_short
+from placer.judge.node_affinity import weights_missed
 from placer.judge.node_strategy import STRATEGY_MEASURES, usable_points_left
 from placer.judge.numa_strategy import against_strategies
 from placer.judge.opened import nodes_opened
@@ -43,6 +44,7 @@ from placer_models.goals import (
     MEMBER_ABOVE_POINTS,
     MEMBER_OF_MINIMUM_POINTS,
     MOVES,
+    NODE_PREFERENCE,
     NUMA_STRATEGY,
     OPENED,
     PACKAGES,
@@ -72,6 +74,7 @@ MEASURES: Mapping[Tier, Callable[[Scene], int]] = {
     OPENED: nodes_opened,
     MOVES: pods_moved,
     ALIGNMENT: cells_beyond_fewest,
+    NODE_PREFERENCE: weights_missed,
     BIND: cpus_against_policy,
     JOINT: groups_without_every_type,
     PARTITIONS: pods_outside_partitions,

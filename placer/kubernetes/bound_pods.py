@@ -171,6 +171,7 @@ def _shared(spec: PodSpec) -> PodSpec:
         plain,
         alignment=spec.alignment,
         node_selector=spec.node_selector,
+        node_affinity=spec.node_affinity,
         labels=spec.labels,
         affinity=spec.affinity,
         scopes=spec.scopes,

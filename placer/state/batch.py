@@ -89,6 +89,7 @@ def build_problem(
         labels=frozenset(key for spec in specs for key in label_keys(spec)),
         extended=frozenset(name for spec in specs for name, _ in spec.requests.extended),
         levels=frozenset(level for ask in asks for level in ask.levels),
+        names=frozenset(n for s in specs if s.node_affinity for n in s.node_affinity.names),
     )
     kinds, kind_of = kept.kinds_of(instance.nodes, looked_at)
     asked = optional_tiers(instance)

@@ -32,7 +32,7 @@ from placer_models.links import (
     has_set,
 )
 from placer_models.mig import is_instance
-from placer_models.node_rules import NODE_RULES, admits
+from placer_models.node_rules import NODE_RULES, admits, weight_missed
 from placer_models.pod import DeviceRequest, PodSpec
 from placer_models.policy import AlignmentPolicy, DeviceScope, Locality
 from placer_models.problem import Fit
@@ -102,6 +102,7 @@ def fit_of(spec: PodSpec, node: Node) -> Fit | Blocker:
         fewest_caches=_fewest_groups(Locality.LLC, spec, node),
         fewest_cpu_cells=fewest_cpu_cells(spec, node),
         locality=locality_fit(spec, node, policy),
+        weight_missed=weight_missed(spec, node),
     )
 
 

@@ -34,12 +34,14 @@ class LookedAt(NamedTuple):
         labels: Keys that pods select by.
         extended: Extended resources that pods ask for.
         levels: Levels of the network that a node must have.
+        names: Nodes that pods tell from others.
 
     """
 
     labels: frozenset[str]
     extended: frozenset[str]
     levels: frozenset[str]
+    names: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,13 +85,13 @@ def tiers_of_cores(asked: Collection[Tier], specs: Iterable[PodSpec]) -> tuple[T
 def kind_of(node: Node, looked_at: LookedAt) -> Node:
     """Return the node without its name: nodes of one kind are equal when empty.
 
-    Labels that no pod selects by tell nothing apart; most nodes have one of their own.
-    Nor do extended resources that no pod asks for, and who is offered is said by its state.
-    Of the network it counts only which levels the node has.
+    A name stays where a pod asks for it. Labels that no pod looks at tell nothing apart; most
+    nodes have one of their own. Nor do extended resources that no pod asks for, and who is
+    offered is said by its state. Of the network it counts only which levels the node has.
     """
     return replace(
         node,
-        name="",
+        name=node.name if node.name in looked_at.names else "",
         labels=tuple(label for label in node.labels if label[0] in looked_at.labels),
         extended=tuple(item for item in node.extended if item[0] in looked_at.extended),
         offered=False,

@@ -18,6 +18,7 @@ from judge.cases_max_pods import MAX_PODS_CASES
 from judge.cases_mig import MIG_CASES
 from judge.cases_moves import MOVE_CASES
 from judge.cases_network import NETWORK_CASES
+from judge.cases_node_affinity import NODE_AFFINITY_CASES
 from judge.cases_node_cpus import NODE_CPU_CASES
 from judge.cases_partitions import PARTITION_CASES
 from judge.cases_pods import GANG_CASES, POD_CASES
@@ -62,6 +63,7 @@ _CASES = (
     *STRATEGY_CASES,
     *EXTENDED_CASES,
     *MAX_PODS_CASES,
+    *NODE_AFFINITY_CASES,
     *ALIGNMENT_CASES,
     *CONTAINER_PART_CASES,
     *ENVIRONMENT_CASES,

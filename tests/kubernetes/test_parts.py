@@ -347,25 +347,17 @@ def test_what_has_no_word_yet_is_named() -> None:
     A demand keeps the pod from being placed, a wish is passed over; neither is forgotten.
     """
     found = pod(
-        affinity={
-            "nodeAffinity": {
-                "requiredDuringSchedulingIgnoredDuringExecution": {
-                    "nodeSelectorTerms": [
-                        {"matchExpressions": [{"key": "a", "operator": "Exists"}]}
-                    ]
-                },
-            },
-        },
+        containers=[{"name": "main", "ports": [{"hostPort": 80}]}],
         volumes=[{"persistentVolumeClaim": {"claimName": "c"}}],
     )
     wishes = pod_part(found).wishes
-    assert wishes.lacks == ("required node affinity beyond one value of labels",)
+    assert wishes.lacks == ("host ports",)
     assert wishes.waived == ("where its persistent volumes can be reached",)
 
 
 def test_affinity_that_has_words_is_read() -> None:
     """
-    One value of labels of the node; labels of pods on one node.
+    Labels of the node; labels of pods on one node.
     """
     key = "requiredDuringSchedulingIgnoredDuringExecution"
     expression = {"key": "zone", "operator": "In", "values": ["b"]}
@@ -381,7 +373,8 @@ def test_affinity_that_has_words_is_read() -> None:
         },
     )
     wishes = pod_part(found).wishes
-    assert wishes.selector == (("disk", "ssd"), ("zone", "b"))
+    assert wishes.selector == (("disk", "ssd"),)
+    assert str(wishes.node_affinity) == "zone in (b)"
     assert [(term.labels, term.apart, term.required) for term in wishes.affinity] == [
         ((("app", "db"),), True, True)
     ]

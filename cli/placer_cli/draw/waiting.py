@@ -92,6 +92,9 @@ def _row(members: list[Member]) -> list[Text]:
 def _rules(gang: Gang, spec: PodSpec) -> str:
     """Name what narrows the pod's choice of a place."""
     rules = [f"{key}={value}" for key, value in spec.node_selector]
+    if spec.node_affinity:
+        rules += [str(spec.node_affinity)] if spec.node_affinity.required else []
+        rules += [f"if possible {wish.term}" for wish in spec.node_affinity.preferred]
     if spec.alignment is not AlignmentPolicy.NONE:
         rules.append(spec.alignment.value)
     if spec.bind is not BindPolicy.DEFAULT:

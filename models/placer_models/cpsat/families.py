@@ -21,6 +21,7 @@ from placer_models.cpsat import (
     mig,
     moves,
     network,
+    node_preference,
     node_strategy,
     numa,
     numa_strategy,
@@ -34,6 +35,7 @@ from placer_models.problem import Fit, Problem, Shape
 FAMILIES: tuple[Family, ...] = (
     gangs.FAMILY,
     network.FAMILY,
+    node_preference.FAMILY,
     affinity.FAMILY,
     topology_spread.FAMILY,
     cpus.FAMILY,

@@ -17,6 +17,7 @@ from placer_models.instance.cpu_policies import (
 from placer_models.instance.device_strategies import read_strategies
 from placer_models.instance.functions import read_selectors
 from placer_models.instance.joint import joint_to_dict, read_joint
+from placer_models.instance.node_affinity import node_affinity_to_dict, read_node_affinity
 from placer_models.instance.requests import RequestReader, device_type_of, requests_to_dict
 from placer_models.instance.schema import ContainerPart, MemberPart, SpecPart
 from placer_models.instance.topology_spread import spread_constraints, spread_to_list
@@ -147,6 +148,7 @@ class PodReader:
             bind_strength=strength,
             alignment=part.numa_policy or AlignmentPolicy.NONE,
             node_selector=tuple(sorted(part.node_selector.items())),
+            node_affinity=read_node_affinity(part.node_affinity),
             labels=tuple(sorted(part.labels.items())),
             affinity=affinity_terms(part),
             spread=spread_constraints(part.topology_spread),
@@ -294,6 +296,7 @@ def pod_to_dict(pod: Pod) -> Json:
             numa_policy=unless(spec.alignment, AlignmentPolicy.NONE),
             numa_scope=spec.scope,
             node_selector=dict(spec.node_selector),
+            node_affinity=node_affinity_to_dict(spec.node_affinity),
             labels=dict(spec.labels),
         ),
         **affinity_to_dict(spec),

@@ -32,6 +32,7 @@ from placer_models.instance.wish_schema import (
     Bind,
     ExclusiveWish,
     JointPart,
+    NodeAffinityPart,
     OneOf,
     SpreadParts,
     StrengthPart,
@@ -150,6 +151,7 @@ class SpecPart(Part):
     numa_policy: Alignment | None = None
     numa_scope: AlignmentScope | None = None
     node_selector: dict[str, str] = Field(default_factory=dict)
+    node_affinity: NodeAffinityPart | None = None
     labels: dict[str, str] = Field(default_factory=dict)
     affinity: AffinityPart | None = None
     anti_affinity: AffinityPart | None = None

@@ -8,6 +8,7 @@ from pydantic import BeforeValidator, ConfigDict, Field, model_validator
 from placer_models.affinity import AffinityLevel
 from placer_models.files.part import Part
 from placer_models.instance.fields import Count, Exclusive, PodBind, one_or_more
+from placer_models.node_affinity import MOST_WEIGHT, NodeTerm
 from placer_models.policy import JointScope
 from placer_models.selectors import COMPARING, LabelExpression, Operator
 
@@ -102,8 +103,8 @@ ExclusiveWish = Annotated[
 """As for the bind policy: ``PCPULevel`` alone is a wish."""
 
 
-class PodExpressionPart(Part):
-    """What one label of pods must say."""
+class ExpressionPart(Part):
+    """What one label must say."""
 
     key: str
     operator: Operator
@@ -111,9 +112,17 @@ class PodExpressionPart(Part):
 
     @model_validator(mode="after")
     def _says_something(self) -> Self:
+        expression_of(self)
+        return self
+
+
+class PodExpressionPart(ExpressionPart):
+    """What one label of pods must say."""
+
+    @model_validator(mode="after")
+    def _compares_no_numbers(self) -> Self:
         if self.operator in COMPARING:
             raise ValueError(f"got {self.operator}, which is for labels of nodes; write In")
-        expression_of(self)
         return self
 
 
@@ -126,8 +135,8 @@ PodExpressions = Annotated[
 """One expression, or several."""
 
 
-def expression_of(part: PodExpressionPart) -> LabelExpression:
-    """Return what one label of pods must say."""
+def expression_of(part: ExpressionPart) -> LabelExpression:
+    """Return what one label must say."""
     return LabelExpression(part.key, part.operator, tuple(sorted({*(part.values or ())})))
 
 
@@ -232,3 +241,53 @@ class AffinityPart(StrengthPart):
 
     required: Terms = ()
     preferred: Terms = ()
+
+
+NodeExpressions = Annotated[
+    tuple[ExpressionPart, ...],
+    BeforeValidator(one_or_more, json_schema_input_type=ExpressionPart | list[ExpressionPart]),
+]
+"""One expression about nodes, or several."""
+
+
+class NodeTermPart(Part):
+    """What a node must say, all of it."""
+
+    match_expressions: NodeExpressions = ()
+    match_fields: NodeExpressions = ()
+
+    @model_validator(mode="after")
+    def _is_a_term(self) -> Self:
+        self.term  # noqa: B018
+        return self
+
+    @property
+    def term(self) -> NodeTerm:
+        """The term."""
+        return NodeTerm(
+            tuple(map(expression_of, self.match_expressions)),
+            tuple(map(expression_of, self.match_fields)),
+        )
+
+
+class PreferredNodeTermPart(NodeTermPart):
+    """What a pod would like of its node, and how much."""
+
+    weight: Annotated[int, Field(ge=1, le=MOST_WEIGHT)]
+
+
+class NodeAffinityPart(StrengthPart):
+    """What a pod asks, or would like, of its node; one of the required terms will do."""
+
+    expected = "terms, such as 'required: {matchExpressions: {key: zone, operator: Exists}}'"
+
+    required: Annotated[
+        tuple[NodeTermPart, ...],
+        BeforeValidator(one_or_more, json_schema_input_type=NodeTermPart | list[NodeTermPart]),
+    ] = ()
+    preferred: Annotated[
+        tuple[PreferredNodeTermPart, ...],
+        BeforeValidator(
+            one_or_more, json_schema_input_type=PreferredNodeTermPart | list[PreferredNodeTermPart]
+        ),
+    ] = ()

@@ -88,6 +88,7 @@ def asked_by(
             bind_strength=bind_strength,
             alignment=part.alignment or AlignmentPolicy.NONE,
             node_selector=_selector(part, qos, select),
+            node_affinity=part.wishes.node_affinity,
             joint=joint if joint and set(joint.types) <= asked else None,
             labels=tuple(
                 (key, value)

@@ -5,8 +5,10 @@ from dataclasses import dataclass, replace
 
 from placer_models.affinity import AffinityTerm
 from placer_models.kubernetes.node import Taint, TaintEffect
+from placer_models.kubernetes.node_affinity import node_affinity_of
 from placer_models.kubernetes.objects import Field
 from placer_models.kubernetes.pod_terms import affinity_terms, spread_of
+from placer_models.node_affinity import NodeAffinity
 from placer_models.topology_spread import SpreadConstraint
 
 Labels = tuple[tuple[str, str], ...]
@@ -42,6 +44,7 @@ class Wishes:
 
     Attributes:
         selector: Labels that its node must have, ascending.
+        node_affinity: What it asks, or would like, of its node besides.
         affinity: Pods with which it wants to be, or not.
         spread: How evenly pods of its kind are to be over domains of nodes.
         lacks: What it demands that Placer has no word for yet, by the names of fields.
@@ -50,6 +53,7 @@ class Wishes:
     """
 
     selector: Labels = ()
+    node_affinity: NodeAffinity | None = None
     affinity: tuple[AffinityTerm, ...] = ()
     spread: tuple[SpreadConstraint, ...] = ()
     tolerations: tuple[Toleration, ...] = ()
@@ -84,19 +88,8 @@ def wishes_of(spec: Field, namespace: str, labels: Labels = ()) -> Wishes:
 
     """
     affinity = spec.get("affinity")
-    selector = dict(spec.get("nodeSelector").texts())
     lacks: list[str] = []
     waived: list[str] = []
-    node = affinity.get("nodeAffinity")
-    required = node.get("requiredDuringSchedulingIgnoredDuringExecution")
-    if required.there:
-        asked = _labels_of_terms(required)
-        if asked is None or any(selector.get(k, v) != v for k, v in asked):
-            lacks.append("required node affinity beyond one value of labels")
-        else:
-            selector.update(asked)
-    if node.get("preferredDuringSchedulingIgnoredDuringExecution").items():
-        waived.append("preferred node affinity")
     terms = tuple(affinity_terms(affinity, namespace, labels, lacks, waived))
     constraints = spec.get("topologySpreadConstraints").items()
     if any(_host_ports(spec)):
@@ -104,7 +97,8 @@ def wishes_of(spec: Field, namespace: str, labels: Labels = ()) -> Wishes:
     if any(volume.get("persistentVolumeClaim").there for volume in spec.get("volumes").items()):
         waived.append("where its persistent volumes can be reached")
     return Wishes(
-        tuple(sorted(selector.items())),
+        tuple(sorted(spec.get("nodeSelector").texts().items())),
+        node_affinity_of(affinity.get("nodeAffinity")),
         terms,
         tuple(spread_of(item, labels) for item in constraints),
         tuple(_toleration(item) for item in spec.get("tolerations").items()),
@@ -131,21 +125,3 @@ def _host_ports(spec: Field) -> Iterator[bool]:
     for container in spec.get("containers").items():
         for port in container.get("ports").items():
             yield port.get("hostPort").integer(0) > 0
-
-
-def _labels_of_terms(part: Field) -> Labels | None:
-    """Return the labels that node selector terms come to; None: they say more than that."""
-    terms = part.get("nodeSelectorTerms").items()
-    if len(terms) != 1 or terms[0].get("matchFields").items():
-        return None
-    return _labels_of(terms[0].get("matchExpressions"))
-
-
-def _labels_of(expressions: Field) -> Labels | None:
-    labels: dict[str, str] = {}
-    for item in expressions.items():
-        key, values = item.get("key").text(), item.get("values").items()
-        if item.get("operator").text() != "In" or len(values) != 1 or key in labels:
-            return None
-        labels[key] = values[0].text()
-    return tuple(sorted(labels.items()))

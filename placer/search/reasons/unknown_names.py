@@ -11,6 +11,7 @@ from placer_models.device import Device
 from placer_models.pod import PodSpec
 from placer_models.quantity import format_bytes
 from placer_models.reasons import NameOf, UnknownName
+from placer_models.selectors import Operator
 
 
 class KnownNames:
@@ -32,12 +33,12 @@ class KnownNames:
 
     def unknown_names(self, spec: PodSpec) -> Iterator[UnknownName]:
         """Yield each thing that the pod names and no node has."""
-        for key, value in spec.node_selector:
+        for key, wanted in _labels_asked_for(spec):
             values = self._labels.get(key)
             if values is None:
                 yield UnknownName(NameOf.LABEL, (key,), tuple(sorted(self._labels)))
-            elif value not in values:
-                yield UnknownName(NameOf.LABEL_VALUE, (value,), tuple(sorted(values)), key)
+            elif wanted and values.isdisjoint(wanted):
+                yield UnknownName(NameOf.LABEL_VALUE, wanted, tuple(sorted(values)), key)
         requests = spec.requests
         for pages in requests.hugepages:
             if pages.page_bytes not in self._sizes:
@@ -51,6 +52,15 @@ class KnownNames:
             devices = [device for device in self._devices if device.type == kind]
             for label, wanted in wish if devices else ():
                 yield from _unlike(devices, kind, label, wanted)
+
+
+def _labels_asked_for(spec: PodSpec) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield each label that a node must have, with the values of which it must have one."""
+    yield from ((key, (value,)) for key, value in spec.node_selector)
+    for term in spec.node_affinity.required if spec.node_affinity else ():
+        for one in term.expressions:
+            if one.operator not in (Operator.NOT_IN, Operator.DOES_NOT_EXIST):
+                yield one.key, one.values if one.operator is Operator.IN else ()
 
 
 def _unlike(

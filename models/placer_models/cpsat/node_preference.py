@@ -1,0 +1,32 @@
+"""What pods would like of the node itself: labels and names."""
+
+from ortools.sat.python.cp_model import CpModel, LinearExpr
+
+from placer_models.cpsat.assignment import Variables
+from placer_models.cpsat.expression import Expression
+from placer_models.cpsat.family import Family, always, never
+from placer_models.goals import NODE_PREFERENCE
+from placer_models.problem import Problem
+from placer_models.rule_family import RuleFamily
+
+
+def weights_missed(model: CpModel, problem: Problem, x: Variables) -> Expression:
+    """Count for each pod what it would like of its node and does not get there."""
+    return LinearExpr.sum(
+        [
+            assignment.fit.weight_missed * assignment.count
+            for assignments in x.on_node
+            for assignment in assignments
+            if assignment.fit.weight_missed
+        ]
+    )
+
+
+FAMILY = Family(
+    name=RuleFamily.NODE_PREFERENCE,
+    tiers={NODE_PREFERENCE: weights_missed},
+    countable=always,
+    plain=always,
+    sees_links=never,
+    exchangeable=always,
+)

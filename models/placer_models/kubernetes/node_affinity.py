@@ -1,0 +1,56 @@
+"""Node affinity of pods: terms about labels and names of nodes."""
+
+from collections.abc import Sequence
+
+from placer_models.kubernetes.objects import Field
+from placer_models.node_affinity import NodeAffinity, NodeTerm, PreferredTerm
+from placer_models.selectors import LabelExpression, Operator
+
+
+def node_affinity_of(part: Field) -> NodeAffinity | None:
+    """Return what a pod asks, or would like, of its node; None: nothing.
+
+    Raises:
+        ObjectError: Something is wrong with what it says.
+
+    """
+    required = part.get("requiredDuringSchedulingIgnoredDuringExecution")
+    preferred = part.get("preferredDuringSchedulingIgnoredDuringExecution").items()
+    terms = required.get("nodeSelectorTerms").items()
+    if required.there and not terms:
+        required.get("nodeSelectorTerms").refuse("has no term; give one or more")
+    if not terms and not preferred:
+        return None
+    return NodeAffinity(tuple(map(_term, terms)), tuple(map(_preferred, preferred)))
+
+
+def _preferred(part: Field) -> PreferredTerm:
+    term, weight = _term(part.get("preference")), part.get("weight")
+    try:
+        return PreferredTerm(term, weight.integer())
+    except ValueError as error:
+        weight.refuse(str(error))
+
+
+def _term(part: Field) -> NodeTerm:
+    fields = part.get("matchFields")
+    expressions = _expressions(part.get("matchExpressions").items())
+    about = _expressions(fields.items())
+    try:
+        return NodeTerm(expressions, about)
+    except ValueError as error:
+        fields.refuse(str(error))
+
+
+def _expressions(parts: Sequence[Field]) -> tuple[LabelExpression, ...]:
+    return tuple(map(_expression, parts))
+
+
+def _expression(part: Field) -> LabelExpression:
+    key, operator = part.get("key").text(), part.get("operator").word(Operator)
+    values = part.get("values")
+    try:
+        asked = tuple(sorted({item.text() for item in values.items()}))
+        return LabelExpression(key, operator, asked)
+    except ValueError as error:
+        values.refuse(str(error))

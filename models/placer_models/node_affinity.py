@@ -1,0 +1,122 @@
+"""Node affinity: what a pod asks, or would like, of labels and names of nodes."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from placer_models.selectors import LabelExpression, Labels, Operator, meets
+from placer_models.typed import check_types
+
+NAME_FIELD = "metadata.name"
+"""The one field of a node that expressions may be about."""
+
+MOST_WEIGHT = 100
+"""Of a term that is preferred; the least is 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class NodeTerm:
+    """What a node must say, all of it; a term that asks nothing is met by none.
+
+    Attributes:
+        expressions: About its labels.
+        fields: About its name: In or NotIn, with one value.
+
+    Raises:
+        ValueError: Something else is asked of a field.
+
+    """
+
+    expressions: tuple[LabelExpression, ...] = ()
+    fields: tuple[LabelExpression, ...] = ()
+
+    def __post_init__(self) -> None:
+        check_types(self)
+        for field in self.fields:
+            if field.key != NAME_FIELD:
+                raise ValueError(f"got the field {field.key!r}; expected {NAME_FIELD}")
+            if field.operator not in (Operator.IN, Operator.NOT_IN) or len(field.values) != 1:
+                raise ValueError(f"got {field}; expected In or NotIn with one name")
+
+    def met_by(self, name: str, labels: Labels) -> bool:
+        """Return whether a node of that name and these labels says all of it."""
+        asked = bool(self.expressions or self.fields)
+        return asked and meets(labels, self.expressions) and meets(_named(name), self.fields)
+
+    @property
+    def label_keys(self) -> tuple[str, ...]:
+        """Keys of the labels that it looks at."""
+        return tuple(expression.key for expression in self.expressions)
+
+    def __str__(self) -> str:
+        """Return the term as people write it."""
+        return ",".join(map(str, (*self.expressions, *self.fields)))
+
+
+@dataclass(frozen=True, slots=True)
+class PreferredTerm:
+    """What a pod would like of its node, and how much.
+
+    Raises:
+        ValueError: The weight is none.
+
+    """
+
+    term: NodeTerm
+    weight: int
+
+    def __post_init__(self) -> None:
+        check_types(self)
+        if not 1 <= self.weight <= MOST_WEIGHT:
+            raise ValueError(f"got the weight {self.weight}; expected 1 to {MOST_WEIGHT}")
+
+
+@dataclass(frozen=True, slots=True)
+class NodeAffinity:
+    """What a pod asks, or would like, of its node.
+
+    Attributes:
+        required: Its node meets one of these; nothing: any node will do.
+        preferred: It would like each of these met.
+
+    """
+
+    required: tuple[NodeTerm, ...] = ()
+    preferred: tuple[PreferredTerm, ...] = ()
+
+    def __post_init__(self) -> None:
+        check_types(self)
+
+    def allows(self, name: str, labels: Labels) -> bool:
+        """Return whether a pod may come to a node of that name and these labels."""
+        return not self.required or any(term.met_by(name, labels) for term in self.required)
+
+    def weight_missed(self, name: str, labels: Labels) -> int:
+        """Return the weights of the preferred terms that such a node does not meet, added up."""
+        return sum(p.weight for p in self.preferred if not p.term.met_by(name, labels))
+
+    def __str__(self) -> str:
+        """Return what is required as people write it."""
+        return " or ".join(str(term) or "nothing" for term in self.required)
+
+    @property
+    def terms(self) -> Iterable[NodeTerm]:
+        """All terms, required and preferred."""
+        return (*self.required, *(preferred.term for preferred in self.preferred))
+
+    @property
+    def label_keys(self) -> frozenset[str]:
+        """Keys of the labels that it looks at."""
+        return frozenset(key for term in self.terms for key in term.label_keys)
+
+    @property
+    def names(self) -> frozenset[str]:
+        """Names of the nodes that it tells from others."""
+        return frozenset(name for term in self.terms for one in term.fields for name in one.values)
+
+
+ANY_NODE = NodeAffinity()
+"""Of a pod that asks nothing, and has no wishes."""
+
+
+def _named(name: str) -> Labels:
+    return ((NAME_FIELD, name),)

@@ -1,0 +1,31 @@
+"""Node affinity: what pods ask, and would like, of labels and names of nodes."""
+
+from collections.abc import Iterator
+
+from placer.judge.finding import Finding
+from placer.judge.scene import Scene
+
+
+def node_affinity(scene: Scene) -> Iterator[Finding]:
+    """The node meets one of the terms that the pod requires, if it requires any."""
+    for site, tenant in scene.newcomers():
+        wanted = tenant.pod.spec.node_affinity
+        if wanted is None or wanted.allows(site.node.name, site.node.labels):
+            continue
+        keys = dict.fromkeys(key for term in wanted.required for key in term.label_keys)
+        has = dict(site.node.labels)
+        said = ", ".join(f"{key}={has[key]}" if key in has else f"no {key}" for key in keys)
+        yield Finding(
+            tenant.title,
+            f"pod {tenant.title!r} asks for a node with {wanted}; node {site.node.name!r} "
+            f"{f'has {said}' if said else 'is none of these'}",
+        )
+
+
+def weights_missed(scene: Scene) -> int:
+    """Add up the weights of preferred terms that the nodes of placed pods do not meet."""
+    missed = 0
+    for site, tenant in scene.newcomers():
+        if (wished := tenant.pod.spec.node_affinity) is not None:
+            missed += wished.weight_missed(site.node.name, site.node.labels)
+    return missed

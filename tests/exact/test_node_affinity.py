@@ -1,0 +1,104 @@
+"""What pods ask, and would like, of labels and names of nodes: as by brute force."""
+
+from dataclasses import replace
+from random import Random
+
+import pytest
+
+from exact_checks import check_worlds
+from judge.hand import node, world
+from placer.search.options import Engine, SolveOptions
+from placer.search.solver import solve
+from placer_models.cluster import Instance
+from placer_models.goals import NODE_PREFERENCE
+from placer_models.node_affinity import NodeAffinity, NodeTerm, PreferredTerm
+from placer_models.placement import Infeasible, Placed
+from placer_models.pod import Container, Pod, PodSpec, Resources
+from placer_models.selectors import LabelExpression, Operator
+from spices_node_affinity import with_node_affinity
+from worlds import tiny_instance
+
+BATCHES = 10
+SSD = LabelExpression("disk", Operator.IN, ("ssd",))
+NEAR = LabelExpression("rank", Operator.LT, ("5",))
+
+
+def labelled_world(seed: int) -> Instance:
+    """Draw a tiny instance whose pods look at labels and names of nodes."""
+    return with_node_affinity(Random(f"node-affinity-{seed}"), tiny_instance(seed))
+
+
+@pytest.mark.parametrize("batch", range(BATCHES))
+def test_worlds_with_node_affinity_are_solved_as_by_brute_force(batch: int) -> None:
+    """
+    On 100 worlds both engines keep the rule, and the exact one proves the best.
+    """
+    check_worlds(labelled_world, batch, BATCHES, 10)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("batch", range(BATCHES))
+def test_many_worlds_with_node_affinity(batch: int) -> None:
+    """
+    The same on 1,000 others.
+    """
+    check_worlds(labelled_world, 10_000 + batch, BATCHES, 100)
+
+
+def asking(name: str, affinity: NodeAffinity) -> Pod:
+    """Return a pod of one CPU that asks this of its node."""
+    container = Container("app", Resources(cpu_milli=1000))
+    return Pod(name, "default", PodSpec((container,), node_affinity=affinity))
+
+
+def liking(name: str, *weights: tuple[LabelExpression, int]) -> Pod:
+    """Return a pod that would like this of its node."""
+    wishes = tuple(PreferredTerm(NodeTerm((one,)), weight) for one, weight in weights)
+    return asking(name, NodeAffinity(preferred=wishes))
+
+
+def values(answer: Placed) -> dict[str, int]:
+    """Return the value of each tier."""
+    return {tier.tier.name: tier.value for tier in answer.tiers}
+
+
+@pytest.mark.parametrize("engine", [Engine.GREEDY, Engine.EXACT])
+def test_the_heavier_wish_decides(engine: Engine) -> None:
+    """
+    A fast disk weighs 60 and a low rank 50: a node that has both would miss nothing.
+    """
+    nodes = [
+        replace(node(), name="fast", labels=(("disk", "ssd"), ("rank", "7"))),
+        replace(node(), name="near", labels=(("disk", "hdd"), ("rank", "3"))),
+    ]
+    instance = world(liking("a", (SSD, 60), (NEAR, 50)), nodes=nodes)
+    answer = solve(instance, SolveOptions(engine=engine, workers=1))
+
+    assert isinstance(answer, Placed)
+    assert [place.node for place in answer.placement.pods] == ["fast"]
+    assert values(answer)[NODE_PREFERENCE.name] == 50
+
+
+def test_who_has_no_node_is_told_what_it_asks() -> None:
+    """
+    Each term in the words of kubectl, and the nodes that meet none of them.
+    """
+    terms = (NodeTerm((SSD, NEAR)), NodeTerm((LabelExpression("gpu", Operator.EXISTS),)))
+    instance = world(asking("a", NodeAffinity(terms)), nodes=[node()])
+    answer = solve(instance, SolveOptions(workers=1))
+
+    assert isinstance(answer, Infeasible)
+    assert (
+        answer.unplaced[0]
+        .reasons[0]
+        .startswith("never fits (1 of 1 nodes: node-affinity asks disk in (ssd),rank<5 or gpu")
+    )
+
+
+def test_a_term_that_asks_nothing_is_met_by_no_node() -> None:
+    """
+    As in Kubernetes; as a wish it counts for nothing but its weight everywhere.
+    """
+    instance = world(asking("a", NodeAffinity((NodeTerm(),))), nodes=[node()])
+
+    assert isinstance(solve(instance, SolveOptions(workers=1)), Infeasible)

@@ -1,0 +1,132 @@
+"""Node affinity of a cluster's pods, and what is wrong with it."""
+
+import pytest
+
+from kubernetes_dumps import places, read
+from kubernetes_worlds import Json, node, pod
+from placer_models.kubernetes.objects import ObjectError
+from placer_models.kubernetes.pod import pod_part
+from placer_models.node_affinity import NodeAffinity, NodeTerm, PreferredTerm
+from placer_models.selectors import LabelExpression, Operator
+
+REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
+
+
+def test_all_that_node_affinity_may_say_is_read() -> None:
+    """
+    Terms with expressions and fields, and wishes with their weights.
+    """
+    found = pod(
+        affinity={
+            "nodeAffinity": {
+                REQUIRED: {
+                    "nodeSelectorTerms": [
+                        {
+                            "matchExpressions": [
+                                {"key": "zone", "operator": "NotIn", "values": ["b", "a"]},
+                                {"key": "cores", "operator": "Gt", "values": ["16"]},
+                            ]
+                        },
+                        {
+                            "matchFields": [
+                                {"key": "metadata.name", "operator": "In", "values": ["n1"]}
+                            ]
+                        },
+                    ]
+                },
+                PREFERRED: [
+                    {
+                        "weight": 10,
+                        "preference": {"matchExpressions": [{"key": "gpu", "operator": "Exists"}]},
+                    }
+                ],
+            }
+        }
+    )
+    zone = LabelExpression("zone", Operator.NOT_IN, ("a", "b"))
+    cores = LabelExpression("cores", Operator.GT, ("16",))
+    name = LabelExpression("metadata.name", Operator.IN, ("n1",))
+    gpu = NodeTerm((LabelExpression("gpu", Operator.EXISTS),))
+
+    assert pod_part(found).wishes.node_affinity == NodeAffinity(
+        (NodeTerm((zone, cores)), NodeTerm(fields=(name,))), (PreferredTerm(gpu, 10),)
+    )
+
+
+def _requiring(term: Json) -> Json:
+    return {"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": [term]}}}
+
+
+def test_pods_come_to_the_nodes_that_they_ask_for() -> None:
+    """
+    By a label, and by the name.
+    """
+    expression = {"key": "disk", "operator": "In", "values": ["ssd"]}
+    field = {"key": "metadata.name", "operator": "In", "values": ["c"]}
+    pods = [
+        pod(
+            name, {"cpu": "1"}, affinity={"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": [term]}}}
+        )
+        for name, term in (
+            ("label", {"matchExpressions": [expression]}),
+            ("name", {"matchFields": [field]}),
+            ("nothing", {}),
+        )
+    ]
+    nodes = node("a"), node("b", labels={"disk": "ssd"}), node("c")
+    instance, _ = read(*nodes, *pods)
+
+    assert {name: place.node for name, place in places(instance).items()} == {
+        "label": "b",
+        "name": "c",
+    }
+
+
+@pytest.mark.parametrize(
+    ("affinity", "said"),
+    [
+        ({REQUIRED: {"nodeSelectorTerms": []}}, "has no term; give one or more"),
+        (
+            {
+                REQUIRED: {
+                    "nodeSelectorTerms": [
+                        {"matchExpressions": [{"key": "a", "operator": "Like", "values": ["x"]}]}
+                    ]
+                }
+            },
+            "expected In, NotIn, Exists, DoesNotExist, Gt, Lt",
+        ),
+        (
+            {
+                REQUIRED: {
+                    "nodeSelectorTerms": [
+                        {"matchExpressions": [{"key": "a", "operator": "Gt", "values": ["x"]}]}
+                    ]
+                }
+            },
+            "expected one whole number",
+        ),
+        (
+            {
+                REQUIRED: {
+                    "nodeSelectorTerms": [
+                        {
+                            "matchFields": [
+                                {"key": "metadata.uid", "operator": "In", "values": ["x"]}
+                            ]
+                        }
+                    ]
+                }
+            },
+            "got the field 'metadata.uid'; expected metadata.name",
+        ),
+        ({PREFERRED: [{"weight": 101, "preference": {}}]}, "expected 1 to 100"),
+    ],
+)
+def test_what_is_wrong_is_said_with_its_field(affinity: Json, said: str) -> None:
+    """
+    One clear error.
+    """
+    with pytest.raises(ObjectError, match=said):
+        pod_part(pod(affinity={"nodeAffinity": affinity}))
