@@ -7,6 +7,9 @@ import pytest
 
 from kernel_trees import Tree, a_cpu, a_node, files_of
 from kubernetes.kubelet_rows import row_of
+from kubernetes_dumps import read
+from kubernetes_worlds import node
+from placer.node.discover.device_object import write_device_object
 from placer.node.discover.inventory import FoundDevices, Inventory
 from placer.node.discover.kubelet import with_kubelet
 from placer.node.discover.machine import to_machine
@@ -76,6 +79,22 @@ def test_devices_of_pods_are_given_to_nobody() -> None:
     assert "pods hold gpu 1-3; rule: a node of this machine gives them to nobody" in (
         machine.warnings
     )
+
+
+@pytest.mark.parametrize(
+    ("ids", "free"), [(["GPU-1", "GPU-3"], [0, 2, 4]), (["4"], [0, 1, 2, 3]), (["tegra"], [])]
+)
+def test_a_device_object_says_what_pods_hold(ids: list[str], free: list[int]) -> None:
+    """
+    All its GPUs are healthy; a dump that has it gives nobody those that a pod holds (D12).
+    """
+    written = write_device_object(to_machine(found(given(ids), GPUS), "n1"))
+    assert all(one["health"] for one in written["spec"]["devices"])
+
+    instance, _ = read(node(), written)
+
+    (read_back,) = instance.nodes
+    assert free == [gpu.minor for gpu in read_back.devices if read_back.is_healthy(gpu)]
 
 
 def test_no_device_of_a_type_is_given_where_nobody_knows_which_is_held() -> None:

@@ -10,6 +10,7 @@ from placer_cli.exits import Exit
 from placer_models.cluster import Instance, Machine
 from placer_models.files.errors import InputError
 from placer_models.placement import Placement
+from placer_models.quantity import format_bytes
 
 
 def validate(
@@ -17,7 +18,8 @@ def validate(
         list[Path],
         typer.Argument(
             metavar="FILE",
-            help="Instances, placements, machines, or the text of nvidia-smi topo -m.",
+            help="Instances, placements, machines, dumps of clusters, the text of nvidia-smi "
+            "topo -m, or checkpoints of a kubelet under their own names.",
         ),
     ],
     together: Annotated[
@@ -29,6 +31,7 @@ def validate(
     Exit codes: 0 all files are good; 2 one is not.
     """
     from placer.load import load_any, load_instance
+    from placer_models.kubernetes.checkpoints.files import is_checkpoint
 
     if together:
         _say(", ".join(map(str, files)), load_instance(files, on_note=note))
@@ -36,7 +39,10 @@ def validate(
     bad = False
     for file in files:
         try:
-            _say(str(file), load_any(file, on_note=note))
+            if is_checkpoint(file.name):
+                typer.echo(f"{file}: {_given_out(file)}")
+            else:
+                _say(str(file), load_any(file, on_note=note))
         except InputError as error:
             bad = True
             for message in error.messages:
@@ -52,6 +58,51 @@ def _say(files: str, found: Instance | Placement | Machine) -> None:
 
         for note in notes_on_running(found):
             typer.echo(f"{files}: {note}")
+
+
+def _given_out(file: Path) -> str:
+    """Say what a checkpoint of a kubelet says that it has given out.
+
+    Raises:
+        InputError: It is none, or cannot be read.
+
+    """
+    from placer_cli.draw.texts import count
+    from placer_models.kubernetes.checkpoints.cpu_manager import CpuManagerState
+    from placer_models.kubernetes.checkpoints.files import read_checkpoint
+    from placer_models.kubernetes.checkpoints.go_types import CheckpointError
+    from placer_models.kubernetes.checkpoints.memory_manager import MemoryManagerState
+
+    try:
+        state = read_checkpoint(file.name, file.read_bytes().decode())
+    except OSError as error:
+        raise InputError(
+            str(file), None, "", f"cannot be read: {error.strerror or error}"
+        ) from None
+    except UnicodeDecodeError:
+        raise InputError(str(file), None, "", "is not UTF-8") from None
+    except CheckpointError as error:
+        raise InputError(str(file), None, "", str(error)) from None
+    match state:
+        case CpuManagerState():
+            cpus = frozenset[int]().union(*state.cpus.values())
+            return (
+                f"the state of a kubelet's CPU manager, policy {state.policy}: "
+                f"{count(len(cpus), 'CPU')} of {count(len(state.cpus), 'pod')}"
+            )
+        case MemoryManagerState():
+            given = sum(state.given_bytes.values())
+            return (
+                f"the state of a kubelet's memory manager, policy {state.policy}: "
+                f"{format_bytes(given)} of {count(len(state.pods), 'pod')}"
+            )
+        case _:
+            ids = sum(len(entry.ids) for entry in state.held)
+            pods = len({entry.pod_uid for entry in state.held if entry.ids})
+            return (
+                f"the checkpoint of a kubelet's device manager: {count(ids, 'device')} of "
+                f"{count(pods, 'pod')}"
+            )
 
 
 def _holds(found: Instance | Placement | Machine) -> str:

@@ -1,5 +1,8 @@
-"""Koordinator's Device object of a machine that was looked into (D11)."""
+"""Koordinator's Device object of a machine that was looked into (D11, D12)."""
 
+import json
+
+from placer.node.discover.held import held_entries
 from placer.node.discover.machine import Discovered
 from placer_models.cluster import Node
 from placer_models.device import GPU, Device
@@ -7,6 +10,7 @@ from placer_models.device_request import GPU_CORE, GPU_MEMORY, GPU_MEMORY_RATIO,
 from placer_models.device_share import WHOLE_PERCENT
 from placer_models.files.errors import InputError
 from placer_models.files.part import Json
+from placer_models.kubernetes.names import DEVICE_CHECKPOINTS
 from placer_models.quantity import format_bytes
 
 _WHOLE = str(WHOLE_PERCENT)
@@ -16,6 +20,7 @@ _PERCENT_OF = {kind: name for name, kind in PERCENT_TYPES.items()}
 def write_device_object(found: Discovered) -> Json:
     """Return such an object: the devices of the node, with what pods may have of each.
 
+    What device plugins have given to pods stands in an annotation, by the ids of the object.
     A GPU in MIG mode is not healthy there: it is not to be had as a whole, and the object has no
     word for instances.
 
@@ -24,7 +29,7 @@ def write_device_object(found: Discovered) -> Json:
             NodeResourceTopology: nobody could find it by such an object.
 
     """
-    node = found.node()
+    node = found.whole_node()
     for device in node.machine.devices:
         if not (device.id or device.bus_id):
             message = (
@@ -33,11 +38,17 @@ def write_device_object(found: Discovered) -> Json:
             )
             raise InputError(found.inventory.source, None, "", message)
     models = {device.model for device in node.machine.devices if device.type == GPU}
+    held = held_entries(found.inventory.plugin_devices, node.machine.devices)
+    annotations = {DEVICE_CHECKPOINTS[0]: json.dumps(held, separators=(",", ":"))} if held else {}
     labels = {"node.koordinator.sh/gpu-model": _as_label(*models)} if len(models) == 1 else {}
     return {
         "apiVersion": "scheduling.koordinator.sh/v1alpha1",
         "kind": "Device",
-        "metadata": {"name": node.name, **({"labels": labels} if any(labels.values()) else {})},
+        "metadata": {
+            "name": node.name,
+            **({"labels": labels} if any(labels.values()) else {}),
+            **({"annotations": annotations} if annotations else {}),
+        },
         "spec": {"devices": [_device(device, node) for device in node.machine.devices]},
     }
 

@@ -11,6 +11,7 @@ from placer_models.cluster import Node
 from placer_models.cpuset import format_cpu_list
 from placer_models.device import Device
 from placer_models.files.errors import named_cpus, shown
+from placer_models.files.part import Json
 from placer_models.kubernetes.checkpoints.device_manager import HeldByKubelet
 from placer_models.kubernetes.checkpoints.memory_manager import MEMORY, MemoryManagerState
 from placer_models.kubernetes.plugin_devices import devices_of, type_of
@@ -70,6 +71,28 @@ def what_pods_hold(inventory: Inventory, devices: Sequence[Device]) -> list[str]
     if held:
         said.append(f"pods hold {', '.join(held)}; rule: a node of this machine has so much less")
     return said
+
+
+def held_entries(entries: Sequence[HeldByKubelet], devices: Sequence[Device]) -> list[Json]:
+    """Return what pods hold, as the annotation of a Device object has it.
+
+    Devices go by their own ids; where nobody knows which they are, as their plugin calls them.
+    """
+    by_key = {(one.type, one.minor): one.id or one.bus_id for one in devices}
+    found: list[Json] = []
+    for entry in entries:
+        meant = devices_of(entry, devices)
+        ids = entry.ids if meant is None else [by_key[key] for key in sorted(meant)]
+        if ids:
+            found.append(
+                {
+                    "podUID": entry.pod_uid,
+                    "containerName": entry.container,
+                    "resourceName": entry.resource,
+                    "deviceIDs": [*ids],
+                }
+            )
+    return found
 
 
 def _devices_held(

@@ -47,8 +47,12 @@ class Discovered:
         return lost | (online & kept).union(*(online & pod.cpuset for pod in inventory.pod_cpus))
 
     def node(self) -> Node:
-        """Return a node of this machine, with what is reserved on it and what pods hold."""
-        bare = Node(
+        """Return a node of this machine, which gives out what nobody holds."""
+        return without_held(self.whole_node(), self.inventory)
+
+    def whole_node(self) -> Node:
+        """Return a node of this machine with all of its memory and devices, held or not."""
+        return Node(
             name=as_name(self.inventory.host) or self.machine.name,
             machine=self.machine,
             reserved_cpus=self.reserved,
@@ -56,7 +60,6 @@ class Discovered:
             alignment=self.inventory.alignment,
             scope=self.inventory.scope,
         )
-        return without_held(bare, self.inventory)
 
     def instance(self) -> Instance:
         """Return an instance of this node alone."""

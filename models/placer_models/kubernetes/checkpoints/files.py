@@ -1,0 +1,43 @@
+"""The files that a kubelet keeps checkpoints in, told by their names."""
+
+from collections.abc import Callable, Mapping
+
+from placer_models.kubernetes.checkpoints.cpu_manager import (
+    CPU_MANAGER_STATE,
+    CpuManagerState,
+    read_cpu_manager_state,
+)
+from placer_models.kubernetes.checkpoints.device_manager import (
+    DEVICE_MANAGER_CHECKPOINT,
+    DeviceManagerState,
+    read_device_manager_checkpoint,
+)
+from placer_models.kubernetes.checkpoints.memory_manager import (
+    MEMORY_MANAGER_STATE,
+    MemoryManagerState,
+    read_memory_manager_state,
+)
+
+Checkpoint = CpuManagerState | MemoryManagerState | DeviceManagerState
+
+_READERS: Mapping[str, Callable[[str], Checkpoint]] = {
+    CPU_MANAGER_STATE: read_cpu_manager_state,
+    MEMORY_MANAGER_STATE: read_memory_manager_state,
+    DEVICE_MANAGER_CHECKPOINT: read_device_manager_checkpoint,
+}
+_BY_NAME = {path.rpartition("/")[2]: read for path, read in _READERS.items()}
+
+
+def is_checkpoint(name: str) -> bool:
+    """Return whether a file of this name is a checkpoint of a kubelet."""
+    return name in _BY_NAME
+
+
+def read_checkpoint(name: str, text: str) -> Checkpoint:
+    """Return what the checkpoint in a file of this name says.
+
+    Raises:
+        CheckpointError: It is not what a kubelet writes, or a checksum is wrong.
+
+    """
+    return _BY_NAME[name](text)
