@@ -6,15 +6,18 @@ the pod waits on that machine, and the exact search says whether it has a place.
 
 import logging
 from collections import Counter
+from collections.abc import Callable, Mapping
 from functools import cache
 
 import pytest
 
-from alignment.hint_machines import instance_of, stocks_of
+from alignment.hint_machines import Stock, instance_of, stocks_of
 from alignment.peer_rows import Row, name_of, providers_of, table
+from alignment.row_objects import stocks_as_objects
 from placer.judge.breaches import breaches
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
+from placer_models.cluster import Instance
 from placer_models.cpuset import parse_cpu_list
 from placer_models.placement import Infeasible, Placed
 from placer_models.policy import AlignmentPolicy
@@ -36,8 +39,11 @@ def numa_nodes_in(row: Row) -> int:
     return len(parse_cpu_list(listed)) if listed else 8 if row["closest"] else 4
 
 
+Build = Callable[[Mapping[str, Stock], int, AlignmentPolicy], Instance]
+
+
 @cache
-def verdict(index: int) -> str:
+def verdict(index: int, build: Build = instance_of) -> str:
     """Return what becomes of a row: no machine, equal, needless, nowhere, or worse.
 
     Nowhere: under BestEffort a merge admits a pod although a provider says that no NUMA nodes
@@ -47,7 +53,7 @@ def verdict(index: int) -> str:
     stocks = stocks_of(providers_of(row), numa_nodes_in(row))
     if stocks is None:
         return "no machine"
-    instance = instance_of(stocks, numa_nodes_in(row), AlignmentPolicy(row["policy"]))
+    instance = build(stocks, numa_nodes_in(row), AlignmentPolicy(row["policy"]))
     answer = solve(instance, SolveOptions(engine=Engine.EXACT, workers=1, seed=1))
     assert isinstance(answer, Placed | Infeasible)
     if isinstance(answer, Placed):
@@ -66,6 +72,14 @@ def test_nobody_is_refused_whom_the_peer_admits(index: int) -> None:
     On the machine that the hints tell.
     """
     assert verdict(index) != "worse"
+
+
+@pytest.mark.parametrize("index", range(len(ROWS)))
+def test_objects_say_what_words_say(index: int) -> None:
+    """
+    A row has the same verdict where a Node and a NodeResourceTopology tell its machine.
+    """
+    assert verdict(index, stocks_as_objects) == verdict(index)
 
 
 def test_how_many_rejections_a_joint_choice_proves_needless() -> None:
