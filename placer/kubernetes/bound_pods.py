@@ -90,7 +90,14 @@ def seat(
     seats: list[_Seat] = []
     for part in pods:
         try:
-            cpus = _cpus_of(part, topology)
+            cpus, hidden = _cpus_of(part, topology), False
+            if part.claims and not cpus:
+                claimed_cpus = claims.cpus(part)
+                hidden = claimed_cpus is None
+                if claimed_cpus:
+                    milli = asked_by(part, reading, owns_cpus=True).spec.requests.cpu_milli
+                    cpus = claimed_cpus if milli == 1000 * len(claimed_cpus) else cpus
+            found.hides_cpus |= hidden
             owns = bool(cpus) or (joined.kubelet_is_static and may_own_cpus(part))
             asked = asked_by(part, reading, owns_cpus=owns)
             if asked.spec.qos.owns_cpus and not cpus:

@@ -12,10 +12,17 @@ from placer_models.device import GPU
 from placer_models.device_request import WHOLE_GPUS
 from placer_models.kubernetes.claimed import Claimed, with_claimed
 from placer_models.kubernetes.device_attributes import NUMA_NODE, PCIE_ROOT
+from placer_models.kubernetes.listed_devices import (
+    CPU_CAPACITY,
+    CPU_DRIVER,
+    CPU_MACHINE,
+    CPU_TYPES,
+)
 from placer_models.kubernetes.objects import title_of
 from placer_models.kubernetes.pod import PodPart
 from placer_models.kubernetes.pod_claims import PodClaim
-from placer_models.kubernetes.pod_spec import AskedPod
+from placer_models.kubernetes.pod_containers import Reading
+from placer_models.kubernetes.pod_spec import AskedPod, asked_by
 from placer_models.kubernetes.resource_claim import (
     KIND,
     MOST_DEVICES,
@@ -45,7 +52,7 @@ class Given:
 
     Attributes:
         claim: The claim by which it is asked for; None: it is not made yet.
-        count: So many devices of the type.
+        count: So many devices of the type, or CPUs.
 
     """
 
@@ -63,6 +70,7 @@ class PodClaims:
     Attributes:
         given: What its requests come to.
         nodes: Names of the nodes that have it; None: any has.
+        cpus: So many CPUs of its own.
         lacks: What there is no word for.
         missing: What is not in the dump.
         assumed: What is taken for granted.
@@ -72,6 +80,7 @@ class PodClaims:
     given: list[Given] = field(default_factory=list)
     nodes: frozenset[str] | None = None
     claimed: Claimed = field(default_factory=Claimed)
+    cpus: int = 0
     lacks: list[str] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
     assumed: list[str] = field(default_factory=list)
@@ -100,12 +109,21 @@ class Claims:
             if one.claim
         )
 
-    def with_claims(self, part: PodPart, asked: AskedPod) -> AskedPod:
+    def with_claims(self, part: PodPart, asked: AskedPod, reading: Reading) -> AskedPod:
         """Return what a pod that waits asks for, its claims included."""
         own = {request.type for request in asked.spec.requests.devices}
         select = [(_given_out(kind), "true") for kind in sorted(own & self._by_claims_alone.keys())]
         if part.claims:
             found = self.asked(part)
+            if found.cpus:
+                selected = asked.spec.node_selector
+                asked = asked_by(part, reading, owns_cpus=True, select=selected)
+                milli = asked.spec.requests.cpu_milli + asked.shared_milli
+                if not asked.spec.qos.owns_cpus or milli != 1000 * found.cpus:
+                    found.lacks.append(
+                        f"{found.cpus} CPUs by claims where its containers ask for {milli / 1000:g}"
+                        " and nobody else may have them"
+                    )
             both = sorted(own & found.claimed.devices.keys())
             lacks = [f"{kind} by claims and by resources at once" for kind in both]
             if found.claimed.joint and asked.spec.joint is not None:
@@ -171,11 +189,13 @@ class Claims:
         if claim is not None:
             if claim.allocation is not None:
                 found.keep(self._reached(claim))
+                if any(one.driver == CPU_DRIVER for one in claim.allocation.devices):
+                    found.lacks.append(f"CPUs that {claim.identity.title} has already")
                 return []
             users = self._users[claim.identity.key]
             if users > 1:
                 found.lacks.append(f"{claim.identity.title}, which {users} pods share")
-            return self._spec(claim.identity.title, claim.spec, claim, found)
+            return self._spec(claim.identity.title, claim.spec, claim, one, found)
         template = (
             None if one.claim else self._objects.claim_templates.get((namespace, one.template))
         )
@@ -187,7 +207,7 @@ class Claims:
             "pods with a claim that is not made of its template yet: its allocation cannot be "
             "written"
         )
-        return self._spec(template.identity.title, template.spec, None, found)
+        return self._spec(template.identity.title, template.spec, None, one, found)
 
     def _reached(self, claim: ClaimPart) -> list[str]:
         """Return the nodes where a claim's devices can be used."""
@@ -199,7 +219,12 @@ class Claims:
         ]
 
     def _spec(
-        self, title: str, spec: ClaimSpec, claim: ClaimPart | None, found: PodClaims
+        self,
+        title: str,
+        spec: ClaimSpec,
+        claim: ClaimPart | None,
+        of: PodClaim,
+        found: PodClaims,
     ) -> list[tuple[SameAttribute, list[Given]]]:
         found.lacks += [f"{what} of {title}" for what in spec.lacks]
         given: list[Given] = []
@@ -207,8 +232,10 @@ class Claims:
             one = self._first(title, choices, claim, found)
             if one is not None:
                 given.append(one)
-        if sum(one.count for one in given) > MOST_DEVICES:
+        if sum(1 if one.type == CPU_MACHINE else one.count for one in given) > MOST_DEVICES:
             found.lacks.append(f"more than {MOST_DEVICES} devices in {title}")
+        if len(of.containers) > 1 and any(one.type in CPU_TYPES for one in given):
+            found.lacks.append(f"CPUs of {title} in {len(of.containers)} containers")
         found.given += given
         return [
             (
@@ -264,7 +291,10 @@ class Claims:
             return None
         if match.lacks:
             lacks.append(match.lacks)
-        if request.capacity_milli:
+        cpus = request.capacity_milli.get(CPU_CAPACITY, 0) if match.types == (CPU_MACHINE,) else 0
+        if request.capacity_milli and (
+            len(request.capacity_milli) > 1 or not cpus or cpus % 1000 or request.count != 1
+        ):
             lacks.append("a part of the capacity of devices")
         if len(match.types) > 1:
             lacks.append(f"devices of several types at once, {', '.join(match.types)}")
@@ -287,7 +317,7 @@ class Claims:
             )
         kind = match.types[0] if match.types else ""
         count = (counts[0] if counts else 0) if request.count is None else request.count
-        return Given(claim, request, kind, count, match)
+        return Given(claim, request, kind, cpus // 1000 or count, match)
 
     def _constrain(
         self, constraints: Sequence[tuple[SameAttribute, list[Given]]], found: PodClaims
@@ -295,7 +325,10 @@ class Claims:
         """Want what devices have in common; all in all it is what the claims come to."""
         counts = Counter[str]()
         for one in found.given:
-            counts[one.type] += one.count if one.type else 0
+            if one.type in CPU_TYPES:
+                found.cpus += one.count
+            elif one.type:
+                counts[one.type] += one.count
         scopes: dict[str, DeviceScope] = {}
         joint: tuple[str, ...] = ()
         joint_scope = JointScope.SAME_PCIE
@@ -308,7 +341,7 @@ class Claims:
             if alike == nodes or sum(here.values()) == 1:
                 found.keep(_having(same.attribute, given, nodes))
                 continue
-            if same.attribute not in _SCOPES:
+            if same.attribute not in _SCOPES or here.keys() & set(CPU_TYPES):
                 if not alike:
                     found.lacks.append(f"devices with one {same.attribute}")
                 found.keep(alike)
@@ -343,7 +376,7 @@ def _by_claims_alone(objects: Objects, pools: DevicePools) -> dict[str, frozense
         amounts = {name for name, n in objects.nodes[name].allocatable.other.items() if n}
         if any(name in WHOLE_GPUS for name in amounts):
             others.add(GPU)
-        for kind in {one.device.type for one in devices} - others - amounts:
+        for kind in {one.device.type for one in devices} - others - amounts - set(CPU_TYPES):
             found.setdefault(kind, set()).add(name)
     return {kind: frozenset(nodes) for kind, nodes in found.items()}
 

@@ -6,20 +6,27 @@ from dataclasses import dataclass, field
 
 from placer.kubernetes.objects import Objects
 from placer.kubernetes.summary import Summary
+from placer_models.cpuset import CpuSet
 from placer_models.device import GPU, Device
 from placer_models.kubernetes.device import DevicePart
 from placer_models.kubernetes.device_attributes import ListedDevice
 from placer_models.kubernetes.listed_devices import (
+    CPU_CAPACITY,
     CPU_DRIVER,
+    CPU_MACHINE,
+    CPU_TYPES,
     device_of,
     is_same,
+    is_whole_machine,
     joined,
     minors_of,
+    reported_cpu,
     type_of,
 )
-from placer_models.kubernetes.objects import ObjectError
+from placer_models.kubernetes.objects import Identity, ObjectError
 from placer_models.kubernetes.reach import Reach
-from placer_models.kubernetes.resource_slice import SlicePart
+from placer_models.kubernetes.resource_slice import MULTIPLE, SlicePart
+from placer_models.kubernetes.topology import TopologyPart
 
 Key = tuple[str, str, str]
 """Driver, pool, name of a device."""
@@ -56,8 +63,7 @@ class DevicePools:
     on_node: dict[str, list[PoolDevice]] = field(default_factory=dict)
     by_key: dict[Key, PoolDevice] = field(default_factory=dict)
     apart: dict[Key, tuple[ListedDevice, str]] = field(default_factory=dict)
-    cpus: dict[str, list[tuple[Key, ListedDevice]]] = field(default_factory=dict)
-    cpu_keys: set[Key] = field(default_factory=set)
+    cpus: dict[str, list[Listed]] = field(default_factory=dict)
     counts: dict[tuple[str, str], int] = field(default_factory=dict)
     notes: dict[str, dict[str, None]] = field(default_factory=dict)
 
@@ -86,14 +92,15 @@ class DevicePools:
                     why = "several nodes can use" if nodes else "no Node of the dump can use"
                     found._pass_over((key, listed, title), why)
                 elif part.driver == CPU_DRIVER:
-                    found.cpus.setdefault(nodes[0], []).append((key, listed))
-                    found.cpu_keys.add(key)
+                    found.cpus.setdefault(nodes[0], []).append((key, listed, title))
                 elif listed.lacks:
                     found._pass_over((key, listed, title), f"of which each {listed.lacks[0]}")
                 else:
                     by_node[nodes[0]].append((key, listed, title))
         for name, devices in by_node.items():
             found._settle(name, devices, objects.devices.get(name))
+        for name, cpus in found.cpus.items():
+            found._settle_cpus(name, cpus, objects)
         return found
 
     def tell(self, summary: Summary) -> None:
@@ -103,12 +110,27 @@ class DevicePools:
                 summary.assume(what, name)
 
     def devices(self, node: str) -> tuple[Device, ...]:
-        """Return the devices of a node that drivers publish."""
-        return tuple(one.device for one in self.on_node.get(node, ()))
+        """Return the devices of a node that drivers publish, CPUs apart."""
+        known = (one.device for one in self.on_node.get(node, ()))
+        return tuple(device for device in known if device.type not in CPU_TYPES)
+
+    def offered_cpus(self, node: str) -> CpuSet | None:
+        """Return the CPUs that a driver gives out one by one; None: it gives out none so."""
+        known = (one.device for one in self.on_node.get(node, ()))
+        return frozenset(one.minor for one in known if one.type == CPU_DRIVER) or None
+
+    def topology(self, node: str) -> TopologyPart | None:
+        """Return where the CPUs of a node are, by a driver that gives them out one by one."""
+        devices = self.cpus.get(node, [])
+        cpus = [reported_cpu(listed) for _, listed, _ in devices]
+        known = tuple(sorted((cpu for cpu in cpus if cpu is not None), key=lambda cpu: cpu.id))
+        if not known or len(known) != len(cpus):
+            return None
+        return TopologyPart(Identity("ResourceSlice", "", devices[0][2].split()[-1]), known)
 
     def keys(self) -> set[Key]:
         """Return the keys of all devices that any ResourceSlice lists."""
-        return self.by_key.keys() | self.apart.keys() | self.cpu_keys
+        return self.by_key.keys() | self.apart.keys()
 
     def _newest(self, slices: Iterable[SlicePart]) -> Iterator[SlicePart]:
         """Yield the slices of complete pools, as far as they are of the newest generation."""
@@ -152,6 +174,25 @@ class DevicePools:
             for one, minor in zip(listed, minors_of([one[1] for one in listed]), strict=True):
                 self._put(node, one, device_of(one[1], minor))
 
+    def _settle_cpus(self, node: str, cpus: list[Listed], objects: Objects) -> None:
+        """Take CPUs one by one, or by number where their ids are known."""
+        for one in cpus:
+            _, listed, _ = one
+            cpu = reported_cpu(listed)
+            more = [what for what in listed.lacks if what != MULTIPLE]
+            if more:
+                self._pass_over(one, f"of which each {more[0]}")
+            elif cpu is not None:
+                self._put(node, one, Device(CPU_DRIVER, cpu.id, healthy=not listed.taints))
+                self.counts[node, CPU_DRIVER] = self.counts.get((node, CPU_DRIVER), 0) + 1
+            elif not is_whole_machine(listed):
+                self._pass_over(one, "of several CPUs, of which their driver takes what it likes")
+            elif 1000 * _known_cpus(node, objects) != listed.capacity_milli[CPU_CAPACITY]:
+                self._pass_over(one, "of CPUs that are not those known by id which pods may have")
+            else:
+                self._put(node, one, Device(CPU_MACHINE, 0, healthy=not listed.taints))
+                self.counts[node, CPU_MACHINE] = 1
+
     def _once(self, devices: list[Listed]) -> Iterator[Listed]:
         """Yield each device that is not the same hardware as a whole GPU that is listed, too."""
         whole = {
@@ -184,6 +225,16 @@ class DevicePools:
 
     def _note(self, what: str, title: str) -> None:
         self.notes.setdefault(what, {})[title] = None
+
+
+def _known_cpus(node: str, objects: Objects) -> int:
+    """Return how many CPUs of a node are known by id and not reserved."""
+    topology = objects.topologies.get(node)
+    if topology is None:
+        return 0
+    reserved = objects.nodes[node].reserved_cpus
+    reserved |= topology.policy.reserved if topology.policy else frozenset()
+    return len({cpu.id for cpu in topology.cpus} - reserved)
 
 
 def _nodes(objects: Objects, reach: Reach) -> list[str]:

@@ -78,7 +78,8 @@ def instance_of(objects: Objects) -> tuple[Instance, Summary]:
     running: list[RunningPod] = []
     for name, one in joined.items():
         pods = bound[name]
-        topology, devices = objects.topologies.get(name), objects.devices.get(name)
+        topology = objects.topologies.get(name) or pools.topology(name)
+        devices = objects.devices.get(name)
         here = seat(one, topology, devices, pods, held, reading, specs, summary, objects.fault)
         node = replace(one.node, machine=machines.named(one.node.machine))
         node = _as_all_read(node, reading, summary)
@@ -88,10 +89,7 @@ def instance_of(objects: Objects) -> tuple[Instance, Summary]:
         running += here.running
     if objects.faults:
         raise DumpError(objects.faults)
-    reserved = held.reserved(summary)
-    nodes = [
-        replace(node, unhealthy=node.unhealthy | reserved.get(node.name, set())) for node in nodes
-    ]
+    nodes = _beside_claims(nodes, running, held, summary)
     return Instance(tuple(nodes), gangs, groups, tuple(running)), summary
 
 
@@ -117,8 +115,9 @@ def _joined(objects: Objects, pools: DevicePools, summary: Summary) -> dict[str,
     joined = {}
     for name, node in objects.nodes.items():
         try:
-            topology, devices = objects.topologies.get(name), objects.devices.get(name)
-            one = join(node, topology, devices, pools.devices(name))
+            topology = objects.topologies.get(name) or pools.topology(name)
+            offered = pools.offered_cpus(name)
+            one = join(node, topology, objects.devices.get(name), pools.devices(name), offered)
         except ObjectError as error:
             objects.fault(error)
             continue
@@ -186,6 +185,26 @@ def _as_all_read(node: Node, reading: Reading, summary: Summary) -> Node:
         )
         del amounts[name]
     return replace(node, extended=tuple(sorted(amounts.items())))
+
+
+def _beside_claims(
+    nodes: Iterable[Node], running: Iterable[RunningPod], held: HeldClaims, summary: Summary
+) -> list[Node]:
+    """Return the nodes without what claims hold there for no pod that is known to have it."""
+    devices, cpus = held.reserved(summary), held.all_cpus()
+    for one in running if cpus else ():
+        if one.pod.spec.qos.owns_cpus and one.placement.node in cpus:
+            cpus[one.placement.node] -= one.placement.cpuset
+    return [
+        replace(
+            node,
+            unhealthy=node.unhealthy | devices.get(node.name, set()),
+            reserved_cpus=node.reserved_cpus | cpus.get(node.name, set()),
+        )
+        if node.name in devices or node.name in cpus
+        else node
+        for node in nodes
+    ]
 
 
 def _labelled(node: Node, more: Iterable[tuple[str, str]]) -> Node:

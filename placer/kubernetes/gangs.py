@@ -58,7 +58,7 @@ def gangs_of(
     for part in waiting:
         try:
             asked = asked_by(part, reading, select=taints.selector(part.wishes))
-            asked = claims.with_claims(part, asked)
+            asked = claims.with_claims(part, asked, reading)
         except ObjectError as error:
             objects.fault(error)
             continue

@@ -69,6 +69,7 @@ def join(
     topology: TopologyPart | None = None,
     devices: DevicePart | None = None,
     listed: Sequence[Device] = (),
+    offered: CpuSet | None = None,
 ) -> JoinedNode:
     """Return what the objects of a node say together.
 
@@ -81,6 +82,7 @@ def join(
         devices: Its Device object.
         listed: Devices that drivers publish in ResourceSlices; one that the Device object has,
             too, goes before what that says.
+        offered: CPUs that a driver gives out, all others are reserved; None: there is none.
 
     Raises:
         ObjectError: They contradict each other.
@@ -90,6 +92,8 @@ def join(
     cpus = _cpus(node, topology, assumed)
     layout = _layout(node, topology, cpus, assumed)
     reserved = _reserved(node, topology, layout)
+    if offered is not None:
+        reserved |= layout.online - offered
     found, taken = _devices(topology, devices, listed, layout)
     labels = dict(node.identity.labels)
     labels.update([KNOWS_NUMA_NODES] if topology else [])

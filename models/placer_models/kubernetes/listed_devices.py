@@ -3,6 +3,7 @@
 import re
 from dataclasses import replace
 
+from placer_models.annotations.node_topology import ReportedCpu
 from placer_models.device import GPU, Device
 from placer_models.kubernetes.device_attributes import (
     NUMA_NODE,
@@ -14,7 +15,15 @@ from placer_models.kubernetes.device_attributes import (
 RDMA = "rdma"
 
 CPU_DRIVER = "dra.cpu"
-"""The driver whose devices are CPUs."""
+"""The driver whose devices are CPUs, and the type of these: one CPU each."""
+
+CPU_MACHINE = "dra.cpu/machine"
+"""The type of the device that stands for all CPUs of a node, which claims take by number."""
+
+CPU_TYPES = (CPU_DRIVER, CPU_MACHINE)
+
+CPU_CAPACITY = "dra.cpu/cpu"
+"""How many CPUs a device has that stands for several."""
 
 _GPU_KINDS = ("", "gpu", "amdgpu")
 """What drivers of GPUs say of a whole one, where they say it."""
@@ -101,6 +110,27 @@ def minors_of(devices: list[ListedDevice]) -> list[int]:
     for minor, i in enumerate(order):
         found[i] = minor
     return found
+
+
+def reported_cpu(listed: ListedDevice) -> ReportedCpu | None:
+    """Return where a CPU is, of a device that is one CPU; None: it says too little, or is none."""
+    names = (
+        (f"{CPU_DRIVER}/cpuID",),
+        (f"{CPU_DRIVER}/coreID",),
+        (f"{CPU_DRIVER}/socketID",),
+        (NUMA_NODE, f"{CPU_DRIVER}/numaNodeID"),
+    )
+    found = [listed.number(*each) for each in names]
+    id, core, package, numa = found
+    if id is None or core is None or package is None or numa is None or min(id, core, package) < 0:
+        return None
+    return ReportedCpu(id, core, package, max(0, numa))
+
+
+def is_whole_machine(listed: ListedDevice) -> bool:
+    """Return whether a device stands for all CPUs of its node, of which others say which."""
+    grouped = (NUMA_NODE, f"{CPU_DRIVER}/numaNodeID", f"{CPU_DRIVER}/socketID")
+    return CPU_CAPACITY in listed.capacity_milli and listed.number(*grouped) is None
 
 
 def _natural(name: str) -> list[tuple[int, int, str]]:

@@ -8,7 +8,10 @@ from placer.kubernetes.emit.annotations import metadata_of
 from placer.kubernetes.emit.placed import PlacedDump, PlacedPod, Written
 from placer.kubernetes.objects import Objects
 from placer.kubernetes.summary import Summary
+from placer_models.cpuset import CpuSet
 from placer_models.files.errors import InputError
+from placer_models.kubernetes.cpu_config import cpu_config
+from placer_models.kubernetes.listed_devices import CPU_CAPACITY, CPU_MACHINE, CPU_TYPES
 from placer_models.kubernetes.objects import Identity, Object
 from placer_models.kubernetes.reach import NAME
 from placer_models.kubernetes.resource_claim import ClaimPart
@@ -16,8 +19,8 @@ from placer_models.kubernetes.resource_claim import ClaimPart
 FINALIZER = "resource.kubernetes.io/delete-protection"
 """Keeps an allocated claim from being deleted while its devices are in use."""
 
-Handed = tuple[Given, tuple[PoolDevice, ...]]
-"""What a request comes to, and its devices."""
+Handed = tuple[Given, tuple[PoolDevice, ...], CpuSet]
+"""What a request comes to, its devices, and its CPUs where one device stands for several."""
 
 
 def claim_patch(claim: ClaimPart, status: Object) -> Object:
@@ -53,12 +56,15 @@ def allocation(node: str, given: Sequence[Handed], objects: Objects) -> Object:
 
     """
     results = [
-        {"request": one.request.name, "driver": driver, "pool": pool, "device": name}
-        for one, devices in given
+        {
+            **{"request": one.request.name, "driver": driver, "pool": pool, "device": name},
+            **({"consumedCapacity": {CPU_CAPACITY: str(len(cpus))}} if cpus else {}),
+        }
+        for one, devices, cpus in given
         for driver, pool, name in (device.key for device in devices)
     ]
     devices: dict[str, object] = {"results": results}
-    if configs := [config for one, _ in given for config in _configs(one, objects)]:
+    if configs := [config for one in given for config in _configs(one, objects)]:
         devices["config"] = [
             config for i, config in enumerate(configs) if config not in configs[:i]
         ]
@@ -129,15 +135,22 @@ def _devices_of(one: PlacedPod, asked: Claims, pools: DevicePools) -> list[Hande
         for device in pools.on_node.get(one.node.name, ())
     }
     left = {kind: list(one.place.minors(kind)) for kind in {g.type for g in one.place.devices}}
-    found = []
+    cpus = sorted(one.place.cpuset)
+    found: list[Handed] = []
     for given in asked.asked(one.part).given:
-        minors = [left[given.type].pop(0) for _ in range(given.count)]
-        found.append((given, tuple(on_node[given.type, minor] for minor in minors)))
+        from_ = cpus if given.type in CPU_TYPES else left[given.type]
+        minors = [from_.pop(0) for _ in range(given.count)]
+        if given.type == CPU_MACHINE:
+            found.append((given, (on_node[CPU_MACHINE, 0],), frozenset(minors)))
+        else:
+            devices = tuple(on_node[given.type, minor] for minor in minors)
+            found.append((given, devices, frozenset()))
     return found
 
 
-def _configs(one: Given, objects: Objects) -> Iterator[Object]:
-    """Yield what drivers are told of a request, first by its class, then by the claim."""
+def _configs(handed: Handed, objects: Objects) -> Iterator[Object]:
+    """Yield what drivers are told of a request: by its class, by the claim, which CPUs it has."""
+    one, _, cpus = handed
     names = [one.request.name]
     for config in objects.device_classes[one.request.device_class].configs:
         yield {"source": "FromClass", "requests": names, **config}
@@ -148,3 +161,5 @@ def _configs(one: Given, objects: Objects) -> Iterator[Object]:
                 **({"requests": list(requests)} if requests else {}),
                 **config,
             }
+    if cpus:
+        yield cpu_config(one.request.name, cpus)
