@@ -292,9 +292,8 @@ class Claims:
         if match.lacks:
             lacks.append(match.lacks)
         cpus = request.capacity_milli.get(CPU_CAPACITY, 0) if match.types == (CPU_MACHINE,) else 0
-        if request.capacity_milli and (
-            len(request.capacity_milli) > 1 or not cpus or cpus % 1000 or request.count != 1
-        ):
+        odd = len(request.capacity_milli) > 1 or not cpus or cpus % 1000 or request.count != 1
+        if request.capacity_milli and match.nodes and odd:
             lacks.append("a part of the capacity of devices")
         if len(match.types) > 1:
             lacks.append(f"devices of several types at once, {', '.join(match.types)}")
