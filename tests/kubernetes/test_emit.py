@@ -1,4 +1,4 @@
-"""What a cluster is told of a placement, object by object."""
+"""What a cluster is told of a placement, object by object (C14, D11, G1)."""
 
 import json
 from dataclasses import replace

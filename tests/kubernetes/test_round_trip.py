@@ -7,7 +7,7 @@ from random import Random
 import pytest
 
 from dump_worlds import after_binding, dump_world, objects_of
-from kubernetes_worlds import Json, node, pod, topology
+from kubernetes_worlds import Json, lsr, node, pod, topology
 from placer.counting.account import Account, Side, Tenants, accounts_of
 from placer.judge.misfits import misfits_of
 from placer.kubernetes.dump import instance_of
@@ -112,6 +112,30 @@ def test_containers_with_pools_of_their_own_are_read_as_one_pod() -> None:
     (running,) = after.running
     assert running.placement.cpu_milli == ((0, 3000), (1, 3000))
     assert misfits_of(after) == ()
+
+
+def test_what_a_kubelet_picks_by_itself_is_not_given_twice() -> None:
+    """
+    Devices of zones, and CPUs of a static kubelet: nobody says which, so no more are given out.
+    """
+    zones = topology(
+        annotations={"kubelet.koordinator.sh/cpu-manager-policy": {"policy": "static"}}
+    )
+    for zone in zones["zones"]:
+        amounts = {"capacity": "1", "allocatable": "1", "available": "1"}
+        zone["resources"].append({"name": "nvidia.com/gpu", **amounts})
+    amounts = {"cpu": "2", "memory": "1Gi"}
+    first = pod("g", {**amounts, "nvidia.com/gpu": "1"}, limits={**amounts, "nvidia.com/gpu": "1"})
+    cluster = [node(), zones, first]
+    instance, _ = instance_of(objects_of(cluster))
+    bound = after_binding(cluster, instance, placed(instance))
+    assert bound[2]["spec"]["nodeName"] == "n1"
+
+    after, _ = instance_of(
+        objects_of([*bound, pod("h", {"cpu": "1", "nvidia.com/gpu": "1"}), lsr("i", 1)])
+    )
+
+    assert placed(after) == Placement()
 
 
 @pytest.mark.slow
