@@ -160,7 +160,8 @@ class Node:
 
     def topology_domain(self, key: str) -> str | None:
         """Return the node's value of a label, or its domain at a level; None: it has neither."""
-        return next((value for name, value in self.labels if name == key), self.domain(key))
+        value = next((value for name, value in self.labels if name == key), None)
+        return self.domain(key) if value is None else value
 
 
 class Nodes(tuple[Node, ...]):

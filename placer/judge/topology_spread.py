@@ -15,7 +15,9 @@ def topology_spread(scene: Scene) -> Iterator[Finding]:
     """
     counted: dict[Spreading, dict[str, int]] = {}
     for site, tenant, spreading in _asked(scene, required=True):
-        counts = counted.setdefault(spreading, _counts(scene, spreading))
+        if spreading not in counted:
+            counted[spreading] = _counts(scene, spreading)
+        counts = counted[spreading]
         constraint, here = spreading.constraint, spreading.domain(site.node)
         if here is None:
             yield _finding(site, tenant, f"in no domain of {', '.join(spreading.keys)}")
