@@ -111,7 +111,9 @@ def read_cpu_topology(text: str) -> tuple[ReportedCpu, ...]:
         if cpu.id > MAX_CPU_ID or cpu.numa_node > MAX_CPU_ID:
             part.refuse(f"ids of CPUs and NUMA nodes end at {MAX_CPU_ID}")
         if cpu.id in found:
-            part.refuse(f"CPU {cpu.id} is there twice; keep one of them")
+            homes = sorted({cpu.numa_node, found[cpu.id].numa_node})
+            on = f", on the NUMA nodes {homes[0]} and {homes[1]}" if homes[1:] else ""
+            part.refuse(f"CPU {cpu.id} is there twice{on}; keep one of them")
         found[cpu.id] = cpu
     return tuple(found[cpu] for cpu in sorted(found))
 

@@ -1,0 +1,106 @@
+"""Objects that are wrong: which, where in it, and what to do; one does not hide another."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from kubernetes_worlds import Json, device, gpu, lsr, node, owned, pod, topology
+from placer_cli.app import main
+
+BAD: dict[str, tuple[Json, tuple[str, str, str, str]]] = {
+    "a CPU in two NUMA nodes": (
+        topology("n1", cpus=[(0, 0, 0, 0), (1, 1, 0, 1), (1, 1, 0, 0)]),
+        (
+            "cpu-topology",
+            "NodeResourceTopology n1",
+            "$.detail[2]: CPU 1 is there twice, on the NUMA nodes 0 and 1",
+            "keep one of them",
+        ),
+    ),
+    "a resource-status that overlaps another": (
+        lsr("later", annotations=owned("1-2"), nodeName="n2"),
+        (
+            "resource-status",
+            "Pod default/later",
+            "CPU 1 of Node n2 belongs to Pod default/first already",
+            "a CPU has one owner",
+        ),
+    ),
+    "a minor twice": (
+        device("n3", [gpu(0), gpu(1), gpu(1, id="GPU-9")]),
+        ("spec.devices[2].minor", "Device n3", "gpu 1 is there twice", "a minor of its own"),
+    ),
+    "a negative quantity": (
+        pod("less", {"cpu": "2", "memory": "-1Gi"}),
+        (
+            "spec.containers[0].resources.requests.memory",
+            "Pod default/less",
+            "'-1Gi' is negative",
+            "an amount is 0 or more",
+        ),
+    ),
+    "a node that is not in the dump": (
+        pod("away", nodeName="n22"),
+        (
+            "spec.nodeName",
+            "Pod default/away",
+            "got 'n22', which is no Node of the dump",
+            "get the nodes, too, or leave the pod out",
+        ),
+    ),
+}
+"""What is wrong -> the object, and what is said: field, object, fault, mend."""
+
+GOOD: list[Json] = [
+    *(node(name) for name in ("n1", "n2", "n3")),
+    topology("n2"),
+    lsr("first", annotations=owned("0-1"), nodeName="n2"),
+]
+
+
+def said_of(text: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> tuple[int, str]:
+    """Return the exit code of a solve of the dump, and what it says on standard error."""
+    (folder / "dump.json").write_text(text)
+    code = main(["solve", str(folder / "dump.json")])
+    return code, capsys.readouterr().err
+
+
+def as_list(*objects: Json) -> str:
+    """Return objects as kubectl writes them, each on a line of its own."""
+    items = ",\n".join(json.dumps(one) for one in objects)
+    return f'{{"apiVersion": "v1", "items": [\n{items}\n], "kind": "List"}}'
+
+
+def test_all_bad_objects_of_a_dump_are_named_together(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """
+    File and line, field, object, what is wrong and what to do: exit code 2, no traceback.
+    """
+    code, said = said_of(as_list(*GOOD, *(bad for bad, _ in BAD.values())), tmp_path, capsys)
+
+    assert code == 2
+    for number, (_, (field, title, fault, mend)) in enumerate(BAD.values()):
+        line = 2 + len(GOOD) + number
+        assert f"dump.json:{line}: " in said, said
+        assert all(part in said for part in (field, title, fault, mend)), said
+    assert said.count("dump.json:") == len(BAD)
+    assert "Traceback" not in said
+
+
+def test_a_list_that_was_cut_off_is_no_whole_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """
+    What was read is not taken for all there is; faults before the cut are said, too, and pods
+    whose nodes may be behind it are not blamed.
+    """
+    less, away = BAD["a negative quantity"][0], BAD["a node that is not in the dump"][0]
+    whole = as_list(*GOOD, less, away, node("n22"))
+    code, said = said_of(whole[: whole.rindex("n22")], tmp_path, capsys)
+
+    assert code == 2
+    assert "it was cut off, so get it again" in said
+    assert "Pod default/less: '-1Gi' is negative" in said
+    assert "no Node of the dump" not in said
