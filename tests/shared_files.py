@@ -7,6 +7,7 @@ import pytest
 
 WHAT_IS_THERE = {
     "topologies": "raw captures (nvidia_topo, machines, hwloc) of the machines in the catalogue",
+    "research": "notes that quote the annotations of Koordinator",
     "cases": "tables extracted from the peers' own tests, which the test or its data names",
 }
 """What the folders of such files hold."""

@@ -1,0 +1,71 @@
+"""Annotations as notes about Koordinator quote them: each reads on the object that has it."""
+
+import json
+import re
+from collections.abc import Callable
+
+import pytest
+
+from kubernetes_worlds import Json, device, node, pod, topology
+from placer_models.kubernetes.device import device_part
+from placer_models.kubernetes.node import node_part
+from placer_models.kubernetes.objects import Object
+from placer_models.kubernetes.pod import pod_part
+from placer_models.kubernetes.topology import topology_part
+from shared_files import shared
+
+Reader = tuple[Callable[[], Json], Callable[[Object], object]]
+
+POD: Reader = (pod, pod_part)
+NODE: Reader = (node, node_part)
+TOPOLOGY: Reader = (topology, topology_part)
+DEVICE: Reader = (device, device_part)
+
+READ_ON: dict[str, Reader] = {
+    "scheduling.koordinator.sh/resource-spec": POD,
+    "scheduling.koordinator.sh/resource-status": POD,
+    "scheduling.koordinator.sh/numa-topology-spec": POD,
+    "scheduling.koordinator.sh/device-allocated": POD,
+    "scheduling.koordinator.sh/device-allocate-hint": POD,
+    "scheduling.koordinator.sh/device-joint-allocate": POD,
+    "scheduling.koordinator.sh/gpu-partition-spec": POD,
+    "gang.scheduling.koordinator.sh/network-topology-spec": POD,
+    "scheduling.koordinator.sh/gpu-partitions": DEVICE,
+    "node.koordinator.sh/cpu-topology": TOPOLOGY,
+    "node.koordinator.sh/pod-cpu-allocs": TOPOLOGY,
+    "node.koordinator.sh/cpu-shared-pools": TOPOLOGY,
+    "kubelet.koordinator.sh/cpu-manager-policy": TOPOLOGY,
+    "node.koordinator.sh/reservation": NODE,
+    "node.koordinator.sh/system-qos-resource": NODE,
+    "node.koordinator.sh/resource-amplification-ratio": NODE,
+}
+
+_QUOTED = re.compile(r'^"([a-z.]+/[a-z-]+)"[^:]*: *(?=[{\[])', re.MULTILINE)
+
+
+def quoted() -> dict[str, object]:
+    """Return the annotations that the notes quote, by key."""
+    text = shared("research/koordinator.md").read_text("utf-8")
+    decoder = json.JSONDecoder()
+    return {
+        match[1]: decoder.raw_decode(text.replace("\n   ", " "), match.end())[0]
+        for match in _QUOTED.finditer(text.replace("\n   ", " "))
+    }
+
+
+@pytest.mark.parametrize("key", READ_ON)
+def test_a_quoted_annotation_reads(key: str) -> None:
+    """
+    With no fault, on the object that it is of.
+    """
+    make, read = READ_ON[key]
+    found = make()
+    found["metadata"].setdefault("annotations", {})[key] = json.dumps(quoted()[key])
+    read(found)
+
+
+def test_no_quoted_annotation_is_forgotten() -> None:
+    """
+    All that the notes quote are in the table.
+    """
+    assert quoted().keys() == READ_ON.keys()
