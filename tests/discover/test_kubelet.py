@@ -112,6 +112,19 @@ def test_no_device_of_a_type_is_given_where_nobody_knows_which_is_held() -> None
     assert machine.node().unhealthy == frozenset()
 
 
+def test_an_instance_of_nobody_knows_which_gpu_holds_those_in_mig_mode() -> None:
+    """
+    Others are given out.
+    """
+    inventory = found(given(["MIG-5c89852c"], "nvidia.com/mig-1g.5gb"), GPUS)
+    modes = replace(inventory.found, modes=((1, "A100-40GB"), (3, "A100-40GB")))
+
+    node = to_machine(replace(inventory, found=modes)).node()
+
+    assert node.unhealthy == {("gpu", 1), ("gpu", 3)}
+    assert not any(node.is_healthy(one) for one in node.devices if one.type.startswith("mig-"))
+
+
 def test_memory_of_pods_and_of_the_system_is_given_to_nobody() -> None:
     """
     NUMA node 0 has 64 GiB: the system keeps 1 of them, pods have 8.

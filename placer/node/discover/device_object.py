@@ -38,7 +38,7 @@ def write_device_object(found: Discovered) -> Json:
             )
             raise InputError(found.inventory.source, None, "", message)
     models = {device.model for device in node.machine.devices if device.type == GPU}
-    held = held_entries(found.inventory.plugin_devices, node.machine.devices)
+    held = held_entries(found.inventory, node.machine.devices)
     annotations = {DEVICE_CHECKPOINTS[0]: json.dumps(held, separators=(",", ":"))} if held else {}
     labels = {"node.koordinator.sh/gpu-model": _as_label(*models)} if len(models) == 1 else {}
     return {

@@ -9,7 +9,7 @@ from dataclasses import replace
 from placer.node.discover.inventory import Inventory
 from placer_models.cluster import Node
 from placer_models.cpuset import format_cpu_list
-from placer_models.device import Device
+from placer_models.device import GPU, Device
 from placer_models.files.errors import named_cpus, shown
 from placer_models.files.part import Json
 from placer_models.kubernetes.checkpoints.device_manager import HeldByKubelet
@@ -22,10 +22,13 @@ from placer_models.topology import NumaNode
 DeviceKey = tuple[str, int]
 """Type and minor."""
 
+_INSTANCE = "MIG-"
+"""How the ids of instances of GPUs begin."""
+
 
 def without_held(node: Node, inventory: Inventory) -> Node:
     """Return a node that gives nobody the memory and the devices that pods hold."""
-    held = _devices_held(inventory.plugin_devices, node.machine.devices)
+    held = _devices_held(inventory, node.machine.devices)
     node = replace(node, unhealthy=node.unhealthy | held)
     if (memory := inventory.pod_memory) is None:
         return node
@@ -49,7 +52,7 @@ def what_pods_hold(inventory: Inventory, devices: Sequence[Device]) -> list[str]
         said.append(f"pods own {named_cpus(owned)}; rule: a node of this machine reserves them")
     by_type: dict[str, set[int]] = {}
     for entry in inventory.plugin_devices:
-        meant = devices_of(entry, devices)
+        meant = _meant(entry, inventory, devices)
         if meant is None:
             kind = type_of(entry.resource)
             ids = ", ".join(shown(id) for id in entry.ids)
@@ -73,15 +76,15 @@ def what_pods_hold(inventory: Inventory, devices: Sequence[Device]) -> list[str]
     return said
 
 
-def held_entries(entries: Sequence[HeldByKubelet], devices: Sequence[Device]) -> list[Json]:
+def held_entries(inventory: Inventory, devices: Sequence[Device]) -> list[Json]:
     """Return what pods hold, as the annotation of a Device object has it.
 
     Devices go by their own ids; where nobody knows which they are, as their plugin calls them.
     """
     by_key = {(one.type, one.minor): one.id or one.bus_id for one in devices}
     found: list[Json] = []
-    for entry in entries:
-        meant = devices_of(entry, devices)
+    for entry in inventory.plugin_devices:
+        meant = _meant(entry, inventory, devices)
         ids = entry.ids if meant is None else [by_key[key] for key in sorted(meant)]
         if ids:
             found.append(
@@ -95,18 +98,30 @@ def held_entries(entries: Sequence[HeldByKubelet], devices: Sequence[Device]) ->
     return found
 
 
-def _devices_held(
-    entries: Sequence[HeldByKubelet], devices: Sequence[Device]
-) -> frozenset[DeviceKey]:
+def _devices_held(inventory: Inventory, devices: Sequence[Device]) -> frozenset[DeviceKey]:
     """Return the devices that pods hold; all of a type where nobody knows which of them."""
     held: set[DeviceKey] = set()
-    for entry in entries:
-        meant = devices_of(entry, devices)
+    for entry in inventory.plugin_devices:
+        meant = _meant(entry, inventory, devices)
         if meant is None:
             kind = type_of(entry.resource)
             meant = frozenset((kind, one.minor) for one in devices if one.type == kind)
         held |= meant
     return frozenset(held)
+
+
+def _meant(
+    entry: HeldByKubelet, inventory: Inventory, devices: Sequence[Device]
+) -> frozenset[DeviceKey] | None:
+    """Return the devices that an entry means; None: some of a type, nobody knows which.
+
+    Instances hold the GPU that they are of; where nobody knows it, all GPUs in MIG mode.
+    """
+    meant = devices_of(entry, devices)
+    modes = inventory.found.modes
+    if meant is None and modes and all(id.startswith(_INSTANCE) for id in entry.ids):
+        return frozenset((GPU, minor) for minor, _ in modes)
+    return meant
 
 
 def _less(numa: NumaNode, memory: MemoryManagerState) -> NumaNode:
