@@ -21,6 +21,7 @@ from placer.state.node_states import (
     kind_of,
     node_state,
     state_in,
+    without_names,
 )
 from placer.state.sums import Sums, joined, sums_of
 from placer_models.cluster import Machine, Node
@@ -237,7 +238,8 @@ class Kept:
         machine = node.machine
         known = self._machines.get(id(machine))
         if known is None:
-            same = self._same_machines.setdefault(machine, machine)
+            nameless = without_names(machine)
+            same = self._same_machines.setdefault(nameless, nameless)
             known = self._machines[id(machine)] = machine, same
         return self._same(replace(kind_of(node, looked_at), machine=known[1]))
 

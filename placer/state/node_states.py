@@ -13,7 +13,7 @@ from placer.counting.pools import with_bound
 from placer.counting.resources import in_units
 from placer.state.strategies import cell_strategy_of
 from placer_models.banks import DeviceBank
-from placer_models.cluster import Node
+from placer_models.cluster import Machine, Node
 from placer_models.core_granularity import CoreGranularity
 from placer_models.dimensions import MEMORY, SHARED_POOL, Dimension, in_cells
 from placer_models.goals import CACHES, LOCALITY_PACKAGES, PACKAGES, Tier
@@ -97,6 +97,25 @@ def kind_of(node: Node, looked_at: LookedAt) -> Node:
         offered=False,
         domains=tuple((level, "") for level, _ in node.domains if level in looked_at.levels),
     )
+
+
+def without_names(machine: Machine) -> Machine:
+    """Return the machine without what it and its devices are called, which is no two nodes' alike.
+
+    Devices keep their minors, by which a solver knows them.
+    """
+    devices = tuple(
+        replace(
+            device,
+            id="",
+            bus_id="",
+            virtual_functions=tuple(
+                replace(function, bus_id="") for function in device.virtual_functions
+            ),
+        )
+        for device in machine.devices
+    )
+    return replace(machine, name="", title="", sources=(), notes="", devices=devices)
 
 
 class KindFacts(NamedTuple):

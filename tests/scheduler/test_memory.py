@@ -23,6 +23,7 @@ from placer.state.node_states import LookedAt
 from placer_models import incremental
 from placer_models.affinity import AffinityTerm
 from placer_models.cluster import Instance, Machine, Node, RunningPod
+from placer_models.device import Device
 from placer_models.placement import Answer, GaveUp, Placement
 from placer_models.pod import Pod, pods_of
 from placer_models.policy import QosClass
@@ -158,6 +159,21 @@ def test_equal_kinds_are_one_also_after_some_had_to_go(monkeypatch: pytest.Monke
     known.kinds_of((first,), looked_at)
 
     kinds, numbers = known.kinds_of((first, second), looked_at)
+
+    assert (len(kinds), numbers) == (1, (0, 0))
+
+
+def test_what_devices_are_called_makes_no_kinds() -> None:
+    """
+    In a cluster every GPU has a UUID; nodes are of one kind all the same.
+    """
+    looked_at = LookedAt(frozenset(), frozenset(), frozenset())
+    nodes = []
+    for name in ("n0", "n1"):
+        gpus = tuple(Device("gpu", minor, f"GPU-{name}-{minor}") for minor in range(2))
+        nodes.append(Node(name, replace(BOX, name=f"box of {name}", devices=gpus)))
+
+    kinds, numbers = kept.Kept().kinds_of(tuple(nodes), looked_at)
 
     assert (len(kinds), numbers) == (1, (0, 0))
 
