@@ -24,7 +24,7 @@ def test_a_cluster_has_the_pods_that_kubectl_tells_of(capsys: pytest.CaptureFixt
 
     assert lines[0] == "cluster · 6 nodes · 17 running pods · 6 waiting"
     assert [line.split()[-1] for line in lines if line.startswith(("worker", "cp"))] == [
-        *("2", "4", "4")
+        *("2/110", "4/110", "4/110")
     ]
 
 
