@@ -1,17 +1,17 @@
 """What pods ask for by ResourceClaims, as far as there are words for it, and who is refused."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import replace
 
-from placer.kubernetes.device_matches import Match, Matches
+from placer.kubernetes.device_matches import Matches
 from placer.kubernetes.device_pools import DevicePools
 from placer.kubernetes.objects import Key, Objects
+from placer.kubernetes.pod_claims import Constraint, Given, PodClaims, constrain
 from placer.kubernetes.summary import Summary
 from placer_models.device import GPU
 from placer_models.device_request import WHOLE_GPUS
-from placer_models.kubernetes.claimed import Claimed, with_claimed
-from placer_models.kubernetes.device_attributes import NUMA_NODE, PCIE_ROOT
+from placer_models.kubernetes.claimed import with_claimed
 from placer_models.kubernetes.listed_devices import (
     CPU_CAPACITY,
     CPU_DRIVER,
@@ -30,65 +30,12 @@ from placer_models.kubernetes.resource_claim import (
     ClaimPart,
     ClaimRequest,
     ClaimSpec,
-    SameAttribute,
 )
-from placer_models.policy import DeviceScope, JointScope
 
 CLAIMABLE = "placer/claimable"
 """A label of nodes that have what pods claim; for further nodes a number follows."""
 
 Label = tuple[str, str]
-
-_SCOPES = {
-    PCIE_ROOT: (DeviceScope.PCIE, JointScope.SAME_PCIE),
-    NUMA_NODE: (DeviceScope.NUMA_NODE, JointScope.SAME_NUMA_NODE),
-}
-"""Attributes of devices that say where they are -> what has one value of them."""
-
-
-@dataclass(frozen=True, slots=True)
-class Given:
-    """What one request comes to.
-
-    Attributes:
-        claim: The claim by which it is asked for; None: it is not made yet.
-        count: So many devices of the type, or CPUs.
-
-    """
-
-    claim: ClaimPart | None
-    request: ClaimRequest
-    type: str
-    count: int
-    match: Match = field(compare=False)
-
-
-@dataclass(slots=True)
-class PodClaims:
-    """What a pod that waits asks for by claims.
-
-    Attributes:
-        given: What its requests come to.
-        nodes: Names of the nodes that have it; None: any has.
-        cpus: So many CPUs of its own.
-        lacks: What there is no word for.
-        missing: What is not in the dump.
-        assumed: What is taken for granted.
-
-    """
-
-    given: list[Given] = field(default_factory=list)
-    nodes: frozenset[str] | None = None
-    claimed: Claimed = field(default_factory=Claimed)
-    cpus: int = 0
-    lacks: list[str] = field(default_factory=list)
-    missing: list[str] = field(default_factory=list)
-    assumed: list[str] = field(default_factory=list)
-
-    def keep(self, nodes: Iterable[str]) -> None:
-        """Keep the pod to some nodes."""
-        found = frozenset(nodes)
-        self.nodes = found if self.nodes is None else self.nodes & found
 
 
 class Claims:
@@ -144,6 +91,9 @@ class Claims:
             asked, spec=replace(asked.spec, node_selector=tuple(sorted(selector.items())))
         )
 
+    def _knows_numa_nodes(self, node: str) -> bool:
+        return node in self._objects.topologies or self._pools.topology(node) is not None
+
     def labels(self, node: str) -> tuple[Label, ...]:
         """Return the labels that a node has for pods that wait."""
         return (
@@ -170,16 +120,14 @@ class Claims:
     def asked(self, part: PodPart) -> PodClaims:
         """Return what a pod that waits asks for by claims."""
         found = PodClaims()
-        constraints: list[tuple[SameAttribute, list[Given]]] = []
+        constraints: list[Constraint] = []
         for one in part.claims:
             constraints += self._ask(part, one, found)
         if not (found.lacks or found.missing):
-            self._constrain(constraints, found)
+            constrain(constraints, found, self._knows_numa_nodes)
         return found
 
-    def _ask(
-        self, part: PodPart, one: PodClaim, found: PodClaims
-    ) -> list[tuple[SameAttribute, list[Given]]]:
+    def _ask(self, part: PodPart, one: PodClaim, found: PodClaims) -> list[Constraint]:
         """Ask for what one claim says; return what its devices have in common."""
         namespace = part.identity.namespace
         if one.source:
@@ -225,7 +173,7 @@ class Claims:
         claim: ClaimPart | None,
         of: PodClaim,
         found: PodClaims,
-    ) -> list[tuple[SameAttribute, list[Given]]]:
+    ) -> list[Constraint]:
         found.lacks += [f"{what} of {title}" for what in spec.lacks]
         given: list[Given] = []
         for choices in spec.requests:
@@ -318,45 +266,6 @@ class Claims:
         count = (counts[0] if counts else 0) if request.count is None else request.count
         return Given(claim, request, kind, cpus // 1000 or count, match)
 
-    def _constrain(
-        self, constraints: Sequence[tuple[SameAttribute, list[Given]]], found: PodClaims
-    ) -> None:
-        """Want what devices have in common; all in all it is what the claims come to."""
-        counts = Counter[str]()
-        for one in found.given:
-            if one.type in CPU_TYPES:
-                found.cpus += one.count
-            elif one.type:
-                counts[one.type] += one.count
-        scopes: dict[str, DeviceScope] = {}
-        joint: tuple[str, ...] = ()
-        joint_scope = JointScope.SAME_PCIE
-        for same, given in constraints:
-            here = Counter[str]()
-            for one in given:
-                here[one.type] += one.count
-            nodes = found.nodes or frozenset()
-            alike = frozenset(name for name in nodes if _alike(same.attribute, given, name))
-            if alike == nodes or sum(here.values()) == 1:
-                found.keep(_having(same.attribute, given, nodes))
-                continue
-            if same.attribute not in _SCOPES or here.keys() & set(CPU_TYPES):
-                if not alike:
-                    found.lacks.append(f"devices with one {same.attribute}")
-                found.keep(alike)
-                continue
-            scope, side = _SCOPES[same.attribute]
-            if any(counts[kind] != count for kind, count in here.items()):
-                found.lacks.append(f"one {same.attribute} for some of several devices of a type")
-            if any(scopes.get(kind, scope) is not scope for kind in here):
-                found.lacks.append("one PCIe root and one NUMA node for the same devices")
-            if len(here) > 1 and joint and (set(joint) != set(here) or joint_scope is not side):
-                found.lacks.append("several sets of devices that are side by side")
-            scopes.update({kind: scope for kind, count in here.items() if count > 1})
-            if len(here) > 1:
-                joint, joint_scope = tuple(sorted(here)), side
-        found.claimed = Claimed(dict(counts), scopes, joint, joint_scope)
-
 
 def _given_out(kind: str) -> str:
     """Return the name of a label of nodes whose devices are had by resources, too."""
@@ -378,21 +287,3 @@ def _by_claims_alone(objects: Objects, pools: DevicePools) -> dict[str, frozense
         for kind in {one.device.type for one in devices} - others - amounts - set(CPU_TYPES):
             found.setdefault(kind, set()).add(name)
     return {kind: frozenset(nodes) for kind, nodes in found.items()}
-
-
-def _having(attribute: str, given: Sequence[Given], nodes: frozenset[str]) -> list[str]:
-    """Return the nodes of which all devices that match have an attribute."""
-    return [name for name in nodes if None not in _values(attribute, given, name)]
-
-
-def _alike(attribute: str, given: Sequence[Given], node: str) -> bool:
-    """Return whether all devices of a node that match have one value of an attribute."""
-    values = _values(attribute, given, node)
-    return len(values) == 1 and None not in values
-
-
-def _values(attribute: str, given: Sequence[Given], node: str) -> set[object]:
-    """Return the values of an attribute; None for devices without it."""
-    devices = [device for one in given for device in one.match.nodes.get(node, ())]
-    found = [device.listed.attributes.get(attribute) for device in devices]
-    return {None if value is None else (type(value), value) for value in found}

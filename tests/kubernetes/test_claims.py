@@ -219,7 +219,7 @@ REFUSED: dict[str, tuple[list[Any], str]] = {
     ),
     "another attribute": (
         [claim("c", request(count=2), constraints=[{"matchAttribute": f"{GPU_DRIVER}/uuid"}])],
-        f"no word yet for devices with one {GPU_DRIVER}/uuid",
+        f"no word yet for claims on nodes where not all devices have one {GPU_DRIVER}/uuid",
     ),
     "no claim": ([], "not placed: Pod default/p: ResourceClaim default/c: not in the dump"),
     "no class": ([claim("c", request(of="other"))], "DeviceClass other: not in the dump"),

@@ -199,7 +199,7 @@ REFUSED: dict[str, tuple[list[Json], str]] = {
             ),
             wants(2),
         ],
-        "no word yet for devices with one dra.cpu/numaNodeID",
+        "no word yet for claims on nodes where not all devices have one dra.cpu/numaNodeID",
     ),
 }
 

@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator, Sequence
 
-from placer.kubernetes.claims import Claims, Given
+from placer.kubernetes.claims import Claims
 from placer.kubernetes.device_pools import DevicePools, PoolDevice
 from placer.kubernetes.emit.annotations import metadata_of
 from placer.kubernetes.emit.placed import PlacedDump, PlacedPod, Written
 from placer.kubernetes.objects import Objects
+from placer.kubernetes.pod_claims import Given
 from placer.kubernetes.summary import Summary
 from placer_models.cpuset import CpuSet
 from placer_models.files.errors import InputError

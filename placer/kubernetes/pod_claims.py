@@ -1,0 +1,137 @@
+"""What the claims of a pod come to, in words: so many devices, where they are, on which nodes."""
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+
+from placer.kubernetes.device_matches import Match
+from placer_models.kubernetes.claimed import Claimed
+from placer_models.kubernetes.device_attributes import NUMA_NODE, PCIE_ROOT
+from placer_models.kubernetes.listed_devices import CPU_TYPES
+from placer_models.kubernetes.resource_claim import ClaimPart, ClaimRequest, SameAttribute
+from placer_models.policy import DeviceScope, JointScope
+
+_SCOPES = {
+    PCIE_ROOT: (DeviceScope.PCIE, JointScope.SAME_PCIE),
+    NUMA_NODE: (DeviceScope.NUMA_NODE, JointScope.SAME_NUMA_NODE),
+}
+"""Attributes of devices that say where they are -> what has one value of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What one request comes to.
+
+    Attributes:
+        claim: The claim by which it is asked for; None: it is not made yet.
+        count: So many devices of the type, or CPUs.
+
+    """
+
+    claim: ClaimPart | None
+    request: ClaimRequest
+    type: str
+    count: int
+    match: Match = field(compare=False)
+
+
+@dataclass(slots=True)
+class PodClaims:
+    """What a pod that waits asks for by claims.
+
+    Attributes:
+        given: What its requests come to.
+        nodes: Names of the nodes that have it; None: any has.
+        cpus: So many CPUs of its own.
+        lacks: What there is no word for.
+        missing: What is not in the dump.
+        assumed: What is taken for granted.
+
+    """
+
+    given: list[Given] = field(default_factory=list)
+    nodes: frozenset[str] | None = None
+    claimed: Claimed = field(default_factory=Claimed)
+    cpus: int = 0
+    lacks: list[str] = field(default_factory=list)
+    missing: list[str] = field(default_factory=list)
+    assumed: list[str] = field(default_factory=list)
+
+    def keep(self, nodes: Iterable[str]) -> None:
+        """Keep the pod to some nodes."""
+        found = frozenset(nodes)
+        self.nodes = found if self.nodes is None else self.nodes & found
+
+
+Constraint = tuple[SameAttribute, list[Given]]
+"""What devices have in common, and which."""
+
+
+def constrain(
+    constraints: Sequence[Constraint], found: PodClaims, knows_numa_nodes: Callable[[str], bool]
+) -> None:
+    """Want what devices have in common; all in all it is what the claims come to."""
+    counts = Counter[str]()
+    for one in found.given:
+        if one.type in CPU_TYPES:
+            found.cpus += one.count
+        elif one.type:
+            counts[one.type] += one.count
+    scopes: dict[str, DeviceScope] = {}
+    joint: tuple[str, ...] = ()
+    joint_scope = JointScope.SAME_PCIE
+    for same, given in constraints:
+        here = Counter[str]()
+        for one in given:
+            here[one.type] += one.count
+        nodes = found.nodes or frozenset()
+        alike = frozenset(name for name in nodes if _alike(same.attribute, given, name))
+        if alike == nodes or sum(here.values()) == 1:
+            having = _having(same.attribute, given, nodes)
+            _keep(having, found, f"not every device has {same.attribute}")
+            continue
+        if same.attribute not in _SCOPES or here.keys() & set(CPU_TYPES):
+            _keep(alike, found, f"not all devices have one {same.attribute}")
+            continue
+        if same.attribute == NUMA_NODE:
+            known = [name for name in nodes if knows_numa_nodes(name)]
+            _keep(known, found, "nobody says the NUMA nodes")
+        scope, side = _SCOPES[same.attribute]
+        if any(counts[kind] != count for kind, count in here.items()):
+            found.lacks.append(f"one {same.attribute} for some of several devices of a type")
+        if any(scopes.get(kind, scope) is not scope for kind in here):
+            found.lacks.append("one PCIe root and one NUMA node for the same devices")
+        if len(here) > 1 and joint and (set(joint) != set(here) or joint_scope is not side):
+            found.lacks.append("several sets of devices that are side by side")
+        scopes.update({kind: scope for kind, count in here.items() if count > 1})
+        if len(here) > 1:
+            joint, joint_scope = tuple(sorted(here)), side
+    found.claimed = Claimed(dict(counts), scopes, joint, joint_scope)
+
+
+def _keep(nodes: Collection[str], found: PodClaims, why: str) -> None:
+    """Keep a pod to those of its nodes for which there is a word, and say why."""
+    before = found.nodes or frozenset()
+    if before and not nodes:
+        found.lacks.append(f"claims on nodes where {why}")
+    elif dropped := sorted(before - set(nodes)):
+        found.assumed.append(f"kept off nodes where {why} ({', '.join(dropped[:3])})")
+    found.keep(nodes)
+
+
+def _having(attribute: str, given: Sequence[Given], nodes: frozenset[str]) -> list[str]:
+    """Return the nodes of which all devices that match have an attribute."""
+    return [name for name in nodes if None not in _values(attribute, given, name)]
+
+
+def _alike(attribute: str, given: Sequence[Given], node: str) -> bool:
+    """Return whether all devices of a node that match have one value of an attribute."""
+    values = _values(attribute, given, node)
+    return len(values) == 1 and None not in values
+
+
+def _values(attribute: str, given: Sequence[Given], node: str) -> set[object]:
+    """Return the values of an attribute; None for devices without it."""
+    devices = [device for one in given for device in one.match.nodes.get(node, ())]
+    found = [device.listed.attributes.get(attribute) for device in devices]
+    return {None if value is None else (type(value), value) for value in found}
