@@ -134,7 +134,7 @@ class Node:
         key = (device.type, device.minor)
         if is_instance(device.type):
             key = (GPU, gpu_of(device.minor))
-        elif device.type == GPU and device.minor in dict(self.mig):
+        elif self.mig and device.type == GPU and device.minor in dict(self.mig):
             return False
         return device.healthy and key not in self.unhealthy
 

@@ -132,7 +132,7 @@ class NodeTable:
         """Return the most of what is spare that any node has; 0 in all other columns."""
         most: Numbers = np.zeros(self._columns.count, dtype=np.int64)
         spare = self._spare_columns
-        most[spare] = self._rows.numbers[spare].max(axis=1, initial=0)
+        most[spare] = np.maximum.reduce(self._rows.numbers[spare], axis=1, initial=0)
         return most
 
     @property

@@ -90,7 +90,7 @@ class Ranking:
             if nodes.size == 1:
                 break
             mine = self._costs[position, nodes]
-            nodes = nodes[mine == mine.min()]
+            nodes = nodes[mine == np.minimum.reduce(mine)]
         return int(nodes[0])
 
     def _tell(self, positions: NDArray[np.bool_]) -> None:

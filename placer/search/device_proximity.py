@@ -61,6 +61,8 @@ def _moved(
     instance: Instance, accounts: Sequence[Account], problem: Problem, placement: Placement
 ) -> dict[tuple[str, str], PodPlacement]:
     """Return new places of the pods that could have nearer devices."""
+    if all(len(place.devices) < 2 for place in placement.pods):
+        return {}
     node_of = Nodes.of(instance.nodes).position
     index_of = {pod.key: index for index, pod in enumerate(pods_of(instance.gangs))}
     spec_of = {pod.key: pod.spec for pod in pods_of(instance.gangs)}
