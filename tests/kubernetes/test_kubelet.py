@@ -214,6 +214,19 @@ def test_reserved_cpus_are_those_of_kubelet_node_and_system_together() -> None:
     assert not places(read(*objects, lsr(cpus=5))[0])
 
 
+@pytest.mark.parametrize("strict", ["true", "false"])
+@pytest.mark.parametrize(("asked", "fits"), [("6", True), ("6001m", False)])
+def test_no_request_counts_on_reserved_cpus_whether_strict_or_not(
+    strict: str, asked: str, *, fits: bool
+) -> None:
+    """
+    strict-cpu-reservation keeps pods off them; without it they only count for nothing.
+    """
+    said = told("static", "0-1", strict_cpu_reservation=strict)
+    waits = pod("p", {"cpu": asked, "memory": "1Gi"})
+    assert bool(places(read(node(), topology(annotations=said), waits)[0])) is fits
+
+
 def runs(name: str = "g", **more: Json) -> Json:
     """Return a Guaranteed pod without a class that runs."""
     return pod(name, TWO, limits=TWO, nodeName="n1", **more)
@@ -352,3 +365,44 @@ def test_cpus_that_the_kubelet_gave_twice_are_a_fault_of_the_object_that_says_it
     ]
     (fault,) = faults(node(), topology(annotations={f"{DOMAIN}pod-cpu-allocs": entries}))
     assert "NodeResourceTopology n1: CPU 1 is given to default/a and to default/b" in fault
+
+
+@pytest.mark.parametrize("qos", ["LSE", "LSR", "LS", "BE"])
+@pytest.mark.parametrize("priority", ["prod", "mid", "batch", "free"])
+@pytest.mark.parametrize("said_by", ["label", "value", "name"])
+def test_classes_that_do_not_go_together_are_refused(qos: str, priority: str, said_by: str) -> None:
+    """
+    LSE and LSR with prod only, BE not with prod, LS with any; whoever says the priority class.
+    """
+    values = {"prod": 9500, "mid": 7500, "batch": 5500, "free": 3500}
+    labels = {"koordinator.sh/qosClass": qos}
+    spec: Json = {}
+    match said_by:
+        case "label":
+            labels["koordinator.sh/priority-class"] = f"koord-{priority}"
+        case "value":
+            spec["priority"] = values[priority]
+        case _:
+            spec["priorityClassName"] = f"koord-{priority}"
+    asks = pod(requests=TWO, limits=TWO, labels=labels, **spec)
+
+    fits = {"LS": True, "BE": priority != "prod"}.get(qos, priority == "prod")
+    if fits:
+        instance, _ = read(node(), topology(), asks)
+        assert instance.gangs[0].pods[0].spec.qos == qos
+    else:
+        (fault,) = faults(node(), topology(), asks)
+        assert f"{qos} and the priority class koord-{priority} do not go together" in fault
+
+
+@pytest.mark.parametrize(
+    ("priority", "qos"), [("prod", "LS"), ("mid", "LS"), ("batch", "BE"), ("free", "BE")]
+)
+def test_a_pod_without_a_class_has_that_of_its_priority(priority: str, qos: str) -> None:
+    """
+    Batch and free run on what others leave.
+    """
+    asks = {"kubernetes.io/batch-cpu": "1000"} if qos == "BE" else {"cpu": "1"}
+    waits = pod("p", asks, priorityClassName=f"koord-{priority}")
+    instance, _ = read(node(amounts={"kubernetes.io/batch-cpu": "8000"}), topology(), waits)
+    assert instance.gangs[0].pods[0].spec.qos == qos
