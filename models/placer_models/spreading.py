@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from placer_models.cluster import Node
+from placer_models.node_affinity import NodeAffinity
 from placer_models.pod import PodSpec
 from placer_models.selectors import Labels
 from placer_models.topology_spread import SpreadConstraint
@@ -20,6 +21,7 @@ class Spreading:
         namespace: Of the pods that count.
         keys: By each of them a node has to be in a domain.
         selector: Labels that a node has to have.
+        affinity: What it has to be besides.
 
     """
 
@@ -27,11 +29,14 @@ class Spreading:
     namespace: str
     keys: tuple[str, ...]
     selector: Labels
+    affinity: NodeAffinity | None = None
 
     def domain(self, node: Node) -> str | None:
         """Return the node's domain; None: it is not looked at."""
         labels = dict(node.labels)
         if any(labels.get(key) != value for key, value in self.selector):
+            return None
+        if self.affinity and not self.affinity.allows(node.name, node.labels):
             return None
         if self.constraint.by_taints and node.cordoned:
             return None
@@ -59,4 +64,7 @@ def spreadings_of(spec: PodSpec, namespace: str) -> Iterator[Spreading]:
             namespace,
             tuple(sorted(set(alike))),
             tuple(label for label in selector if not label[0].startswith(OWN_PREFIX)),
+            NodeAffinity(spec.node_affinity.required)
+            if constraint.by_selector and spec.node_affinity
+            else None,
         )

@@ -20,7 +20,7 @@ class SpreadConstraint:
         labels: Labels that a pod must have to be counted; ascending by key.
         expressions: What its labels must say besides.
         min_domains: With fewer domains than these the fewest count as none.
-        by_selector: Only nodes that the pod's own node selector admits are looked at.
+        by_selector: Only nodes that the pod's own node selector and affinity admit are looked at.
         by_taints: Only nodes that are open to the pod are looked at.
 
     Raises:

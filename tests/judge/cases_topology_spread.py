@@ -4,9 +4,11 @@ from dataclasses import replace
 
 from judge.hand import ALL_CPUS, Case, node, placed, pod, put, world
 from placer_models.cluster import Node
+from placer_models.node_affinity import NodeAffinity, NodeTerm
 from placer_models.placement import PodPlacement
 from placer_models.pod import Pod
 from placer_models.policy import QosClass
+from placer_models.selectors import LabelExpression, Operator
 from placer_models.topology_spread import SpreadConstraint
 
 
@@ -24,6 +26,13 @@ def web(name: str, *spread: SpreadConstraint, app: str = "web", **more: str) -> 
         made := pod(name, qos=QosClass.LS, labels={"app": app}, selector=more),
         spec=replace(made.spec, spread=spread),
     )
+
+
+def choosy(constraint: SpreadConstraint) -> Pod:
+    """Return a pod that comes to zone a only."""
+    in_a = NodeTerm((LabelExpression("zone", Operator.IN, ("a",)),))
+    pod = web("choosy", constraint)
+    return replace(pod, spec=replace(pod.spec, node_affinity=NodeAffinity((in_a,))))
 
 
 def on(name: str, where: str) -> PodPlacement:
@@ -91,6 +100,18 @@ TOPOLOGY_SPREAD_CASES = (
         bad=placed(on("a", "m")),
         bad_world=world(
             web("a", replace(EVENLY, by_selector=False), zone="a"),
+            nodes=ZONES,
+            running=[(web("r"), on("r", "n"))],
+        ),
+    ),
+    Case(
+        "topology-spread",
+        "only nodes that its node affinity admits are looked at",
+        world(choosy(EVENLY), nodes=ZONES, running=[(web("r"), on("r", "n"))]),
+        good=placed(on("choosy", "m")),
+        bad=placed(on("choosy", "m")),
+        bad_world=world(
+            choosy(replace(EVENLY, by_selector=False)),
             nodes=ZONES,
             running=[(web("r"), on("r", "n"))],
         ),
