@@ -7,7 +7,7 @@ from dataclasses import replace
 from placer.kubernetes.device_matches import Matches
 from placer.kubernetes.device_pools import DevicePools
 from placer.kubernetes.objects import Key, Objects
-from placer.kubernetes.pod_claims import Constraint, Given, PodClaims, constrain
+from placer.kubernetes.pod_claims import Alike, Constraint, Given, PodClaims, constrain
 from placer.kubernetes.summary import Summary
 from placer_models.device import GPU
 from placer_models.device_request import WHOLE_GPUS
@@ -46,6 +46,10 @@ class Claims:
         self._pools = pools
         self._summary = summary
         self._labels: dict[frozenset[str], Label] = {}
+        self._alike: Alike = {}
+        self._numa_known = frozenset(objects.topologies) | {
+            name for name in pools.cpus if pools.topology(name) is not None
+        }
         self._by_claims_alone = _by_claims_alone(objects, pools)
         self._matches = Matches(objects, pools)
         self._users = Counter[Key](
@@ -91,9 +95,6 @@ class Claims:
             asked, spec=replace(asked.spec, node_selector=tuple(sorted(selector.items())))
         )
 
-    def _knows_numa_nodes(self, node: str) -> bool:
-        return node in self._objects.topologies or self._pools.topology(node) is not None
-
     def labels(self, node: str) -> tuple[Label, ...]:
         """Return the labels that a node has for pods that wait."""
         return (
@@ -124,7 +125,7 @@ class Claims:
         for one in part.claims:
             constraints += self._ask(part, one, found)
         if not (found.lacks or found.missing):
-            constrain(constraints, found, self._knows_numa_nodes)
+            constrain(constraints, found, self._numa_known, self._alike)
         return found
 
     def _ask(self, part: PodPart, one: PodClaim, found: PodClaims) -> list[Constraint]:
@@ -217,7 +218,7 @@ class Claims:
                     f"({request.name})"
                 )
             found.assumed += own.assumed
-            found.keep(given.match.nodes)
+            found.keep(given.match.names)
             return given
         for own in tried:
             found.lacks += own.lacks
@@ -233,7 +234,7 @@ class Claims:
         name = f"request {request.name} of {title}"
         lacks = list(request.lacks)
         match = self._matches.of(request)
-        counts = sorted({len(devices) for devices in match.nodes.values()})
+        counts = match.counts
         if match.missing:
             found.missing.append(match.missing)
             return None

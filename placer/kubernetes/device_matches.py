@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from placer.kubernetes.device_pools import DevicePools, PoolDevice
 from placer.kubernetes.objects import Objects
@@ -14,7 +15,7 @@ from placer_models.kubernetes.device_selector import (
 from placer_models.kubernetes.resource_claim import ClaimRequest
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # without slots: what nodes have is worked out once
 class Match:
     """What a request can be given.
 
@@ -35,10 +36,39 @@ class Match:
     lacks: str = ""
     missing: str = ""
 
-    @property
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """Names of the nodes."""
+        return frozenset(self.nodes)
+
+    @cached_property
     def types(self) -> tuple[str, ...]:
         """Types of the devices, ascending."""
         return tuple(sorted({devices[0].device.type for devices in self.nodes.values()}))
+
+    @cached_property
+    def counts(self) -> tuple[int, ...]:
+        """How many devices nodes have, ascending."""
+        return tuple(sorted({len(devices) for devices in self.nodes.values()}))
+
+    @cached_property
+    def values(self) -> dict[str, dict[str, frozenset[object]]]:
+        """Attribute -> name of a node -> its values there; None for devices without it."""
+        return {}
+
+    def values_of(self, attribute: str) -> Mapping[str, frozenset[object]]:
+        """Return name of a node -> the values of an attribute; None for devices without it."""
+        if attribute not in self.values:
+            self.values[attribute] = {
+                name: frozenset(_value(device, attribute) for device in devices)
+                for name, devices in self.nodes.items()
+            }
+        return self.values[attribute]
+
+
+def _value(device: PoolDevice, attribute: str) -> object:
+    value = device.listed.attributes.get(attribute)
+    return None if value is None else (type(value), value)
 
 
 class Matches:

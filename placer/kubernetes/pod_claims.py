@@ -1,7 +1,7 @@
 """What the claims of a pod come to, in words: so many devices, where they are, on which nodes."""
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from placer.kubernetes.device_matches import Match
@@ -67,10 +67,25 @@ Constraint = tuple[SameAttribute, list[Given]]
 """What devices have in common, and which."""
 
 
+Alike = dict[tuple[str, frozenset[int]], tuple[frozenset[str], frozenset[str]]]
+"""(Attribute, matches) -> nodes of which all devices that match have one value; any value."""
+
+
 def constrain(
-    constraints: Sequence[Constraint], found: PodClaims, knows_numa_nodes: Callable[[str], bool]
+    constraints: Sequence[Constraint],
+    found: PodClaims,
+    numa_known: frozenset[str],
+    known: Alike,
 ) -> None:
-    """Want what devices have in common; all in all it is what the claims come to."""
+    """Want what devices have in common; all in all it is what the claims come to.
+
+    Args:
+        constraints: What they have in common.
+        found: What the claims ask for; gets the rest.
+        numa_known: Nodes of which somebody says the NUMA nodes.
+        known: What was found before; gets more.
+
+    """
     counts = Counter[str]()
     for one in found.given:
         if one.type in CPU_TYPES:
@@ -85,17 +100,16 @@ def constrain(
         for one in given:
             here[one.type] += one.count
         nodes = found.nodes or frozenset()
-        alike = frozenset(name for name in nodes if _alike(same.attribute, given, name))
+        all_alike, all_having = _alike(same.attribute, given, known)
+        alike, having = nodes & all_alike, nodes & all_having
         if alike == nodes or sum(here.values()) == 1:
-            having = _having(same.attribute, given, nodes)
             _keep(having, found, f"not every device has {same.attribute}")
             continue
         if same.attribute not in _SCOPES or here.keys() & set(CPU_TYPES):
             _keep(alike, found, f"not all devices have one {same.attribute}")
             continue
         if same.attribute == NUMA_NODE:
-            known = [name for name in nodes if knows_numa_nodes(name)]
-            _keep(known, found, "nobody says the NUMA nodes")
+            _keep(nodes & numa_known, found, "nobody says the NUMA nodes")
         scope, side = _SCOPES[same.attribute]
         if any(counts[kind] != count for kind, count in here.items()):
             found.lacks.append(f"one {same.attribute} for some of several devices of a type")
@@ -109,29 +123,28 @@ def constrain(
     found.claimed = Claimed(dict(counts), scopes, joint, joint_scope)
 
 
-def _keep(nodes: Collection[str], found: PodClaims, why: str) -> None:
+def _keep(nodes: frozenset[str], found: PodClaims, why: str) -> None:
     """Keep a pod to those of its nodes for which there is a word, and say why."""
     before = found.nodes or frozenset()
     if before and not nodes:
         found.lacks.append(f"claims on nodes where {why}")
-    elif dropped := sorted(before - set(nodes)):
+    elif dropped := sorted(before - nodes):
         found.assumed.append(f"kept off nodes where {why} ({', '.join(dropped[:3])})")
     found.keep(nodes)
 
 
-def _having(attribute: str, given: Sequence[Given], nodes: frozenset[str]) -> list[str]:
-    """Return the nodes of which all devices that match have an attribute."""
-    return [name for name in nodes if None not in _values(attribute, given, name)]
-
-
-def _alike(attribute: str, given: Sequence[Given], node: str) -> bool:
-    """Return whether all devices of a node that match have one value of an attribute."""
-    values = _values(attribute, given, node)
-    return len(values) == 1 and None not in values
-
-
-def _values(attribute: str, given: Sequence[Given], node: str) -> set[object]:
-    """Return the values of an attribute; None for devices without it."""
-    devices = [device for one in given for device in one.match.nodes.get(node, ())]
-    found = [device.listed.attributes.get(attribute) for device in devices]
-    return {None if value is None else (type(value), value) for value in found}
+def _alike(
+    attribute: str, given: Sequence[Given], known: Alike
+) -> tuple[frozenset[str], frozenset[str]]:
+    """Return the nodes of which all devices that match have one value of an attribute, or any."""
+    matches = {id(one.match): one.match for one in given}
+    key = attribute, frozenset(matches)
+    if key not in known:
+        values: dict[str, frozenset[object]] = {}
+        for match in matches.values():
+            for name, found in match.values_of(attribute).items():
+                values[name] = values.get(name, frozenset()) | found
+        having = {name: found for name, found in values.items() if None not in found}
+        one_value = frozenset(name for name, found in having.items() if len(found) == 1)
+        known[key] = one_value, frozenset(having)
+    return known[key]
