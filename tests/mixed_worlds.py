@@ -23,6 +23,7 @@ from spices_opened import with_offers
 from spices_partitions import partitions
 from spices_shares import spice as spice_shares
 from spices_strategies import spice_device_strategies
+from spices_taints import with_taints
 from spices_topology_spread import with_spread
 from worlds import tiny_instance
 
@@ -44,6 +45,7 @@ SPICES: tuple[Spice, ...] = (
     with_extended,
     with_max_pods,
     with_node_affinity,
+    with_taints,
     spice_apart,
     with_offers,
     mig_spice,

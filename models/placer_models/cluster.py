@@ -21,6 +21,7 @@ from placer_models.policy import (
     NumaStrategy,
     PartitionPolicy,
 )
+from placer_models.taints import Taint
 from placer_models.topology import Topology
 
 
@@ -79,6 +80,7 @@ class Node:
         milli_per_cpu: What LS and BE pods may ask for of each CPU of their pool: more than 1000 on
             nodes whose CPUs are amplified.
         max_pods: Most pods that it takes, running ones included; None: no limit.
+        taints: What keeps pods off that do not tolerate it.
         homes: What running pods that may move hold here (CPUs only where they own them): a
             solver tells it from all that is like it.
 
@@ -104,6 +106,7 @@ class Node:
     domains: tuple[tuple[str, str], ...] = ()
     homes: tuple[PodPlacement, ...] = ()
     max_pods: int | None = None
+    taints: tuple[Taint, ...] = ()
     milli_per_cpu: int = 1000
 
     @property
@@ -194,6 +197,11 @@ class Nodes(tuple[Node, ...]):
     def prefer_partitions(self) -> bool:
         """Whether pods would like to keep to the partition table of some of them."""
         return any(node.partition_policy is PartitionPolicy.PREFER for node in self)
+
+    @cached_property
+    def soft_taints(self) -> frozenset[Taint]:
+        """Taints of some of them that would rather keep pods off, and do not."""
+        return frozenset(t for node in self for t in node.taints if not t.keeps_off)
 
     @cached_property
     def localities(self) -> frozenset[Locality]:

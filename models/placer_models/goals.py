@@ -88,7 +88,8 @@ ALIGNMENT = Tier("alignment", "NUMA nodes beyond the fewest", Sense.MINIMISE)
 """Over pods under BestEffort: NUMA nodes used beyond the fewest that an empty node needs."""
 
 NODE_PREFERENCE = Tier("node-preference", "weight not met", Sense.MINIMISE)
-"""Over pods that would like something of their node: the weights of what it does not meet."""
+"""Over pods that would like something of their node: the weights of what it does not meet, and
+of its taints that would rather keep them off."""
 
 BIND = Tier("bind", "CPUs against the policy", Sense.MINIMISE)
 """Over pods that own CPUs with a preferred bind policy: CPUs on cores taken against it,

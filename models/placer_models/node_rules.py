@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from placer_models.cluster import Node
 from placer_models.pod import PodSpec
+from placer_models.taints import TAINT_WEIGHT, Taint, untolerated
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +38,10 @@ def _has_labels(spec: PodSpec, node: Node) -> bool:
     return all(labels.get(key) == value for key, value in spec.node_selector)
 
 
+def _met(spec: PodSpec, node: Node) -> Iterator[Taint]:
+    return untolerated(node.taints, spec.tolerations, keep_off=True)
+
+
 def _is_allowed(spec: PodSpec, node: Node) -> bool:
     return spec.node_affinity is None or spec.node_affinity.allows(node.name, node.labels)
 
@@ -49,6 +54,13 @@ NODE_RULES = {
             asked=lambda _, node: node.cordoned,
             kept=lambda _, node: not node.cordoned,
             dropped=lambda spec, node: (spec, replace(node, cordoned=False)),
+        ),
+        NodeRule(
+            "taints",
+            asked=lambda _, node: any(taint.keeps_off for taint in node.taints),
+            kept=lambda spec, node: not any(_met(spec, node)),
+            dropped=lambda spec, node: (spec, replace(node, taints=())),
+            word=lambda spec, node: ", ".join(map(str, _met(spec, node))),
         ),
         NodeRule(
             "node-selector",
@@ -83,13 +95,14 @@ def unasked(spec: PodSpec, node: Node) -> tuple[PodSpec, Node]:
 
 def asked_of_nodes(spec: PodSpec) -> Hashable:
     """Return what a pod asks of what nodes are: those that agree in it may go to the same."""
-    return spec.node_selector, spec.node_affinity
+    return spec.node_selector, spec.node_affinity, spec.tolerations
 
 
 def weight_missed(spec: PodSpec, node: Node) -> int:
     """Return how much of what a pod would like of its node the node does not meet, in weights."""
     wished = spec.node_affinity
-    return wished.weight_missed(node.name, node.labels) if wished else 0
+    taints = sum(1 for _ in untolerated(node.taints, spec.tolerations, keep_off=False))
+    return TAINT_WEIGHT * taints + (wished.weight_missed(node.name, node.labels) if wished else 0)
 
 
 def label_keys(spec: PodSpec) -> Iterator[str]:

@@ -26,6 +26,7 @@ from placer_models.goals import (
 )
 from placer_models.pod import PodSpec, pods_of
 from placer_models.policy import ExclusivePolicy, Locality, Strength
+from placer_models.taints import untolerated
 
 _LOCALITY_TIERS = {Locality.PACKAGE: PACKAGES, Locality.LLC: CACHES}
 
@@ -51,7 +52,7 @@ def optional_tiers(instance: Instance) -> tuple[Tier, ...]:
             asked.append(LOCALITY_NUMA_NODES)
         if nodes.have_packages:
             asked.append(LOCALITY_PACKAGES)
-    if any(spec.node_affinity and spec.node_affinity.preferred for spec in specs):
+    if any(_minds_nodes(spec, nodes) for spec in specs):
         asked.append(NODE_PREFERENCE)
     if any(map(_chooses_devices, specs)):
         asked.append(DEVICE_CHOICE)
@@ -69,6 +70,12 @@ def optional_tiers(instance: Instance) -> tuple[Tier, ...]:
     if any(not rule.required for rules in levels for rule in rules):
         asked.append(GATHERING)
     return tuple(asked)
+
+
+def _minds_nodes(spec: PodSpec, nodes: Nodes) -> bool:
+    """Return whether the pod would like something of its node, or not to meet some taints."""
+    wished = spec.node_affinity is not None and bool(spec.node_affinity.preferred)
+    return wished or any(untolerated(nodes.soft_taints, spec.tolerations, keep_off=False))
 
 
 def _chooses_devices(spec: PodSpec) -> bool:

@@ -26,6 +26,7 @@ from placer_models.policy import (
     QosClass,
     Strength,
 )
+from placer_models.taints import Toleration
 from placer_models.topology import Hugepages
 from placer_models.topology_spread import SpreadConstraint
 from placer_models.typed import check_types
@@ -150,6 +151,7 @@ class PodSpec:
         affinity: Pods with which it wants to be, or not (C18).
         node_selector: Labels, each of which the node must have; ascending by key.
         node_affinity: What it asks, or would like, of its node besides.
+        tolerations: Of taints of nodes.
         joint: Devices that the pod wants side by side.
         scopes: (Device type, scope within which all its devices must be), ascending.
         exclusive: From whom the pod keeps apart; for pods that own CPUs.
@@ -173,6 +175,7 @@ class PodSpec:
     alignment: AlignmentPolicy = AlignmentPolicy.NONE
     node_selector: tuple[tuple[str, str], ...] = ()
     node_affinity: NodeAffinity | None = None
+    tolerations: tuple[Toleration, ...] = ()
     joint: JointAllocation | None = None
     labels: tuple[tuple[str, str], ...] = ()
     affinity: tuple[AffinityTerm, ...] = ()
@@ -247,10 +250,7 @@ class PodSpec:
 
     @cached_property
     def requests(self) -> Resources:
-        """What the pod holds: the larger of its app phase and its init phases.
-
-        As in Kubernetes: restartable init containers count from their start on.
-        """
+        """What the pod holds, in the largest of its phases; sidecars count from their start on."""
         return _phases(self.containers)
 
 

@@ -38,6 +38,7 @@ from placer.judge.pods import cordon, known, node_selector
 from placer.judge.pools import be_pool, containers, shared_pool
 from placer.judge.scene import Scene, Standing, scene_of
 from placer.judge.shares import device_share
+from placer.judge.taints import taints
 from placer.judge.topology_spread import topology_spread
 from placer_models.cluster import Instance
 from placer_models.moves import complete_with_current, with_movable_pods
@@ -46,6 +47,7 @@ from placer_models.placement import Placement
 RULES: Mapping[str, Rule] = {
     "known": known,
     "cordon": cordon,
+    "taints": taints,
     "node-selector": node_selector,
     "node-affinity": node_affinity,
     "affinity": affinity,

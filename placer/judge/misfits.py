@@ -14,6 +14,7 @@ from placer_models.placement import Placement
 from placer_models.pod import Gang, Pod
 from placer_models.policy import AlignmentScope
 from placer_models.reach import of_one_node
+from placer_models.taints import TaintEffect
 
 _NOT_OF_THE_NODE = frozenset({"containers", "container-parts", "environment"})
 """Rules about what a pod was given when it came: no update of a node can break them."""
@@ -50,14 +51,16 @@ def misfits_of(instance: Instance) -> tuple[Misfit, ...]:
 def misfits_on(node: Node, running: Sequence[RunningPod]) -> tuple[Misfit, ...]:
     """Return what the judge would find if each pod came now to where it is.
 
-    A cordon sends nobody away, so it is no reason; nor is who is on other nodes of a domain.
+    A cordon sends nobody away, nor does a taint but NoExecute, so they are no reason; nor is who
+    is on other nodes of a domain.
 
     Args:
         node: The node.
         running: All that runs there.
 
     """
-    open_node = replace(node, cordoned=False)
+    lasting = tuple(taint for taint in node.taints if taint.effect is TaintEffect.NO_EXECUTE)
+    open_node = replace(node, cordoned=False, taints=lasting)
     places = [replace(runner.placement, gang=None) for runner in running]
     running = [replace(runner, pod=of_one_node(runner.pod)) for runner in running]
     gangs = [_alone(runner.pod) for runner in running]

@@ -4,6 +4,8 @@ from collections.abc import Iterator
 
 from placer.judge.finding import Finding
 from placer.judge.scene import Scene
+from placer.judge.taints import taints_met
+from placer_models.taints import TAINT_WEIGHT
 
 
 def node_affinity(scene: Scene) -> Iterator[Finding]:
@@ -23,9 +25,15 @@ def node_affinity(scene: Scene) -> Iterator[Finding]:
 
 
 def weights_missed(scene: Scene) -> int:
-    """Add up the weights of preferred terms that the nodes of placed pods do not meet."""
+    """Add up the weights of preferred terms that the nodes of placed pods do not meet.
+
+    A taint that would rather keep the pod off, and that it does not tolerate, is as such a term.
+    """
     missed = 0
     for site, tenant in scene.newcomers():
-        if (wished := tenant.pod.spec.node_affinity) is not None:
+        spec = tenant.pod.spec
+        if (wished := spec.node_affinity) is not None:
             missed += wished.weight_missed(site.node.name, site.node.labels)
+        soft = (taint for taint in taints_met(site.node, spec) if not taint.keeps_off)
+        missed += sum(TAINT_WEIGHT for _ in soft)
     return missed

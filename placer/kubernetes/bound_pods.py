@@ -32,6 +32,7 @@ from placer_models.kubernetes.topology import TopologyPart
 from placer_models.placement import DeviceGrant, PodPlacement
 from placer_models.pod import Container, Pod, PodSpec, Resources
 from placer_models.policy import QosClass
+from placer_models.taints import Toleration, TolerationOperator
 
 _STATUS = ("metadata", "annotations", RESOURCE_STATUS)
 """Where a pod says which CPUs it has."""
@@ -179,6 +180,7 @@ def _shared(spec: PodSpec) -> PodSpec:
         alignment=spec.alignment,
         node_selector=spec.node_selector,
         node_affinity=spec.node_affinity,
+        tolerations=spec.tolerations,
         labels=spec.labels,
         affinity=spec.affinity,
         scopes=spec.scopes,
@@ -317,7 +319,9 @@ def _system(node: Node, milli: int, owned: Mapping[QosClass, CpuSet]) -> Running
 
     Where pods are bound to NUMA nodes it is of the first that can hold it.
     """
-    spec = PodSpec((Container("system", Resources(cpu_milli=milli)),))
+    everything = Toleration(operator=TolerationOperator.EXISTS)
+    container = Container("system", Resources(cpu_milli=milli))
+    spec = PodSpec((container,), tolerations=(everything,))
     cpuset = pool_of(QosClass.LS, node, owned)
     cpu_milli = None
     for numa in node.machine.topology.numa_nodes if binds(spec, node) else ():

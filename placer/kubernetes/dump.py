@@ -15,7 +15,6 @@ from placer.kubernetes.machines import Machines
 from placer.kubernetes.objects import Objects
 from placer.kubernetes.strangers import Strangers
 from placer.kubernetes.summary import Summary
-from placer.kubernetes.taints import Taints
 from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.device import GPU
 from placer_models.device_request import WHOLE_GPUS
@@ -66,12 +65,9 @@ def instance_of(objects: Objects) -> tuple[Instance, Summary]:
     joined = _joined(objects, pools, summary)
     reading = _reading(objects, joined)
     waiting = [part for part in objects.pods.values() if _waits(part, summary)]
-    taints = Taints.of(objects.nodes.values(), (part.wishes for part in waiting))
-    for (name, value), what in taints.lines().items():
-        summary.assume(f"the label {name}={value} stands for nodes without the taints", what)
     specs: dict[PodSpec, PodSpec] = {}
     claims = Claims(objects, pools, summary)
-    gangs, groups = gangs_of(objects, waiting, taints, claims, reading, specs, summary)
+    gangs, groups = gangs_of(objects, waiting, claims, reading, specs, summary)
     bound = _bound(objects)
     machines, strangers = Machines(), Strangers.of(objects)
     nodes: list[Node] = []
@@ -83,7 +79,7 @@ def instance_of(objects: Objects) -> tuple[Instance, Summary]:
         here = seat(one, topology, devices, pods, held, reading, specs, summary, objects.fault)
         node = replace(one.node, machine=machines.named(one.node.machine))
         node = _as_all_read(node, reading, summary)
-        node = _labelled(node, (*taints.labels(objects.nodes[name]), *claims.labels(name)))
+        node = _labelled(node, claims.labels(name))
         node = strangers.beside(node, objects, summary)
         nodes.append(_beside(node, here))
         running += here.running

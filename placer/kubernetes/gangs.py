@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from placer.kubernetes.claims import Claims
 from placer.kubernetes.objects import Objects
 from placer.kubernetes.summary import Summary
-from placer.kubernetes.taints import Taints
 from placer_models.kubernetes.objects import ObjectError, title_of
 from placer_models.kubernetes.pod import PodPart
 from placer_models.kubernetes.pod_containers import Reading
@@ -42,7 +41,6 @@ class _Waiting:
 def gangs_of(
     objects: Objects,
     waiting: Sequence[PodPart],
-    taints: Taints,
     claims: Claims,
     reading: Reading,
     specs: dict[PodSpec, PodSpec],
@@ -57,7 +55,7 @@ def gangs_of(
     found: dict[Key, _Waiting] = {}
     for part in waiting:
         try:
-            asked = asked_by(part, reading, select=taints.selector(part.wishes))
+            asked = asked_by(part, reading)
             asked = claims.with_claims(part, asked, reading)
         except ObjectError as error:
             objects.fault(error)

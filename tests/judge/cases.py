@@ -24,6 +24,7 @@ from judge.cases_partitions import PARTITION_CASES
 from judge.cases_pods import GANG_CASES, POD_CASES
 from judge.cases_shares import SHARE_CASES
 from judge.cases_strategies import STRATEGY_CASES
+from judge.cases_taints import TAINT_CASES
 from judge.cases_things import ALIGNMENT_CASES, DEVICE_CASES, MEMORY_CASES
 from judge.cases_topology_spread import TOPOLOGY_SPREAD_CASES
 from judge.hand import Case
@@ -64,6 +65,7 @@ _CASES = (
     *EXTENDED_CASES,
     *MAX_PODS_CASES,
     *NODE_AFFINITY_CASES,
+    *TAINT_CASES,
     *ALIGNMENT_CASES,
     *CONTAINER_PART_CASES,
     *ENVIRONMENT_CASES,

@@ -7,7 +7,7 @@ import pytest
 from kubernetes_worlds import Json, device, gpu, lsr, node, pod, topology
 from placer_models.device import VirtualFunction
 from placer_models.kubernetes.device import device_part
-from placer_models.kubernetes.node import TaintEffect, node_part
+from placer_models.kubernetes.node import node_part
 from placer_models.kubernetes.objects import ObjectError
 from placer_models.kubernetes.pod import pod_part
 from placer_models.kubernetes.pod_class import PriorityClass
@@ -27,6 +27,7 @@ from placer_models.policy import (
     QosClass,
     Strength,
 )
+from placer_models.taints import TaintEffect
 
 GPUS = Reading(types=frozenset({"gpu", "rdma"}))
 DOMAIN = "scheduling.koordinator.sh/"

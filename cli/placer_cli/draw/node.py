@@ -110,6 +110,8 @@ def _headline(node: Node, canvas: Canvas) -> Text:
         facts.append("offered")
     pieces = [Text.assemble((node.name, STRONG), f"  {node.machine.title}")]
     pieces += [Text(fact, QUIET) for fact in facts]
+    if node.taints:
+        pieces.append(Text(f"taints {', '.join(map(str, node.taints))}", BAD))
     if node.cordoned:
         pieces.append(Text("cordoned: nothing new comes here", BAD))
     return flow(pieces, canvas.width, f" {canvas.marks.dot} ")

@@ -22,9 +22,11 @@ from placer_models.instance.requests import (
     parse_extended,
 )
 from placer_models.instance.schema import NodePart
+from placer_models.instance.wish_schema import TaintPart
 from placer_models.mig import TABLES, Modes
 from placer_models.policy import AlignmentPolicy, Locality, NodeBindPolicy, NumaStrategy
 from placer_models.quantity import format_bytes, parse_milli
+from placer_models.taints import Taint
 from placer_models.topology import ARM
 
 log = logging.getLogger(__name__)
@@ -120,6 +122,7 @@ class NodeReader:
                     part.numa_scope,
                     domains=domains,
                     max_pods=part.max_pods,
+                    taints=tuple(Taint(one.key, one.value, one.effect) for one in part.taints),
                     milli_per_cpu=parse_milli(part.cpu_amplification),
                 )
             )
@@ -270,6 +273,10 @@ def node_to_dict(node: Node, machine: str) -> Json:
         mig=minors_by_type(sorted((table, minor) for minor, table in node.mig)),
         max_pods=node.max_pods,
         cpu_amplification=node.milli_per_cpu / 1000,
+        taints=[
+            TaintPart.written(key=one.key, value=one.value, effect=one.effect)
+            for one in node.taints
+        ],
     )
 
 

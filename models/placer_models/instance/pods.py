@@ -21,6 +21,7 @@ from placer_models.instance.node_affinity import node_affinity_to_dict, read_nod
 from placer_models.instance.requests import RequestReader, device_type_of, requests_to_dict
 from placer_models.instance.schema import ContainerPart, MemberPart, SpecPart
 from placer_models.instance.topology_spread import spread_constraints, spread_to_list
+from placer_models.instance.wish_schema import TolerationPart
 from placer_models.legal import SpecFault, spec_faults
 from placer_models.limits import NO_LIMITS, Limits, PodLimits
 from placer_models.pod import Container, ContainerRole, Pod, PodSpec, Resources
@@ -149,6 +150,7 @@ class PodReader:
             alignment=part.numa_policy or AlignmentPolicy.NONE,
             node_selector=tuple(sorted(part.node_selector.items())),
             node_affinity=read_node_affinity(part.node_affinity),
+            tolerations=tuple(written.toleration for written in part.tolerations),
             labels=tuple(sorted(part.labels.items())),
             affinity=affinity_terms(part),
             spread=spread_constraints(part.topology_spread),
@@ -297,6 +299,12 @@ def pod_to_dict(pod: Pod) -> Json:
             numa_scope=spec.scope,
             node_selector=dict(spec.node_selector),
             node_affinity=node_affinity_to_dict(spec.node_affinity),
+            tolerations=[
+                TolerationPart.written(
+                    key=one.key, operator=one.operator, value=one.value, effect=one.effect
+                )
+                for one in spec.tolerations
+            ],
             labels=dict(spec.labels),
         ),
         **affinity_to_dict(spec),

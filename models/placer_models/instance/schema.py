@@ -36,6 +36,8 @@ from placer_models.instance.wish_schema import (
     OneOf,
     SpreadParts,
     StrengthPart,
+    TaintPart,
+    TolerationPart,
 )
 from placer_models.node_strategy import NodeStrategy
 from placer_models.pod import ContainerRole
@@ -105,6 +107,7 @@ class NodePart(Part):
     cpu_amplification: Amplification = Field(
         default=1.0, description="As how many CPUs each CPU of the pools counts: 1.5."
     )
+    taints: tuple[TaintPart, ...] = ()
     max_pods: Annotated[int, Field(ge=0, le=1_000_000)] | None = Field(
         default=None, description="Most pods, running ones included; without it any number."
     )
@@ -152,6 +155,7 @@ class SpecPart(Part):
     numa_scope: AlignmentScope | None = None
     node_selector: dict[str, str] = Field(default_factory=dict)
     node_affinity: NodeAffinityPart | None = None
+    tolerations: tuple[TolerationPart, ...] = ()
     labels: dict[str, str] = Field(default_factory=dict)
     affinity: AffinityPart | None = None
     anti_affinity: AffinityPart | None = None

@@ -11,6 +11,7 @@ from placer_models.instance.fields import Count, Exclusive, PodBind, one_or_more
 from placer_models.node_affinity import MOST_WEIGHT, NodeTerm
 from placer_models.policy import JointScope
 from placer_models.selectors import COMPARING, LabelExpression, Operator
+from placer_models.taints import TaintEffect, Toleration, TolerationOperator
 
 
 class StrengthPart(Part):
@@ -291,3 +292,31 @@ class NodeAffinityPart(StrengthPart):
             one_or_more, json_schema_input_type=PreferredNodeTermPart | list[PreferredNodeTermPart]
         ),
     ] = ()
+
+
+class TaintPart(Part):
+    """What keeps pods off a node that do not tolerate it."""
+
+    key: Annotated[str, Field(min_length=1)]
+    value: str = ""
+    effect: TaintEffect
+
+
+class TolerationPart(Part):
+    """Taints that do not matter to a pod; how long it tolerates them says nothing here."""
+
+    key: str = ""
+    operator: TolerationOperator = TolerationOperator.EQUAL
+    value: str = ""
+    effect: TaintEffect | None = None
+    toleration_seconds: int | None = None
+
+    @model_validator(mode="after")
+    def _is_one(self) -> Self:
+        self.toleration  # noqa: B018
+        return self
+
+    @property
+    def toleration(self) -> Toleration:
+        """The toleration."""
+        return Toleration(self.key, self.operator, self.value, self.effect)

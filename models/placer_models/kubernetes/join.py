@@ -112,6 +112,7 @@ def join(
         node.identity.name,
         Machine(name, name, layout, found, sources=("objects of Kubernetes",)),
         labels=tuple(sorted(labels.items())),
+        taints=tuple(sorted(node.taints, key=str)),
         reserved_cpus=reserved,
         alignment=alignment or AlignmentPolicy.NONE,
         # Of the node, so that machines that differ in nothing else are one.

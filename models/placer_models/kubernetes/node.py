@@ -1,7 +1,6 @@
 """Node: what a cluster says of one of its nodes."""
 
 from dataclasses import dataclass
-from enum import StrEnum
 
 from placer_models.annotations.cpus import cpus_in
 from placer_models.annotations.json_parts import JsonPart
@@ -27,6 +26,7 @@ from placer_models.kubernetes.objects import (
 from placer_models.kubernetes.resources import CPU, MEMORY, ResourceList, resources_in
 from placer_models.policy import AlignmentPolicy, NodeBindPolicy, NumaStrategy, PartitionPolicy
 from placer_models.quantity import parse_bytes, parse_milli
+from placer_models.taints import Taint, TaintEffect
 
 KIND = "Node"
 
@@ -37,32 +37,6 @@ MOST_MILLI_PER_CPU = 100_000
 """No node calls its CPUs more than that."""
 
 _BIND_ALIASES = {"PCPUOnly": NodeBindPolicy.FULL_PCPUS_ONLY}
-
-
-class TaintEffect(StrEnum):
-    """What a taint does to pods that do not tolerate it."""
-
-    NO_SCHEDULE = "NoSchedule"
-    PREFER_NO_SCHEDULE = "PreferNoSchedule"
-    NO_EXECUTE = "NoExecute"
-
-
-@dataclass(frozen=True, slots=True)
-class Taint:
-    """A taint of a node."""
-
-    key: str
-    value: str
-    effect: TaintEffect
-
-    @property
-    def keeps_off(self) -> bool:
-        """Whether new pods that do not tolerate it may not come."""
-        return self.effect is not TaintEffect.PREFER_NO_SCHEDULE
-
-    def __str__(self) -> str:
-        value = f"={self.value}" if self.value else ""
-        return f"{self.key}{value}:{self.effect}"
 
 
 @dataclass(frozen=True, slots=True)

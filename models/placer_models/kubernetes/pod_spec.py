@@ -89,6 +89,7 @@ def asked_by(
             alignment=part.alignment or AlignmentPolicy.NONE,
             node_selector=_selector(part, qos, select),
             node_affinity=part.wishes.node_affinity,
+            tolerations=part.wishes.tolerations,
             joint=joint if joint and set(joint.types) <= asked else None,
             labels=tuple(
                 (key, value)

@@ -4,38 +4,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from placer_models.affinity import AffinityTerm
-from placer_models.kubernetes.node import Taint, TaintEffect
 from placer_models.kubernetes.node_affinity import node_affinity_of
 from placer_models.kubernetes.objects import Field
 from placer_models.kubernetes.pod_terms import affinity_terms, spread_of
 from placer_models.node_affinity import NodeAffinity
+from placer_models.taints import TaintEffect, Toleration, TolerationOperator
 from placer_models.topology_spread import SpreadConstraint
 
 Labels = tuple[tuple[str, str], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Toleration:
-    """A toleration of taints.
-
-    Attributes:
-        key: Empty: of any.
-        value: None: whichever value.
-        effect: None: whichever effect.
-
-    """
-
-    key: str
-    value: str | None
-    effect: TaintEffect | None
-
-    def tolerates(self, taint: Taint) -> bool:
-        """Return whether a node's taint does not matter."""
-        return (
-            (not self.key or self.key == taint.key)
-            and (self.value is None or self.value == taint.value)
-            and self.effect in (None, taint.effect)
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,10 +45,6 @@ class Wishes:
     def lacking(self, what: str) -> "Wishes":
         """Return the wishes with one more that there is no word for."""
         return replace(self, lacks=(*self.lacks, what))
-
-    def tolerates(self, taint: Taint) -> bool:
-        """Return whether the pod may come to a node with the taint."""
-        return any(toleration.tolerates(taint) for toleration in self.tolerations)
 
 
 def wishes_of(spec: Field, namespace: str, labels: Labels = ()) -> Wishes:
@@ -108,15 +80,20 @@ def wishes_of(spec: Field, namespace: str, labels: Labels = ()) -> Wishes:
 
 
 def _toleration(part: Field) -> Toleration:
-    operator = part.get("operator").text("") or "Equal"
-    if operator not in ("Equal", "Exists"):
-        part.get("operator").refuse(f"got {part.get('operator').got}; expected Equal or Exists")
-    effect = part.get("effect")
-    return Toleration(
-        part.get("key").text(""),
-        None if operator == "Exists" else part.get("value").text(""),
-        effect.word(TaintEffect) if effect.value not in (None, "") else None,
-    )
+    operator, effect = part.get("operator"), part.get("effect")
+    known = effect.word(TaintEffect) if effect.value not in (None, "") else None
+    seconds = part.get("tolerationSeconds")
+    if seconds.value is not None and known is not TaintEffect.NO_EXECUTE:
+        seconds.refuse("tells how long a taint NoExecute is tolerated; give the effect NoExecute")
+    try:
+        return Toleration(
+            part.get("key").text(""),
+            operator.word(TolerationOperator) if operator.value else TolerationOperator.EQUAL,
+            part.get("value").text(""),
+            known,
+        )
+    except ValueError as error:
+        part.refuse(str(error))
 
 
 def _host_ports(spec: Field) -> Iterator[bool]:

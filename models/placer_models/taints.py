@@ -1,0 +1,129 @@
+"""Taints of nodes, which keep pods off that do not tolerate them."""
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+from placer_models.selectors import whole_number
+from placer_models.typed import check_types
+
+TAINT_WEIGHT = 100
+"""What a taint that only prefers to keep a pod off weighs: as much as the heaviest wish."""
+
+_CANONICAL = re.compile(r"0|-?[1-9][0-9]*")
+
+
+class TaintEffect(StrEnum):
+    """What a taint does to pods that do not tolerate it."""
+
+    NO_SCHEDULE = "NoSchedule"
+    """No new one comes."""
+
+    PREFER_NO_SCHEDULE = "PreferNoSchedule"
+    """New ones had better not come."""
+
+    NO_EXECUTE = "NoExecute"
+    """No new one comes, and who runs there should not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Taint:
+    """A taint of a node."""
+
+    key: str
+    value: str
+    effect: TaintEffect
+
+    def __post_init__(self) -> None:
+        check_types(self)
+
+    @property
+    def keeps_off(self) -> bool:
+        """Whether new pods that do not tolerate it may not come."""
+        return self.effect is not TaintEffect.PREFER_NO_SCHEDULE
+
+    def __str__(self) -> str:
+        """Return the taint as people write it."""
+        value = f"={self.value}" if self.value else ""
+        return f"{self.key}{value}:{self.effect}"
+
+
+class TolerationOperator(StrEnum):
+    """Which values of a taint are tolerated."""
+
+    EQUAL = "Equal"
+    EXISTS = "Exists"
+    LT = "Lt"
+    """Whole numbers below the toleration's."""
+
+    GT = "Gt"
+    """Whole numbers above it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Toleration:
+    """A toleration of taints.
+
+    Attributes:
+        key: Empty: of any taint.
+        effect: None: whichever effect.
+
+    Raises:
+        ValueError: Key, operator and value do not go together.
+
+    """
+
+    key: str = ""
+    operator: TolerationOperator = TolerationOperator.EQUAL
+    value: str = ""
+    effect: TaintEffect | None = None
+
+    def __post_init__(self) -> None:
+        check_types(self)
+        exists = self.operator is TolerationOperator.EXISTS
+        if not self.key and not exists:
+            raise ValueError("a toleration without a key is of every taint: operator Exists")
+        if exists and self.value:
+            raise ValueError(
+                f"got the value {self.value!r}; with the operator Exists there is none"
+            )
+        compares = self.operator in (TolerationOperator.LT, TolerationOperator.GT)
+        if compares and _number(self.value) is None:
+            raise ValueError(f"got the value {self.value!r}; {self.operator} wants a whole number")
+
+    def tolerates(self, taint: Taint) -> bool:
+        """Return whether a node's taint does not matter."""
+        if self.effect not in (None, taint.effect) or self.key not in ("", taint.key):
+            return False
+        match self.operator:
+            case TolerationOperator.EXISTS:
+                return True
+            case TolerationOperator.EQUAL:
+                return self.value == taint.value
+            case TolerationOperator.LT | TolerationOperator.GT:
+                own, number = _number(self.value), _number(taint.value)
+                if own is None or number is None:
+                    return False
+                return number < own if self.operator is TolerationOperator.LT else number > own
+
+
+def untolerated(
+    taints: Iterable[Taint], tolerations: tuple[Toleration, ...], *, keep_off: bool
+) -> Iterator[Taint]:
+    """Yield the taints that no toleration is for.
+
+    Args:
+        taints: Of a node.
+        tolerations: Of a pod.
+        keep_off: Those that keep new pods off; else those that would rather.
+
+    """
+    for taint in taints:
+        if taint.keeps_off is keep_off and not any(t.tolerates(taint) for t in tolerations):
+            yield taint
+
+
+def _number(text: str) -> int | None:
+    """Return a number of 64 bits that is written as numbers are; None: it is none."""
+    return whole_number(text) if _CANONICAL.fullmatch(text) else None
