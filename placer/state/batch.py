@@ -74,41 +74,21 @@ def build_problem(
     accounts = PersistentTuple.of(accounts_of(instance) if accounts is None else accounts)
     kept = Kept() if kept is None else kept
     left = kept.sums_of(accounts)
-    asks: dict[_Ask, int] = {}
     affine = left.affine or asks_for_others(instance.gangs)
-    pods = tuple(
-        asks.setdefault(_Ask(pod.spec, levels, pod.namespace if affine else ""), len(asks))
-        for gang in instance.gangs
-        for levels in (required_levels(gang),)
-        for pod in gang.pods
-    )
+    asks, pods = _asks_of(instance, affine=affine)
     specs = [ask.spec for ask in asks]
     levels = asked_levels(instance)
     sides = [(ask.spec, ask.namespace) for ask in asks]
-    looked_at = LookedAt(
-        labels=frozenset(key for spec in specs for key in label_keys(spec)),
-        extended=frozenset(name for spec in specs for name, _ in spec.requests.extended),
-        levels=frozenset(level for ask in asks for level in ask.levels),
-        names=frozenset(n for s in specs if s.node_affinity for n in s.node_affinity.names),
-    )
+    looked_at = _looked_at_by(asks)
     kinds, kind_of = kept.kinds_of(instance.nodes, looked_at)
     asked = optional_tiers(instance)
     core_tiers = tiers_of_cores(asked, specs)
     unit = 1
     if not absolute:
         unit = _memory_unit(specs, left, _by_parts(instance, specs), instance.homes)
-    sizes = tuple(sorted({h.page_bytes for spec in specs for h in spec.requests.hugepages}))
     resources = resources_of(specs, left, absolute=absolute)
-    of_cells = (
-        Dimension("memory", "", unit, per_cell=True),
-        *(Dimension("hugepages", str(size), per_cell=True) for size in sizes),
-    )
-    dimensions = (
-        *of_cells,
-        *resources,
-        Dimension("shared-pool"),
-        Dimension("be-pool"),
-    )
+    of_cells = _dimensions_of_cells(specs, unit)
+    dimensions = (*of_cells, *resources, Dimension("shared-pool"), Dimension("be-pool"))
     shapes = tuple(
         kept.once((_shape, spec, dimensions), kinds, partial(_shape, spec, kinds, dimensions))
         for spec in specs
@@ -165,6 +145,38 @@ def build_problem(
     if not instance.homes:
         return problem
     return replace(problem, homes=_homes(instance, accounts, problem))
+
+
+def _asks_of(instance: Instance, *, affine: bool) -> tuple[tuple["_Ask", ...], tuple[int, ...]]:
+    """Return all that pods ask for, each once, and the index of what each pod does."""
+    asks: dict[_Ask, int] = {}
+    pods = tuple(
+        asks.setdefault(_Ask(pod.spec, levels, pod.namespace if affine else ""), len(asks))
+        for gang in instance.gangs
+        for levels in (required_levels(gang),)
+        for pod in gang.pods
+    )
+    return tuple(asks), pods
+
+
+def _looked_at_by(asks: Sequence["_Ask"]) -> LookedAt:
+    """Return what pods look at of nodes."""
+    specs = [ask.spec for ask in asks]
+    return LookedAt(
+        labels=frozenset(key for spec in specs for key in label_keys(spec)),
+        extended=frozenset(name for spec in specs for name, _ in spec.requests.extended),
+        levels=frozenset(level for ask in asks for level in ask.levels),
+        names=frozenset(n for s in specs if s.node_affinity for n in s.node_affinity.names),
+    )
+
+
+def _dimensions_of_cells(specs: Iterable[PodSpec], unit: int) -> tuple[Dimension, ...]:
+    """Return what cells have so much of: memory in the unit, and pages of each size asked for."""
+    sizes = sorted({h.page_bytes for spec in specs for h in spec.requests.hugepages})
+    return (
+        Dimension("memory", "", unit, per_cell=True),
+        *(Dimension("hugepages", str(size), per_cell=True) for size in sizes),
+    )
 
 
 def _may_be_bound(instance: Instance, specs: Iterable[PodSpec]) -> bool:
