@@ -441,7 +441,7 @@ def test_priority_classes_by_value() -> None:
         (
             topology_part,
             topology(cpus=[(0, 0, 0, 0), (0, 1, 0, 1)]),
-            "CPU 0 is there twice; keep one of them",
+            "CPU 0 is there twice, on the NUMA nodes 0 and 1; keep one of them",
         ),
         (
             topology_part,
