@@ -7,6 +7,7 @@ from placer_models.cluster import Node
 from placer_models.node_affinity import NodeAffinity
 from placer_models.pod import PodSpec
 from placer_models.selectors import Labels
+from placer_models.taints import Toleration, untolerated
 from placer_models.topology_spread import SpreadConstraint
 
 OWN_PREFIX = "placer/"
@@ -22,6 +23,7 @@ class Spreading:
         keys: By each of them a node has to be in a domain.
         selector: Labels that a node has to have.
         affinity: What it has to be besides.
+        tolerations: Of taints, where these are looked at.
 
     """
 
@@ -30,6 +32,7 @@ class Spreading:
     keys: tuple[str, ...]
     selector: Labels
     affinity: NodeAffinity | None = None
+    tolerations: tuple[Toleration, ...] = ()
 
     def domain(self, node: Node) -> str | None:
         """Return the node's domain; None: it is not looked at."""
@@ -38,11 +41,14 @@ class Spreading:
             return None
         if self.affinity and not self.affinity.allows(node.name, node.labels):
             return None
-        if self.constraint.by_taints and node.cordoned:
+        if self.constraint.by_taints and (node.cordoned or self._is_kept_off(node)):
             return None
         if any(node.topology_domain(key) is None for key in self.keys):
             return None
         return node.topology_domain(self.constraint.topology)
+
+    def _is_kept_off(self, node: Node) -> bool:
+        return any(untolerated(node.taints, self.tolerations, keep_off=True))
 
     def means(self, spec: PodSpec, namespace: str) -> bool:
         """Return whether a pod counts."""
@@ -67,4 +73,5 @@ def spreadings_of(spec: PodSpec, namespace: str) -> Iterator[Spreading]:
             NodeAffinity(spec.node_affinity.required)
             if constraint.by_selector and spec.node_affinity
             else None,
+            spec.tolerations if constraint.by_taints else (),
         )

@@ -9,6 +9,7 @@ from placer_models.placement import PodPlacement
 from placer_models.pod import Pod
 from placer_models.policy import QosClass
 from placer_models.selectors import LabelExpression, Operator
+from placer_models.taints import Taint, TaintEffect, Toleration, TolerationOperator
 from placer_models.topology_spread import SpreadConstraint
 
 
@@ -17,6 +18,7 @@ def in_zone(name: str, zone: str) -> Node:
 
 
 ZONES = (in_zone("n", "a"), in_zone("m", "a"), in_zone("o", "b"), node("p"))
+FULL = Taint("disk", "full", TaintEffect.NO_SCHEDULE)
 EVENLY = SpreadConstraint("zone", labels=(("app", "web"),))
 
 
@@ -33,6 +35,13 @@ def choosy(constraint: SpreadConstraint) -> Pod:
     in_a = NodeTerm((LabelExpression("zone", Operator.IN, ("a",)),))
     pod = web("choosy", constraint)
     return replace(pod, spec=replace(pod.spec, node_affinity=NodeAffinity((in_a,))))
+
+
+def tolerant(name: str, constraint: SpreadConstraint) -> Pod:
+    """Return a pod that minds no taint."""
+    pod = web(name, constraint)
+    every = Toleration(operator=TolerationOperator.EXISTS)
+    return replace(pod, spec=replace(pod.spec, tolerations=(every,)))
 
 
 def on(name: str, where: str) -> PodPlacement:
@@ -136,6 +145,22 @@ TOPOLOGY_SPREAD_CASES = (
         bad_world=world(
             web("a", EVENLY),
             nodes=(ZONES[0], ZONES[1], replace(ZONES[2], cordoned=True)),
+            running=[(web("r"), on("r", "n"))],
+        ),
+    ),
+    Case(
+        "topology-spread",
+        "nodes with taints that a pod does not tolerate count, but not to who honors taints",
+        world(
+            web("a", replace(EVENLY, by_taints=True)),
+            nodes=(ZONES[0], ZONES[1], replace(ZONES[2], taints=(FULL,))),
+            running=[(web("r"), on("r", "n"))],
+        ),
+        good=placed(on("a", "m")),
+        bad=placed(on("a", "m")),
+        bad_world=world(
+            tolerant("a", replace(EVENLY, by_taints=True)),
+            nodes=(ZONES[0], ZONES[1], replace(ZONES[2], taints=(FULL,))),
             running=[(web("r"), on("r", "n"))],
         ),
     ),
