@@ -160,11 +160,12 @@ class Claims:
 
     def _reached(self, claim: ClaimPart) -> list[str]:
         """Return the nodes where a claim's devices can be used."""
-        reach = claim.allocation.reach if claim.allocation else None
+        access = claim.allocation.access if claim.allocation else None
         return [
             name
             for name, node in self._objects.nodes.items()
-            if reach is not None and reach.reaches(name, node.identity.labels)
+            if access is not None
+            and access.includes(name, tuple(sorted(node.identity.labels.items())))
         ]
 
     def _spec(

@@ -23,8 +23,8 @@ from placer_models.kubernetes.listed_devices import (
     reported_cpu,
     type_of,
 )
+from placer_models.kubernetes.node_access import NodeAccess
 from placer_models.kubernetes.objects import Identity, ObjectError
-from placer_models.kubernetes.reach import Reach
 from placer_models.kubernetes.resource_slice import MULTIPLE, SlicePart
 from placer_models.kubernetes.topology import TopologyPart
 
@@ -75,19 +75,19 @@ class DevicePools:
         """
         found = cls()
         by_node: defaultdict[str, list[Listed]] = defaultdict(list)
-        reached: dict[Reach, list[str]] = {}
+        nodes_of: dict[NodeAccess, list[str]] = {}
         places: dict[Key, str] = {}
         for part in found._newest(objects.slices.values()):
             title = part.identity.title
-            for i, (listed, reach) in enumerate(part.devices):
+            for i, (listed, access) in enumerate(part.devices):
                 key = (part.driver, part.pool, listed.name)
                 if key in places:
                     fault(_twice(title, i, key, places[key]))
                     continue
                 places[key] = title
-                nodes = reached.get(reach)
+                nodes = nodes_of.get(access)
                 if nodes is None:
-                    nodes = reached[reach] = _nodes(objects, reach)
+                    nodes = nodes_of[access] = _nodes(objects, access)
                 if len(nodes) != 1:
                     why = "several nodes can use" if nodes else "no Node of the dump can use"
                     found._pass_over((key, listed, title), why)
@@ -237,12 +237,14 @@ def _known_cpus(node: str, objects: Objects) -> int:
     return len({cpu.id for cpu in topology.cpus} - reserved)
 
 
-def _nodes(objects: Objects, reach: Reach) -> list[str]:
+def _nodes(objects: Objects, access: NodeAccess) -> list[str]:
     """Return which nodes can use a device."""
-    if reach.node:
-        return [reach.node] if reach.node in objects.nodes else []
+    if access.node:
+        return [access.node] if access.node in objects.nodes else []
     return [
-        name for name, node in objects.nodes.items() if reach.reaches(name, node.identity.labels)
+        name
+        for name, node in objects.nodes.items()
+        if access.includes(name, tuple(sorted(node.identity.labels.items())))
     ]
 
 

@@ -16,12 +16,22 @@ def node_affinity_of(part: Field) -> NodeAffinity | None:
     """
     required = part.get("requiredDuringSchedulingIgnoredDuringExecution")
     preferred = part.get("preferredDuringSchedulingIgnoredDuringExecution").items()
-    terms = required.get("nodeSelectorTerms").items()
+    terms = node_terms(required)
     if required.there and not terms:
         required.get("nodeSelectorTerms").refuse("has no term; give one or more")
     if not terms and not preferred:
         return None
-    return NodeAffinity(tuple(map(_term, terms)), tuple(map(_preferred, preferred)))
+    return NodeAffinity(terms, tuple(map(_preferred, preferred)))
+
+
+def node_terms(selector: Field) -> tuple[NodeTerm, ...]:
+    """Return the terms of a node selector, of which a node meets one.
+
+    Raises:
+        ObjectError: Something is wrong with one.
+
+    """
+    return tuple(map(_term, selector.get("nodeSelectorTerms").items()))
 
 
 def _preferred(part: Field) -> PreferredTerm:

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from placer_models.kubernetes.device_class import selectors_in
+from placer_models.kubernetes.node_access import NodeAccess, selected_by
 from placer_models.kubernetes.objects import Field, Identity, Object, identity_of
-from placer_models.kubernetes.reach import Reach, reach_by
 from placer_models.quantity import round_up
 
 KIND = "ResourceClaim"
@@ -90,13 +90,13 @@ class Allocation:
     """What a claim was given.
 
     Attributes:
-        reach: Where the devices can be used.
+        access: Where the devices can be used.
         configs: What drivers were told.
 
     """
 
     devices: tuple[AllocatedDevice, ...]
-    reach: Reach
+    access: NodeAccess
     configs: tuple[Object, ...] = ()
 
 
@@ -230,7 +230,7 @@ def _allocation(part: Field) -> Allocation:
             )
             for item in devices.get("results").items()
         ),
-        reach_by(selector) if selector.there else Reach(everywhere=True),
+        selected_by(selector) if selector.there else NodeAccess(everywhere=True),
         tuple(_raw(item) for item in devices.get("config").items()),
     )
 

@@ -8,8 +8,8 @@ from placer_models.kubernetes.device_attributes import (
     Value,
     parse_version,
 )
+from placer_models.kubernetes.node_access import NodeAccess, access_of
 from placer_models.kubernetes.objects import Field, Identity, Object, identity_of
-from placer_models.kubernetes.reach import Reach, reach_of
 from placer_models.quantity import round_up
 
 KIND = "ResourceSlice"
@@ -47,7 +47,7 @@ class SlicePart:
     pool: str
     generation: int
     slices: int
-    devices: tuple[tuple[ListedDevice, Reach], ...] = ()
+    devices: tuple[tuple[ListedDevice, NodeAccess], ...] = ()
     counters: tuple[str, ...] = ()
 
 
@@ -61,23 +61,23 @@ def slice_part(found: Object) -> SlicePart:
     identity, root = identity_of(found, KIND, namespaced=False)
     spec = root.get("spec")
     driver, pool = spec.get("driver").text(), spec.get("pool")
-    reach = reach_of(spec)
+    access = access_of(spec)
     each = spec.get("perDeviceNodeSelection").flag()
     counters = tuple(item.get("name").text() for item in spec.get("sharedCounters").items())
     items = spec.get("devices").items()
-    if reach is None and not each and items:
+    if access is None and not each and items:
         spec.get("nodeName").refuse(
             "is missing; a slice names its node, or has nodeSelector, allNodes or "
             "perDeviceNodeSelection"
         )
-    devices: dict[str, tuple[ListedDevice, Reach]] = {}
+    devices: dict[str, tuple[ListedDevice, NodeAccess]] = {}
     for item in items:
         device, own = _device(item, driver)
         if device.name in devices:
             item.get("name").refuse(
                 f"'{device.name}' is there twice; each device of a pool has a name of its own"
             )
-        where = own if each else reach
+        where = own if each else access
         if where is None:
             item.get("nodeName").refuse("is missing; the slice has perDeviceNodeSelection")
         devices[device.name] = device, where
@@ -92,7 +92,7 @@ def slice_part(found: Object) -> SlicePart:
     )
 
 
-def _device(part: Field, driver: str) -> tuple[ListedDevice, Reach | None]:
+def _device(part: Field, driver: str) -> tuple[ListedDevice, NodeAccess | None]:
     name = part.get("name").text()
     # v1beta1 has all else of a device one step below.
     body = part.get("basic") if part.get("basic").there else part
@@ -115,7 +115,7 @@ def _device(part: Field, driver: str) -> tuple[ListedDevice, Reach | None]:
     )
     lacks = [what for field, what in _BEYOND.items() if body.get(field).value]
     lacks += [MULTIPLE] if body.get("allowMultipleAllocations").flag() else []
-    return replace(device, lacks=tuple(dict.fromkeys(lacks))), reach_of(body)
+    return replace(device, lacks=tuple(dict.fromkeys(lacks))), access_of(body)
 
 
 def _full(name: str, driver: str) -> str:

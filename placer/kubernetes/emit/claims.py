@@ -14,8 +14,8 @@ from placer_models.files.errors import InputError
 from placer_models.kubernetes.cpu_config import cpu_config
 from placer_models.kubernetes.listed_devices import CPU_CAPACITY, CPU_MACHINE, CPU_TYPES
 from placer_models.kubernetes.objects import Identity, Object
-from placer_models.kubernetes.reach import NAME
 from placer_models.kubernetes.resource_claim import ClaimPart
+from placer_models.node_affinity import NAME_FIELD
 
 FINALIZER = "resource.kubernetes.io/delete-protection"
 """Keeps an allocated claim from being deleted while its devices are in use."""
@@ -69,7 +69,7 @@ def allocation(node: str, given: Sequence[Handed], objects: Objects) -> Object:
         devices["config"] = [
             config for i, config in enumerate(configs) if config not in configs[:i]
         ]
-    here = {"key": NAME, "operator": "In", "values": [node]}
+    here = {"key": NAME_FIELD, "operator": "In", "values": [node]}
     return {"devices": devices, "nodeSelector": {"nodeSelectorTerms": [{"matchFields": [here]}]}}
 
 

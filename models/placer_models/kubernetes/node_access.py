@@ -1,0 +1,64 @@
+"""Which nodes can use a device: one by name, those with some labels, or all."""
+
+from dataclasses import dataclass
+
+from placer_models.kubernetes.node_affinity import node_terms
+from placer_models.kubernetes.objects import Field
+from placer_models.node_affinity import NodeTerm
+from placer_models.selectors import Labels
+
+
+@dataclass(frozen=True, slots=True)
+class NodeAccess:
+    """The nodes that can use a device.
+
+    Attributes:
+        node: Its name; empty where it is not one by name.
+        terms: Of which a node meets one.
+        everywhere: Any node.
+
+    """
+
+    node: str = ""
+    terms: tuple[NodeTerm, ...] = ()
+    everywhere: bool = False
+
+    def includes(self, name: str, labels: Labels) -> bool:
+        """Return whether a node can use it."""
+        if self.everywhere:
+            return True
+        if self.node:
+            return self.node == name
+        return any(term.met_by(name, labels) for term in self.terms)
+
+
+def access_of(part: Field) -> NodeAccess | None:
+    """Return what a ResourceSlice, or a device of one, says of nodes; None: nothing.
+
+    Raises:
+        ObjectError: It says so in several ways, or in none that can be read.
+
+    """
+    said = {
+        "nodeName": bool(part.get("nodeName").text("")),
+        "nodeSelector": part.get("nodeSelector").there,
+        "allNodes": part.get("allNodes").flag(),
+    }
+    ways = [way for way, here in said.items() if here]
+    if len(ways) > 1:
+        part.get(ways[1]).refuse(f"stands beside {ways[0]}; keep one of them")
+    if said["nodeSelector"]:
+        return selected_by(part.get("nodeSelector"))
+    if said["allNodes"]:
+        return NodeAccess(everywhere=True)
+    return NodeAccess(part.get("nodeName").text()) if said["nodeName"] else None
+
+
+def selected_by(selector: Field) -> NodeAccess:
+    """Return which nodes a node selector includes.
+
+    Raises:
+        ObjectError: An expression is none.
+
+    """
+    return NodeAccess(terms=node_terms(selector))
