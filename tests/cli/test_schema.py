@@ -18,14 +18,18 @@ from placer_models.instance.node_file import node_placement_of
 
 INSTANCES = Path(__file__).parents[2] / "instances"
 KINDS = {kind.value for kind in DocumentKind}
-NO_SCHEMA = {"QueueSimulation", "QueueHistory", "List"}
-"""Files of queues are read field by field, and have no schema; Lists are Kubernetes' own."""
+NO_SCHEMA = {"QueueSimulation", "QueueHistory"}
+"""Files of queues are read field by field, and have no schema."""
 
 
 def documents() -> list[dict[str, Any]]:
-    """Every document of the examples that are not in the folder itself, and of the first."""
+    """
+    Every document of the examples that are not in the folder itself, and of the first;
+    Kubernetes' own objects aside.
+    """
     paths = [INSTANCES / "hello.yaml", *sorted(INSTANCES.glob("*/**/*.yaml"))]
-    return [tree for path in paths for tree in yaml.safe_load_all(path.read_text()) if tree]
+    trees = [tree for path in paths for tree in yaml.safe_load_all(path.read_text()) if tree]
+    return [tree for tree in trees if tree["apiVersion"].startswith("placer/")]
 
 
 @cache

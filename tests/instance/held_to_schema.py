@@ -15,8 +15,8 @@ TYPES: dict[str, tuple[type, ...]] = {
 }
 WORDS = {
     "$defs", "$ref", "$schema", "additionalProperties", "anyOf", "const", "default", "description",
-    "enum", "items", "maxProperties", "maximum", "minItems", "minProperties", "minimum", "pattern",
-    "properties", "required", "title", "type",
+    "enum", "items", "maxProperties", "maximum", "minItems", "minLength", "minProperties",
+    "minimum", "pattern", "properties", "required", "title", "type",
 }  # fmt: skip
 
 
@@ -46,6 +46,8 @@ def _problems(value: Any, schema: dict[str, Any], defs: dict[str, Any], at: str)
         yield f"{at}: {value} is out of range"
     if isinstance(value, str) and not re.search(schema.get("pattern", ""), value):
         yield f"{at}: {value!r} does not match"
+    if isinstance(value, str) and len(value) < schema.get("minLength", 0):
+        yield f"{at}: {value!r} is too short"
     if isinstance(value, list):
         if len(value) < schema.get("minItems", 0):
             yield f"{at}: has too few items"

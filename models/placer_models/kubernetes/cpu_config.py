@@ -6,12 +6,12 @@ from placer_models.cpuset import CpuSet, format_cpu_list, parse_cpu_list
 from placer_models.kubernetes.listed_devices import CPU_DRIVER
 from placer_models.kubernetes.objects import Object
 
-_VERSION = "v1alpha1"
+_API = "v1alpha1"
 
 
 def cpu_config(request: str, cpus: CpuSet) -> Object:
     """Return the configuration of one request: the driver takes no two in one."""
-    parameters = {"apiVersion": _VERSION, "cpuConfig": {"cpuset": format_cpu_list(cpus)}}
+    parameters = {"apiVersion": _API, "cpuConfig": {"cpuset": format_cpu_list(cpus)}}
     return {
         "source": "FromClaim",
         "requests": [request],
