@@ -7,7 +7,7 @@ from exact_checks import check_worlds
 from plain_enumeration import best_vector_plainly
 from spices_burst import burst_instance
 
-GATE_BATCHES, GATE_WORLDS = 2, 50
+GATE_BATCHES, GATE_WORLDS = 10, 10
 SLOW_BATCHES, SLOW_WORLDS = 10, 100
 SLOW_START = 10_000
 

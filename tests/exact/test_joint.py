@@ -39,7 +39,7 @@ from placer_models.topology import Cpu, NumaNode, Topology
 from spices_joint import joint_instance
 from tiny_pods import lone
 
-GATE_BATCHES, GATE_WORLDS = 4, 25
+GATE_BATCHES, GATE_WORLDS = 10, 10
 SLOW_BATCHES, SLOW_WORLDS = 10, 100
 SLOW_START = 10_000
 

@@ -9,7 +9,7 @@ from spices_numa import container_instance, paged_instance
 
 MAKERS = (paged_instance, container_instance)
 
-GATE_BATCHES, GATE_WORLDS = 2, 50
+GATE_BATCHES, GATE_WORLDS = 10, 10
 SLOW_BATCHES, SLOW_WORLDS = 10, 100
 SLOW_START = 10_000
 

@@ -19,7 +19,7 @@ from placer_models.policy import AlignmentPolicy, Strength
 from plain_enumeration import best_vector_plainly
 from spices_strategies import strategy_instance
 
-GATE_BATCHES, GATE_WORLDS = 4, 25
+GATE_BATCHES, GATE_WORLDS = 10, 10
 GATE_START = 100
 SLOW_BATCHES, SLOW_WORLDS = 10, 100
 SLOW_START = 10_000

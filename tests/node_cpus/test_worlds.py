@@ -12,7 +12,7 @@ from spices_node_cpus import (
 
 MAKERS = (node_bind_instance, locality_instance, strategy_instance, kinds_instance)
 
-GATE_BATCHES, GATE_WORLDS = 4, 25
+GATE_BATCHES, GATE_WORLDS = 10, 10
 SLOW_BATCHES, SLOW_WORLDS = 20, 50
 SLOW_START = 10_000
 """The slow suite looks at other worlds than the gate."""

@@ -7,8 +7,8 @@ from exact_checks import check_worlds
 from plain_enumeration import best_vector_plainly
 from spices_shares import sharing_instance
 
-BATCHES = 4
-GATE_WORLDS, SLOW_WORLDS = 25, 250
+BATCHES = 10
+GATE_WORLDS, SLOW_WORLDS = 10, 100
 SLOW_START = 20_000
 
 
