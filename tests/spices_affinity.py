@@ -170,7 +170,7 @@ def _dressed_inside(rng: Random, spec: PodSpec, levels: tuple[AffinityLevel, ...
 def _written(term: AffinityTerm) -> tuple[object, ...]:
     said = [str(one) for one in term.expressions]
     where = term.level, term.topology, term.namespaces
-    return term.apart, not term.required, term.labels, said, where
+    return term.apart, not term.required, term.labels, said, where, term.weight
 
 
 def _dressed(rng: Random, spec: PodSpec) -> PodSpec:
@@ -184,6 +184,7 @@ def _dressed(rng: Random, spec: PodSpec) -> PodSpec:
 
 
 def _term(rng: Random) -> AffinityTerm:
-    return AffinityTerm(
-        (("app", rng.choice(APPS)),), rng.random() < 0.5, rng.choice(tuple(Strength))
-    )
+    labels, apart = (("app", rng.choice(APPS)),), rng.random() < 0.5
+    strength = rng.choice(tuple(Strength))
+    weight = rng.choice((1, 1, 3)) if strength is Strength.PREFERRED else 1
+    return AffinityTerm(labels, apart, strength, weight=weight)

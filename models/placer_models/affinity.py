@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from placer_models.network import NODE_LEVEL
-from placer_models.policy import Strength
+from placer_models.policy import MOST_WEIGHT, Strength
 from placer_models.selectors import LabelExpression, meets
 from placer_models.typed import check_types
 
@@ -42,7 +42,8 @@ class AffinityTerm:
     of nodes, one that is meant is enough to be together; apart, there is none. Inside a node
     only pods that own CPUs are meant, and together are two where every NUMA node, or every core,
     of which the pod owns CPUs has CPUs of one that is meant; apart, none has. Preferred, one
-    that wants to be apart loses each pod that it meets, and one that wants others is lost once.
+    that wants to be apart loses each pod that it meets, and one that wants others is lost once,
+    each times its weight.
 
     Attributes:
         labels: Labels that a pod must have to match; ascending by key.
@@ -51,6 +52,10 @@ class AffinityTerm:
             domain, and those without a value are in none. Empty: each node is one.
         expressions: What a pod's labels must say besides.
         namespaces: Of the pods that are looked at, ascending; empty: the pod's own.
+        weight: What it counts where it is preferred, 1 to 100; 1 where it is required.
+
+    Raises:
+        ValueError: The weight is none, or a required term has one.
 
     """
 
@@ -61,9 +66,15 @@ class AffinityTerm:
     topology: str = ""
     expressions: tuple[LabelExpression, ...] = ()
     namespaces: tuple[str, ...] = ()
+    weight: int = 1
 
     def __post_init__(self) -> None:
         check_types(self)
+        if not 1 <= self.weight <= (1 if self.required else MOST_WEIGHT):
+            raise ValueError(
+                f"got the weight {self.weight}; expected 1 to {MOST_WEIGHT} for a preferred term, "
+                "and none for a required one"
+            )
 
     @property
     def required(self) -> bool:

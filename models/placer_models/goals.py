@@ -77,7 +77,7 @@ SHARED_NUMA_NODES = Tier("exclusivity.numa-nodes", "shared NUMA nodes", Sense.MI
 """Over NUMA nodes: new pods under NUMANodeLevel with CPUs on it, less one if no running
 pod under NUMANodeLevel has (C9)."""
 
-AFFINITY = Tier("affinity", "wishes not met", Sense.MINIMISE)
+AFFINITY = Tier("affinity", "weight not met", Sense.MINIMISE)
 """Preferred affinities without company, and pods that preferred anti-affinities meet (C18)."""
 
 TOPOLOGY_SPREAD = Tier("topology-spread", "pods beyond the skew", Sense.MINIMISE)

@@ -3,14 +3,12 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from placer_models.policy import MOST_WEIGHT
 from placer_models.selectors import LabelExpression, Labels, Operator, meets
 from placer_models.typed import check_types
 
 NAME_FIELD = "metadata.name"
 """The one field of a node that expressions may be about."""
-
-MOST_WEIGHT = 100
-"""Of a term that is preferred; the least is 1."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -104,6 +104,10 @@ class Strength(StrEnum):
     REQUIRED = "required"
 
 
+MOST_WEIGHT = 100
+"""Of a preferred term, as in Kubernetes; the least is 1."""
+
+
 class AlignmentPolicy(StrEnum):
     """How a pod's CPUs, memory and devices keep to NUMA nodes (C12)."""
 

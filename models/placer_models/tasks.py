@@ -56,6 +56,7 @@ class AffinityTask:
         shape: Whose pods ask.
         matches: The shapes whose pods are meant.
         here: Nodes in whose domain running pods are meant -> how many.
+        weight: What it counts where it is not required.
         domains: The domain of every node, by number; `NO_DOMAIN` for a node that is in none.
             Empty: each node is one of its own.
 
@@ -65,6 +66,7 @@ class AffinityTask:
     matches: frozenset[int]
     apart: bool
     required: bool
+    weight: int
     here: Mapping[int, int]
     domains: tuple[int, ...] = ()
 
@@ -125,6 +127,7 @@ class InNodeAffinityTerm:
     Attributes:
         level: NUMA or CORE.
         matches: The sides that are meant.
+        weight: What it counts where it is not required.
         runs: A running pod is meant, wherever it is.
 
     """
@@ -133,6 +136,7 @@ class InNodeAffinityTerm:
     matches: frozenset[int]
     apart: bool
     required: bool
+    weight: int
     runs: bool
 
     def counts_pairs(self, level: AffinityLevel) -> bool:
@@ -151,8 +155,8 @@ class InNodeAffinity:
         side: That of the shape.
         terms: What it asks itself.
         off: Level -> sides that may not be there with it, whoever requires it.
-        rather_off: Level -> sides that would rather not have it there, and by how many of
-            their wishes.
+        rather_off: Level -> sides that would rather not have it there, and what their
+            wishes weigh.
         levels: Where it has to be known whether it is there.
 
     """
@@ -168,11 +172,13 @@ class InNodeAffinity:
         return dict(self.off).get(level, frozenset())
 
     def pairs_with(self, side: int, level: AffinityLevel) -> int:
-        """Return how many wishes, of the shape or the side, two of their pods are against.
+        """Return what wishes, of the shape and the side, two of their pods lose together.
 
         If they are near each other at the level.
         """
-        own = sum(side in term.matches for term in self.terms if term.counts_pairs(level))
+        own = sum(
+            term.weight for term in self.terms if term.counts_pairs(level) and side in term.matches
+        )
         return own + dict(dict(self.rather_off).get(level, ())).get(side, 0)
 
     @property

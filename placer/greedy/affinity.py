@@ -88,16 +88,16 @@ class AffinityCounts:
             others = self._in_domains(number, self._placed[task.shape])
             if task.apart:  # by ordered pairs
                 if task.shape == shape:
-                    lost += meant + self._running[number]
+                    lost += task.weight * (meant + self._running[number])
                 if shape in task.matches:
-                    lost += others
+                    lost += task.weight * others
                 continue
             if task.shape == shape:
-                lost += ~(self._runs[number] | (meant > 0))
+                lost += task.weight * ~(self._runs[number] | (meant > 0))
             if shape in task.matches:
                 itself = int(task.shape in task.matches)
                 first = ~self._runs[number] & (meant <= itself)
-                lost -= np.where(first, others, 0)
+                lost -= task.weight * np.where(first, others, 0)
         return lost
 
     def waived(self, shape: int) -> frozenset[int]:

@@ -71,6 +71,7 @@ def _strictest_first(
     """Yield what keeps the pod off places: with all wishes kept, then with fewer."""
     required = [term for i, term in enumerate(affinity.terms) if term.required and i not in waived]
     wishes = [term for term in affinity.terms if not (term.required or term.apart)]
+    wishes.sort(key=lambda term: -term.weight)
     crowds = sorted({0, *(_pairs(affinity, *place) for place in _guests_by_place(node))})
     for kept in range(len(wishes), -1, -1):
         for crowd in (*crowds[:MOST_CROWDS], *crowds[MOST_CROWDS:][-1:]):
@@ -84,7 +85,7 @@ def _guests_by_place(node: NodeState) -> Iterator[tuple[AffinityLevel, Guests]]:
 
 
 def _pairs(affinity: InNodeAffinity, level: AffinityLevel, guests: Guests) -> int:
-    """Return how many wishes to be apart are lost once the pod is with these."""
+    """Return what the wishes to be apart weigh that are lost once the pod is with these."""
     return sum(affinity.pairs_with(side, level) for side, _ in guests)
 
 
@@ -116,14 +117,15 @@ def _without(node: NodeState, bars: Bars) -> NodeState:
 
 
 def _lost(node: NodeState, affinity: InNodeAffinity, choice: Choice) -> int:
-    """Count what the place loses in tier affinity: wishes for company, and pairs too near."""
+    """Weigh what the place loses in tier affinity: wishes for company, and pairs too near."""
     lost = 0
     for level in (AffinityLevel.NUMA, AffinityLevel.CORE):
         met = list(_met(node, choice, level))
         lost += _pairs(affinity, level, NOBODY.union(*met))
         for term in affinity.terms:
             if term.level is level and not (term.required or term.apart):
-                lost += any(term.matches.isdisjoint(sides_of(there)) for there in met)
+                alone = any(term.matches.isdisjoint(sides_of(there)) for there in met)
+                lost += term.weight * alone
     return lost
 
 

@@ -107,14 +107,17 @@ def anti_affinity(scene: Scene) -> Iterator[Finding]:
 def wishes_not_met(scene: Scene) -> int:
     """Return tier ``affinity``: what preferred terms of newly placed pods lose.
 
-    One that wants others loses 1 where it is not kept, one that wants to be apart 1 for
-    each pod that it means and meets.
+    One that wants others loses its weight where it is not kept, one that wants to be apart
+    for each pod that it means and meets.
     """
     domains = Domains(scene)
     return sum(
-        len(_met(domains, site, tenant, term))
-        if term.apart
-        else not _kept(domains, site, tenant, term)
+        term.weight
+        * (
+            len(_met(domains, site, tenant, term))
+            if term.apart
+            else not _kept(domains, site, tenant, term)
+        )
         for site, tenant in scene.newcomers()
         for term in tenant.pod.spec.affinity
         if not term.required

@@ -97,7 +97,9 @@ def _affinity_tasks(
         matches = frozenset(i for i, other in enumerate(sides) if _means(namespace, term, other))
         here = domains.spread(term.topology, here)
         key = domains.of(term.topology)
-        tasks.append(AffinityTask(shape, matches, term.apart, term.required, here, key))
+        tasks.append(
+            AffinityTask(shape, matches, term.apart, term.required, term.weight, here, key)
+        )
     return tuple(tasks)
 
 

@@ -177,7 +177,9 @@ def _of_shape(
     for term in mine.terms:
         matches = frozenset(number for number, other in everyone if mine.means(term, other))
         runs = any(number not in waiting for number in matches)
-        terms.append(InNodeAffinityTerm(term.level, matches, term.apart, term.required, runs))
+        terms.append(
+            InNodeAffinityTerm(term.level, matches, term.apart, term.required, term.weight, runs)
+        )
         levels.add(term.level)
         if term.apart and term.required:
             off[term.level] |= matches
@@ -188,7 +190,7 @@ def _of_shape(
                 if term.apart and term.required:
                     off[term.level].add(number)
                 elif term.apart:
-                    rather_off[term.level][number] += 1
+                    rather_off[term.level][number] += term.weight
     if not levels:
         return None
     return InNodeAffinity(

@@ -40,6 +40,10 @@ def term(
             [term(strength=PREFERRED, a="1", b="x")],
         ),
         (
+            "affinity: {preferred: [{matchLabels: {a: b}, weight: 100}, {matchLabels: {c: d}}]}",
+            [replace(term(strength=PREFERRED, a="b"), weight=100), term(strength=PREFERRED, c="d")],
+        ),
+        (
             "antiAffinity: {required: [{matchLabels: {app: db}}, "
             "{matchLabels: {app: web}, level: node}]}",
             [term(True, app="db"), term(True, app="web")],
@@ -126,6 +130,14 @@ def test_a_pod_asks_for_others(
         (
             "affinity: {required: {matchLabels: {app: db}, level: rack}}",
             "level: got 'rack'; expected 'node', 'numa' or 'core'",
+        ),
+        (
+            "affinity: {preferred: {matchLabels: {app: db}, weight: 101}}",
+            "affinity.preferred.weight: got '101'; expected 100 at most",
+        ),
+        (
+            "antiAffinity: {required: {matchLabels: {app: db}, weight: 5}}",
+            "antiAffinity.required.weight: is not a field",
         ),
         ("podAffinity: {}", "write 'affinity: {required: {matchLabels: ...}}'"),
     ],

@@ -77,6 +77,19 @@ def test_anti_affinity_counts_ordered_pairs(shy: int, new: int, running: int, un
     assert dict(measure(instance, placement))[AFFINITY] == unmet
 
 
+def test_what_is_lost_counts_times_the_weight() -> None:
+    """
+    Who would be apart loses it for each pod that it meets, who is alone loses it once.
+    """
+    far, near = replace(FAR, weight=10), replace(NEAR, weight=7)
+    dbs = [app(f"db-{i}", "db") for i in range(4)]
+    instance = world(app("a", "web", far), app("b", "web", near), *dbs, nodes=NODES)
+    here = [on(name, "n") for name in ("a", "db-0", "db-1")]
+    placement = placed(*here, on("b", "m"), on("db-2", "n"), on("db-3", "n"))
+
+    assert dict(measure(instance, placement))[AFFINITY] == 4 * 10 + 7
+
+
 def test_each_term_counts_the_pods_that_it_means() -> None:
     """
     Two databases are of tier x too, and another web is of that tier alone.

@@ -46,6 +46,25 @@ def test_terms_of_pod_affinity_are_read() -> None:
     assert term.namespaces == ("other",)
 
 
+def test_preferred_terms_have_their_weights() -> None:
+    """
+    One without is no object of Kubernetes.
+    """
+    preferred = "preferredDuringSchedulingIgnoredDuringExecution"
+    zone = {"topologyKey": "zone", "labelSelector": {"matchLabels": {"app": "db"}}}
+
+    def read(**said: int) -> tuple[AffinityTerm, ...]:
+        wish = {"podAffinityTerm": zone, **said}
+        return pod_part(pod(affinity={"podAntiAffinity": {preferred: [wish]}})).wishes.affinity
+
+    (term,) = read(weight=42)
+    assert (term.required, term.apart, term.weight) == (False, True, 42)
+    with pytest.raises(ObjectError, match=r"podAntiAffinity.*\.weight: .*1 to 100"):
+        read(weight=101)
+    with pytest.raises(ObjectError, match=r"\.weight"):
+        read()
+
+
 def test_company_is_who_all_required_affinities_mean() -> None:
     """
     To Kubernetes a pod that one of them does not mean is no company for any.

@@ -75,21 +75,21 @@ def pods_come_together(model: CpModel, problem: Problem, x: Variables) -> None:
 
 
 def lost(model: CpModel, problem: Problem, x: Variables) -> Expression:
-    """Count what preferred terms lose: those without company, and pairs that are too near."""
+    """Weigh what preferred terms lose: those without company, and pairs that are too near."""
     terms: list[Expression] = []
     for meeting in _meetings(problem, x, apart=False, required=False):
         if meeting.node == NO_DOMAIN:
-            terms.append(_count(meeting.mine))
+            terms.append(meeting.task.weight * _count(meeting.mine))
         elif meeting.node not in meeting.task.here:
             kept = model.new_bool_var(f"with{meeting.name}")
             model.add(_count(meeting.meant) >= meeting.enough * kept)
-            terms.append(_unless(model, meeting, kept))
+            terms.append(meeting.task.weight * _unless(model, meeting, kept))
     terms.append(_pairs_too_near(model, problem, x))
     return LinearExpr.sum(terms)
 
 
 def _pairs_too_near(model: CpModel, problem: Problem, x: Variables) -> Expression:
-    """Count the wishes of new pods to be apart, each for every pod that it meets on its node."""
+    """Weigh the wishes of new pods to be apart, each for every pod that it meets on its node."""
     by_domains: defaultdict[tuple[int, ...], list[AffinityTask]] = defaultdict(list)
     for task in problem.affinity.tasks:
         if task.apart and not task.required:
@@ -109,7 +109,7 @@ def _pairs_in(
     tasks: Sequence[AffinityTask],
     nodes: Sequence[int],
 ) -> Iterator[Expression]:
-    """Count the same in one domain."""
+    """Weigh the same in one domain."""
     counts: defaultdict[int, list[tuple[IntVar, int]]] = defaultdict(list)
     for node in nodes:
         for assignment in x.on_node[node]:
@@ -117,9 +117,9 @@ def _pairs_in(
     wishing: defaultdict[frozenset[int], Counter[int]] = defaultdict(Counter)
     for task in tasks:
         if task.shape in counts:
-            wishing[task.matches.intersection(counts)][task.shape] += 1
+            wishing[task.matches.intersection(counts)][task.shape] += task.weight
             if running := task.here.get(nodes[0], 0):
-                yield from (running * count for count, _ in counts[task.shape])
+                yield from (task.weight * running * count for count, _ in counts[task.shape])
     crowd = _Crowd(model, counts, problem.nodes[nodes[0]].name)
     for meant, wishers in wishing.items():
         yield crowd.pairs(wishers, meant)

@@ -168,17 +168,20 @@ def pods_come_together_inside_a_node(model: CpModel, problem: Problem, x: Variab
 
 
 def lost_inside_a_node(model: CpModel, problem: Problem, x: Variables) -> Expression:
-    """Count what preferred terms about cores and NUMA nodes lose."""
+    """Weigh what preferred terms about cores and NUMA nodes lose."""
     lost: dict[tuple[int, int, int], IntVar] = {}
+    weights: list[int] = []
     for place in _places(problem, x):
         for guest, position, term in place.asked(apart=False, required=False):
             if not place.runs(term):
                 key = guest.assignment.unit, guest.assignment.node, position
                 if key not in lost:
                     lost[key] = model.new_bool_var(f"lost[{','.join(map(str, key))}]")
+                    weights.append(term.weight)
                 company = LinearExpr.sum(place.others(guest, term))
                 model.add(guest.here - company <= lost[key])
-    return LinearExpr.sum([*lost.values(), *_pairs_too_near(model, problem, x)])
+    company_lost = LinearExpr.weighted_sum(list(lost.values()), weights)
+    return LinearExpr.sum([company_lost, *_pairs_too_near(model, problem, x)])
 
 
 def _pairs_too_near(model: CpModel, problem: Problem, x: Variables) -> Iterator[Expression]:
@@ -204,7 +207,7 @@ def _pairs_too_near(model: CpModel, problem: Problem, x: Variables) -> Iterator[
 
 
 def _pairs(mine: Sequence[_Guest], theirs: Sequence[_Guest], level: AffinityLevel) -> int:
-    """Return how many wishes two guests are against, if they are near each other."""
+    """Return what the wishes weigh that two guests are against, if they are near each other."""
     return mine[0].own.affinity.pairs_with(theirs[0].own.affinity.side, level)
 
 

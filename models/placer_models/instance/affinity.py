@@ -4,7 +4,11 @@ from placer_models.affinity import OF_ONE_NODE, AffinityTerm
 from placer_models.files.faults import Place
 from placer_models.files.part import Json
 from placer_models.instance.schema import SpecPart
-from placer_models.instance.wish_schema import AffinityTermPart, PodExpressionPart
+from placer_models.instance.wish_schema import (
+    AffinityTermPart,
+    PodExpressionPart,
+    PreferredAffinityTermPart,
+)
 from placer_models.pod import PodSpec
 from placer_models.policy import Strength
 from placer_models.selectors import LabelExpression
@@ -23,6 +27,7 @@ def affinity_terms(part: SpecPart) -> tuple[AffinityTerm, ...]:
             "" if term.topology_key in OF_ONE_NODE else term.topology_key,
             term.expressions,
             tuple(sorted({*(term.namespaces or ())})),
+            term.weight if strength is Strength.PREFERRED else 1,
         )
         for written, apart in ((part.affinity, False), (part.anti_affinity, True))
         if written is not None
@@ -59,11 +64,14 @@ def affinity_to_dict(spec: PodSpec) -> Json:
     said: dict[str, dict[str, list[Json]]] = {"affinity": {}, "anti_affinity": {}}
     for term in sorted(spec.affinity, key=lambda term: STRENGTHS.index(term.strength)):
         terms = said["anti_affinity" if term.apart else "affinity"]
-        written = AffinityTermPart.written(
+        weighs = {} if term.required else {"weight": term.weight}
+        part = AffinityTermPart if term.required else PreferredAffinityTermPart
+        written = part.written(
             **selector_to_dict(term.labels, term.expressions),
             level=term.level,
             topology_key=term.topology,
             namespaces=term.namespaces or None,
+            **weighs,
         )
         terms.setdefault(term.strength.value, []).append(written)
     return SpecPart.written(**{name: terms or None for name, terms in said.items()})

@@ -8,8 +8,8 @@ from pydantic import BeforeValidator, ConfigDict, Field, model_validator
 from placer_models.affinity import AffinityLevel
 from placer_models.files.part import Part
 from placer_models.instance.fields import Count, Exclusive, PodBind, one_or_more
-from placer_models.node_affinity import MOST_WEIGHT, NodeTerm
-from placer_models.policy import JointScope
+from placer_models.node_affinity import NodeTerm
+from placer_models.policy import MOST_WEIGHT, JointScope
 from placer_models.selectors import COMPARING, LabelExpression, Operator
 from placer_models.taints import TaintEffect, Toleration, TolerationOperator
 
@@ -228,11 +228,10 @@ class AffinityTermPart(PodSelectorPart):
         return self
 
 
-Terms = Annotated[
-    tuple[AffinityTermPart, ...],
-    BeforeValidator(one_or_more, json_schema_input_type=AffinityTermPart | list[AffinityTermPart]),
-]
-"""One term, or several."""
+class PreferredAffinityTermPart(AffinityTermPart):
+    """Pods that a pod would like to be with, or apart from, and how much."""
+
+    weight: Annotated[int, Field(ge=1, le=MOST_WEIGHT)] = 1
 
 
 class AffinityPart(StrengthPart):
@@ -240,8 +239,19 @@ class AffinityPart(StrengthPart):
 
     expected = "terms, such as 'required: {matchLabels: {app: web}}'"
 
-    required: Terms = ()
-    preferred: Terms = ()
+    required: Annotated[
+        tuple[AffinityTermPart, ...],
+        BeforeValidator(
+            one_or_more, json_schema_input_type=AffinityTermPart | list[AffinityTermPart]
+        ),
+    ] = ()
+    preferred: Annotated[
+        tuple[PreferredAffinityTermPart, ...],
+        BeforeValidator(
+            one_or_more,
+            json_schema_input_type=PreferredAffinityTermPart | list[PreferredAffinityTermPart],
+        ),
+    ] = ()
 
 
 NodeExpressions = Annotated[

@@ -122,7 +122,12 @@ def affinity_terms(
                 waived.append(f"preferred {what} by labels of namespaces")
             elif selector := selector_of(term.get("labelSelector")):
                 selector = with_own_labels(selector, term, own)
-                yield _term(term, selector, namespaces, Strength.PREFERRED, apart=apart)
+                weight = item.get("weight")
+                found = _term(term, selector, namespaces, Strength.PREFERRED, apart=apart)
+                try:
+                    yield replace(found, weight=weight.integer())
+                except ValueError as error:
+                    weight.refuse(str(error))
 
 
 def _term(
