@@ -286,23 +286,42 @@ def test_without_known_devices_gpus_are_an_extended_resource() -> None:
     [
         ({"koordinator.sh/qosClass": "LSE"}, None, QosClass.LSE),
         ({"koordinator.sh/qosClass": "SYSTEM"}, None, QosClass.LS),
-        ({}, 5500, QosClass.BE),
-        ({}, 3000, QosClass.BE),
-        ({"koordinator.sh/priority-class": "koord-batch"}, 9500, QosClass.BE),
+        ({}, 5500, QosClass.LS),
+        ({"koordinator.sh/priority-class": "koord-batch"}, 9500, QosClass.LS),
         ({}, 9500, QosClass.LS),
         ({}, None, QosClass.LS),
     ],
 )
-def test_the_qos_class_is_that_of_the_label_else_of_the_priority(
+def test_the_qos_class_of_a_pod_that_asks_for_cpus_is_that_of_its_label_else_ls(
     labels: dict[str, str], priority: int | None, qos: QosClass
 ) -> None:
     """
-    A Guaranteed pod that waits is LS (C2); batch and free pods run on what others leave.
+    A Guaranteed pod that waits is LS (C2), whatever its priority: a cluster without Koordinator
+    has priorities of its own, and its scheduler counts all CPUs that are asked for together.
     """
     amounts = {"cpu": "2", "memory": "1Gi"}
     more = {} if priority is None else {"priority": priority}
     found = pod(requests=amounts, limits=amounts, labels=labels, **more)
     assert asked_by(pod_part(found), Reading()).spec.qos is qos
+
+
+@pytest.mark.parametrize(
+    ("labels", "priority"),
+    [
+        ({}, 5500),
+        ({}, 3000),
+        ({"koordinator.sh/priority-class": "koord-batch"}, 9500),
+    ],
+)
+def test_batch_and_free_pods_that_ask_for_no_cpus_run_on_what_others_leave(
+    labels: dict[str, str], priority: int
+) -> None:
+    """
+    CPUs that others leave are asked for by a name of their own; memory makes no other class.
+    """
+    amounts = {"kubernetes.io/batch-cpu": "2000", "memory": "1Gi"}
+    found = pod(requests=amounts, labels=labels, priority=priority)
+    assert asked_by(pod_part(found), Reading()).spec.qos is QosClass.BE
 
 
 def test_a_pod_that_asks_for_nothing_is_best_effort() -> None:

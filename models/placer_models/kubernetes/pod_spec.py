@@ -127,15 +127,19 @@ def _sharing_nothing(container: Container) -> Container:
 
 
 def qos_of(part: PodPart, *, owns_cpus: bool = False) -> QosClass:
-    """Return how a pod shares CPUs: by its label, its priority class, what it asks for."""
+    """Return how a pod shares CPUs: by its label, its priority class, what it asks for.
+
+    Whoever asks for CPUs themselves, and not for what others leave of them (batch-cpu), is
+    counted beside all who do so, whatever its priority: as the kubelet and the scheduler count.
+    """
     if part.pod_class.qos is not None:
         return part.pod_class.qos
-    if part.pod_class.is_batch:
+    amounts = [part.own, part.own_limits]
+    amounts += [one for c in part.containers for one in (c.requests, c.limits)]
+    if part.pod_class.is_batch and not any(one.cpu_milli for one in amounts):
         return QosClass.BE
     if owns_cpus:
         return QosClass.LSR
-    amounts = [part.own, part.own_limits]
-    amounts += [one for c in part.containers for one in (c.requests, c.limits)]
     asks = any(one.cpu_milli or one.memory_bytes for one in amounts)
     return QosClass.LS if asks else QosClass.BE
 
