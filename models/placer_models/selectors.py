@@ -61,7 +61,9 @@ class LabelExpression:
     def __post_init__(self) -> None:
         check_types(self)
         if fault := self._fault():
-            raise ValueError(f"got {len(self.values)} values for {self.operator}; expected {fault}")
+            one = len(self.values) == 1
+            got = repr(self.values[0][:60]) if one else f"{len(self.values)} values"
+            raise ValueError(f"got {got} for {self.operator}; expected {fault}")
 
     def meets(self, labels: Labels) -> bool:
         """Return whether the labels say so."""

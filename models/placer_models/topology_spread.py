@@ -39,8 +39,9 @@ class SpreadConstraint:
 
     def __post_init__(self) -> None:
         check_types(self)
-        if self.max_skew < 1 or self.min_domains < 1:
-            raise ValueError("a spread constraint has a skew, and domains, of 1 or more")
+        for name, number in (("maxSkew", self.max_skew), ("minDomains", self.min_domains)):
+            if number < 1:
+                raise ValueError(f"got {name} {number}; expected 1 or more")
 
     @property
     def required(self) -> bool:

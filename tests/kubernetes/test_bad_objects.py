@@ -104,3 +104,42 @@ def test_a_list_that_was_cut_off_is_no_whole_one(
     assert "it was cut off, so get it again" in said
     assert "Pod default/less: '-1Gi' is negative" in said
     assert "no Node of the dump" not in said
+
+
+def spread(**more: object) -> Json:
+    """Return a pod that spreads over zones."""
+    return pod(topologySpreadConstraints=[{"maxSkew": 1, "topologyKey": "zone", **more}])
+
+
+def near(**expression: object) -> Json:
+    """Return a pod that asks something of its node's labels."""
+    terms = {"nodeSelectorTerms": [{"matchExpressions": [{"key": "rank", **expression}]}]}
+    required = {"requiredDuringSchedulingIgnoredDuringExecution": terms}
+    return pod(affinity={"nodeAffinity": required})
+
+
+@pytest.mark.parametrize(
+    ("bad", "field", "message"),
+    [
+        (spread(maxSkew="1"), "maxSkew", "got '1'; expected a whole number"),
+        (spread(maxSkew=0), "topologySpreadConstraints[0]", "got maxSkew 0; expected 1 or more"),
+        (near(operator="In", values=[1]), "values[0]", "got 1; expected a text, in quotes"),
+        (near(operator="Gt", values=["x"]), "values", "got 'x' for Gt; expected one whole number"),
+        (
+            pod(tolerations=[{"key": "a", "operator": "In"}]),
+            "tolerations[0].operator",
+            "got 'In'; expected Equal, Exists, Lt, Gt",
+        ),
+    ],
+)
+def test_a_fault_names_its_field_and_its_object_once(
+    bad: Json, field: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """
+    The deepest field that is at fault, the object, what was got.
+    """
+    code, said = said_of(as_list(node(), bad), tmp_path, capsys)
+
+    assert code == 2
+    assert said.endswith(f"{field}: Pod default/p: {message}\n")
+    assert said.count("Pod default/p") == 1

@@ -125,8 +125,8 @@ def test_spread_constraints_are_read() -> None:
     ("change", "path", "message"),
     [
         ({"whenUnsatisfiable": "Never"}, "whenUnsatisfiable", "expected DoNotSchedule or Sched"),
-        ({"maxSkew": 0}, "0", "a skew, and domains, of 1 or more"),
-        ({"minDomains": 0}, "0", "a skew, and domains, of 1 or more"),
+        ({"maxSkew": 0}, "0", "expected 1 or more"),
+        ({"minDomains": 0}, "0", "expected 1 or more"),
         (
             {"labelSelector": {"matchExpressions": [{"key": "a", "operator": "Gt"}]}},
             "operator",

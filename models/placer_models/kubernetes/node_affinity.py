@@ -36,20 +36,14 @@ def node_terms(selector: Field) -> tuple[NodeTerm, ...]:
 
 def _preferred(part: Field) -> PreferredTerm:
     term, weight = _term(part.get("preference")), part.get("weight")
-    try:
-        return PreferredTerm(term, weight.integer())
-    except ValueError as error:
-        weight.refuse(str(error))
+    return weight.checked(PreferredTerm, term, weight.integer())
 
 
 def _term(part: Field) -> NodeTerm:
     fields = part.get("matchFields")
     expressions = _expressions(part.get("matchExpressions").items())
     about = _expressions(fields.items())
-    try:
-        return NodeTerm(expressions, about)
-    except ValueError as error:
-        fields.refuse(str(error))
+    return fields.checked(NodeTerm, expressions, about)
 
 
 def _expressions(parts: Sequence[Field]) -> tuple[LabelExpression, ...]:
@@ -59,8 +53,5 @@ def _expressions(parts: Sequence[Field]) -> tuple[LabelExpression, ...]:
 def _expression(part: Field) -> LabelExpression:
     key, operator = part.get("key").text(), part.get("operator").word(Operator)
     values = part.get("values")
-    try:
-        asked = tuple(sorted({item.text() for item in values.items()}))
-        return LabelExpression(key, operator, asked)
-    except ValueError as error:
-        values.refuse(str(error))
+    asked = tuple(sorted({item.text() for item in values.items()}))
+    return values.checked(LabelExpression, key, operator, asked)

@@ -69,10 +69,7 @@ def _of_expression(part: Field) -> PodSelector:
     key = part.get("key").text()
     if operator is Operator.IN and len(values) == 1:
         return PodSelector(((key, values[0]),))
-    try:
-        return PodSelector((), (LabelExpression(key, operator, values),))
-    except ValueError as error:
-        part.get("values").refuse(str(error))
+    return PodSelector((), (part.get("values").checked(LabelExpression, key, operator, values),))
 
 
 def with_own_labels(selector: PodSelector, part: Field, own: Labels) -> PodSelector:
@@ -213,16 +210,14 @@ def spread_of(part: Field, own: Labels) -> SpreadConstraint:
         part.get("whenUnsatisfiable").refuse(f"got {hard!r}; expected {_UNLESS} or ScheduleAnyway")
     selector = selector_of(part.get("labelSelector")) or NOBODY
     selector = with_own_labels(selector, part, own)
-    try:
-        return SpreadConstraint(
-            NODE_LEVEL if key in OF_ONE_NODE else key,
-            part.get("maxSkew").integer(1),
-            Strength.REQUIRED if hard == _UNLESS else Strength.PREFERRED,
-            selector.labels,
-            selector.expressions,
-            part.get("minDomains").integer(1),
-            part.get("nodeAffinityPolicy").text("Honor") == "Honor",
-            part.get("nodeTaintsPolicy").text("Ignore") == "Honor",
-        )
-    except ValueError as error:
-        part.refuse(str(error))
+    return part.checked(
+        SpreadConstraint,
+        NODE_LEVEL if key in OF_ONE_NODE else key,
+        part.get("maxSkew").integer(1),
+        Strength.REQUIRED if hard == _UNLESS else Strength.PREFERRED,
+        selector.labels,
+        selector.expressions,
+        part.get("minDomains").integer(1),
+        part.get("nodeAffinityPolicy").text("Honor") == "Honor",
+        part.get("nodeTaintsPolicy").text("Ignore") == "Honor",
+    )

@@ -85,15 +85,13 @@ def _toleration(part: Field) -> Toleration:
     seconds = part.get("tolerationSeconds")
     if seconds.value is not None and known is not TaintEffect.NO_EXECUTE:
         seconds.refuse("tells how long a taint NoExecute is tolerated; give the effect NoExecute")
-    try:
-        return Toleration(
-            part.get("key").text(""),
-            operator.word(TolerationOperator) if operator.value else TolerationOperator.EQUAL,
-            part.get("value").text(""),
-            known,
-        )
-    except ValueError as error:
-        part.refuse(str(error))
+    return part.checked(
+        Toleration,
+        part.get("key").text(""),
+        operator.word(TolerationOperator) if operator.value else TolerationOperator.EQUAL,
+        part.get("value").text(""),
+        known,
+    )
 
 
 def _host_ports(spec: Field) -> Iterator[bool]:
