@@ -324,6 +324,37 @@ def test_batch_and_free_pods_that_ask_for_no_cpus_run_on_what_others_leave(
     assert asked_by(pod_part(found), Reading()).spec.qos is QosClass.BE
 
 
+@pytest.mark.parametrize(
+    ("asked", "allocated", "has", "reason", "counts"),
+    [
+        ("1", "2", "2", "", 2000),
+        ("3", "2", "2", "", 3000),
+        ("1", "1", "2", "", 2000),
+        ("3", "2", "2", "Deferred", 3000),
+        ("3", "2", "2", "Infeasible", 2000),
+        ("3", "2", "", "Infeasible", 3000),
+    ],
+)
+def test_a_container_that_is_being_resized_counts_as_what_is_larger(
+    asked: str, allocated: str, has: str, reason: str, counts: int
+) -> None:
+    """
+    Of what it asks for and what its status says; as the scheduler counts it. A status without
+    resources says nothing, and a pod that waits has none.
+    """
+    found = pod(requests={"cpu": asked, "memory": "1Gi"}, nodeName="n1")
+    status: Json = {"name": "main", "allocatedResources": {"cpu": allocated, "memory": "1Gi"}}
+    if has:
+        status["resources"] = {"requests": {"cpu": has, "memory": "1Gi"}}
+    found["status"]["containerStatuses"] = [status]
+    found["status"]["conditions"] = [{"type": "PodResizePending", "reason": reason}]
+
+    assert pod_part(found).containers[0].requests.cpu_milli == counts
+    assert pod_part(found).containers[0].requests.memory_bytes == 2**30
+    del found["spec"]["nodeName"]
+    assert pod_part(found).containers[0].requests.cpu_milli == int(asked) * 1000
+
+
 def test_a_pod_that_asks_for_nothing_is_best_effort() -> None:
     """
     As Kubernetes has it: no CPUs, no memory.

@@ -1,7 +1,7 @@
 """Pod: what a pod asks for, how it wants it, and what it holds where it runs."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 
 from placer_models.annotations.device_allocated import DeviceAllocation, read_device_allocated
 from placer_models.annotations.device_hint import DeviceHint, read_device_hints
@@ -38,7 +38,7 @@ from placer_models.kubernetes.pod_claims import PodClaim, pod_claims
 from placer_models.kubernetes.pod_class import PodClass, class_of
 from placer_models.kubernetes.pod_gang import GangRef, gang_of
 from placer_models.kubernetes.pod_wishes import Wishes, wishes_of
-from placer_models.kubernetes.resources import NOTHING, ResourceList, resources_in
+from placer_models.kubernetes.resources import NOTHING, ResourceList, largest, resources_in
 from placer_models.pod import ContainerRole, JointAllocation
 from placer_models.policy import AlignmentPolicy, JointScope, Strength
 from placer_models.visible_devices import Env, GpuVendor
@@ -144,6 +144,9 @@ def pod_part(found: Object) -> PodPart:
     )
     if not any(container.role is ContainerRole.APP for container in containers):
         spec.get("containers").refuse("names no container; a pod has one or more")
+    node = spec.get("nodeName").text("")
+    if node:
+        containers = tuple(_resized(containers, root.get("status")))
     own, own_limits = _requests(spec.get("resources"))
     cpus = annotation(root, RESOURCE_SPEC)
     given, laid = annotation(root, RESOURCE_STATUS), annotation(root, MEMORY_STATUS)
@@ -157,7 +160,7 @@ def pod_part(found: Object) -> PodPart:
         containers=containers,
         pod_class=class_of(root),
         wishes=wishes,
-        node=spec.get("nodeName").text(""),
+        node=node,
         ended=root.get("status", "phase").text("") in ENDED,
         gated=bool(spec.get("schedulingGates").items()),
         leaving=root.get("metadata", "deletionTimestamp").there,
@@ -216,6 +219,36 @@ def _requests(part: Field) -> tuple[ResourceList, ResourceList]:
         {**limits.other, **requests.other},
     )
     return filled, limits
+
+
+def _resized(containers: Iterable[ContainerPart], status: Field) -> Iterator[ContainerPart]:
+    """Yield the containers of a bound pod; one that is being resized counts as what is larger.
+
+    That is, of what it is to get and what it has; only the latter where the kubelet says that it
+    can never get the former.
+    """
+    statuses = {
+        item.get("name").text(): item
+        for kind in ("containerStatuses", "initContainerStatuses")
+        for item in status.get(kind).items()
+    }
+    never = any(
+        item.get("type").value == "PodResizePending" and item.get("reason").value == "Infeasible"
+        for item in status.get("conditions").items()
+    )
+    for one in containers:
+        has = statuses.get(one.name)
+        now = has.get("resources") if has else None
+        if has is None or now is None or not now.there:
+            yield one
+            continue
+        held = [resources_in(has.get("allocatedResources")), resources_in(now.get("requests"))]
+        most = [resources_in(now.get("limits"))]
+        yield replace(
+            one,
+            requests=largest(held if never else [one.requests, *held]),
+            limits=largest(most if never else [one.limits, *most]),
+        )
 
 
 def _visible(part: Field) -> Env:

@@ -1,8 +1,10 @@
 """Lists of resources (``requests``, ``allocatable``) in whole units."""
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, reduce
+from operator import or_
 
 from placer_models.device_request import OTHER_SPELLINGS
 from placer_models.kubernetes.objects import Field
@@ -96,3 +98,13 @@ def resources_in(part: Field) -> ResourceList:
                 amount.refuse(f"{today} is there twice, in two spellings; keep one of them")
             other[today] = amount.amount(_bytes)
     return ResourceList(cpu_milli, memory_bytes, hugepages, other)
+
+
+def largest(lists: Sequence[ResourceList]) -> ResourceList:
+    """Return the largest amount of each resource that some of the lists name."""
+    return ResourceList(
+        max((one.cpu_milli for one in lists if one.cpu_milli is not None), default=None),
+        max((one.memory_bytes for one in lists if one.memory_bytes is not None), default=None),
+        reduce(or_, (Counter(one.hugepages) for one in lists)),
+        reduce(or_, (Counter(one.other) for one in lists)),
+    )
