@@ -355,6 +355,19 @@ def test_a_container_that_is_being_resized_counts_as_what_is_larger(
     assert pod_part(found).containers[0].requests.cpu_milli == int(asked) * 1000
 
 
+def test_the_limit_of_a_resource_of_kubernetes_own_may_be_more_than_its_request() -> None:
+    """
+    Koordinator's batch pods have what they asked and were limited to of CPUs; as Kubernetes has
+    it, other vendors' resources have one amount.
+    """
+    name = "kubernetes.io/batch-cpu"
+    found = pod_part(pod(requests={name: "1000"}, limits={name: "2000"}))
+    assert found.containers[0].requests.other == {name: 1000}
+
+    with pytest.raises(ObjectError, match="the limit of example.com/card is 2; expected"):
+        pod_part(pod(requests={"example.com/card": "1"}, limits={"example.com/card": "2"}))
+
+
 def test_a_pod_that_asks_for_nothing_is_best_effort() -> None:
     """
     As Kubernetes has it: no CPUs, no memory.

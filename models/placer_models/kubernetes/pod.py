@@ -45,6 +45,9 @@ from placer_models.visible_devices import Env, GpuVendor
 
 KIND = "Pod"
 
+_MAY_EXCEED = ("ephemeral-storage", "kubernetes.io/")
+"""Beside CPUs and memory, Kubernetes lets limits of its own resources differ from requests."""
+
 ENDED = ("Succeeded", "Failed")
 """Phases of pods that hold nothing any more."""
 
@@ -208,7 +211,7 @@ def _requests(part: Field) -> tuple[ResourceList, ResourceList]:
     most_pages = {f"hugepages of {size} bytes": n for size, n in limits.hugepages.items()}
     for name, amount in (*requests.other.items(), *pages.items()):
         most = {**limits.other, **most_pages}.get(name, amount)
-        if amount != most and name != "ephemeral-storage":
+        if amount != most and not name.startswith(_MAY_EXCEED):
             part.get("limits").refuse(
                 f"the limit of {name} is {most}; expected the request, {amount}"
             )
