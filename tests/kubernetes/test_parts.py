@@ -364,7 +364,7 @@ def test_the_limit_of_a_resource_of_kubernetes_own_may_be_more_than_its_request(
     found = pod_part(pod(requests={name: "1000"}, limits={name: "2000"}))
     assert found.containers[0].requests.other == {name: 1000}
 
-    with pytest.raises(ObjectError, match="the limit of example.com/card is 2; expected"):
+    with pytest.raises(ObjectError, match=r"the limit of example\.com/card is 2; expected"):
         pod_part(pod(requests={"example.com/card": "1"}, limits={"example.com/card": "2"}))
 
 

@@ -5,13 +5,14 @@ from dataclasses import replace
 import pytest
 
 from judge.cases_functions import WITH_FUNCTIONS, sharing
-from judge.hand import node, pod, with_pages, world
+from judge.hand import MACHINE, node, pod, with_pages, world
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer_models.device import FunctionSelector
 from placer_models.placement import Infeasible
 from placer_models.pod import DeviceRequest, Pod, Resources
 from placer_models.policy import QosClass
+from placer_models.topology import Hugepages
 
 LS = QosClass.LS
 HERE = replace(
@@ -22,6 +23,19 @@ HERE = replace(
     ),
     extended=(("example.com/licences", 4),),
 )
+
+_FIRST, *_OTHERS = MACHINE.topology.numa_nodes
+PAGED = node(
+    "paged",
+    machine=replace(
+        MACHINE,
+        topology=replace(
+            MACHINE.topology,
+            numa_nodes=(replace(_FIRST, hugepages=(Hugepages(3, 1),)), *_OTHERS),
+        ),
+    ),
+)
+"""A node whose machine has hugepages of its own."""
 
 
 def asking(kind: str) -> Pod:
@@ -93,12 +107,15 @@ def test_what_no_node_has_is_named(waiting: Pod, reason: str) -> None:
         pod("a", gpus=5, qos=LS),
         pod("a", 100),
         replace(sharing("a"), spec=replace(sharing("a").spec, node_selector=(("zone", "a"),))),
+        with_pages(pod("a", qos=LS), (3, 9)),
+        pod("a", qos=LS, selector={"placer/claimable": "true"}),
     ],
 )
 def test_what_nodes_have_is_no_stranger(waiting: Pod) -> None:
     """
-    Too much of what there is, or nothing wrong at all: names are not to blame.
+    Too much of what there is, or nothing wrong at all: names are not to blame. Hugepages may be
+    the machine's, and a label that a reader of dumps writes is nobody's mistake.
     """
-    answer = solve(world(waiting, nodes=[HERE]), SolveOptions(Engine.AUTO, workers=1))
+    answer = solve(world(waiting, nodes=[HERE, PAGED]), SolveOptions(Engine.AUTO, workers=1))
 
     assert not isinstance(answer, Infeasible) or len(answer.unplaced[0].reasons) == 1

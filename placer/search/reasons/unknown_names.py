@@ -13,6 +13,9 @@ from placer_models.quantity import format_bytes
 from placer_models.reasons import NameOf, UnknownName
 from placer_models.selectors import Operator
 
+_OWN_LABELS = "placer/"
+"""Labels that readers of dumps write; nobody has misspelt one."""
+
 
 class KnownNames:
     """The names that nodes know: of labels, devices, amounts and sizes of pages."""
@@ -24,8 +27,9 @@ class KnownNames:
         kinds = {}
         for node in nodes:
             for key, value in node.labels:
-                self._labels.setdefault(key, set()).add(value)
-            self._sizes.update(size for _, size, _ in node.hugepages)
+                if not key.startswith(_OWN_LABELS):
+                    self._labels.setdefault(key, set()).add(value)
+            self._sizes.update(size for (_, size), count in node.pages_in().items() if count)
             self._amounts.update(name for name, _ in node.extended)
             kinds[id(node.machine), node.mig] = node
         self._devices = [device for node in kinds.values() for device in node.devices]
@@ -34,6 +38,8 @@ class KnownNames:
     def unknown_names(self, spec: PodSpec) -> Iterator[UnknownName]:
         """Yield each thing that the pod names and no node has."""
         for key, wanted in _labels_asked_for(spec):
+            if key.startswith(_OWN_LABELS):
+                continue
             values = self._labels.get(key)
             if values is None:
                 yield UnknownName(NameOf.LABEL, (key,), tuple(sorted(self._labels)))
