@@ -4,7 +4,7 @@ import socket
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import TypeVar
 
 from placer.node.cgroups import is_system_unit, is_unit
 from placer.node.containers import Running, cgroups_of_processes
@@ -14,11 +14,18 @@ from placer_models.kubernetes.checkpoints.cpu_manager import (
     CPU_MANAGER_STATE,
     read_cpu_manager_state,
 )
+from placer_models.kubernetes.checkpoints.device_manager import (
+    DEVICE_MANAGER_CHECKPOINT,
+    HeldByKubelet,
+    read_device_manager_checkpoint,
+)
 from placer_models.kubernetes.checkpoints.go_types import CheckpointError
 from placer_models.kubernetes.checkpoints.memory_manager import (
     MEMORY_MANAGER_STATE,
     read_memory_manager_state,
 )
+
+State = TypeVar("State")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +42,8 @@ class Host:
         disputed: Cgroups that somebody wrote again each time that we did.
         page_sizes: Sizes in bytes of the hugepages that its kernel has; None: not known.
         counts_swap: Whether its kernel limits swap.
+        held: Devices that the kubelet has given to pods.
+        held_fault: What is wrong with the file in which the kubelet says so.
 
     """
 
@@ -48,6 +57,8 @@ class Host:
     page_sizes: frozenset[int] | None = None
     counts_swap: bool = True
     static_memory: bool = False
+    held: tuple[HeldByKubelet, ...] = ()
+    held_fault: str = ""
 
     def rival(self, cgroup: str, units: Units | None = None) -> str | None:
         """Return who else writes a cgroup, in words; None: nobody that we know of.
@@ -83,18 +94,23 @@ class Host:
 def read_host(version: int, root: Path = Path("/")) -> Host:
     """Return what is true of this machine, or of the one whose files are below the root."""
     present = root / "sys/devices/system/cpu/present"
-    static, fault = _gives_out(root, CPU_MANAGER_STATE, read_cpu_manager_state)
-    memory, memory_fault = _gives_out(root, MEMORY_MANAGER_STATE, read_memory_manager_state)
+    cpus, fault = _checkpoint(root, CPU_MANAGER_STATE, read_cpu_manager_state)
+    memory, memory_fault = _checkpoint(root, MEMORY_MANAGER_STATE, read_memory_manager_state)
+    devices, held_fault = _checkpoint(
+        root, DEVICE_MANAGER_CHECKPOINT, read_device_manager_checkpoint
+    )
     return Host(
         socket.gethostname(),
         parse_cpu_list(present.read_text().strip()) if present.exists() else None,
         Running(cgroups_of_processes(root / "proc", version)),
         (root / "run/systemd/system").is_dir(),
-        static,
+        bool(fault) or (cpus is not None and cpus.gives_out),
         fault or memory_fault,
         page_sizes=_page_sizes(root / "sys/kernel/mm/hugepages"),
         counts_swap=(root / "proc/swaps").exists() and not _says(root, "swapaccount=0"),
-        static_memory=memory,
+        static_memory=bool(memory_fault) or (memory is not None and memory.gives_out),
+        held=devices.held if devices else (),
+        held_fault=held_fault,
     )
 
 
@@ -111,23 +127,18 @@ def _says(root: Path, option: str) -> bool:
         return False
 
 
-class _State(Protocol):
-    @property
-    def gives_out(self) -> bool: ...
+def _checkpoint(root: Path, path: str, read: Callable[[str], State]) -> tuple[State | None, str]:
+    """Return what a checkpoint of the kubelet says, and what is wrong with it (C16).
 
-
-def _gives_out(root: Path, path: str, read: Callable[[str], _State]) -> tuple[bool, str]:
-    """Return whether the kubelet gives something out, and what is wrong with its word (C16).
-
-    A checkpoint that cannot be read, or is corrupt, counts as yes: then nothing is written.
+    Where something is, nobody can tell what has been given out, and all of it counts as given.
     """
     try:
-        return read((root / path).read_bytes().decode()).gives_out, ""
+        return read((root / path).read_bytes().decode()), ""
     except FileNotFoundError:
-        return False, ""
+        return None, ""
     except OSError as error:
-        return True, f"{path} cannot be read: {error.strerror or error}"
+        return None, f"{path} cannot be read: {error.strerror or error}"
     except UnicodeDecodeError:
-        return True, f"{path} is not UTF-8"
+        return None, f"{path} is not UTF-8"
     except CheckpointError as error:
-        return True, f"{path}: {error}"
+        return None, f"{path}: {error}"

@@ -20,6 +20,7 @@ from placer.node.cgroups import (
 from placer.node.containers import OUR_ROOT, check_root
 from placer.node.document import offline_owner, wrong_with
 from placer.node.errors import DocumentError, RefusedError
+from placer.node.held_devices import given_twice
 from placer.node.host import Host
 from placer.node.nested import SetWriter
 from placer.node.operations import SUBTREE, Kind, Operation
@@ -84,8 +85,14 @@ def plan_of(
 
     """
     check_root(root)
-    if not in_force and (faults := wrong_with(document)):
-        raise DocumentError(faults[0] + (f" (and {len(faults) - 1} more)" if faults[1:] else ""))
+    if not in_force:
+        if faults := [*wrong_with(document), *given_twice(document, host.held)]:
+            more = f" (and {len(faults) - 1} more)" if faults[1:] else ""
+            raise DocumentError(faults[0] + more)
+        if host.held_fault and any(one.placement.devices for one in document.pods):
+            raise RefusedError(
+                f"nobody can tell which devices the kubelet has given to pods: {host.held_fault}"
+            )
     if host.present is not None:
         unknown = document.node.machine.topology.cpu.keys() - host.present
         if unknown:

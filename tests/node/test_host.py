@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from kubernetes.kubelet_rows import row_of
 from node.node_documents import a_pod
 from placer.node.containers import Running, cgroups_of_processes
 from placer.node.host import read_host
@@ -236,3 +237,38 @@ def test_units_of_systemd_are_told_from_what_is_inside_them(tmp_path: Path) -> N
     assert host.systemd
     assert host.rival("a.slice/b.scope") is not None
     assert host.rival("a.slice/b.scope/container") is None
+
+
+HELD = "var/lib/kubelet/device-plugins/kubelet_internal_checkpoint"
+
+
+@pytest.mark.parametrize(
+    ("state", "held", "fault"),
+    [
+        (None, [], ""),
+        (
+            row_of("devices", "2"),
+            ["55784671-0e4e-49e2-b4d6-c0377ca14c81", "6c5f3038-adfc-485d-9943-3fd5e825300d"],
+            "",
+        ),
+        (row_of("devices", "2").replace("1", "2", 1), [], f"{HELD}: "),
+        ("{cut sho", [], f"{HELD}: is not JSON: "),
+    ],
+)
+def test_the_devices_of_the_kubelets_pods_are_read(
+    tmp_path: Path, state: str | None, held: list[str], fault: str
+) -> None:
+    """
+    A checkpoint that is corrupt says nothing but that (D12).
+    """
+    root = proc(tmp_path, p1="0::/\n")
+    if state is not None:
+        (root / HELD).parent.mkdir(parents=True)
+        (root / HELD).write_text(state)
+
+    host = read_host(2, root)
+
+    assert sorted({one.pod_uid for one in host.held}) == held
+    assert host.held_fault.startswith(fault)
+    assert bool(host.held_fault) is bool(fault)
+    assert host.rival("kubepods/pod1/c1") is None

@@ -11,6 +11,7 @@ from placer_models.device import GPU, Device
 from placer_models.device_request import WHOLE_GPUS
 from placer_models.kubernetes.checkpoints.allocate_response import AllocateResponse
 from placer_models.kubernetes.checkpoints.device_manager import HeldByKubelet
+from placer_models.mig import Modes
 from placer_models.visible_devices import GpuVendor, gpus_named, vendor_of
 
 DeviceKey = tuple[str, int]
@@ -18,6 +19,9 @@ DeviceKey = tuple[str, int]
 
 _OTHER_GPUS = re.compile(r"nvidia\.com/(gpu\.shared|mig-.+)|amd\.com/[a-z]+_.+")
 """Resources that are GPUs or parts of them: time-sliced, instances, partitions."""
+
+_INSTANCE = "MIG-"
+"""How the ids of instances of GPUs begin."""
 
 _REPLICA = re.compile(r"::[0-9]+$")
 """How NVIDIA's plugin tells those apart that share a GPU."""
@@ -34,8 +38,13 @@ def type_of(resource: str) -> str:
     return GPU if resource in WHOLE_GPUS or _OTHER_GPUS.fullmatch(resource) else resource
 
 
-def devices_of(entry: HeldByKubelet, devices: Sequence[Device]) -> frozenset[DeviceKey] | None:
-    """Return the devices of a node that an entry means; None: some of them, nobody knows which."""
+def devices_of(
+    entry: HeldByKubelet, devices: Sequence[Device], modes: Modes = ()
+) -> frozenset[DeviceKey] | None:
+    """Return the devices of a node that an entry means; None: some of them, nobody knows which.
+
+    Instances hold the GPU that they are of; where nobody knows it, all GPUs in MIG mode.
+    """
     kind = type_of(entry.resource)
     found: set[DeviceKey] = set()
     unknown = False
@@ -45,6 +54,8 @@ def devices_of(entry: HeldByKubelet, devices: Sequence[Device]) -> frozenset[Dev
         unknown |= not named
     if (unknown or not entry.ids) and (told := gpus_of(entry.response, devices)):
         return frozenset(found | {(GPU, minor) for minor in told})
+    if unknown and modes and all(id.startswith(_INSTANCE) for id in entry.ids):
+        return frozenset((GPU, minor) for minor, _ in modes)
     lost = unknown and any(device.type == kind for device in devices)
     return None if lost else frozenset(found)
 

@@ -9,21 +9,15 @@ from dataclasses import replace
 from placer.node.discover.inventory import Inventory
 from placer_models.cluster import Node
 from placer_models.cpuset import format_cpu_list
-from placer_models.device import GPU, Device
+from placer_models.device import Device
 from placer_models.files.errors import named_cpus, shown
 from placer_models.files.part import Json
 from placer_models.kubernetes.checkpoints.device_manager import HeldByKubelet
 from placer_models.kubernetes.checkpoints.memory_manager import MEMORY, MemoryManagerState
-from placer_models.kubernetes.plugin_devices import devices_of, type_of
+from placer_models.kubernetes.plugin_devices import DeviceKey, devices_of, type_of
 from placer_models.kubernetes.resources import HUGEPAGES
 from placer_models.quantity import format_bytes
 from placer_models.topology import NumaNode
-
-DeviceKey = tuple[str, int]
-"""Type and minor."""
-
-_INSTANCE = "MIG-"
-"""How the ids of instances of GPUs begin."""
 
 
 def without_held(node: Node, inventory: Inventory) -> Node:
@@ -113,15 +107,8 @@ def _devices_held(inventory: Inventory, devices: Sequence[Device]) -> frozenset[
 def _meant(
     entry: HeldByKubelet, inventory: Inventory, devices: Sequence[Device]
 ) -> frozenset[DeviceKey] | None:
-    """Return the devices that an entry means; None: some of a type, nobody knows which.
-
-    Instances hold the GPU that they are of; where nobody knows it, all GPUs in MIG mode.
-    """
-    meant = devices_of(entry, devices)
-    modes = inventory.found.modes
-    if meant is None and modes and all(id.startswith(_INSTANCE) for id in entry.ids):
-        return frozenset((GPU, minor) for minor, _ in modes)
-    return meant
+    """Return the devices that an entry means; None: some of a type, nobody knows which."""
+    return devices_of(entry, devices, inventory.found.modes)
 
 
 def _less(numa: NumaNode, memory: MemoryManagerState) -> NumaNode:

@@ -1,0 +1,56 @@
+"""Devices that a document gives to one pod and the kubelet has given to another (D12)."""
+
+from collections.abc import Iterator, Sequence
+
+from placer_models.device import GPU
+from placer_models.files.errors import shown
+from placer_models.kubernetes.checkpoints.device_manager import (
+    DEVICE_MANAGER_CHECKPOINT,
+    HeldByKubelet,
+)
+from placer_models.kubernetes.plugin_devices import DeviceKey, devices_of, type_of
+from placer_models.mig import gpu_of, is_instance
+from placer_models.node_placement import NodePlacement, NodePod
+
+
+def given_twice(document: NodePlacement, held: Sequence[HeldByKubelet]) -> Iterator[str]:
+    """Yield which pods of a document are given what another pod holds, each in one line.
+
+    Who else is given a device by the document itself is left to the document's own rules. A
+    pod without a uid is none that the kubelet runs.
+    """
+    given = [(one, _devices_of(one)) for one in document.pods]
+    by_uid = {one.uid: devices for one, devices in given if one.uid}
+    for entry in held:
+        own = by_uid.get(entry.pod_uid, frozenset())
+        meant = devices_of(entry, document.node.machine.devices, document.node.mig)
+        kind = type_of(entry.resource)
+        if meant is None and any(of == kind for of, _ in own):
+            continue  # the document says which
+        for one, devices in given:
+            twice = {
+                key for key in devices - own if (key[0] == kind if meant is None else key in meant)
+            }
+            if one.uid != entry.pod_uid and twice:
+                yield _told(one, min(twice), entry, known=meant is not None)
+
+
+def _devices_of(one: NodePod) -> frozenset[DeviceKey]:
+    """Return the devices that a pod is given; of an instance of a GPU the GPU."""
+    return frozenset(
+        (GPU, gpu_of(grant.minor)) if is_instance(grant.type) else (grant.type, grant.minor)
+        for grant in one.placement.devices
+    )
+
+
+def _told(one: NodePod, key: DeviceKey, entry: HeldByKubelet, *, known: bool) -> str:
+    kind, minor = key
+    ids = ", ".join(shown(id) for id in entry.ids) or "no ids"
+    lost = "" if known else f", and nothing says which {kind} that is"
+    same = "" if one.uid else ", or give it that uid if it is the same pod"
+    return (
+        f"pod {one.pod.title!r}: placement.devices: {kind} {minor} {'is' if known else 'may be'} "
+        f"another pod's: pod {shown(entry.pod_uid)} holds {entry.resource} {ids} by the kubelet's "
+        f"/{DEVICE_MANAGER_CHECKPOINT}{lost}; place it on a device that is free{same}; a pod that "
+        "has ended is dropped from the file when the kubelet next gives out a device"
+    )

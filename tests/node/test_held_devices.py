@@ -1,0 +1,190 @@
+"""A document that gives a pod what the kubelet gave another is refused (D12)."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from node.fake_cgroupfs import FakeV2
+from node.node_documents import a_document, a_node, a_pod, holding
+from placer.node.apply import apply
+from placer.node.cgroups import Cgroups
+from placer.node.errors import DocumentError, RefusedError
+from placer.node.held_devices import given_twice
+from placer.node.host import Host
+from placer.node.plan import plan_of
+from placer.node.state import NodeState
+from placer_models.cluster import Node
+from placer_models.device import Device
+from placer_models.device_share import DeviceShare
+from placer_models.kubernetes.checkpoints.device_manager import HeldByKubelet
+from placer_models.mig import Modes
+from placer_models.node_placement import NodePlacement, NodePod
+from placer_models.placement import DeviceGrant
+
+UID = "0a1b"
+
+
+def gpu_node(mig: Modes = ()) -> Node:
+    """A node of four GPUs and a network card."""
+    gpus = [Device("gpu", i, id=f"GPU-{i}") for i in range(4)]
+    node = a_node()
+    devices = (*gpus, Device("rdma", 0, id="mlx5_0"))
+    return replace(node, machine=replace(node.machine, devices=devices), mig=mig)
+
+
+def held(*ids: str, uid: str = UID, resource: str = "nvidia.com/gpu") -> HeldByKubelet:
+    """Return what the kubelet gave to a pod."""
+    return HeldByKubelet(uid, "main", resource, ids)
+
+
+def document(*pods: NodePod, mig: Modes = ()) -> NodePlacement:
+    """Return the document of the node of four GPUs."""
+    return a_document(*pods, node=gpu_node(mig))
+
+
+def half(pod: NodePod, minor: int) -> NodePod:
+    """Return a pod with half of a GPU."""
+    grant = DeviceGrant("gpu", minor, share=DeviceShare(50))
+    return replace(pod, placement=replace(pod.placement, devices=(grant,)))
+
+
+def instance(pod: NodePod, gpu: int) -> NodePod:
+    """Return a pod with an instance of a GPU."""
+    grant = DeviceGrant("mig-1g.5gb", 8 * gpu)
+    return replace(pod, placement=replace(pod.placement, devices=(grant,)))
+
+
+A, B = a_pod("a"), a_pod("b", uid=UID)
+MIG: Modes = ((2, "A100-40GB"), (3, "A100-40GB"))
+
+FREE: dict[str, tuple[NodePlacement, Sequence[HeldByKubelet]]] = {
+    "other devices": (document(holding(A, gpu=(0, 1))), [held("GPU-2"), held("GPU-3")]),
+    "its own": (document(holding(B, gpu=(0, 1))), [held("GPU-0", "GPU-1")]),
+    "of its own some that nobody knows": (document(holding(B, gpu=(0,))), [held("tegra")]),
+    "the document knows which": (
+        document(holding(A, gpu=(0,)), holding(B, gpu=(1,))),
+        [held("tegra")],
+    ),
+    "both have a share": (document(half(A, 0), half(B, 0)), [held("GPU-0::1")]),
+    "unknown of another type": (document(holding(A, gpu=(0,))), [held("x", resource="x/rdma")]),
+    "no devices at all": (document(A, B), [held("GPU-0"), held("tegra", uid="c")]),
+    "an instance of another GPU": (
+        document(instance(A, 2), mig=MIG),
+        [held("MIG-GPU-3/7/0", resource="nvidia.com/mig-1g.5gb")],
+    ),
+    "a whole GPU beside instances": (
+        document(holding(A, gpu=(1,)), mig=MIG),
+        [held("MIG-5c89852c", resource="nvidia.com/mig-1g.5gb")],
+    ),
+}
+
+TWICE: dict[str, tuple[NodePlacement, Sequence[HeldByKubelet], list[str]]] = {
+    "of a pod that is not there": (
+        document(holding(A, gpu=(0, 1))),
+        [held("GPU-1", "GPU-3")],
+        ["a': placement.devices: gpu 1 is another"],
+    ),
+    "of a pod that is there without": (
+        document(holding(A, gpu=(0,)), B),
+        [held("GPU-0")],
+        ["a': placement.devices: gpu 0 is another"],
+    ),
+    "of a pod that is there with others": (
+        document(holding(A, gpu=(0,)), holding(B, gpu=(1,))),
+        [held("GPU-0", "GPU-1")],
+        ["a': placement.devices: gpu 0 is another"],
+    ),
+    "of another pod of the kubelet's": (
+        document(holding(B, gpu=(0,)), holding(a_pod("c", uid="c"), gpu=(1,))),
+        [held("GPU-1"), held("GPU-0", uid="c")],
+        ["c': placement.devices: gpu 1 is", "b': placement.devices: gpu 0 is"],
+    ),
+    "a share of it": (document(half(A, 2)), [held("GPU-2")], ["a': placement.devices: gpu 2 is"]),
+    "nobody knows which": (
+        document(holding(A, gpu=(3,))),
+        [held("tegra")],
+        ["a': placement.devices: gpu 3 may be another"],
+    ),
+    "another type": (
+        document(holding(A, rdma=(0,))),
+        [held("mlx5_0", resource="rdma/hca")],
+        ["a': placement.devices: rdma 0 is another"],
+    ),
+    "an instance of its GPU": (
+        document(instance(A, 3), mig=MIG),
+        [held("MIG-GPU-3/7/0", resource="nvidia.com/mig-1g.5gb")],
+        ["a': placement.devices: gpu 3 is another"],
+    ),
+    "an instance of a GPU in MIG mode": (
+        document(instance(A, 2), mig=MIG),
+        [held("MIG-5c89852c", resource="nvidia.com/mig-1g.5gb")],
+        ["a': placement.devices: gpu 2 is another"],
+    ),
+}
+
+
+@pytest.mark.parametrize("case", FREE)
+def test_what_nobody_else_holds_is_given(case: str) -> None:
+    """
+    By uid, device and type.
+    """
+    assert list(given_twice(*FREE[case])) == []
+
+
+@pytest.mark.parametrize("case", TWICE)
+def test_what_another_pod_holds_is_not_given(case: str) -> None:
+    """
+    One line for each pod, with its name, its device and who has that.
+    """
+    wanted, entries, said = TWICE[case]
+
+    found = list(given_twice(wanted, entries))
+
+    assert len(found) == len(said)
+    for line, words in zip(found, said, strict=True):
+        assert f"{words}" in line
+
+
+def test_such_a_document_is_refused_and_nothing_written(tmp_path: Path) -> None:
+    """
+    The message says who has the device, by which file, and what helps.
+    """
+    files = FakeV2()
+    host = Host("n0", held=(held("GPU-0", "GPU-1"),))
+
+    with pytest.raises(DocumentError) as error:
+        apply(document(holding(A, gpu=(1,))), Cgroups(files), host, NodeState(tmp_path))
+
+    assert str(error.value) == (
+        "pod 'a': placement.devices: gpu 1 is another pod's: pod '0a1b' holds nvidia.com/gpu "
+        "'GPU-0', 'GPU-1' by the kubelet's "
+        "/var/lib/kubelet/device-plugins/kubelet_internal_checkpoint; place it on a device that "
+        "is free, or give it that uid if it is the same pod; a pod that has ended is dropped "
+        "from the file when the kubelet next gives out a device"
+    )
+    assert not files.exists("placer")
+
+
+def test_a_document_in_force_is_kept(tmp_path: Path) -> None:
+    """
+    What the kubelet gives out later is no reason to let the CPUs of pods go.
+    """
+    host = Host("n0", held=(held("GPU-1"),))
+
+    wanted = document(holding(A, gpu=(1,)))
+    assert plan_of(wanted, Cgroups(FakeV2()), host, in_force=True).operations
+
+
+def test_beside_a_corrupt_checkpoint_no_devices_are_given(tmp_path: Path) -> None:
+    """
+    Documents without devices are applied all the same.
+    """
+    cgroups = Cgroups(FakeV2())
+    host = Host("n0", held_fault="kubelet_internal_checkpoint: Checksum: the file is corrupt")
+
+    with pytest.raises(RefusedError, match=r"nobody can tell which devices .* is corrupt"):
+        apply(document(holding(A, gpu=(1,))), cgroups, host, NodeState(tmp_path))
+    assert not cgroups.exists("placer")
+    assert apply(document(A), cgroups, host, NodeState(tmp_path)).plan.operations
