@@ -59,8 +59,10 @@ def emit(emission: Emission, objects: Objects, instance: Instance, answer: Answe
         return f"nothing is placed: {emission.folder} was not written"
     dump = placed_dump(objects, instance, answer.placement)
     files = emitted(dump, emission.kinds)
+    waits = dump.held_back[0].part.identity.title if dump.held_back else ""
+    later = f"; nothing of {waits}: a claim of it is not made of its template yet" if waits else ""
     if not files:
-        return f"no pod that is placed needs any: {emission.folder} was not written"
+        return f"no pod that is placed needs any: {emission.folder} was not written{later}"
     write_folder(emission.folder, files)
     counts = Counter(str(one["kind"]) for file in files for one in file.objects)
     written = ", ".join(f"{count:,} {kind}" for kind, count in sorted(counts.items()))
@@ -69,7 +71,7 @@ def emit(emission: Emission, objects: Objects, instance: Instance, answer: Answe
         having = [one.part.identity.title for one in dump.pods if one.part.claims]
         if having:
             told += f"; {having[0]} has claims, which come first: say --emit claims, too"
-    return told
+    return told + later
 
 
 def _kind(word: str) -> EmitKind:

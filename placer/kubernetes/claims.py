@@ -153,8 +153,7 @@ class Claims:
             found.missing.append(title_of(kind, namespace, name))
             return []
         found.assumed.append(
-            "pods with a claim that is not made of its template yet: its allocation cannot be "
-            "written"
+            "pods with a claim that is not made of its template yet: nothing is written of them"
         )
         return self._spec(template.identity.title, template.spec, None, one, found)
 

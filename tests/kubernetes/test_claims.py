@@ -65,7 +65,7 @@ def test_each_pod_of_a_template_gets_devices_of_its_own() -> None:
 
     assert len(found) == 4
     assert len({one for place in found.values() for one in devices_of(place)}) == 4
-    assert "its allocation cannot be written: Pod default/p0" in notes(summary)
+    assert "nothing is written of them: Pod default/p0" in notes(summary)
 
 
 def test_what_claims_were_given_is_given_to_nobody_else() -> None:

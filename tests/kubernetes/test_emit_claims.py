@@ -20,7 +20,7 @@ from claim_worlds import (
 )
 from dump_worlds import after_binding, objects_of
 from kubernetes_schemas import check_object
-from kubernetes_worlds import Json, node, topology
+from kubernetes_worlds import Json, node, pod, topology
 from placer.counting.account import accounts_of
 from placer.judge.misfits import misfits_of
 from placer.kubernetes.dump import instance_of
@@ -34,6 +34,8 @@ from placer.search.solver import solve
 from placer_models.cluster import Instance, RunningPod
 from placer_models.files.errors import InputError
 from placer_models.placement import PartlyPlaced, Placed, Placement
+
+GANG = "scheduling.x-k8s.io/pod-group"
 
 CLUSTER = [
     *(node("n1"), topology("n1"), resource_slice("n1"), device_class(), nics()),
@@ -150,6 +152,28 @@ def test_only_claims_that_are_there_are_told() -> None:
     del nobody["metadata"]["uid"]
     with pytest.raises(InputError, match="Pod default/p: is missing"):
         told([*CLUSTER, claim("c"), nobody])
+
+
+def test_nothing_is_told_of_a_pod_whose_claim_is_yet_to_be_made() -> None:
+    """
+    Bound before that it would wait for ever; nor of its gang. Others are told of.
+    """
+    mates = [
+        claiming("p", templates={"g": "t"}, labels={GANG: "g"}),
+        claiming("q", templates={"g": "t"}, made={"g": "made"}, labels={GANG: "g"}),
+    ]
+    group = {"apiVersion": "scheduling.x-k8s.io/v1alpha1", "kind": "PodGroup"}
+    gang = {**group, "metadata": {"name": "g", "namespace": "default"}, "spec": {"minMember": 2}}
+    objects = [*CLUSTER, template("t"), claim("made"), gang, *mates, pod("alone")]
+    instance, placement = solved(objects)
+    dump = placed_dump(objects_of(objects), instance, placement)
+
+    assert len(placement.pods) == 3
+    assert [one.part.identity.name for one in dump.held_back] == ["p"]
+    kinds = [EmitKind.BINDINGS, EmitKind.CLAIMS]
+    assert [file.path for file in emitted(dump, kinds)] == [
+        "bindings/default.alone/default/alone.json"
+    ]
 
 
 def test_what_is_read_again_holds_the_same() -> None:

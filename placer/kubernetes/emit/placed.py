@@ -40,12 +40,15 @@ class PlacedDump:
 
     Attributes:
         pods: In the order of the instance, so that the members of a gang follow each other.
+        held_back: Pods with a claim that is not made of its template yet. Once they were bound
+            nobody would give it devices, so nothing is said of them, nor of who comes with them.
 
     """
 
     objects: Objects
     instance: Instance
     pods: tuple[PlacedPod, ...]
+    held_back: tuple[PlacedPod, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +101,10 @@ def placed_dump(objects: Objects, instance: Instance, placement: Placement) -> P
             for pod in members
         ]
     _check_groups(instance, {one.gang.key for one in found})
-    return PlacedDump(objects, instance, tuple(found))
+    held_back = tuple(one for one in found if not all(claim.claim for claim in one.part.claims))
+    waiting = {one.together for one in held_back}
+    told = tuple(one for one in found if one.together not in waiting)
+    return PlacedDump(objects, instance, told, held_back)
 
 
 def _check_whole(gang: Gang, placed: int) -> None:
