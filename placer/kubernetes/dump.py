@@ -45,7 +45,10 @@ def read_dump(paths: Sequence[Path], objects: Objects | None = None) -> tuple[In
         for found in read_objects(path):
             objects.add(found)
     if not objects.nodes and not objects.faults:
-        message = "holds no Node; get the nodes, too: kubectl get nodes,pods -A -o yaml"
+        message = (
+            "holds no Node; get the nodes, too: kubectl get nodes,pods -A -o yaml, or name their "
+            "file (to validate: --together)"
+        )
         objects.faults.append(InputError(name_of(paths[0]), None, "", message))
     return instance_of(objects)
 
@@ -160,7 +163,7 @@ def _bound(objects: Objects) -> dict[str, list[PodPart]]:
             continue
         bound[part.node].append(part)
         known = part.node in objects.nodes or title_of("Node", "", part.node) in objects.refused
-        if not known and not objects.cut_off:
+        if not known and objects.nodes and not objects.cut_off:
             message = (
                 f"got '{part.node}', which is no Node of the dump"
                 f"{candidates(part.node, objects.nodes)}; get the nodes, too, or leave the pod out"

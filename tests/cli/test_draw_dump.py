@@ -28,6 +28,16 @@ def test_a_cluster_has_the_pods_that_kubectl_tells_of(capsys: pytest.CaptureFixt
     ]
 
 
+def test_a_dump_is_said_to_hold_as_many(capsys: pytest.CaptureFixture[str]) -> None:
+    """
+    What stands for the system of a node is counted nowhere.
+    """
+    assert main(["validate", str(DUMP)]) == Exit.DONE
+
+    said = capsys.readouterr().out
+    assert said.endswith("an instance of 6 nodes, 17 running pods, 6 waiting pods and 1 gang\n")
+
+
 def test_a_node_says_what_it_keeps(capsys: pytest.CaptureFixture[str]) -> None:
     """
     Beside what pods ask for, in the table without a name.

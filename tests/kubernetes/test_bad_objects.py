@@ -89,6 +89,20 @@ def test_all_bad_objects_of_a_dump_are_named_together(
     assert "Traceback" not in said
 
 
+def test_a_dump_of_pods_alone_is_told_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """
+    Not for each pod that runs on a node of another file.
+    """
+    code, said = said_of(as_list(pod("a", nodeName="n1"), pod("b")), tmp_path, capsys)
+
+    assert code == 2
+    assert said.count("\n") == 1
+    assert "holds no Node; get the nodes, too" in said
+    assert "or name their file (to validate: --together)" in said
+
+
 def test_a_list_that_was_cut_off_is_no_whole_one(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
