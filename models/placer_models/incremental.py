@@ -6,7 +6,8 @@ to tell what has changed, and nothing that was kept can be out of date.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import chain
+from itertools import chain, compress, count
+from operator import is_not
 from typing import Generic, TypeVar, overload
 
 PIECE = 32
@@ -79,16 +80,23 @@ class PersistentTuple(Sequence[T]):
 
 def changed_indices(old: PersistentTuple[T], new: PersistentTuple[T]) -> list[int]:
     """Return where two sequences of one length hold different objects, ascending."""
-    found = []
-    for number, (before, after) in enumerate(zip(old.pieces, new.pieces, strict=True)):
-        if before is not after:
-            pairs = enumerate(zip(before, after, strict=True), number * PIECE)
-            found += [index for index, (a, b) in pairs if a is not b]
-    return found
+    return [
+        number * PIECE + at
+        for number in _different(old.pieces, new.pieces)
+        for at in _different(old.pieces[number], new.pieces[number])
+    ]
+
+
+def _different(old: tuple[object, ...], new: tuple[object, ...]) -> Iterator[int]:
+    """Yield where two tuples hold different objects, as far as the shorter one goes."""
+    return compress(count(), map(is_not, old, new))
 
 
 class ChunkedReduce(Generic[T, V]):
-    """What follows from all entries of a sequence; of pieces that stay, nothing anew."""
+    """What follows from all entries of a sequence; of pieces that stay, nothing anew.
+
+    The whole is joined again only where a piece has another value than it had.
+    """
 
     def __init__(
         self, value_of: Callable[[tuple[T, ...]], V], joined: Callable[[Iterable[V]], V]
@@ -102,18 +110,21 @@ class ChunkedReduce(Generic[T, V]):
         """
         self._value_of = value_of
         self._joined = joined
-        self._known: list[tuple[tuple[T, ...], V]] = []
+        self._pieces: tuple[tuple[T, ...], ...] = ()
+        self._values: list[V] = []
+        self._whole: V | None = None
 
     def of(self, entries: PersistentTuple[T]) -> V:
         """Return the value of the sequence."""
-        known = self._known[: len(entries.pieces)]
-        for number, piece in enumerate(entries.pieces):
-            if number == len(known):
-                known.append((piece, self._value_of(piece)))
-            elif known[number][0] is not piece:
-                known[number] = piece, self._value_of(piece)
-        self._known = known
-        return self._joined(value for _, value in known)
+        pieces = entries.pieces
+        values = self._values[: len(pieces)]
+        for number in _different(self._pieces, pieces):
+            values[number] = self._value_of(pieces[number])
+        values += map(self._value_of, pieces[len(values) :])
+        if self._whole is None or values != self._values:
+            self._whole = self._joined(values)
+        self._pieces, self._values = pieces, values
+        return self._whole
 
 
 class PersistentMap(Mapping[K, V]):

@@ -18,10 +18,9 @@ class QosClass(StrEnum):
     BE = "BE"
     """Best effort: runs on every CPU that no LSE pod holds."""
 
-    @property
-    def owns_cpus(self) -> bool:
+    def __init__(self, word: str) -> None:
+        self.owns_cpus = word in ("LSE", "LSR")
         """Whether pods of this class get CPUs of their own, by id."""
-        return self in (QosClass.LSE, QosClass.LSR)
 
 
 class BindPolicy(StrEnum):

@@ -65,7 +65,7 @@ def _parts_domains(site: Site) -> int:
     return sum(
         any(term.wide and term.apart and term.required for term in tenant.pod.spec.affinity)
         for tenant in site.tenants
-        if not tenant.new
+        if tenant.pod.spec.affinity and not tenant.new
     )
 
 

@@ -1,7 +1,7 @@
 """The cells of a node: which of them a pod or a container uses, and what they could hold."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from placer.judge.device_strategy import asked_here
 from placer.judge.scene import Cell, Inside, Site, Tenant
@@ -13,8 +13,7 @@ from placer_models.pod import Resources
 from placer_models.policy import BINDING, AlignmentPolicy, AlignmentScope
 
 
-@dataclass(frozen=True, slots=True)
-class Claim:
+class Claim(NamedTuple):
     """What is aligned together: all that a pod holds by place, or one container of it.
 
     Attributes:
@@ -55,7 +54,7 @@ def claims_of(site: Site, tenant: Tenant) -> list[Claim]:
     bound = not owns and policy_of(site, tenant) in BINDING
     if scope_of(site, tenant) is not AlignmentScope.CONTAINER:
         homes = bound_to(place, tenant.pod.spec, site.node) if bound else frozenset[int]()
-        return [replace(whole_claim(site, tenant), by_cpu=owns or bound, homes=homes)]
+        return [whole_claim(site, tenant)._replace(by_cpu=owns or bound, homes=homes)]
     given = {container.name: container for container in place.containers}
     claims = []
     for container in tenant.pod.spec.containers:
@@ -83,7 +82,7 @@ def _held_by_cpu(site: Site, tenant: Tenant) -> int:
 
 def without_homes(claim: Claim) -> Claim:
     """Return the claim as if it were bound to no NUMA node."""
-    return replace(claim, homes=frozenset())
+    return claim._replace(homes=frozenset())
 
 
 def is_bound(site: Site, tenant: Tenant, claim: Claim) -> bool:

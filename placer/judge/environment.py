@@ -39,6 +39,8 @@ def _fault(
     """Return what is wrong with what a variable says of a container's devices; None: nothing."""
     inside = site.inside
     gpus = inside.gpus_of.get(vendor, frozenset())
+    if said is None and not gpus:
+        return None
     minors = {grant.minor for grant in grants if grant.type == GPU}
     if not minors <= frozenset().union(*inside.gpus_of.values()):
         return None  # rule device-known
@@ -51,8 +53,6 @@ def _fault(
             "leave the variable to whoever cuts it"
         )
     if said is None:
-        if not gpus:
-            return None
         return f"has no {vendor}; unset is not {NO_GPU}: it holds {_text(held)}, write so"
     if _named(said, inside.gpu_named.get(vendor, {})) == held:
         return None

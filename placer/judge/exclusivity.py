@@ -83,6 +83,8 @@ def exclusive_numa_nodes(scene: Scene) -> Iterator[Finding]:
 
 
 def _clashes(site: Site, places: Guests, what: str, policy: ExclusivePolicy) -> Iterator[Finding]:
+    if not places:
+        return
     shared: dict[tuple[int, int], list[int]] = defaultdict(list)
     order = {id(tenant): index for index, tenant in enumerate(site.tenants)}
     for place, guests in places.items():

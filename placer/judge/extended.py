@@ -10,12 +10,14 @@ from placer.judge.scene import Scene
 def extended(scene: Scene) -> Iterator[Finding]:
     """The pods of a node ask for no more of an extended resource than the node has."""
     for site in scene.touched():
+        # Running pods may ask for more than there is: only those who add to it are blamed.
+        anew = {name for tenant in site.new for name, _ in tenant.requests.extended}
+        if not anew:
+            continue
         has = dict(site.node.extended)
         taken: Counter[str] = Counter()
         for tenant in site.tenants:
             taken.update(dict(tenant.requests.extended))
-        # Running pods may ask for more than there is: only those who add to it are blamed.
-        anew = {name for tenant in site.new for name, _ in tenant.requests.extended}
         for name in sorted(anew):
             if taken[name] > has.get(name, 0):
                 yield Finding(

@@ -1,8 +1,7 @@
 """Tiers of how far apart is what pods hold: ``packages``, ``caches`` and ``locality.*``."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterator, Mapping
-from dataclasses import replace
 from functools import lru_cache
 
 from placer.judge.cells import (
@@ -61,7 +60,7 @@ def _claim(site: Site, tenant: Tenant) -> Claim:
         return claim
     if not _aligned_as_a_whole(site, tenant):
         return claim
-    return replace(claim, homes=bound_to(tenant.place, tenant.pod.spec, site.node), by_cpu=True)
+    return claim._replace(homes=bound_to(tenant.place, tenant.pod.spec, site.node), by_cpu=True)
 
 
 def _aligned_as_a_whole(site: Site, tenant: Tenant) -> bool:
@@ -104,7 +103,7 @@ def _by_package(inside: Inside, claim: Claim) -> Iterator[tuple[int, Places]]:
         if claim.by_cpu and not claim.homes and position == 0:
             yield need, {package: 1000 * n for package, n in inside.cpus_in_package.items()}
             continue
-        by_package = Counter[Cell]()
+        by_package: defaultdict[Cell, int] = defaultdict(int)
         for cell, amount in held.items():
             by_package[package_in.get(cell)] += amount
         nowhere = by_package.pop(None, 0)

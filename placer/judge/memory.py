@@ -1,6 +1,6 @@
 """The rules about memory and hugepages on NUMA nodes: one, for bytes and for pages of each size."""
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterator
 
 from placer.judge.finding import Finding
@@ -23,7 +23,8 @@ def hugepages(scene: Scene) -> Iterator[Finding]:
 
 def _findings(scene: Scene, *, pages: bool) -> Iterator[Finding]:
     for _, tenant in scene.newcomers():
-        held, total = _held(tenant, pages=pages), Counter[int]()
+        held = _held(tenant, pages=pages)
+        total: defaultdict[int, int] = defaultdict(int)
         for (numa_node, size), amount in held:
             total[size] += amount
             if amount < 0:
@@ -47,19 +48,19 @@ def _findings(scene: Scene, *, pages: bool) -> Iterator[Finding]:
 
 
 def _overfilled(site: Site, *, pages: bool) -> Iterator[Finding]:
-    taken: Counter[Place] = Counter()
-    anew: set[Place] = set()
+    # Running pods may overfill a NUMA node: only those who add to it are blamed.
+    taken = {place: 0 for tenant in site.new for place, held in _held(tenant, pages=pages) if held}
+    if not taken:
+        return
     for tenant in site.tenants:
         for place, amount in _held(tenant, pages=pages):
-            taken[place] += amount
-            if tenant.new and amount:
-                anew.add(place)
+            if place in taken:
+                taken[place] += amount
     for place, amount in sorted(taken.items()):
         numa_node, size = place
         inside = site.inside
         has = inside.pages_in.get(place, 0) if pages else inside.memory_bytes_in.get(numa_node, 0)
-        # Running pods may overfill a NUMA node: only those who add to it are blamed.
-        if amount > has and place in anew:
+        if amount > has:
             yield Finding(
                 site.node.name,
                 f"the pods of node {site.node.name!r} hold {amount} {_what(size)} on NUMA node "

@@ -11,6 +11,8 @@ from placer_models.placement import title_of
 def moves(scene: Scene) -> Iterator[Finding]:
     """Every running pod that may move has a place, and no more of them move than may."""
     instance = scene.instance
+    if not instance.homes:
+        return
     placed = {place.key for place in scene.placement.pods}
     for home in instance.homes:
         if home.key not in placed:

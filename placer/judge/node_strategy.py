@@ -76,8 +76,11 @@ def _points_of(site: Site) -> int:
 
 def _gpu_points(site: Site) -> int:
     board = site.inside.gpus
-    held = {minor for tenant in site.tenants for minor in tenant.place.minors(GPU)}
-    free = {device.minor for device in site.inside.healthy.get(GPU, ())} - held
+    healthy = site.inside.healthy.get(GPU, ())
+    if not healthy:
+        return 0
+    grants = (grant for tenant in site.tenants for grant in tenant.place.devices)
+    free = {device.minor for device in healthy} - {g.minor for g in grants if g.type == GPU}
     return GPU_POINTS * usable_points(board, counts_of(board, free))
 
 

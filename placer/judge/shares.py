@@ -25,6 +25,8 @@ def device_share(scene: Scene) -> Iterator[Finding]:
 
 def _sums(site: Site) -> Iterator[Finding]:
     """Add up what is held of each device, exactly; only who adds to it is blamed."""
+    if all(grant.share is None for tenant in site.new for grant in tenant.place.devices):
+        return
     held: defaultdict[tuple[str, int], list[tuple[Amounts, bool]]] = defaultdict(list)
     for tenant in site.tenants:
         for grant, asked in matched(site, tenant):

@@ -45,7 +45,7 @@ _NOTHING = (0, 0)
 
 def sums_of(accounts: Sequence[Account]) -> Sums:
     """Return the sums of some nodes."""
-    keys = {key for account in accounts for key in account.resources}
+    keys = set[Key]().union(*[account.resources for account in accounts])
     held = {key: [account.resources.get(key, 0) for account in accounts] for key in keys}
     affine = [account.tenants.affine for account in accounts if account.tenants.affine]
     return Sums(
