@@ -1,9 +1,9 @@
 """The tiers: what a placement should be good at, most important first."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
+from typing import NamedTuple
 
 from placer_models.node_strategy import (
     NodeLoad,
@@ -23,8 +23,7 @@ class Sense(StrEnum):
     MINIMISE = "minimise"
 
 
-@dataclass(frozen=True, slots=True)
-class Tier:
+class Tier(NamedTuple):
     """One goal. Tiers are compared in order: a later one never outweighs an earlier."""
 
     name: str

@@ -120,8 +120,7 @@ class Move(NamedTuple):
     mends: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class TierValue:
+class TierValue(NamedTuple):
     """What a placement is worth in one tier, and how much better any could be.
 
     Attributes:

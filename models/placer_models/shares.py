@@ -11,8 +11,7 @@ from placer_models.links import Board
 from placer_models.policy import DeviceChoice
 
 
-@dataclass(frozen=True, slots=True)
-class ShareableDevice:
+class ShareableDevice(NamedTuple):
     """One device that can take shares.
 
     Attributes:

@@ -303,22 +303,19 @@ def in_their_pools(
     """
     pools = pools_left(node, pods) if left is None else left
     counts: dict[int, CpuMilli] = {}
+    wants = [_want_of(node, pod) for pod in pods]
     for qos in (QosClass.LS, QosClass.BE):
-        wants = [
-            (i, want)
-            for i, pod in enumerate(pods)
-            if pod.pod.spec.qos is qos and (want := _want_of(node, pod))
-        ]
-        if wants:
-            found = _counted(node, pools.of(qos), [want for _, want in wants])
-            counts.update(zip((i for i, _ in wants), found, strict=True))
+        mine = {i: want for i, want in enumerate(wants) if want and pods[i].pod.spec.qos is qos}
+        if mine:
+            found = _counted(node, pools.of(qos), list(mine.values()))
+            counts.update(zip(mine, found, strict=True))
 
     def in_its_pool(i: int, runner: RunningPod) -> RunningPod:
-        spec, place = runner.pod.spec, runner.placement
+        spec, place, want = runner.pod.spec, runner.placement, wants[i]
         if spec.qos.owns_cpus:
             return runner
         whole = pools.of(spec.qos).cpus
-        homes = bound_to(place, spec, node)
+        homes = want.homes if want else frozenset[int]()
         pool = within(whole, homes, node.machine.topology) if homes else whole
         containers = tuple(
             on_cpus(part, part_of(whole, part, node) or pool)

@@ -159,6 +159,8 @@ class CostBound:
             for need in bound.shape.shares
             if need.type == GPU
         ]
+        if not shares:
+            return np.zeros(len(rows), dtype=np.int64)
         wanted = sum(need.count * count for need, count in shares)
         least = min((need.share.percent or 0 for need, _ in shares), default=0)
         fit = rows.numbers[Column.MOST_PERCENT_OF_A_SHARED_GPU] >= least

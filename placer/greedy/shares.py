@@ -173,8 +173,7 @@ def after_shares(
         device = bank.shareable[class_index][at]
         amounts = device.takes(wanted.share, wanted.function)
         assert amounts is not None, "a share was given that does not fit"
-        after = replace(
-            device,
+        after = device._replace(
             left=less(device.left, amounts),
             functions=_after_function(device, wanted.function),
             shared=True,

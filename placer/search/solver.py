@@ -102,7 +102,7 @@ def solve(
     if options.engine is not Engine.GREEDY:
         found = _searched(found, instance, movable, budget, tell)
     best = with_nearer_devices(found.asked, found.ground, found.problem, found.best)
-    return _answer(instance, movable, accounts, replace(found, best=best), budget)
+    return _answer(instance, movable, accounts, found, best, budget)
 
 
 def _searched(
@@ -128,9 +128,10 @@ def _answer(
     movable: Movable,
     before: Sequence[Account],
     found: Searched,
+    best: Judged,
     budget: Budget,
 ) -> Answer:
-    asked, best = found.asked, found.best
+    asked = found.asked
     tiers = _tier_values(best, found.bounds)
     left_out = why_unplaced(instance, asked, found.problem, before, best.placement, budget)
     placement = without_stayers(asked, best.placement)

@@ -93,7 +93,9 @@ class Stage:
     def own_blocker(self, ask: Ask, index: int) -> Blocker | None:
         """Return what blocks pods at this stage, where no stage before it does."""
         node = self.nodes[index]
-        if any(first.keeps_off(ask.spec, ask.namespace, node) for first in self.firsts):
+        if self.firsts and any(
+            first.keeps_off(ask.spec, ask.namespace, node) for first in self.firsts
+        ):
             return Blocker(Demand("affinity", word="of a pod on another node"))
         domains = self._domains(node)
         if (
@@ -115,7 +117,9 @@ class Stage:
 
     def _domains(self, node: Node) -> tuple[str | None, ...]:
         """Return the node's domains, of keys that somebody looks at."""
-        return tuple(map(node.topology_domain, self.crowd.domains if self.crowd else ()))
+        if self.crowd is None or not self.crowd.domains:
+            return ()
+        return tuple(map(node.topology_domain, self.crowd.domains))
 
     def _demands(
         self, ask: Ask, asked: Question, kind: int, account: Account
@@ -176,7 +180,7 @@ def stages_of(
     pods = {pod.key: pod for pod in pods_of(asked.gangs)}
     arrived = [RunningPod(pods[place.key], place) for place in placement.pods]
     everyone = [*asked.running, *arrived]
-    together = _by_node(everyone)
+    together = _by_node(everyone) if arrived or asked is not instance else runs
     touched = {place.node for place in (*placement.pods, *asked.homes)}
     after: dict[int, Account] = {}
 
