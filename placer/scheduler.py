@@ -150,12 +150,12 @@ class Scheduler:
             raise ValueError(f"deadline_s is {deadline_s}; give the call more than 0 seconds")
         options = options or SolveOptions()
         if dry_run:
-            return self._decide(self._state, batch, replace(options, time_limit_s=deadline_s))
+            return self._decide(self._state, batch, options, deadline_s)
         called_s = monotonic()
         with self._lock:
             left_s = max(LEAST_TIME_S, deadline_s - (monotonic() - called_s))
             state = self._state
-            decision = self._decide(state, batch, replace(options, time_limit_s=left_s))
+            decision = self._decide(state, batch, options, left_s)
             after = taking(state, batch, decision.placement.pods)
             taken = replace(decision, change=_change(state, after))
             self._state = after
@@ -267,10 +267,12 @@ class Scheduler:
         """
         return self._cordoned(name, cordoned=False)
 
-    def _decide(self, state: ClusterState, batch: Batch, options: SolveOptions) -> Decision:
+    def _decide(
+        self, state: ClusterState, batch: Batch, options: SolveOptions, limit_s: float
+    ) -> Decision:
         check_batch(batch, state.node_of, state.nodes)
         memory = self._memory()
-        decision = decide(state, batch, options, memory)
+        decision = decide(state, batch, options, limit_s, memory)
         self._memories.append(memory)
         return decision
 

@@ -1,6 +1,5 @@
 """Memory and hugepages of NUMA nodes, both ways: amounts of cells, and bytes of NUMA nodes."""
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import gcd
@@ -49,12 +48,12 @@ def asked_of(requests: Resources, dimension: Dimension) -> int:
 def memory_left(node: Node, pods: Iterable[RunningPod]) -> MemoryLeft:
     """Return what the pods that run on the node leave."""
     memory = node.memory_bytes_in()
-    pages = Counter(node.pages_in())
+    pages = node.pages_in()
     for pod in pods:
         for numa_node, amount in pod.placement.memory_bytes:
             memory[numa_node] -= amount
         for numa_node, page_bytes, count in pod.placement.hugepages:
-            pages[numa_node, page_bytes] -= count
+            pages[numa_node, page_bytes] = pages.get((numa_node, page_bytes), 0) - count
     return MemoryLeft(memory, pages, gcd(*memory.values()))
 
 

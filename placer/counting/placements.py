@@ -151,20 +151,24 @@ def _on_node(
             cpuset = pools.of(spec.qos).cpus
             if choice.pool:
                 cpuset = within(cpuset, homes_of(state, choice), node.machine.topology)
-        place = PodPlacement(
+        containers = _containers(node, problem, state, one, own, cpuset, grants)
+        if one.home is None:
+            containers, env = with_environment(containers, node)
+        else:
+            env = one.home.env
+        placed[one.index] = PodPlacement(
             name=one.pod.name,
             namespace=one.pod.namespace,
             gang=None if one.gang.lone else one.gang.name,
             node=node.name,
             cpuset=cpuset,
-            containers=_containers(node, problem, state, one, own, cpuset, grants),
+            containers=containers,
             memory_bytes=memory[at][0],
             hugepages=memory[at][1],
             devices=grants,
-            env=one.home.env if one.home else (),
+            env=env,
             cpu_milli=counts.get(at, () if binds(spec, node) else None),
         )
-        placed[one.index] = place if one.home else with_environment(place, node)
     return placed
 
 

@@ -23,6 +23,9 @@ from placer_models.rooms import POINTS
 _POINTS: Numbers = np.array(POINTS, dtype=np.int64)
 """What the rooms of a node are worth, by its free quarters."""
 
+_SET_SIZES: Numbers = np.array(USABLE_SET_SIZES, dtype=np.int64)[:, np.newaxis]
+"""As a column, which stands beside the columns of nodes."""
+
 _AT = {name: position for position, name in enumerate(Price._fields)}
 
 
@@ -52,9 +55,11 @@ class CostBound:
         least[Column.BEST_EFFORT_CPUS] -= max(0, best_effort - 1)
         on_one = [pair for shape, _ in pods for pair in columns.least_on_one(shape)]
         asked = np.flatnonzero(least)
-        self._asked = [*asked.tolist(), *(column for column, _ in on_one)]
+        columns_on_one = [column for column, _ in on_one]
+        self._asked = np.array([*asked.tolist(), *columns_on_one], dtype=np.intp)
         self._least = _upright([*least[asked].tolist(), *(amount for _, amount in on_one)])
-        self._foreseen = _foreseen(columns, [shape for shape, _ in pods])
+        foreseen = _foreseen(columns, [shape for shape, _ in pods])
+        self._foreseen = np.array(foreseen, dtype=np.intp)
         self._taken = _upright(most[self._foreseen].tolist())
         self._gpus = sum(shape.count_of(GPU) * count for shape, count in pods)
         self._gpu_column = columns.column_of(GPU) if self._gpus else -1
@@ -143,9 +148,8 @@ class CostBound:
     def _sets_lost(self, rows: NodeRows) -> Numbers:
         """Return the GPUs in fast sets that are lost, added up over the usual sizes."""
         left = rows.numbers[self._gpu_column] - self._gpus + self._shared(rows)
-        lost: Numbers = np.zeros(len(rows), dtype=np.int64)
-        for size, sets in zip(USABLE_SET_SIZES, rows.numbers[self._sets], strict=True):
-            lost += size * np.maximum(sets - left // size, 0)
+        sets = np.maximum(rows.numbers[self._sets] - left // _SET_SIZES, 0)
+        lost: Numbers = np.add.reduce(_SET_SIZES * sets, axis=0)
         return lost
 
     def _shared(self, rows: NodeRows) -> Numbers:

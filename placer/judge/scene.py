@@ -68,8 +68,7 @@ class Inside:
     pages_in: Mapping[tuple[Cell, int], int]
 
 
-@dataclass(frozen=True, slots=True)
-class Tenant:
+class Tenant(NamedTuple):
     """One pod in its place.
 
     Attributes:

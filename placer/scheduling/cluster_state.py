@@ -251,11 +251,12 @@ def _counted(node: Node, pods: tuple[RunningPod, ...]) -> tuple[RunningPod, ...]
 
     def cleaned(runner: RunningPod) -> RunningPod:
         place = runner.placement
+        held = (*place.memory_bytes, *place.hugepages, *(place.cpu_milli or ()))
+        if known.issuperset(part[0] for part in held):
+            return runner
         memory = tuple(held for held in place.memory_bytes if held[0] in known)
         pages = tuple(held for held in place.hugepages if held[0] in known)
         milli = place.cpu_milli and tuple(part for part in place.cpu_milli if part[0] in known)
-        if (memory, pages, milli) == (place.memory_bytes, place.hugepages, place.cpu_milli):
-            return runner
         place = replace(place, memory_bytes=memory, hugepages=pages, cpu_milli=milli)
         return replace(runner, placement=place)
 

@@ -19,8 +19,17 @@ LEAST_TIME_S = 0.001
 """What a solve is given where waiting and counting took all of its time."""
 
 
-def decide(state: ClusterState, batch: Batch, options: SolveOptions, memory: Memory) -> Decision:
+def decide(
+    state: ClusterState, batch: Batch, options: SolveOptions, limit_s: float, memory: Memory
+) -> Decision:
     """Solve a batch that is well (`check_batch`), and let the judge look at the answer.
+
+    Args:
+        state: The cluster.
+        batch: What waits.
+        options: How to solve.
+        limit_s: Wall-clock seconds from this call to its end, in place of those of the options.
+        memory: What earlier batches have left.
 
     Raises:
         SolverError: Parts of Placer contradict each other: a defect of ours.
@@ -28,7 +37,7 @@ def decide(state: ClusterState, batch: Batch, options: SolveOptions, memory: Mem
     """
     began_s = monotonic()
     instance, ground = state.asking(batch), state.ground(memory)
-    left_s = max(LEAST_TIME_S, options.time_limit_s - (monotonic() - began_s))
+    left_s = max(LEAST_TIME_S, limit_s - (monotonic() - began_s))
     answer = solve(instance, replace(options, time_limit_s=left_s), ground=ground)
     decision = Decision(batch, answer, state.version)
     found = breaches(instance, decision.placement, ground.standing)

@@ -101,8 +101,8 @@ def _moved(
         if devices != place.devices:
             node, spec = instance.nodes[at], spec_of[place.key]
             parts = with_devices(spec, place.containers, devices, node, problem.nodes[at])
-            other = replace(place, devices=devices, containers=parts)
-            moved[place.key] = with_environment(other, node)
+            parts, env = with_environment(parts, node)
+            moved[place.key] = replace(place, devices=devices, containers=parts, env=env)
     return moved
 
 

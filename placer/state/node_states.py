@@ -1,7 +1,7 @@
 """What a Problem says about one node: its kind, and what is left on it."""
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from operator import attrgetter, floordiv
 from typing import NamedTuple
 
@@ -44,8 +44,7 @@ class LookedAt(NamedTuple):
     names: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class Terms:
+class Terms(NamedTuple):
     """In what a batch has the states of nodes said; as in ``Problem``.
 
     Attributes:
@@ -71,7 +70,7 @@ class Terms:
         if not self.shared and all(dimension.unit == 1 for dimension in self.dimensions):
             return self
         dimensions = tuple(dimension._replace(unit=1) for dimension in self.dimensions)
-        return replace(self, dimensions=dimensions, shared=())
+        return self._replace(dimensions=dimensions, shared=())
 
 
 def tiers_of_cores(asked: Collection[Tier], specs: Iterable[PodSpec]) -> tuple[Tier, ...]:
