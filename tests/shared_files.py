@@ -8,6 +8,7 @@ import pytest
 WHAT_IS_THERE = {
     "topologies": "raw captures (nvidia_topo, machines, hwloc) of the machines in the catalogue",
     "research": "notes that quote the annotations of Koordinator",
+    "seeds": "proposals that quote objects of Kubernetes",
     "cases": "tables extracted from the peers' own tests, which the test or its data names",
 }
 """What the folders of such files hold."""

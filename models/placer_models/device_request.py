@@ -32,6 +32,8 @@ OTHER_SPELLINGS: Mapping[str, str] = {
     "kubernetes.io/gpu-core": GPU_CORE,
     "kubernetes.io/gpu-memory": GPU_MEMORY,
     "kubernetes.io/gpu-memory-ratio": GPU_MEMORY_RATIO,
+    "kubernetes.io/gpu-mem": GPU_MEMORY,
+    "kubernetes.io/gpu-mem-ratio": GPU_MEMORY_RATIO,
     "kubernetes.io/rdma": KOORD_RDMA,
     "kubernetes.io/fpga": KOORD_FPGA,
     # Without the domain, for people. Not `gpu`: that counts GPUs, KOORD_GPU is in percent.

@@ -30,6 +30,8 @@ from placer_models.quantity import format_bytes, parse_bytes
 
 _PERCENT_OF = {GPU: GPU_CORE, **{kind: name for name, kind in PERCENT_TYPES.items()}}
 
+_NOTHING = DeviceShare()
+
 
 @dataclass(frozen=True, slots=True)
 class DeviceAllocation:
@@ -104,7 +106,7 @@ def grants_of(
     devices = {(d.type, d.minor): d for d in node.machine.devices} if node else {}
     grants = []
     for held in _ordered(allocations):
-        share = None if held.share.whole else held.share
+        share = None if held.share.whole or _says_nothing(held) else held.share
         if share is not None and share.capacity:
             device = devices.get((held.type, held.minor))
             has = {q.name: q.unit for q in device.capacity} if device else {}
@@ -121,6 +123,11 @@ def grants_of(
         functions = () if share is None else tuple(vf.minor for vf in held.virtual_functions)
         grants.append(DeviceGrant(held.type, held.minor, held.id, share, functions))
     return tuple(grants)
+
+
+def _says_nothing(held: DeviceAllocation) -> bool:
+    """Return whether nothing is said of what is held: then nothing is left for others."""
+    return held.share == _NOTHING and not held.virtual_functions
 
 
 def _unfilled(share: DeviceShare, memory_bytes: int) -> DeviceShare:
