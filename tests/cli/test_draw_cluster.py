@@ -10,9 +10,13 @@ from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.cluster import draw_cluster
 from placer_cli.draw.node import draw_node
 from placer_cli.draw.residents import StrangeError, residents_of
+from placer_models.affinity import AffinityLevel, AffinityTerm
 from placer_models.cluster import Instance, RunningPod
 from placer_models.kubernetes.names import SYSTEM_NAMESPACE
 from placer_models.placement import Placement
+from placer_models.pod import Gang
+from placer_models.policy import Strength
+from placer_models.topology_spread import SpreadConstraint
 
 
 def drawn(instance: Instance, placement: Placement, width: int = 80) -> str:
@@ -55,6 +59,32 @@ def test_what_waits_is_listed_with_what_it_asks_for() -> None:
     assert "10 waiting" in text
     assert "3  train-[0-2]  train, at least 3        10  LSR  16 CPUs, 64Gi, 2 gpu, 1 rdma" in text
     assert "4  web-[0-3]" in text
+
+
+def test_what_waits_is_listed_with_whom_it_wants_to_be() -> None:
+    """
+    With or apart from others, where, and how evenly; required, or if possible.
+    """
+    rules = (
+        AffinityTerm((("app", "db"),), topology="zone"),
+        AffinityTerm((("app", "web"),), apart=True, strength=Strength.PREFERRED),
+        AffinityTerm((("app", "feed"),), level=AffinityLevel.NUMA),
+    )
+    spread = (SpreadConstraint("zone"), SpreadConstraint("node", 2, Strength.PREFERRED))
+    web = pod("web", 1)
+    web = replace(web, spec=replace(web.spec, affinity=rules, spread=spread))
+    text = drawn(
+        replace(busy()[0], gangs=(Gang("web", "default", (web,), 1, lone=True),)), Placement(), 250
+    )
+
+    for said in (
+        "with app=db in one zone",
+        "if possible apart from app=web on one node",
+        "with app=feed on one NUMA node",
+        "a skew of 1 over zone",
+        "if possible a skew of 2 over node",
+    ):
+        assert said in text
 
 
 def test_a_thousand_idle_nodes_are_one_line() -> None:

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from placer_cli.draw.bars import bar
 from placer_cli.draw.palette import QUIET, link_styles, owner_marks
-from placer_cli.draw.texts import MOST_SERIES, cpus, fold_names, gb_per_s, memory, short_list
+from placer_cli.draw.texts import MOST_SERIES, cpus, fold_names, gb_per_s, memory, plain, short_list
 from placer_cli.draw.threads import Cell
 from placer_cli.draw.verdict import gap
 from placer_models.goals import BIND, POD_PAIR_MINIMUM, USABLE, Tier
@@ -23,6 +23,22 @@ def test_memory_has_three_digits_and_a_unit(amount: int, text: str) -> None:
     Bytes are written in the largest unit that leaves a number of at least one.
     """
     assert memory(amount) == text
+
+
+@pytest.mark.parametrize(
+    ("name", "amount", "text"),
+    [
+        ("ephemeral-storage", 71 * 2**30, "71Gi"),
+        ("kubernetes.io/batch-memory", 4 * 2**30, "4Gi"),
+        ("kubernetes.io/batch-cpu", 12_000, "12,000"),
+        ("example.com/licences", 4, "4"),
+    ],
+)
+def test_plain_amounts_of_bytes_are_written_as_memory(name: str, amount: int, text: str) -> None:
+    """
+    Every node of a cluster has some: nobody counts them by the byte.
+    """
+    assert plain(name, amount) == text
 
 
 @pytest.mark.parametrize(

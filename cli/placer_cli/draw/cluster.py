@@ -24,7 +24,7 @@ from placer_cli.draw.palette import (
 )
 from placer_cli.draw.residents import Resident, amount_taken, is_pod, pods_on
 from placer_cli.draw.tables import table
-from placer_cli.draw.texts import count, cpus, fold_names, memory
+from placer_cli.draw.texts import count, cpus, fold_names, memory, plain
 from placer_cli.draw.threads import Cell
 from placer_cli.draw.waiting import waiting
 from placer_models.cluster import Instance, Node
@@ -214,7 +214,10 @@ def _others(tenants: Sequence[Resident], node: Node) -> Text:
     taken = Counter(kind for kind, _ in held)
     present = Counter(device.type for device in node.devices)
     words = [f"{kind} {taken[kind]}/{present[kind]}" for kind in sorted(taken)]
-    words += [f"{name} {amount_taken(tenants, name):,}/{has:,}" for name, has in node.extended]
+    words += [
+        f"{name} {plain(name, amount_taken(tenants, name))}/{plain(name, has)}"
+        for name, has in node.extended
+    ]
     return Text(", ".join(words))
 
 

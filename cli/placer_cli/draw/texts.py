@@ -8,6 +8,9 @@ from placer_models.capacity import Quantity, Unit
 from placer_models.cpuset import format_cpu_list
 
 _UNITS = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
+_IN_BYTES = ("ephemeral-storage", "-memory")
+"""How names of resources end that clusters count in bytes."""
+
 MOST_SERIES = 4
 """Names of more series than these show their ends only."""
 
@@ -32,6 +35,11 @@ def quantity_text(quantity: Quantity) -> str:
             return f"{quantity.amount} %"
         case Unit.UNITS:
             return f"{quantity.amount:,}"
+
+
+def plain(name: str, amount: int) -> str:
+    """Write an amount of an extended resource; as memory where its name says that it is some."""
+    return memory(amount) if name.endswith(_IN_BYTES) else f"{amount:,}"
 
 
 def cpus(milli: int) -> str:

@@ -9,7 +9,8 @@ from rich.text import Text
 from placer_cli.draw.flow import titled
 from placer_cli.draw.shares import share
 from placer_cli.draw.tables import table
-from placer_cli.draw.texts import cpus, fold_names, memory, stem
+from placer_cli.draw.texts import cpus, fold_names, memory, plain, stem
+from placer_models.affinity import AffinityTerm
 from placer_models.cluster import Instance
 from placer_models.device_strategy import DeviceStrategy
 from placer_models.network import Grouping, LevelRule
@@ -48,7 +49,7 @@ def asked(spec: PodSpec) -> str:
         _count(spec, device) + (f" ({share(device.share)})" if device.share else "")
         for device in need.devices
     ]
-    parts += [f"{amount:,} {name}" for name, amount in need.extended]
+    parts += [f"{plain(name, amount)} {name}" for name, amount in need.extended]
     return ", ".join(parts) or "nothing"
 
 
@@ -95,6 +96,11 @@ def _rules(gang: Gang, spec: PodSpec) -> str:
     if spec.node_affinity:
         rules += [str(spec.node_affinity)] if spec.node_affinity.required else []
         rules += [f"if possible {wish.term}" for wish in spec.node_affinity.preferred]
+    rules += [_near(term) for term in spec.affinity]
+    rules += [
+        f"{'' if one.required else 'if possible '}a skew of {one.max_skew} over {one.topology}"
+        for one in spec.spread
+    ]
     if spec.alignment is not AlignmentPolicy.NONE:
         rules.append(spec.alignment.value)
     if spec.bind is not BindPolicy.DEFAULT:
@@ -105,6 +111,13 @@ def _rules(gang: Gang, spec: PodSpec) -> str:
         rules.append(f"gathers on one {gang.gather.value}")
     rules += [_asks(rule) for rule in gang.levels]
     return ", ".join(rules)
+
+
+def _near(term: AffinityTerm) -> str:
+    """Say whom a pod wants to be with, or apart from, and where."""
+    would = "" if term.required else "if possible "
+    where = f"in one {term.topology}" if term.wide else f"on one {term.level.place}"
+    return f"{would}{'apart from' if term.apart else 'with'} {term.said} {where}"
 
 
 def _asks(rule: LevelRule) -> str:
