@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
+from placer.kubernetes.class_resources import ClassResources
 from placer.kubernetes.device_matches import Matches
 from placer.kubernetes.device_pools import DevicePools
 from placer.kubernetes.objects import Key, Objects
@@ -52,6 +53,7 @@ class Claims:
         }
         self._by_claims_alone = _by_claims_alone(objects, pools)
         self._matches = Matches(objects, pools)
+        self._class_resources = ClassResources(objects, summary)
         self._users = Counter[Key](
             (part.identity.namespace, one.claim)
             for part in objects.pods.values()
@@ -64,6 +66,8 @@ class Claims:
         """Return what a pod that waits asks for, its claims included."""
         own = {request.type for request in asked.spec.requests.devices}
         select = [(_given_out(kind), "true") for kind in sorted(own & self._by_claims_alone.keys())]
+        if by_class := self._class_resources.lacks(part):
+            asked = replace(asked, lacks=(*asked.lacks, *by_class))
         if part.claims:
             found = self.asked(part)
             if found.cpus:

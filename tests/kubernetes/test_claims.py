@@ -291,6 +291,54 @@ def test_requests_of_containers_get_no_devices_of_claims() -> None:
     assert {name: one.node for name, one in places(instance).items()} == {"p": "n0", "q": "n1"}
 
 
+def test_the_extended_resource_of_a_class_is_refused_by_name() -> None:
+    """
+    Where a device plugin gives it, too, it comes from there; nothing is passed over in silence.
+    """
+    of_class = device_class("gpu", extendedResourceName="nvidia.com/gpu")
+    objects = [node("n1"), resource_slice("n1"), of_class]
+    wants, implied = {"nvidia.com/gpu": "1"}, {"deviceclass.resource.kubernetes.io/gpu": "1"}
+
+    _, summary = read(*objects, pod("p", wants), pod("q", implied), claim(), claiming("r"))
+
+    assert [title for title, _ in summary.refused] == ["Pod default/p", "Pod default/q"]
+    assert "nvidia.com/gpu, which DeviceClass gpu gives without a claim" in notes(summary)
+    assert "by which Placer gives no devices; they are had by claims: DeviceClass gpu" in (
+        notes(summary)
+    )
+    other = device_class("other", extendedResourceName="example.com/npu")
+    plugin = node("n0", amounts={"example.com/npu": "1"})
+    for beside, amount in (
+        ([plugin, other], {"example.com/npu": "1"}),
+        ([node("n0"), device("n0")], wants),
+    ):
+        instance, summary = read(*objects, *beside, pod("p", amount))
+        assert not summary.refused
+        assert "which only nodes with its plugin give: Pod default/p" in notes(summary)
+        assert [one.node for one in places(instance).values()] == ["n0"]
+
+
+def test_a_bound_pod_holds_what_its_extended_resource_was_given() -> None:
+    """
+    By the claim that a scheduler made for it; the others are given out.
+    """
+    holder = pod("p", {"nvidia.com/gpu": "1"}, nodeName="n1")
+    one = {"containerName": "main", "resourceName": "nvidia.com/gpu", "requestName": "gpus"}
+    holder["status"]["extendedResourceClaimStatus"] = {
+        "resourceClaimName": "p-gpus",
+        "requestMappings": [one],
+    }
+    objects = [node("n1"), resource_slice("n1"), device_class(), holder]
+    made = claim("p-gpus", status=allocated("gpu-2"))
+
+    instance, _ = read(*objects, made, claim("c", request(count=3)), claiming("q"))
+
+    (running,) = instance.running
+    assert [(grant.type, grant.minor) for grant in running.placement.devices] == [("gpu", 2)]
+    assert devices_of(places(instance)["q"]) == [("gpu", 0), ("gpu", 1), ("gpu", 3)]
+    assert faults(*objects, made, claiming("q", {"c": "p-gpus"}, nodeName="n2"))
+
+
 def test_a_device_object_and_slices_are_one_list() -> None:
     """
     The same GPU by its UUID: what runs by an annotation is not given out by a claim.

@@ -34,7 +34,7 @@ from placer_models.kubernetes.objects import (
     identity_of,
     in_annotation,
 )
-from placer_models.kubernetes.pod_claims import PodClaim, pod_claims
+from placer_models.kubernetes.pod_claims import PodClaim, pod_claims, resources_by_claim
 from placer_models.kubernetes.pod_class import PodClass, class_of
 from placer_models.kubernetes.pod_gang import GangRef, gang_of
 from placer_models.kubernetes.pod_wishes import Wishes, wishes_of
@@ -150,6 +150,8 @@ def pod_part(found: Object) -> PodPart:
     node = spec.get("nodeName").text("")
     if node:
         containers = tuple(_resized(containers, root.get("status")))
+    if claimed := resources_by_claim(root.get("status")):
+        containers = tuple(_without(one, claimed) for one in containers)
     own, own_limits = _requests(spec.get("resources"))
     cpus = annotation(root, RESOURCE_SPEC)
     given, laid = annotation(root, RESOURCE_STATUS), annotation(root, MEMORY_STATUS)
@@ -194,6 +196,16 @@ def _container(part: Field, *, init: bool = False) -> ContainerPart:
         role = ContainerRole.RESTARTABLE_INIT if always else ContainerRole.INIT
     requests, limits = _requests(part.get("resources"))
     return ContainerPart(part.get("name").text(), role, requests, limits, _visible(part.get("env")))
+
+
+def _without(one: ContainerPart, claimed: frozenset[tuple[str, str]]) -> ContainerPart:
+    """Return a container without the resources that it has by a claim."""
+
+    def less(amounts: ResourceList) -> ResourceList:
+        kept = {n: amount for n, amount in amounts.other.items() if (one.name, n) not in claimed}
+        return replace(amounts, other=kept)
+
+    return replace(one, requests=less(one.requests), limits=less(one.limits))
 
 
 def _requests(part: Field) -> tuple[ResourceList, ResourceList]:

@@ -10,7 +10,7 @@ class PodClaim:
     """A claim of a pod.
 
     Attributes:
-        name: As the pod calls it.
+        name: As the pod calls it; empty: it stands for extended resources.
         claim: Name of the ResourceClaim; empty: none is made of the template yet.
         template: Name of the template of which it is made; empty: it is a claim by name.
         containers: Names of the containers that use it.
@@ -65,4 +65,22 @@ def pod_claims(spec: Field, status: Field) -> tuple[PodClaim, ...]:
                     name, claim or made.get(name, ""), template, tuple(dict.fromkeys(used[name]))
                 )
             )
+    by_resources = status.get("extendedResourceClaimStatus")
+    if by_resources.there:
+        found.append(PodClaim("", by_resources.get("resourceClaimName").text()))
     return tuple(found)
+
+
+def resources_by_claim(status: Field) -> frozenset[tuple[str, str]]:
+    """Return (container, resource) of the plain amounts that a claim gave to a pod.
+
+    A scheduler makes that claim where a DeviceClass has the name of the resource.
+
+    Raises:
+        ObjectError: An entry lacks its container or resource.
+
+    """
+    mappings = status.get("extendedResourceClaimStatus", "requestMappings").items()
+    return frozenset(
+        (one.get("containerName").text(), one.get("resourceName").text()) for one in mappings
+    )
