@@ -7,14 +7,14 @@ from placer_models.annotations.node_topology import CpuManagerPolicy
 from placer_models.cluster import Machine, Node
 from placer_models.cpuset import CpuSet, format_cpu_list
 from placer_models.device import GPU, Device
-from placer_models.device_request import DEVICE_RESOURCES, WHOLE_GPUS
+from placer_models.device_request import WHOLE_GPUS
 from placer_models.kubernetes.device import DevicePart
 from placer_models.kubernetes.names import INSTANCE_TYPES, KNOWS_CPUS, KNOWS_NUMA_NODES
 from placer_models.kubernetes.node import NodePart
 from placer_models.kubernetes.objects import ObjectError
 from placer_models.kubernetes.resources import PODS
 from placer_models.kubernetes.rooms import memory_of
-from placer_models.kubernetes.topology import TopologyPart
+from placer_models.kubernetes.topology import SUMS, TopologyPart, zone_devices
 from placer_models.policy import (
     BINDING,
     AlignmentPolicy,
@@ -35,10 +35,6 @@ ARCHITECTURES: Mapping[str, str] = {"amd64": "x86_64", "arm64": "aarch64"}
 
 MAX_PODS = 110
 """Pods that a node takes which does not say how many: the kubelet's own default."""
-
-_NO_DEVICES = (PODS, "ephemeral-storage")
-_SUMS = DEVICE_RESOURCES - frozenset(WHOLE_GPUS)
-"""What Koordinator adds up over the devices of a node."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,9 +242,9 @@ def _devices(
     counts: dict[str, int] = {}
     taken: list[tuple[str, int]] = []
     for numa, zone in topology.zones.items() if topology else ():
-        for name, count in sorted(zone.allocatable.other.items()):
+        for name, count in zone_devices(zone.allocatable):
             kind = GPU if name in WHOLE_GPUS else name
-            if kind in by_object or name in _SUMS or name in _NO_DEVICES or "batch-" in name:
+            if kind in by_object:
                 continue
             if count > MOST_ZONE_DEVICES and topology:
                 raise ObjectError(
@@ -305,6 +301,6 @@ def _locality(kubelet: CpuManagerPolicy) -> tuple[Locality, ...]:
 def _extended(node: NodePart, found: tuple[Device, ...]) -> tuple[tuple[str, int], ...]:
     """Return what the node has plain amounts of: what is no device that is known one by one."""
     types = {device.type for device in found}
-    gone = types | _SUMS | {PODS} | (frozenset(WHOLE_GPUS) if GPU in types else frozenset())
+    gone = types | SUMS | {PODS} | (frozenset(WHOLE_GPUS) if GPU in types else frozenset())
     other = node.allocatable.other
     return tuple(sorted((name, n) for name, n in other.items() if n and name not in gone))

@@ -20,12 +20,17 @@ from placer_models.annotations.node_topology import (
     read_cpu_topology,
     read_pod_cpu_allocs,
 )
+from placer_models.device_request import DEVICE_RESOURCES, WHOLE_GPUS
 from placer_models.kubernetes.objects import Field, Identity, Object, annotation, identity_of
-from placer_models.kubernetes.resources import ResourceList, resources_in
+from placer_models.kubernetes.resources import PODS, ResourceList, resources_in
 from placer_models.policy import AlignmentPolicy, AlignmentScope
 
 KIND = "NodeResourceTopology"
 
+SUMS = DEVICE_RESOURCES - frozenset(WHOLE_GPUS)
+"""What Koordinator adds up over the devices of a node."""
+
+_NO_DEVICES = (PODS, "ephemeral-storage")
 _ZONE = re.compile(r"[A-Za-z]*-?([0-9]{1,5})")
 _POLICY = re.compile(
     r"(?i)(none|best-?effort|restricted|single-?numa-?node)-?(container|pod)?(-?level)?"
@@ -46,6 +51,15 @@ class Zone:
     allocatable: ResourceList
     available: ResourceList
     distances: Mapping[int, int] = field(default_factory=dict)
+
+
+def zone_devices(amounts: ResourceList) -> list[tuple[str, int]]:
+    """Return how many devices of which resources a zone names, ascending by name."""
+    return sorted(
+        (name, count)
+        for name, count in amounts.other.items()
+        if not (name in SUMS or name in _NO_DEVICES or "batch-" in name)
+    )
 
 
 @dataclass(frozen=True, slots=True)
