@@ -93,6 +93,15 @@ def test_what_is_allocatable_below_the_machine_is_all_that_pods_have() -> None:
     assert set(places(instance)) == {"fits"}
 
 
+def test_a_part_of_a_cpu_is_given_out_too() -> None:
+    """
+    Virtual nodes have some: 1.5 of the two CPUs that there must be, or half of one.
+    """
+    waits = [pod(name, {"cpu": "500m"}) for name in "abcd"]
+    assert len(places(read(node(amounts={"cpu": "1500m"}), *waits)[0])) == 3
+    assert len(places(read(node(amounts={"cpu": "0.5"}), *waits)[0])) == 1
+
+
 def test_a_node_is_not_told_of_what_stands_for_its_system() -> None:
     """
     Its document has the pods of the cluster, and no other.
@@ -422,6 +431,10 @@ def test_priorities_are_those_of_classes() -> None:
         (
             {"labels": {"node.koordinator.sh/numa-topology-policy": "Restricted"}},
             "the NUMA policy Restricted and no NodeResourceTopology",
+        ),
+        (
+            {"amounts": {"cpu": None, "memory": None}},
+            "that say of no CPUs yet, taken as one: nothing new comes there: n1",
         ),
     ],
 )

@@ -145,7 +145,8 @@ def join(
 
 
 def _cpus(node: NodePart, topology: TopologyPart | None, assumed: list[str]) -> tuple[Cpu, ...]:
-    capacity = (node.capacity.cpu_milli or 0) // 1000
+    # What a part of a CPU lacks to a whole one is kept, beside all else that is not allocatable.
+    capacity = -(-(node.capacity.cpu_milli or 0) // 1000)
     if topology is not None and topology.cpus:
         cores = sorted({(cpu.package, cpu.core) for cpu in topology.cpus})
         key = {core: i for i, core in enumerate(cores)}
@@ -155,7 +156,7 @@ def _cpus(node: NodePart, topology: TopologyPart | None, assumed: list[str]) -> 
             Cpu(cpu.id, key[cpu.package, cpu.core], cpu.package, cpu.numa_node)
             for cpu in topology.cpus
         )
-    counts = {0: capacity}
+    counts = {0: capacity if node.says_cpus else 1}
     if topology is not None and any(zone.capacity.cpu_milli for zone in topology.zones.values()):
         counts = {n: (z.capacity.cpu_milli or 0) // 1000 for n, z in topology.zones.items()}
     if not 0 < sum(counts.values()) <= MOST_CPUS:
@@ -269,13 +270,16 @@ def _closed(node: NodePart, topology: TopologyPart | None, assumed: list[str]) -
         assumed.append(
             f"with {name} amplified by {ratio}, for which there is no word: nothing new comes there"
         )
+    if not node.says_cpus:
+        assumed.append("that say of no CPUs yet, taken as one: nothing new comes there")
     unknown = topology is None and node.alignment in BINDING
     if unknown:
         assumed.append(
             f"with the NUMA policy {node.alignment} and no NodeResourceTopology: nothing new comes "
             "there"
         )
-    return node.unschedulable or bool(node.conditions or node.amplified) or unknown
+    shut = node.unschedulable or not node.says_cpus
+    return shut or bool(node.conditions or node.amplified) or unknown
 
 
 def _bind(node: NodePart, kubelet: CpuManagerPolicy) -> NodeBindPolicy:

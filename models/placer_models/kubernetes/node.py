@@ -72,6 +72,11 @@ class NodePart:
     alignment: AlignmentPolicy | None = None
     partition_policy: PartitionPolicy | None = None
 
+    @property
+    def says_cpus(self) -> bool:
+        """Whether it says how many CPUs there are; one that has just registered may not."""
+        return self.capacity.cpu_milli is not None
+
 
 def node_part(found: Object) -> NodePart:
     """Return what a Node object says.

@@ -22,14 +22,14 @@ def memory_of(
     nodes in proportion, down to whole MiB, so that nodes of a kind stay of a kind.
 
     Raises:
-        ObjectError: The node does not say how much it has.
+        ObjectError: The node does not say how much it has, and says of CPUs.
 
     """
     pages = _pages(node, zones, ids, assumed)
     sizes = {n: zones[n].allocatable.memory_bytes if n in zones else None for n in ids}
     total = node.allocatable.memory_bytes
     known = [size for size in sizes.values() if size is not None]
-    if total is None and not known:
+    if total is None and not known and node.says_cpus:
         raise ObjectError(
             node.identity.title, ("status", "allocatable", "memory"), "is missing; name it"
         )
