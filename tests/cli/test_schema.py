@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from instance.held_to_schema import problems
+from json_schemas import faults
 from placer_cli.app import main
 from placer_cli.commands.schema import DocumentKind, schema_of
 from placer_models.files.documents import documents_of
@@ -40,7 +40,7 @@ def schema(kind: str) -> dict[str, Any]:
 
 def refused(tree: object, kind: str) -> list[str]:
     """What an editor underlines."""
-    return problems(tree, schema(kind), schema(kind)["$defs"])
+    return faults(tree, schema(kind), schema(kind)["$defs"])
 
 
 def test_every_kind_that_is_read_has_a_schema() -> None:

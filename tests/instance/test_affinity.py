@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from instance.held_to_schema import problems
+from json_schemas import faults
 from placer.load import in_catalogue, load_instance
 from placer_models.affinity import AffinityLevel, AffinityTerm
 from placer_models.cluster import Instance
@@ -182,4 +182,4 @@ def test_editors_know_the_words_too(value: dict[str, Any], right: bool) -> None:
     schema = json_schema(InstanceFile)
     defs: Any = schema["$defs"]
 
-    assert (problems({"name": "p", **value}, defs["PodPart"], defs) == []) is right
+    assert (faults({"name": "p", **value}, defs["PodPart"], defs) == []) is right

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
-from instance.held_to_schema import problems
+from json_schemas import faults
 from placer.load import load_instance
 from placer_models.files.errors import InputError
 from placer_models.files.part import json_schema
@@ -26,7 +26,7 @@ def schema() -> dict[str, Any]:
 def refused(text: str, schema: dict[str, Any]) -> list[str]:
     """Return what an editor underlines."""
     documents = [tree for tree in yaml.safe_load_all(text) if tree["kind"] == "Instance"]
-    return [fault for tree in documents for fault in problems(tree, schema, schema["$defs"])]
+    return [fault for tree in documents for fault in faults(tree, schema, schema["$defs"])]
 
 
 def test_the_schema_names_every_field(schema: dict[str, Any]) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from instance.held_to_schema import problems
+from json_schemas import faults
 from placer_models.cluster import Instance
 from placer_models.files.part import json_schema
 from placer_models.instance.schema import InstanceFile
@@ -144,7 +144,7 @@ def test_editors_know_the_words_too(value: dict[str, Any], right: bool) -> None:
     defs: Any = schema["$defs"]
     part = {"name": "g", "pods": [{"name": "p"}], **value}
 
-    assert (problems(part, defs["GangPart"], defs) == []) is right
+    assert (faults(part, defs["GangPart"], defs) == []) is right
 
 
 def test_a_level_may_wait_for_nodes_that_have_its_label(read: Callable[..., Instance]) -> None:

@@ -19,7 +19,7 @@ from claim_worlds import (
     template,
 )
 from dump_worlds import after_binding, objects_of
-from kubernetes_schemas import check_object
+from json_schemas import check_object
 from kubernetes_worlds import Json, node, pod, topology
 from placer.counting.account import accounts_of
 from placer.judge.misfits import misfits_of

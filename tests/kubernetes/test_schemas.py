@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from dump_worlds import dump_world, objects_of
-from kubernetes_schemas import SchemaError, check_object
+from json_schemas import SchemaError, check_object
 from kubernetes_worlds import device, pod, topology
 from placer.kubernetes.dump import instance_of, read_dump
 from placer.kubernetes.emit.kind import EmitKind
