@@ -76,6 +76,8 @@ def instance_of(objects: Objects) -> tuple[Instance, Summary]:
     nodes: list[Node] = []
     running: list[RunningPod] = []
     for name, one in joined.items():
+        if title_of("Device", "", name) in objects.refused:
+            continue  # what pods have of its devices cannot be held against it
         pods = bound[name]
         topology = objects.topologies.get(name) or pools.topology(name)
         devices = objects.devices.get(name)

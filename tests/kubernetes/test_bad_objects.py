@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from kubernetes_worlds import Json, device, gpu, lsr, node, owned, pod, topology
+from kubernetes_worlds import Json, device, gpu, held, lsr, node, owned, pod, topology
 from placer_cli.app import main
 
 BAD: dict[str, tuple[Json, tuple[str, str, str, str]]] = {
@@ -101,6 +101,20 @@ def test_a_dump_of_pods_alone_is_told_once(
     assert said.count("\n") == 1
     assert "holds no Node; get the nodes, too" in said
     assert "or name their file (to validate: --together)" in said
+
+
+def test_pods_are_not_blamed_for_the_device_object_of_their_node(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """
+    What they hold is not there because the object that lists it is at fault.
+    """
+    holds = pod("a", nodeName="n3", annotations=held(0))
+    code, said = said_of(as_list(node("n3"), BAD["a minor twice"][0], holds), tmp_path, capsys)
+
+    assert code == 2
+    assert said.count("\n") == 1
+    assert "Device n3: gpu 1 is there twice" in said
 
 
 def test_a_list_that_was_cut_off_is_no_whole_one(
