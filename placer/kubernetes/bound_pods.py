@@ -16,7 +16,7 @@ from placer_models.files.errors import named_cpus
 from placer_models.instance.device_holders import DeviceHolders, DeviceKey
 from placer_models.instance.running_defaults import (
     containers_of,
-    numa_nodes_by_room,
+    laid,
     numa_nodes_near,
     pool_of,
 )
@@ -245,7 +245,7 @@ def _placement(
         node=node.name,
         cpuset=cpuset,
         containers=containers_of(spec, cpuset, topology),
-        memory_bytes=_memory(one, node, room),
+        memory_bytes=_memory(one, near, room),
         hugepages=_hugepages(one, near, pages),
         devices=one.devices,
         cpu_milli=cpu_milli,
@@ -261,7 +261,9 @@ def _counted(homes: tuple[NumaShare, ...], want: int) -> tuple[tuple[int, int], 
     return tuple((share.node, count) for share, count in zip(homes, counts, strict=False))
 
 
-def _memory(one: _Seat, node: Node, room: dict[int, int]) -> tuple[tuple[int, int], ...]:
+def _memory(
+    one: _Seat, near: frozenset[int | None], room: dict[int, int]
+) -> tuple[tuple[int, int], ...]:
     """Return the memory of a pod by NUMA node: as it says, else where there is most.
 
     What is more than there is counts all the same: pods that run may ask for more.
@@ -269,11 +271,8 @@ def _memory(one: _Seat, node: Node, room: dict[int, int]) -> tuple[tuple[int, in
     want = one.asked.spec.requests.memory_bytes
     said = {share.node: share.memory_bytes for share in one.part.memory}
     if sum(said.values()) != want or not said.keys() <= room.keys():
-        said, left = {}, want
-        for numa in numa_nodes_by_room(node, one.cpus, one.devices, room):
-            said[numa] = min(left, max(0, room[numa]))
-            left -= said[numa]
-        said[min(room)] += left
+        said = laid(want, near, room)
+        said[min(room)] = said.get(min(room), 0) + want - sum(said.values())
     for numa, size in said.items():
         room[numa] -= size
     return tuple((numa, size) for numa, size in sorted(said.items()) if size)
@@ -299,16 +298,15 @@ def _hugepages(
                 found[key] = taken
                 pages[key] -= taken
             continue
-        left = wanted.count
-        places = [key for key in pages if key[1] == wanted.page_bytes]
-        for key in sorted(places, key=lambda key: (key[0] not in near, -pages[key], key)):
-            taken = min(left, max(0, pages[key]))
-            found[key] = found.get(key, 0) + taken
-            pages[key] -= taken
-            left -= taken
-        if left and places:
-            found[places[0]] = found.get(places[0], 0) + left
-            pages[places[0]] -= left
+        size = wanted.page_bytes
+        room = {numa: count for (numa, other), count in pages.items() if other == size}
+        given = laid(wanted.count, near, room)
+        if room:
+            first = next(iter(room))
+            given[first] = given.get(first, 0) + wanted.count - sum(given.values())
+        for numa, count in given.items():
+            found[numa, size] = count
+            pages[numa, size] -= count
     return tuple((numa, size, n) for (numa, size), n in sorted(found.items()) if n)
 
 

@@ -21,7 +21,7 @@ from placer_models.instance.pods import PodReader, pod_to_dict
 from placer_models.instance.requests import device_type_of
 from placer_models.instance.running_defaults import (
     containers_of,
-    numa_nodes_by_room,
+    laid,
     numa_nodes_near,
     pool_of,
 )
@@ -276,13 +276,10 @@ class RunningReader:
         """Lay the memory of a pod that does not say where its memory is."""
         room = self._held[seat.node.name].room_bytes
         left = seat.pod.spec.requests.memory_bytes
-        taken = {}
-        for numa in numa_nodes_by_room(seat.node, seat.cpus, seat.devices, room):
-            size = min(left, room[numa])
-            if size:
-                taken[numa] = size
-                room[numa] -= size
-                left -= size
+        taken = laid(left, numa_nodes_near(seat.node, seat.cpus, seat.devices), room)
+        for numa, size in taken.items():
+            room[numa] -= size
+            left -= size
         if left:
             seat.place.at("requests", "memory").fault(
                 f"node {seat.node.name} lacks {format_bytes(left)} for this pod; "

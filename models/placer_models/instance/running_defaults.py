@@ -1,6 +1,6 @@
 """Defaults of a running pod's place, where the file leaves it open."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from placer_models.cluster import Node
 from placer_models.cpuset import CpuSet
@@ -20,16 +20,25 @@ def pool_of(qos: QosClass, node: Node, owned: Mapping[QosClass, CpuSet]) -> CpuS
     return online - owned.get(QosClass.LSE, _NONE) - owned.get(QosClass.LSR, _NONE)
 
 
-def numa_nodes_by_room(
-    node: Node, cpus: CpuSet, devices: Iterable[DeviceGrant], room_bytes: Mapping[int, int]
-) -> list[int]:
-    """Return NUMA nodes in the order in which a pod's memory is laid on them.
+def laid(amount: int, near: Collection[int | None], room: Mapping[int, int]) -> dict[int, int]:
+    """Return how much of a pod's memory, or how many of its pages, each NUMA node gives.
 
-    First those of the pod's own CPUs and devices, where the kernel would have put it;
-    among equals the one with the most room, then the lowest id.
+    First those of the pod's own CPUs and devices, where the kernel would have put it; among
+    equals the one with the most room, then the lowest id. Together they give less than the
+    amount where there is too little.
+
+    Args:
+        amount: What is to be laid.
+        near: As `numa_nodes_near` returns them.
+        room: NUMA node -> what it has left.
+
     """
-    local = numa_nodes_near(node, cpus, devices)
-    return sorted(room_bytes, key=lambda numa: (numa not in local, -room_bytes[numa], numa))
+    taken, left = {}, amount
+    for numa in sorted(room, key=lambda numa: (numa not in near, -room[numa], numa)):
+        if here := min(left, max(0, room[numa])):
+            taken[numa] = here
+            left -= here
+    return taken
 
 
 def numa_nodes_near(

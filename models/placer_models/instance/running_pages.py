@@ -5,6 +5,7 @@ from collections.abc import Collection, Mapping
 from placer_models.cluster import Node
 from placer_models.files.faults import Place
 from placer_models.instance.hugepages import pages_by_numa_node
+from placer_models.instance.running_defaults import laid
 from placer_models.pod import Pod
 from placer_models.quantity import format_bytes
 
@@ -56,12 +57,11 @@ def pages_laid(
     taken = {}
     for asked in pod.spec.requests.hugepages:
         size, left = asked.page_bytes, asked.count
-        numa_nodes = [numa for numa, other in room if other == size]
-        for numa in sorted(numa_nodes, key=lambda n: (n not in near, -room[n, size], n)):
-            if count := min(left, room[numa, size]):
-                taken[numa, size] = count
-                room[numa, size] -= count
-                left -= count
+        here = {numa: count for (numa, other), count in room.items() if other == size}
+        for numa, count in laid(left, near, here).items():
+            taken[numa, size] = count
+            room[numa, size] -= count
+            left -= count
         if left:
             place.fault(
                 f"the node lacks {left} hugepages of {format_bytes(size)} for this pod; "
