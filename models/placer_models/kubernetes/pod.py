@@ -1,6 +1,6 @@
 """Pod: what a pod asks for, how it wants it, and what it holds where it runs."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from placer_models.annotations.device_allocated import DeviceAllocation, read_device_allocated
@@ -149,7 +149,7 @@ def pod_part(found: Object) -> PodPart:
         spec.get("containers").refuse("names no container; a pod has one or more")
     node = spec.get("nodeName").text("")
     if node:
-        containers = tuple(_resized(containers, root.get("status")))
+        containers = _resized(containers, spec, root.get("status"))
     if claimed := resources_by_claim(root.get("status")):
         containers = tuple(_without(one, claimed) for one in containers)
     own, own_limits = _requests(spec.get("resources"))
@@ -236,8 +236,10 @@ def _requests(part: Field) -> tuple[ResourceList, ResourceList]:
     return filled, limits
 
 
-def _resized(containers: Iterable[ContainerPart], status: Field) -> Iterator[ContainerPart]:
-    """Yield the containers of a bound pod; one that is being resized counts as what is larger.
+def _resized(
+    containers: tuple[ContainerPart, ...], spec: Field, status: Field
+) -> tuple[ContainerPart, ...]:
+    """Return the containers of a bound pod; one that is being resized counts as what is larger.
 
     That is, of what it is to get and what it has; only the latter where the kubelet says that it
     can never get the former.
@@ -246,24 +248,36 @@ def _resized(containers: Iterable[ContainerPart], status: Field) -> Iterator[Con
         item.get("name").text(): item
         for kind in ("containerStatuses", "initContainerStatuses")
         for item in status.get(kind).items()
+        if item.get("resources").there
     }
+    for kind in ("containers", "initContainers"):
+        for item in spec.get(kind).items() if statuses else ():
+            if (has := statuses.get(item.get("name").text())) is None:
+                continue
+            asked, now = item.get("resources"), has.get("resources")
+            allocated = has.get("allocatedResources").value
+            if asked.value == now.value and asked.get("requests").value == allocated:
+                del statuses[item.get("name").text()]  # as of nearly all: nothing is resized
+    if not statuses:
+        return containers
     never = any(
         item.get("type").value == "PodResizePending" and item.get("reason").value == "Infeasible"
         for item in status.get("conditions").items()
     )
-    for one in containers:
-        has = statuses.get(one.name)
-        now = has.get("resources") if has else None
-        if has is None or now is None or not now.there:
-            yield one
-            continue
-        held = [resources_in(has.get("allocatedResources")), resources_in(now.get("requests"))]
-        most = [resources_in(now.get("limits"))]
-        yield replace(
-            one,
-            requests=largest(held if never else [one.requests, *held]),
-            limits=largest(most if never else [one.limits, *most]),
-        )
+    return tuple(_counted(one, statuses.get(one.name), never=never) for one in containers)
+
+
+def _counted(one: ContainerPart, status: Field | None, *, never: bool) -> ContainerPart:
+    if status is None:
+        return one
+    has = status.get("resources")
+    held = [resources_in(status.get("allocatedResources")), resources_in(has.get("requests"))]
+    most = [resources_in(has.get("limits"))]
+    return replace(
+        one,
+        requests=largest(held if never else [one.requests, *held]),
+        limits=largest(most if never else [one.limits, *most]),
+    )
 
 
 def _visible(part: Field) -> Env:
