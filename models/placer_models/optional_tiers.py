@@ -39,13 +39,16 @@ def optional_tiers(instance: Instance) -> tuple[Tier, ...]:
     could = [running.pod for running in instance.could_leave]
     # By identity: replicas share their spec.
     specs = {id(pod.spec): pod.spec for pod in (*pods_of(instance.gangs), *could)}.values()
+    owners = [spec for spec in specs if spec.qos.owns_cpus]
     nodes = Nodes.of(instance.nodes)
-    asked = [*TIERS_OF[instance.strategy], *_exclusivity(specs), *_localities(nodes, specs)]
+    asked = [*TIERS_OF[instance.strategy]]
+    if owners:
+        asked += [*_exclusivity(owners), *_localities(nodes, owners)]
     if nodes.offer:
         asked.append(OPENED)
     if instance.move_budget:
         asked.append(MOVES)
-    if any(spec.qos.owns_cpus for spec in specs) and nodes.have_strategy:
+    if owners and nodes.have_strategy:
         asked.append(NUMA_STRATEGY)
     if any(spec.wants_locality for spec in specs):
         if nodes.have_cells:
@@ -87,19 +90,18 @@ def _would_like_to_be_joint(spec: PodSpec) -> bool:
     return spec.joint is not None and spec.joint.strength is Strength.PREFERRED
 
 
-def _localities(nodes: Nodes, specs: Iterable[PodSpec]) -> Iterator[Tier]:
-    """Yield the tiers of what pods that wait, or nodes for them, would like to stay within."""
-    owners = {spec.locality for spec in specs if spec.qos.owns_cpus}
-    asked = {wish for wishes in owners for wish in wishes}
-    if () in owners:
+def _localities(nodes: Nodes, owners: Iterable[PodSpec]) -> Iterator[Tier]:
+    """Yield the tiers of what pods with CPUs of their own, or nodes, would have them within."""
+    localities = {spec.locality for spec in owners}
+    asked = {wish for wishes in localities for wish in wishes}
+    if () in localities:
         asked |= nodes.localities
     yield from (tier for wish, tier in _LOCALITY_TIERS.items() if wish in asked)
 
 
-def _exclusivity(specs: Iterable[PodSpec]) -> Iterator[Tier]:
-    wished = {
-        spec.exclusive for spec in specs if spec.qos.owns_cpus and not spec.exclusive_required
-    } - {ExclusivePolicy.NONE}
+def _exclusivity(owners: Iterable[PodSpec]) -> Iterator[Tier]:
+    wished = {spec.exclusive for spec in owners if not spec.exclusive_required}
+    wished -= {ExclusivePolicy.NONE}
     if wished:
         yield SHARED_CORES
     if ExclusivePolicy.NUMA_NODE_LEVEL in wished:

@@ -226,7 +226,7 @@ class PodSpec:
         """Whether the bind policy may not be broken; Default is a wish by its nature."""
         return self.bind_strength is Strength.REQUIRED and self.bind is not BindPolicy.DEFAULT
 
-    @property
+    @cached_property
     def wants_locality(self) -> bool:
         """Whether it matters how far apart what it holds is.
 

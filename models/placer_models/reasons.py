@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from enum import Enum
+from typing import NamedTuple
 
 from placer_models.network import LevelRule
 
@@ -14,8 +15,7 @@ class When(Enum):
     PLACED = "beside what is placed"
 
 
-@dataclass(frozen=True, slots=True)
-class Demand:
+class Demand(NamedTuple):
     """What one rule asks for a pod on a node.
 
     Attributes:
@@ -37,8 +37,7 @@ class Demand:
         return self.rule.split()[0]
 
 
-@dataclass(frozen=True, slots=True)
-class Blocker:
+class Blocker(NamedTuple):
     """Why a pod cannot run on a node: what is asked, up to the demand, cannot all be had.
 
     Attributes:

@@ -183,12 +183,13 @@ def _nearest(
     """Return the cells of a pod's CPUs and devices, where most of them are first."""
     cell_of = {cell.numa_node: index for index, cell in enumerate(state.cells)}
     held = {(grant.type, grant.minor) for grant in grants}
-    near = Counter(cell_of[node.machine.topology.cpu[cpu].numa_node] for cpu in own)
-    near.update(
+    there = [cell_of[node.machine.topology.cpu[cpu].numa_node] for cpu in own]
+    there += [
         cell_of[d.numa_node]
         for d in (account.devices.healthy if held else ())
         if (d.type, d.minor) in held and d.numa_node is not None
-    )
+    ]
+    near = Counter(there)
     nearest = sorted(near, key=lambda cell: (-near[cell], cell))
     return (*nearest, *(cell for cell in choice.near_cells if cell not in near))
 

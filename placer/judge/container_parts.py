@@ -14,7 +14,7 @@ from placer_models.placement import ContainerPlacement, DeviceGrant, PodPlacemen
 from placer_models.pod import Container, ContainerRole
 from placer_models.policy import AlignmentScope
 
-Shares = Counter[tuple[str, DeviceShare | None]]
+Shares = dict[tuple[str, DeviceShare | None], int]
 """How many devices of a type, and how much of each; None: all of it."""
 
 
@@ -124,12 +124,16 @@ def _devices(tenant: Tenant, part: Part, *, whole: bool) -> Iterator[str]:
         if counts[kind] != asked[kind]:
             yield f"{who} holds {counts[kind]} {kind}; its request is {asked[kind]}"
             return
-    for kind in sorted({kind for kind, _ in (held - wanted)}):
+    for kind in sorted({part[0] for part, count in held.items() if count > wanted.get(part, 0)}):
         yield f"{who} holds other shares of {kind} than it asks for"
 
 
 def _shares(grants: Iterable[DeviceGrant]) -> Shares:
-    return Counter((grant.type, part_of(grant.share)) for grant in grants)
+    shares: Shares = {}
+    for grant in grants:
+        part = grant.type, part_of(grant.share)
+        shares[part] = shares.get(part, 0) + 1
+    return shares
 
 
 def _devices_wanted(tenant: Tenant, container: Container, *, whole: bool) -> Shares:
@@ -138,14 +142,15 @@ def _devices_wanted(tenant: Tenant, container: Container, *, whole: bool) -> Sha
     Where only devices are parted it has of types that it alone asks for what the pod has, be
     that too much or too little.
     """
-    wanted: Shares = Counter()
+    wanted: Shares = {}
+    alone = set()
     for request in container.requests.devices:
-        if whole or _others_ask(tenant, container, request.type):
-            wanted[request.type, part_of(request.share)] += request.count
-    if not whole:
-        alone = {request.type for request in container.requests.devices} - {k for k, _ in wanted}
-        wanted += _shares(grant for grant in tenant.place.devices if grant.type in alone)
-    return wanted
+        if not whole and not _others_ask(tenant, container, request.type):
+            alone.add(request.type)
+        elif request.count:
+            part = request.type, part_of(request.share)
+            wanted[part] = wanted.get(part, 0) + request.count
+    return wanted | _shares(grant for grant in tenant.place.devices if grant.type in alone)
 
 
 def _others_ask(tenant: Tenant, container: Container, kind: str) -> bool:

@@ -1,6 +1,6 @@
 """Rules about devices."""
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterator
 
 from placer.judge.finding import Finding
@@ -76,10 +76,13 @@ def device_count(scene: Scene) -> Iterator[Finding]:
     for _, tenant in scene.newcomers():
         if not (tenant.place.devices or tenant.requests.devices):
             continue
-        held = Counter(grant.type for grant in tenant.place.devices)
-        whole = Counter(g.type for g in tenant.place.devices if g.share is None)
-        asked: Counter[str] = Counter()
-        asked_whole: Counter[str] = Counter()
+        held: defaultdict[str, int] = defaultdict(int)
+        whole: defaultdict[str, int] = defaultdict(int)
+        for grant in tenant.place.devices:
+            held[grant.type] += 1
+            whole[grant.type] += grant.share is None
+        asked: defaultdict[str, int] = defaultdict(int)
+        asked_whole: defaultdict[str, int] = defaultdict(int)
         strategies = dict(tenant.pod.spec.strategies)
         for request in tenant.requests.devices:
             count = held[request.type] if request.type in strategies else request.count

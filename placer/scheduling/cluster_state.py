@@ -227,12 +227,16 @@ def followers(before: ClusterState, after: ClusterState) -> tuple[PodPlacement, 
         return ()  # a node has come or gone, on which nothing runs
     moved = []
     for position in changed_indices(before.records, after.records):
-        places = {runner.pod.key: runner.placement for runner in before.records[position].pods}
-        moved += [
-            runner.placement
-            for runner in after.records[position].pods
-            if runner.pod.key in places and places[runner.pod.key] != runner.placement
-        ]
+        pods = before.records[position].pods
+        same = set(map(id, pods))
+        others = [runner for runner in after.records[position].pods if id(runner) not in same]
+        if any(runner.pod.key in before.node_of for runner in others):
+            places = {runner.pod.key: runner.placement for runner in pods}
+            moved += [
+                runner.placement
+                for runner in others
+                if places.get(runner.pod.key, runner.placement) != runner.placement
+            ]
     return tuple(moved)
 
 
