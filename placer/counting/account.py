@@ -67,12 +67,12 @@ def account_of(node: Node, running: Iterable[RunningPod]) -> Account:
 
 
 def _tenants(pods: Iterable[RunningPod]) -> Tenants:
-    sides = Counter((pod.pod.spec, pod.pod.namespace) for pod in pods)
-    return Tenants(
-        frozenset(sides),
-        {side: count - 1 for side, count in sides.items() if count > 1},
-        frozenset(side for side in sides if side[0].affinity),
-    )
+    all_sides = [(pod.pod.spec, pod.pod.namespace) for pod in pods]
+    sides = frozenset(all_sides)
+    more: dict[Side, int] = {}
+    if len(sides) < len(all_sides):
+        more = {side: count - 1 for side, count in Counter(all_sides).items() if count > 1}
+    return Tenants(sides, more, frozenset(side for side in sides if side[0].affinity))
 
 
 def accounts_of(instance: Instance) -> tuple[Account, ...]:
