@@ -59,12 +59,7 @@ def load_instance(
     if not dumps:
         return _instance([doc for path in paths for doc in read_documents(path)], on_file)
     if others := [path for path in paths if path not in dumps]:
-        raise InputError(
-            name_of(others[0]),
-            None,
-            "",
-            f"holds no objects of Kubernetes, and {name_of(dumps[0])} does; pass one or the other",
-        )
+        raise _no_objects(others[0], f", and {name_of(dumps[0])} does; pass one or the other")
     return _dump(dumps, on_note)
 
 
@@ -84,10 +79,24 @@ def load_cluster(
     """
     for path in paths:
         if not holds_objects(path):
-            read_text(path)  # says why it cannot be read
-            message = "holds no objects of Kubernetes; get them: kubectl get nodes,pods -A -o yaml"
-            raise InputError(name_of(path), None, "", message)
+            raise _no_objects(path, "; get them: kubectl get nodes,pods -A -o yaml")
     return _dump(paths, on_note, objects)
+
+
+def _no_objects(path: Path, mend: str) -> InputError:
+    """Return what is wrong with a file without objects of Kubernetes.
+
+    Raises:
+        InputError: It cannot be read.
+
+    """
+    message = f"holds no objects of Kubernetes{mend}"
+    if not read_text(path).strip():
+        message = (
+            "is empty; kubectl writes nothing where the cluster lacks one of the kinds that it is "
+            "asked for: leave that kind out"
+        )
+    return InputError(name_of(path), None, "", message)
 
 
 def load_placement(path: Path) -> Placement:

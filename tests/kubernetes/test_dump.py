@@ -595,3 +595,19 @@ def test_a_dump_and_an_instance_are_not_read_together(tmp_path: Path) -> None:
     ours.write_text("apiVersion: placer/v1\nkind: Instance\nnodes: []\n")
     with pytest.raises(InputError, match=r"ours.yaml: holds no objects of Kubernetes, and .*dump"):
         load_instance([dump, ours])
+
+
+def test_an_empty_file_beside_a_dump_is_what_kubectl_wrote(tmp_path: Path) -> None:
+    """
+    It writes nothing of several kinds where it does not know one of them.
+    """
+    from placer.kubernetes.objects import Objects
+    from placer.load import load_cluster, load_instance
+    from placer_models.files.errors import InputError
+
+    dump, empty = tmp_path / "dump.json", tmp_path / "more.yaml"
+    dump.write_text(json.dumps(node()))
+    empty.write_text("\n")
+    for load in (load_instance, lambda paths: load_cluster(paths, Objects())):
+        with pytest.raises(InputError, match=r"more\.yaml: is empty; kubectl .* leave that kind"):
+            load([dump, empty])
