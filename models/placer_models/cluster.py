@@ -81,6 +81,8 @@ class Node:
             nodes whose CPUs are amplified.
         max_pods: Most pods that it takes, running ones included; None: no limit.
         taints: What keeps pods off that do not tolerate it.
+        unpooled_cpus: Reserved CPUs that are for the system alone, and CPUs of running pods that
+            a kubelet has pinned: they are in no pool (C5, C6) while they are either.
         homes: What running pods that may move hold here (CPUs only where they own them): a
             solver tells it from all that is like it.
 
@@ -108,6 +110,7 @@ class Node:
     max_pods: int | None = None
     taints: tuple[Taint, ...] = ()
     milli_per_cpu: int = 1000
+    unpooled_cpus: CpuSet = frozenset()
 
     @property
     def devices(self) -> tuple[Device, ...]:
@@ -116,6 +119,10 @@ class Node:
         Ascending by (type, minor); instances overlap.
         """
         return with_instances(self.machine.devices, self.mig) if self.mig else self.machine.devices
+
+    def out_of_pools(self, owned: CpuSet) -> CpuSet:
+        """Return the CPUs that the node keeps out of both pools beside pods that own CPUs."""
+        return self.unpooled_cpus & (self.reserved_cpus | owned)
 
     @property
     def table(self) -> PartitionTable | None:

@@ -245,7 +245,11 @@ def _left_there(
         return home
     owners = (QosClass.LSE, QosClass.LSR) if spec.qos is QosClass.LS else (QosClass.LSE,)
     topology = node.machine.topology
-    pool: CpuSet = topology.online.difference(*(owned.get((node.name, q), ()) for q in owners))
+    taken = frozenset[int]().union(
+        *(cpus for (name, _), cpus in owned.items() if name == node.name)
+    )
+    online = topology.online - node.out_of_pools(taken)
+    pool: CpuSet = online.difference(*(owned.get((node.name, q), ()) for q in owners))
     bound = bound_to(home, spec, node)
     pool = within(pool, bound, topology) if bound else pool
     containers = tuple(replace(part, cpuset=pool) for part in home.containers)

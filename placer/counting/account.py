@@ -102,4 +102,11 @@ def alike_when_idle(node: Node) -> Hashable:
     For as long as their machines live: they are told apart by identity.
     """
     facts = (id(node.machine), node.reserved_cpus, node.unhealthy, node.hugepages)
-    return (*facts, *had_by(node).items(), node.offered, node.mig, node.milli_per_cpu)
+    return (
+        *facts,
+        *had_by(node).items(),
+        node.offered,
+        node.mig,
+        node.milli_per_cpu,
+        node.unpooled_cpus,
+    )

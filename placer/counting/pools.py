@@ -78,7 +78,7 @@ def pools_left(node: Node, pods: Sequence[RunningPod]) -> Pools:
     )
 
     def pool(qos: QosClass, taken: CpuSet) -> Pool:
-        cpus = without(node.machine.topology.online, taken)
+        cpus = without(node.machine.topology.online - node.out_of_pools(owned), taken)
         asked = [p.pod.spec.requests.cpu_milli for p in pods if p.pod.spec.qos is qos]
         free = without(cpus, node.reserved_cpus)
         return Pool(cpus, free, sum(asked), bool(asked), node.milli_per_cpu)

@@ -62,8 +62,12 @@ def pool_here(site: Site, tenant: Tenant, container: ContainerPlacement | None =
 
 
 def withheld(site: Site, qos: QosClass) -> CpuSet:
-    """Return the CPUs that owners keep from the pool of LS or BE pods."""
-    return site.taken if qos is QosClass.LS else site.taken_by_lse
+    """Return the CPUs that owners, or the node, keep from the pool of LS or BE pods."""
+    taken = site.taken if qos is QosClass.LS else site.taken_by_lse
+    if not site.node.unpooled_cpus:
+        return taken
+    running = frozenset[int]().union(*(one.owned for one in site.tenants if not one.new))
+    return taken | site.node.out_of_pools(running)
 
 
 def _pool_holds(site: Site, qos: QosClass) -> Iterator[Finding]:

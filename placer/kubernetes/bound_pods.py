@@ -57,6 +57,8 @@ class BoundPods:
         unknown: Types of devices of which some pod holds nobody knows which.
         unasked: Devices that some pod has, or sees, without asking for them.
         hides_cpus: Some pod owns CPUs, nobody knows which.
+        pinned: CPUs that the kubelet has pinned to Guaranteed pods: BE pods do not share them,
+            as they do those of other LSR pods (C6).
 
     """
 
@@ -64,6 +66,7 @@ class BoundPods:
     unknown: set[str] = field(default_factory=set)
     unasked: set[DeviceKey] = field(default_factory=set)
     hides_cpus: bool = False
+    pinned: CpuSet = frozenset()
 
 
 def seat(
@@ -141,6 +144,8 @@ def seat(
             continue
         seats.append(_Seat(part, asked, cpus, grants))
     owned: dict[QosClass, CpuSet] = {}
+    found.pinned = found.pinned.union(*(one.cpus for one in seats if _is_pinned(one.part)))
+    node = replace(node, unpooled_cpus=node.unpooled_cpus | found.pinned)
     for one in seats:
         owned[one.asked.spec.qos] = owned.get(one.asked.spec.qos, frozenset()) | one.cpus
     room, pages = node.memory_bytes_in(), node.pages_in()
@@ -151,7 +156,7 @@ def seat(
         pod = Pod(
             one.part.identity.name, one.part.identity.namespace, one.asked.spec, one.asked.limits
         )
-        stays = bool(one.part.leaving or one.part.claims)
+        stays = bool(one.part.leaving or one.part.claims or (one.cpus & found.pinned))
         found.running.append(RunningPod(pod, places[id(one)], movable=not stays))
     if kept_milli := joined.kept_milli + sum(one.asked.shared_milli for one in seats):
         found.running.append(_system(node, kept_milli, owned))
@@ -188,6 +193,11 @@ def _shared(spec: PodSpec) -> PodSpec:
         functions=spec.functions,
         strategies=spec.strategies,
     )
+
+
+def _is_pinned(part: PodPart) -> bool:
+    """Return whether the CPUs that a pod owns, if any, are those that the kubelet gave it."""
+    return part.pod_class.qos is None and not part.claims
 
 
 def _own(part: PodPart, spec: PodSpec, cpus: CpuSet, node: Node, owners: dict[int, str]) -> None:

@@ -228,4 +228,10 @@ def _beside(node: Node, here: BoundPods) -> Node:
     if most is not None:
         # The system's stand-in is a pod to us and none to the node.
         most += sum(one.pod.namespace == SYSTEM_NAMESPACE for one in here.running)
-    return replace(node, unhealthy=node.unhealthy | lost, labels=labels, max_pods=most)
+    return replace(
+        node,
+        unhealthy=node.unhealthy | lost,
+        labels=labels,
+        max_pods=most,
+        unpooled_cpus=node.unpooled_cpus | here.pinned,
+    )

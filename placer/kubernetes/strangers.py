@@ -53,6 +53,7 @@ class Strangers:
         return replace(
             node,
             reserved_cpus=node.reserved_cpus | cpus,
+            unpooled_cpus=node.unpooled_cpus | cpus,
             unhealthy=node.unhealthy | devices,
         )
 

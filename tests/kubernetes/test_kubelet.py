@@ -8,6 +8,7 @@ from kubernetes_dumps import faults, notes, places, read
 from kubernetes_worlds import Json, lsr, node, owned, pod, topology
 from placer.judge.misfits import misfits_of
 from placer_models.cluster import Node
+from placer_models.cpuset import format_cpu_list
 from placer_models.policy import AlignmentPolicy, AlignmentScope, Locality, QosClass
 
 DOMAIN = "node.koordinator.sh/"
@@ -236,6 +237,51 @@ def allocs(cpus: str, name: str = "g") -> Mapping[str, object]:
     """Return what the node's agent says of the CPUs that the kubelet gave to a pod."""
     entry = {"namespace": "default", "name": name, "uid": f"uid-{name}", "cpuset": cpus}
     return {f"{DOMAIN}pod-cpu-allocs": [{**entry, "managedByKubelet": True}]}
+
+
+BEST_EFFORT = {"koordinator.sh/qosClass": "BE"}
+
+
+@pytest.mark.parametrize(
+    ("label", "shared", "best_effort"), [("", "0-1,4-7", "0-1,4-7"), ("LSR", "0-1,4-7", "0-7")]
+)
+def test_best_effort_pods_do_not_share_what_the_kubelet_has_pinned(
+    label: str, shared: str, best_effort: str
+) -> None:
+    """
+    Those of other LSR pods they do share; Burstable pods share neither (C5, C6).
+    """
+    labels = {"koordinator.sh/qosClass": label} if label else {}
+    told_it = topology(annotations={**told("static"), **allocs("2-3")})
+    waits = [
+        pod("ls", {"cpu": "1"}),
+        pod("be", {"cpu": "1"}, labels=BEST_EFFORT),
+        pod("b", {"cpu": "1"}, labels=BEST_EFFORT, nodeName="n1"),
+    ]
+
+    instance, _ = read(node(), told_it, runs(labels=labels), *waits)
+    found = places(instance)
+
+    assert instance.running[0].pod.spec.qos is QosClass.LSR
+    assert instance.running[0].movable is bool(label)
+    beside = instance.running[1].placement.cpuset
+    assert [format_cpu_list(one) for one in (found["ls"].cpuset, found["be"].cpuset, beside)] == [
+        shared,
+        best_effort,
+        best_effort,
+    ]
+
+
+def test_no_pool_has_cpus_of_pinned_pods_that_are_not_in_the_dump() -> None:
+    """
+    Nor those that are for the system alone (strict-cpu-reservation); other reserved ones are.
+    """
+    waits = [pod("ls", {"cpu": "1"}), pod("be", {"cpu": "1"}, labels=BEST_EFFORT)]
+
+    for strict, cpus in (("true", "1,4-7"), ("false", "0-1,4-7")):
+        kubelet = {**told("static", "0", strict_cpu_reservation=strict), **allocs("2-3")}
+        found = places(read(node(), topology(annotations=kubelet), *waits)[0])
+        assert [format_cpu_list(one.cpuset) for one in found.values()] == [cpus, cpus]
 
 
 @pytest.mark.parametrize(

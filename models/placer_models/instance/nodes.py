@@ -71,12 +71,13 @@ class NodeReader:
         domains = self._levels.domains(part, place)
         labels = tuple(sorted(part.labels.items()))
         reserved = parse_cpu_list(part.reserved_cpus)
-        unknown = reserved - machine.topology.cpu.keys()
-        if unknown:
-            place.at("reservedCpus").fault(
-                f"the machine {machine.name} has no {named_cpus(unknown)}; "
-                f"it has {format_cpu_list(machine.topology.cpu)}"
-            )
+        unpooled = parse_cpu_list(part.unpooled_cpus)
+        for field, cpus in (("reservedCpus", reserved), ("unpooledCpus", unpooled)):
+            if unknown := cpus - machine.topology.cpu.keys():
+                place.at(field).fault(
+                    f"the machine {machine.name} has no {named_cpus(unknown)}; "
+                    f"it has {format_cpu_list(machine.topology.cpu)}"
+                )
         unhealthy = self._unhealthy(part, machine, place.at("unhealthyDevices"))
         cpu_bind = cpu_bind_of(part)
         if part.cpu_bind_policy not in (None, NodeBindPolicy.NONE, cpu_bind):
@@ -122,6 +123,7 @@ class NodeReader:
                     part.numa_scope,
                     domains=domains,
                     max_pods=part.max_pods,
+                    unpooled_cpus=unpooled,
                     taints=tuple(Taint(one.key, one.value, one.effect) for one in part.taints),
                     milli_per_cpu=parse_milli(part.cpu_amplification),
                 )
@@ -258,6 +260,7 @@ def node_to_dict(node: Node, machine: str) -> Json:
         labels=dict(node.labels),
         domains=dict(node.domains),
         reserved_cpus=format_cpu_list(node.reserved_cpus),
+        unpooled_cpus=format_cpu_list(node.unpooled_cpus),
         cpu_bind_policy=unless(node.cpu_bind, NodeBindPolicy.NONE),
         numa_allocate_strategy=node.numa_strategy,
         cpu_locality=node.locality or None,

@@ -14,7 +14,8 @@ _NONE: CpuSet = frozenset()
 
 def pool_of(qos: QosClass, node: Node, owned: Mapping[QosClass, CpuSet]) -> CpuSet:
     """Return the CPUs that LS or BE pods of the node run on (C5, C6)."""
-    online = node.machine.topology.online
+    taken = frozenset[int]().union(*owned.values())
+    online = node.machine.topology.online - node.out_of_pools(taken)
     if qos is QosClass.BE:
         return online - owned.get(QosClass.LSE, _NONE)
     return online - owned.get(QosClass.LSE, _NONE) - owned.get(QosClass.LSR, _NONE)

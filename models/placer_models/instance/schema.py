@@ -79,6 +79,9 @@ class NodePart(Part):
     labels: dict[str, str] = Field(default_factory=dict)
     domains: dict[Level, Name] = Field(default_factory=dict)
     reserved_cpus: CpuList = ""
+    unpooled_cpus: CpuList = Field(
+        default="", description="CPUs that no pod of a pool runs on, such as reserved ones."
+    )
     cpu_bind_policy: NodeBind | None = None
     cpu_locality: Localities | None = None
     numa_allocate_strategy: NumaStrategy | None = None
@@ -290,7 +293,7 @@ OTHER_SPELLINGS = {
 
 UNSUPPORTED = {
     "distribute-cpus-across-cores": "set cpuBindPolicy at the pods",
-    "strict-cpu-reservation": "reserved CPUs are part of the pools",
+    "strict-cpu-reservation": "give the reserved CPUs as unpooledCpus, too",
 }
 
 _STRENGTH = ", or one of them with its strength: {required: "

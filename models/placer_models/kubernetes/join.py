@@ -110,6 +110,7 @@ def join(
         labels=tuple(sorted(labels.items())),
         taints=tuple(sorted(node.taints, key=str)),
         reserved_cpus=reserved,
+        unpooled_cpus=kubelet.reserved if kubelet.has("strict-cpu-reservation") else frozenset(),
         alignment=alignment or AlignmentPolicy.NONE,
         # Of the node, so that machines that differ in nothing else are one.
         unhealthy=frozenset(

@@ -44,7 +44,13 @@ class Discovered:
         allowed = inventory.allowed_cpus
         lost = online - allowed if allowed is not None and online & allowed else frozenset[int]()
         kept = inventory.policy.reserved if inventory.policy else frozenset[int]()
-        return lost | (online & kept).union(*(online & pod.cpuset for pod in inventory.pod_cpus))
+        return lost | (online & kept) | self.pinned
+
+    @property
+    def pinned(self) -> CpuSet:
+        """Online CPUs that pods own by the kubelet's account."""
+        owned = frozenset[int]().union(*(pod.cpuset for pod in self.inventory.pod_cpus))
+        return self.machine.topology.online & owned
 
     def node(self) -> Node:
         """Return a node of this machine, which gives out what nobody holds."""
@@ -56,6 +62,7 @@ class Discovered:
             name=as_name(self.inventory.host) or self.machine.name,
             machine=self.machine,
             reserved_cpus=self.reserved,
+            unpooled_cpus=self.pinned,
             mig=self.inventory.found.modes,
             alignment=self.inventory.alignment,
             scope=self.inventory.scope,
