@@ -30,6 +30,7 @@ from placer_models.placement import Placement
 
 if TYPE_CHECKING:
     from placer.kubernetes.objects import Objects
+    from placer.kubernetes.summary import Summary
 
 _FILE_SUFFIXES = (".yaml", ".yml", ".json", ".txt")
 _NO_NAME = re.compile(r"[^A-Za-z0-9._-]+")
@@ -39,12 +40,12 @@ _TOPO_HEADER = re.compile(r"\bGPU *#?\d+\b")
 OnFile = Callable[[Path], object]
 """Is told of each further file that an instance leads to, such as a machine's."""
 
-OnNote = Callable[[str], object]
-"""Is told what became of the objects of a dump: a line at a time."""
+OnSummary = Callable[["Summary"], object]
+"""Is told what became of the objects of a dump."""
 
 
 def load_instance(
-    paths: Sequence[Path], on_file: OnFile | None = None, on_note: OnNote | None = None
+    paths: Sequence[Path], on_file: OnFile | None = None, on_summary: OnSummary | None = None
 ) -> Instance:
     """Return the instance that the files make together; ``-`` is standard input.
 
@@ -60,18 +61,18 @@ def load_instance(
         return _instance([doc for path in paths for doc in read_documents(path)], on_file)
     if others := [path for path in paths if path not in dumps]:
         raise _no_objects(others[0], f", and {name_of(dumps[0])} does; pass one or the other")
-    return _dump(dumps, on_note)
+    return _dump(dumps, on_summary)
 
 
 def load_cluster(
-    paths: Sequence[Path], objects: "Objects", on_note: OnNote | None = None
+    paths: Sequence[Path], objects: "Objects", on_summary: OnSummary | None = None
 ) -> Instance:
     """Return the instance of a cluster whose objects the files hold.
 
     Args:
         paths: The files; ``-`` is standard input.
         objects: Gets what was read of them.
-        on_note: As of `load_instance`.
+        on_summary: As of `load_instance`.
 
     Raises:
         InputError: Something is wrong with them, or some file holds no objects of Kubernetes.
@@ -80,7 +81,7 @@ def load_cluster(
     for path in paths:
         if not holds_objects(path):
             raise _no_objects(path, "; get them: kubectl get nodes,pods -A -o yaml")
-    return _dump(paths, on_note, objects)
+    return _dump(paths, on_summary, objects)
 
 
 def _no_objects(path: Path, mend: str) -> InputError:
@@ -125,7 +126,7 @@ def load_claimed(path: Path) -> tuple[Placement, Claims]:
 
 
 def load_any(
-    path: Path, on_file: OnFile | None = None, on_note: OnNote | None = None
+    path: Path, on_file: OnFile | None = None, on_summary: OnSummary | None = None
 ) -> Instance | Placement | Machine:
     """Return whatever the file holds: an instance, a placement or a machine.
 
@@ -136,7 +137,7 @@ def load_any(
 
     """
     if holds_objects(path):
-        return _dump([path], on_note)
+        return _dump([path], on_summary)
     text = read_text(path)
     if _is_topo(text, path):
         return _read_topo(text, path)
@@ -196,14 +197,13 @@ def _instance(documents: Sequence[Document], on_file: OnFile | None) -> Instance
 
 
 def _dump(
-    paths: Sequence[Path], on_note: OnNote | None, objects: "Objects | None" = None
+    paths: Sequence[Path], on_summary: OnSummary | None, objects: "Objects | None" = None
 ) -> Instance:
     from placer.kubernetes.dump import read_dump
 
     instance, summary = read_dump(paths, objects)
-    if on_note is not None:
-        for line in summary.lines():
-            on_note(line)
+    if on_summary is not None:
+        on_summary(summary)
     return instance
 
 

@@ -1,6 +1,11 @@
 """The two streams: results go to standard output, all else to standard error."""
 
+from typing import TYPE_CHECKING
+
 from rich.console import Console
+
+if TYPE_CHECKING:
+    from placer.kubernetes.summary import Summary
 
 
 class _Stream(Console):
@@ -27,3 +32,9 @@ def err() -> Console:
 def note(line: str) -> None:
     """Say what became of the input, beside the result."""
     err().print(line, style="dim", soft_wrap=True)
+
+
+def note_summary(summary: "Summary") -> None:
+    """Say what became of the objects of a dump."""
+    for line in summary.lines():
+        note(line)

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from claim_worlds import claim, claiming, device_class, resource_slice
-from kubernetes_worlds import node, topology
+from kubernetes_worlds import node, pod, topology
 from placer_cli.app import main
 from placer_cli.exits import Exit
 
@@ -39,6 +39,27 @@ def test_every_kind_is_written_below_the_folder(tmp_path: Path) -> None:
     pods = yaml.safe_load_all((folder / "pods.yaml").read_text())
     nodes = {pod["metadata"]["name"]: pod["spec"]["nodeName"] for pod in pods}
     assert {nodes[name] for name in gang} == {"gpu-1", "gpu-2", "gpu-3"}
+
+
+def test_pods_that_nobody_has_a_word_for_wait_too(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """
+    Not all pods are placed then, whatever is said of those that were looked at.
+    """
+    ports = [{"name": "a", "image": "i", "ports": [{"containerPort": 80, "hostPort": 80}]}]
+    dump = tmp_path / "dump.json"
+    dump.write_text(
+        json.dumps({"kind": "List", "apiVersion": "v1", "items": [node(), pod("fine")]})
+    )
+    assert main(["solve", str(dump), "--workers", "1"]) == Exit.DONE
+    odd = {**pod("odd"), "spec": {"containers": ports}}
+    dump.write_text(
+        json.dumps({"kind": "List", "apiVersion": "v1", "items": [node(), pod("fine"), odd]})
+    )
+
+    assert main(["solve", str(dump), "--workers", "1"]) == Exit.NOT_ALL
+    assert "not placed: Pod default/odd" in capsys.readouterr().err
 
 
 def test_a_folder_that_holds_something_is_left_alone(

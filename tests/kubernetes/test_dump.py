@@ -385,6 +385,21 @@ def test_a_gang_of_which_pods_are_missing_waits() -> None:
     assert "1 of the 3 pods that it waits for are there" in notes(summary)
 
 
+def test_a_gang_of_volcano_comes_whole() -> None:
+    """
+    Its pods were placed one by one when its PodGroup was skipped.
+    """
+    kind = {"apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "PodGroup"}
+    job = {**kind, "metadata": {"name": "job"}, "spec": {"minMember": 2}}
+    named = {"scheduling.k8s.io/group-name": "job"}
+    pods = [pod(name, {"cpu": "30"}, annotations=named) for name in ("a", "b")]
+    instance, _ = read(node(), job, *pods)
+
+    (gang,) = instance.gangs
+    assert (gang.minimum, len(gang.pods)) == (2, 2)
+    assert not places(instance)
+
+
 def test_groups_of_gangs_come_together() -> None:
     """
     By the annotation of PodGroups; one that misses a gang is not placed.

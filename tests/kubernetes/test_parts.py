@@ -460,6 +460,24 @@ def test_pod_groups_of_both_kinds_say_their_minimum() -> None:
     assert [pod_group_part(g).is_kubernetes for g in (old, new, basic)] == [False, True, True]
 
 
+def test_a_pod_group_of_volcano_is_read_as_far_as_there_are_words() -> None:
+    """
+    Its minimum; what it demands of each task or of the network is named.
+    """
+
+    def group(**spec: object) -> Json:
+        version = "scheduling.volcano.sh/v1beta1"
+        return {"apiVersion": version, "kind": "PodGroup", "metadata": {"name": "g"}, "spec": spec}
+
+    whole = pod_group_part(group(minMember=4, queue="q", networkTopology={"mode": "soft"}))
+    tasks = pod_group_part(group(minMember=4, minTaskMember={"worker": 3, "ps": 0}))
+    near = pod_group_part(group(networkTopology={"mode": "hard", "highestTierAllowed": 1}))
+
+    assert (whole.minimum, whole.is_kubernetes, whole.lacks) == (4, False, ())
+    assert tasks.lacks == ("spec.minTaskMember",)
+    assert near.lacks == ("spec.networkTopology",)
+
+
 def test_a_pod_names_its_gang_in_many_ways() -> None:
     """
     By label of each plugin, by annotation of Koordinator, by its own field.
@@ -469,12 +487,15 @@ def test_a_pod_names_its_gang_in_many_ways() -> None:
         {"labels": {"pod-group.scheduling.sigs.k8s.io": "g"}},
         {"labels": {"scheduling.x-k8s.io/pod-group": "g"}},
         {"annotations": {f"{domain}name": "g", f"{domain}min-available": "3"}},
+        {"annotations": {"scheduling.k8s.io/group-name": "g"}},
+        {"annotations": {"scheduling.volcano.sh/group-name": "g"}},
         {"schedulingGroup": {"podGroupName": "g"}},
     ):
         gang = pod_part(pod(**more)).gang
         assert gang is not None
         assert gang.key == ("default", "g")
-        assert gang.minimum == (3 if "annotations" in more else None)
+        said = more.get("annotations", {})
+        assert gang.minimum == (3 if f"{domain}min-available" in said else None)
 
 
 def test_priority_classes_by_value() -> None:

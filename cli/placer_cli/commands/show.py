@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 from rich.console import RenderableType
 
-from placer_cli.console import note, out
+from placer_cli.console import note_summary, out
 from placer_cli.draw.canvas import Canvas, canvas_of
 from placer_cli.output import output_file, refuse_inputs, replacing
 from placer_models.cluster import Instance, Machine
@@ -75,13 +75,13 @@ def _load(what: Sequence[str], on_file: Callable[[Path], None]) -> Machine | Ins
             "show one machine at a time, or the files of one instance"
         )
     if more:
-        return load_instance([Path(name) for name in what], on_file, note)
+        return load_instance([Path(name) for name in what], on_file, note_summary)
     if name != "-" and not Path(name).exists():
         raise typer.BadParameter(
             f"'{name}' is neither a file nor a machine of the catalogue"
             f"{suggestion(name, machine_names())}; `placer machines` lists them"
         )
-    found = load_any(Path(name), on_file, note)
+    found = load_any(Path(name), on_file, note_summary)
     if isinstance(found, Placement):
         raise typer.BadParameter(
             f"'{name}' is a placement: show its instance, with --placement {name}"

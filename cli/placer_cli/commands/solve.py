@@ -4,17 +4,20 @@ from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from time import monotonic
-from typing import Annotated, assert_never
+from typing import TYPE_CHECKING, Annotated, assert_never
 
 import typer
 
 from placer.search.options import Engine, SolveOptions
-from placer_cli.console import err, note, out
+from placer_cli.console import err, note, note_summary, out
 from placer_cli.emit import Emission, emission_of
 from placer_cli.exits import Exit
 from placer_cli.output import Format, document, format_of, output_file, refuse_inputs, replacing
 from placer_models.node_strategy import NodeStrategy
 from placer_models.placement import Answer, GaveUp, Infeasible, PartlyPlaced, Placed
+
+if TYPE_CHECKING:
+    from placer.kubernetes.summary import Summary
 
 LEAST_S = 0.001
 """Below that nothing is ever searched."""
@@ -107,10 +110,10 @@ def solve(
     if workers is not None:
         options = replace(options, workers=workers)
     try:
-        answer = _solve(instance, options, form, output, emission_of(emit))
+        answer, refused = _solve(instance, options, form, output, emission_of(emit))
     except KeyboardInterrupt:
         raise NoAnswerError from None
-    raise typer.Exit(_exit(answer))
+    raise typer.Exit(_exit(answer, refused=refused))
 
 
 def _solve(
@@ -119,8 +122,8 @@ def _solve(
     form: Format,
     output: Path | None,
     emission: Emission | None,
-) -> Answer:
-    """Read, search and print; return the answer."""
+) -> tuple[Answer, bool]:
+    """Read, search and print; return the answer, and whether pods of a dump were left out of it."""
     from placer.load import load_cluster, load_instance
     from placer_cli.emit import emit, objects_for
     from placer_cli.interrupt import halted_by_ctrl_c, interruptible
@@ -130,11 +133,14 @@ def _solve(
     refuse_inputs("--output", output, instance)
     started_s = monotonic()
     machine_files: list[Path] = []
+    read: list[Summary] = []
     if emission is None:
-        problem = load_instance(instance, machine_files.append, note)
+        problem = load_instance(instance, machine_files.append, read.append)
     else:
         objects = objects_for(emission)
-        problem = load_cluster(instance, objects, note)
+        problem = load_cluster(instance, objects, read.append)
+    for summary in read:
+        note_summary(summary)
     problem = replace(problem, strategy=options.strategy or problem.strategy)
     refuse_inputs("--output", output, machine_files)
     read_s = monotonic() - started_s
@@ -163,13 +169,13 @@ def _solve(
     if told:
         note(told)
     err().print(f"read in {read_s:.2f} s, solved in {solve_s:.2f} s", style="dim")
-    return answer
+    return answer, any(summary.refused for summary in read)
 
 
-def _exit(answer: Answer) -> Exit:
+def _exit(answer: Answer, *, refused: bool) -> Exit:
     match answer:
         case Placed():
-            return Exit.DONE
+            return Exit.NOT_ALL if refused else Exit.DONE
         case PartlyPlaced() | Infeasible():
             return Exit.NOT_ALL
         case GaveUp():

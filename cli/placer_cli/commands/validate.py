@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from placer_cli.console import note
+from placer_cli.console import note_summary
 from placer_cli.exits import Exit
 from placer_models.cluster import Instance, Machine
 from placer_models.files.errors import InputError
@@ -34,7 +34,7 @@ def validate(
     from placer_models.kubernetes.checkpoints.files import is_checkpoint
 
     if together:
-        _say(", ".join(map(str, files)), load_instance(files, on_note=note))
+        _say(", ".join(map(str, files)), load_instance(files, on_summary=note_summary))
         return
     bad = False
     for file in files:
@@ -42,7 +42,7 @@ def validate(
             if is_checkpoint(file.name):
                 typer.echo(f"{file}: {_given_out(file)}")
             else:
-                _say(str(file), load_any(file, on_note=note))
+                _say(str(file), load_any(file, on_summary=note_summary))
         except InputError as error:
             bad = True
             for message in error.messages:

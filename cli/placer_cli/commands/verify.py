@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from placer_cli.console import note, out
+from placer_cli.console import note_summary, out
 from placer_cli.exits import Exit
 from placer_cli.output import Format, document
 
@@ -33,7 +33,7 @@ def verify(
     from placer.load import load_claimed, load_instance
     from placer_models.instance.claims import CLAIMS, false_moves, false_status, false_tiers
 
-    problem = load_instance(instance, on_note=note)
+    problem = load_instance(instance, on_summary=note_summary)
     answer, claims = load_claimed(placement)
     problem = replace(problem, strategy=claims.strategy or problem.strategy)
     found = breaches(problem, answer)

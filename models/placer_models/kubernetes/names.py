@@ -33,7 +33,13 @@ POD_GROUP_LABELS = (
     "scheduling.x-k8s.io/pod-group",
     "pod-group.scheduling.sigs.k8s.io/name",
 )
-GANG_NAME = f"{GANG_DOMAIN}name"
+GANG_NAMES = (
+    f"{GANG_DOMAIN}name",
+    "scheduling.k8s.io/group-name",
+    "scheduling.volcano.sh/group-name",
+)
+"""Annotations; the last two are Volcano's."""
+
 GANG_MINIMUMS = (
     f"{GANG_DOMAIN}min-available",
     "pod-group.scheduling.sigs.k8s.io/min-available",

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from placer_models.kubernetes.names import (
     GANG_GROUPS,
     GANG_MINIMUMS,
-    GANG_NAME,
+    GANG_NAMES,
     GANG_NETWORK,
     POD_GROUP_LABELS,
 )
@@ -21,8 +21,8 @@ from placer_models.kubernetes.objects import (
 
 KIND = "PodGroup"
 
-CRD_GROUPS = ("scheduling.sigs.k8s.io", "scheduling.x-k8s.io")
-"""API groups of the PodGroup that the scheduler plugins and Koordinator know."""
+CRD_GROUPS = ("scheduling.sigs.k8s.io", "scheduling.x-k8s.io", "scheduling.volcano.sh")
+"""API groups of the PodGroup that the scheduler plugins, Koordinator and Volcano know."""
 
 KUBERNETES_GROUP = "scheduling.k8s.io"
 """The API group of Kubernetes' own PodGroup."""
@@ -79,7 +79,7 @@ def gang_of(root: Field, namespace: str) -> GangRef | None:
     own = root.get("spec", "schedulingGroup", "podGroupName")
     if own.there:
         return GangRef((namespace, own.text()), is_kubernetes=True)
-    name = label(root, *POD_GROUP_LABELS) or annotation(root, GANG_NAME)
+    name = label(root, *POD_GROUP_LABELS) or annotation(root, *GANG_NAMES)
     if name is None:
         return None
     return GangRef(
@@ -110,7 +110,7 @@ def pod_group_part(found: Object) -> PodGroupPart:
         False,
         spec.get("minMember").integer(1),
         _groups(annotation(root, GANG_GROUPS), identity.namespace),
-        _lacks(root),
+        (*_lacks(root), *_lacks_of_volcano(spec)),
     )
 
 
@@ -146,3 +146,11 @@ def _lacks(root: Field) -> tuple[str, ...]:
     if part is None:
         return ()
     return (f"the annotation {GANG_NETWORK}",) if "MustGather" in part.text() else ()
+
+
+def _lacks_of_volcano(spec: Field) -> tuple[str, ...]:
+    """Return what Volcano's PodGroup demands beyond a minimum: of each task, of the network."""
+    tasks = spec.get("minTaskMember").members().values()
+    lacks = ("spec.minTaskMember",) if any(one.integer() for one in tasks) else ()
+    hard = spec.get("networkTopology", "mode").text("") == "hard"
+    return (*lacks, *(("spec.networkTopology",) if hard else ()))
