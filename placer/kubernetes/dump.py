@@ -21,12 +21,14 @@ from placer_models.device_request import WHOLE_GPUS
 from placer_models.files.documents import name_of
 from placer_models.files.errors import InputError, candidates
 from placer_models.kubernetes.join import JoinedNode, join
-from placer_models.kubernetes.names import KNOWS_CPUS, SYSTEM_NAMESPACE
+from placer_models.kubernetes.names import KNOWS_CPUS, REQUESTED_CPU, SYSTEM_NAMESPACE
 from placer_models.kubernetes.objects import ObjectError, title_of
 from placer_models.kubernetes.pod import PodPart
 from placer_models.kubernetes.pod_containers import Reading
+from placer_models.kubernetes.pod_spec import qos_of
 from placer_models.kubernetes.stream import read_objects
 from placer_models.pod import PodSpec
+from placer_models.policy import QosClass
 
 
 def read_dump(paths: Sequence[Path], objects: Objects | None = None) -> tuple[Instance, Summary]:
@@ -84,6 +86,9 @@ def instance_of(objects: Objects) -> tuple[Instance, Summary]:
         here = seat(one, topology, devices, pods, held, reading, specs, summary, objects.fault)
         node = replace(one.node, machine=machines.named(one.node.machine))
         node = _as_all_read(node, reading, summary)
+        if reading.sums_cpus:
+            offered = objects.nodes[name].allocatable.cpu_milli or 0
+            node = replace(node, extended=tuple(sorted((*node.extended, (REQUESTED_CPU, offered)))))
         node = _labelled(node, claims.labels(name))
         node = strangers.beside(node, objects, summary)
         nodes.append(_beside(node, here))
@@ -141,7 +146,14 @@ def _reading(objects: Objects, joined: Mapping[str, JoinedNode]) -> Reading:
     return Reading(
         types=frozenset(device.type for node in nodes for device in node.machine.devices),
         label_keys=frozenset[str]().union(*(one.label_keys for one in wishes)),
+        sums_cpus=any(map(_is_both, objects.pods.values())),
     )
+
+
+def _is_both(part: PodPart) -> bool:
+    """Return whether a pod runs on what others leave, and asks for CPUs as they do."""
+    asked = [part.own, part.overhead, *(one.requests for one in part.containers)]
+    return qos_of(part) is QosClass.BE and any(one.cpu_milli for one in asked)
 
 
 def _waits(part: PodPart, summary: Summary) -> bool:

@@ -11,6 +11,7 @@ from kubernetes_worlds import Json, device, gpu, held, lsr, node, owned, pod, to
 from placer.judge.misfits import misfits_of
 from placer.kubernetes.errors import DumpError
 from placer.node.document import documents_for
+from placer_models.kubernetes.names import REQUESTED_CPU
 from placer_models.placement import Placement
 from placer_models.policy import QosClass
 
@@ -383,6 +384,27 @@ def test_a_gang_of_which_pods_are_missing_waits() -> None:
     instance, summary = read(node(), group("g", 3), member("a", "g"))
     assert not instance.gangs
     assert "1 of the 3 pods that it waits for are there" in notes(summary)
+
+
+def test_cpus_that_best_effort_pods_ask_for_count_with_all_others() -> None:
+    """
+    The kubelet admits no pod beyond the allocatable CPUs, whatever its class by label.
+    """
+    best_effort = {"koordinator.sh/qosClass": "BE"}
+    pods = [
+        pod("runs", {"cpu": "4"}, nodeName="n1"),
+        pod("be-0", {"cpu": "4"}, labels=best_effort),
+        pod("be-1", {"cpu": "4"}, labels=best_effort),
+        pod("ls", {"cpu": "4"}),
+    ]
+    instance, _ = read(node(), *pods)
+    assert [gang.pods[0].spec.qos for gang in instance.gangs] == ["BE", "BE", "LS"]
+    offered = dict(instance.nodes[0].extended)[REQUESTED_CPU]
+    assert offered == 8_000
+    assert len(places(instance)) == 1
+
+    instance, _ = read(node(), *pods[:1], *pods[3:])
+    assert REQUESTED_CPU not in dict(instance.nodes[0].extended)
 
 
 def test_a_gang_of_volcano_comes_whole() -> None:

@@ -24,7 +24,7 @@ from placer_cli.draw.palette import (
 )
 from placer_cli.draw.residents import Resident, amount_taken, is_pod, pods_on
 from placer_cli.draw.tables import table
-from placer_cli.draw.texts import count, cpus, fold_names, memory, plain
+from placer_cli.draw.texts import count, cpus, fold_names, memory, named, plain
 from placer_cli.draw.threads import Cell
 from placer_cli.draw.waiting import waiting
 from placer_models.cluster import Instance, Node
@@ -216,7 +216,7 @@ def _others(tenants: Sequence[Resident], node: Node) -> Text:
     words = [f"{kind} {taken[kind]}/{present[kind]}" for kind in sorted(taken)]
     words += [
         f"{name} {plain(name, amount_taken(tenants, name))}/{plain(name, has)}"
-        for name, has in node.extended
+        for name, has in named(node.extended)
     ]
     return Text(", ".join(words))
 

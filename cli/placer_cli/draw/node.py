@@ -17,7 +17,7 @@ from placer_cli.draw.packages import Paint, draw_packages
 from placer_cli.draw.palette import BAD, FRAME, QUIET, STRONG
 from placer_cli.draw.residents import Resident, amount_taken, pods_on
 from placer_cli.draw.shares import left_of
-from placer_cli.draw.texts import count, cpus, memory, plain
+from placer_cli.draw.texts import count, cpus, memory, named, plain
 from placer_cli.draw.threads import Cell
 from placer_models.cluster import Node
 from placer_models.device import GPU, Device
@@ -213,7 +213,7 @@ def _free_line(node: Node, claims: _Claims, residents: Sequence[Resident], canva
     ]
     words += [
         f"{plain(name, has - amount_taken(residents, name))} of {plain(name, has)} {name}"
-        for name, has in node.extended
+        for name, has in named(node.extended)
     ]
     pods, most = pods_on(node, residents)
     if most is not None:

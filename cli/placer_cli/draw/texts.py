@@ -1,11 +1,12 @@
 """Amounts and lists as people read them."""
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import pairwise
 
 from placer_models.capacity import Quantity, Unit
 from placer_models.cpuset import format_cpu_list
+from placer_models.kubernetes.names import REQUESTED_CPU
 
 _UNITS = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
 _IN_BYTES = ("ephemeral-storage", "-memory")
@@ -40,6 +41,11 @@ def quantity_text(quantity: Quantity) -> str:
 def plain(name: str, amount: int) -> str:
     """Write an amount of an extended resource; as memory where its name says that it is some."""
     return memory(amount) if name.endswith(_IN_BYTES) else f"{amount:,}"
+
+
+def named(amounts: Iterable[tuple[str, int]]) -> Iterator[tuple[str, int]]:
+    """Yield plain amounts that people name, and not the sum that a dump's reader makes of CPUs."""
+    return (amount for amount in amounts if amount[0] != REQUESTED_CPU)
 
 
 def cpus(milli: int) -> str:

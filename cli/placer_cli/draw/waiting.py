@@ -9,7 +9,7 @@ from rich.text import Text
 from placer_cli.draw.flow import titled
 from placer_cli.draw.shares import share
 from placer_cli.draw.tables import table
-from placer_cli.draw.texts import cpus, fold_names, memory, plain, stem
+from placer_cli.draw.texts import cpus, fold_names, memory, named, plain, stem
 from placer_models.affinity import AffinityTerm
 from placer_models.cluster import Instance
 from placer_models.device_strategy import DeviceStrategy
@@ -49,7 +49,7 @@ def asked(spec: PodSpec) -> str:
         _count(spec, device) + (f" ({share(device.share)})" if device.share else "")
         for device in need.devices
     ]
-    parts += [f"{plain(name, amount)} {name}" for name, amount in need.extended]
+    parts += [f"{plain(name, amount)} {name}" for name, amount in named(need.extended)]
     return ", ".join(parts) or "nothing"
 
 

@@ -56,6 +56,9 @@ BIND_GANG_MEMBERS = "internal.scheduling.koordinator.sh/bind-gang-member-count"
 INSTANCE_TYPES = ("node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-type")
 HOSTNAME = "kubernetes.io/hostname"
 
+REQUESTED_CPU = "placer/requested-cpu-milli"
+"""The extended resource that sums up what all pods of a node ask for as `cpu`, in milli CPUs."""
+
 KNOWS_CPUS = ("placer/cpu-ids", "known")
 """A label that nodes get whose CPUs are known by id; pods that own CPUs select it."""
 

@@ -12,6 +12,7 @@ from placer_models.device_request import (
     translate,
 )
 from placer_models.device_share import DeviceDemand
+from placer_models.kubernetes.names import REQUESTED_CPU
 from placer_models.kubernetes.objects import ObjectError
 from placer_models.kubernetes.pod import ContainerPart, PodPart
 from placer_models.kubernetes.pod_devices import heard
@@ -34,11 +35,14 @@ class Reading:
     Attributes:
         types: Types of the devices that are known one by one; all else is plain amounts.
         label_keys: Labels of pods that affinities look at.
+        sums_cpus: Some pod of the BE pool asks for `cpu`: the scheduler and the kubelet count it
+            with all others, so the sum is a resource of its own.
 
     """
 
     types: frozenset[str] = frozenset()
     label_keys: frozenset[str] = frozenset()
+    sums_cpus: bool = False
 
 
 def containers_of(
@@ -67,11 +71,14 @@ def containers_of(
             for name, amount in one.requests.other.items()
             if amount and name not in _devices(one.requests.other, reading)
         }
+        cpu_milli = one.requests.cpu_milli or 0
+        if reading.sums_cpus and cpu_milli:
+            extended[REQUESTED_CPU] = cpu_milli
         containers.append(
             Container(
                 one.name,
                 Resources(
-                    cpu_milli=one.requests.cpu_milli or 0,
+                    cpu_milli=cpu_milli,
                     memory_bytes=one.requests.memory_bytes or 0,
                     hugepages=tuple(
                         Hugepages(size, amount // size)
