@@ -1,51 +1,33 @@
 """Pods that are bound to a node, with what they hold there (C2)."""
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
+from placer.kubernetes.bound_pod import BoundPod, BoundPodReader
 from placer.kubernetes.held_claims import HeldClaims
-from placer.kubernetes.held_devices import held_devices
 from placer.kubernetes.summary import Summary
-from placer_models.annotations.names import RESOURCE_STATUS
 from placer_models.annotations.resource_status import NumaShare
 from placer_models.bound import binds, within
 from placer_models.cluster import Node, RunningPod
-from placer_models.cpuset import CpuSet, format_cpu_list
-from placer_models.files.errors import named_cpus
-from placer_models.instance.device_holders import DeviceHolders, DeviceKey
+from placer_models.cpuset import CpuSet
+from placer_models.instance.device_holders import DeviceKey
 from placer_models.instance.running_defaults import (
     containers_of,
     laid,
     numa_nodes_near,
     pool_of,
 )
-from placer_models.kubernetes.claimed import Claimed, with_claimed
 from placer_models.kubernetes.device import DevicePart
 from placer_models.kubernetes.join import JoinedNode
 from placer_models.kubernetes.names import SYSTEM_NAMESPACE
 from placer_models.kubernetes.objects import ObjectError
 from placer_models.kubernetes.pod import PodPart
 from placer_models.kubernetes.pod_containers import Reading
-from placer_models.kubernetes.pod_spec import AskedPod, asked_by, may_own_cpus
 from placer_models.kubernetes.topology import TopologyPart
-from placer_models.placement import DeviceGrant, PodPlacement
+from placer_models.placement import PodPlacement
 from placer_models.pod import Container, Pod, PodSpec, Resources
 from placer_models.policy import QosClass
 from placer_models.taints import Toleration, TolerationOperator
-
-_STATUS = ("metadata", "annotations", RESOURCE_STATUS)
-"""Where a pod says which CPUs it has."""
-
-
-@dataclass(slots=True)
-class _Seat:
-    """One bound pod, as far as it is read."""
-
-    part: PodPart
-    asked: AskedPod
-    cpus: CpuSet
-    devices: tuple[DeviceGrant, ...]
 
 
 @dataclass(slots=True)
@@ -62,14 +44,14 @@ class BoundPods:
 
     """
 
-    running: list[RunningPod] = field(default_factory=list)
-    unknown: set[str] = field(default_factory=set)
-    unasked: set[DeviceKey] = field(default_factory=set)
-    hides_cpus: bool = False
-    pinned: CpuSet = frozenset()
+    running: list[RunningPod]
+    unknown: set[str]
+    unasked: set[DeviceKey]
+    hides_cpus: bool
+    pinned: CpuSet
 
 
-def seat(
+def bound_pods(
     joined: JoinedNode,
     topology: TopologyPart | None,
     devices: DevicePart | None,
@@ -86,113 +68,35 @@ def seat(
     that is faulty is told to ``fault``, and the others go on. Pods of equal specs share one of
     ``specs``, which gets what is new.
     """
-    found = BoundPods()
-    node = joined.node
-    owners: dict[int, str] = {}
-    holders = DeviceHolders()
-    free = list(joined.taken)
-    seats: list[_Seat] = []
+    reader = BoundPodReader(joined, topology, devices, claims, reading, summary)
+    read: list[BoundPod] = []
     for part in pods:
         try:
-            cpus, hidden = _cpus_of(part, topology), False
-            if part.claims and not cpus:
-                claimed_cpus = claims.cpus(part)
-                hidden = claimed_cpus is None
-                if claimed_cpus:
-                    milli = asked_by(part, reading, owns_cpus=True).spec.requests.cpu_milli
-                    cpus = claimed_cpus if milli == 1000 * len(claimed_cpus) else cpus
-            found.hides_cpus |= hidden
-            owns = bool(cpus) or (joined.kubelet_is_static and may_own_cpus(part))
-            asked = asked_by(part, reading, owns_cpus=owns)
-            if asked.spec.qos.owns_cpus and not cpus:
-                summary.assume(
-                    "pods whose own CPUs nobody names: no more are given out there",
-                    part.identity.title,
-                )
-                found.hides_cpus = True
-                asked = asked_by(part, reading)
-                if asked.spec.qos.owns_cpus:
-                    asked = replace(asked, spec=_shared(asked.spec))
-            if asked.spec.qos.owns_cpus:
-                _own(part, asked.spec, cpus, node, owners)
-            else:
-                cpus = frozenset()
-            held = held_devices(part, asked.spec, node, devices, holders, free)
-            if held.unknown:
-                summary.assume(
-                    "pods whose devices nobody names: no more of the type are given out there",
-                    part.identity.title,
-                )
-                found.unknown |= held.unknown
-            if held.unasked:
-                summary.assume(
-                    "pods that see devices beyond what they ask for: these are given to nobody",
-                    part.identity.title,
-                )
-                found.unasked |= held.unasked
-            grants = held.grants
-            if part.claims:
-                claimed = claims.grants(part, grants, holders, summary)
-                if claimed is None:
-                    found.unknown |= {one.type for one in claims.pools.devices(node.name)}
-                    claimed = ()
-                asked = with_claimed(asked, Claimed(Counter(one.type for one in claimed)))
-                grants = tuple(sorted((*grants, *claimed), key=lambda one: (one.type, one.minor)))
-            asked = replace(asked, spec=specs.setdefault(asked.spec, asked.spec))
+            one = reader.read(part)
         except ObjectError as error:
             fault(error)
             continue
-        seats.append(_Seat(part, asked, cpus, grants))
+        one.asked = replace(one.asked, spec=specs.setdefault(one.asked.spec, one.asked.spec))
+        read.append(one)
+    pinned: CpuSet = frozenset().union(*(one.cpus for one in read if _is_pinned(one.part)))
+    found = BoundPods([], reader.unknown, reader.unasked, reader.hides_cpus, pinned)
     owned: dict[QosClass, CpuSet] = {}
-    found.pinned = found.pinned.union(*(one.cpus for one in seats if _is_pinned(one.part)))
-    node = replace(node, unpooled_cpus=node.unpooled_cpus | found.pinned)
-    for one in seats:
+    node = replace(joined.node, unpooled_cpus=joined.node.unpooled_cpus | pinned)
+    for one in read:
         owned[one.asked.spec.qos] = owned.get(one.asked.spec.qos, frozenset()) | one.cpus
     room, pages = node.memory_bytes_in(), node.pages_in()
     # Who says where its memory is has it there, whoever stands before it in the dump.
-    saying_first = sorted(seats, key=lambda one: not one.part.memory)
+    saying_first = sorted(read, key=lambda one: not one.part.memory)
     places = {id(one): _placement(one, node, owned, room, pages) for one in saying_first}
-    for one in seats:
+    for one in read:
         pod = Pod(
             one.part.identity.name, one.part.identity.namespace, one.asked.spec, one.asked.limits
         )
-        stays = bool(one.part.leaving or one.part.claims or (one.cpus & found.pinned))
+        stays = bool(one.part.leaving or one.part.claims or (one.cpus & pinned))
         found.running.append(RunningPod(pod, places[id(one)], movable=not stays))
-    if kept_milli := joined.kept_milli + sum(one.asked.shared_milli for one in seats):
+    if kept_milli := joined.kept_milli + sum(one.asked.shared_milli for one in read):
         found.running.append(_system(node, kept_milli, owned))
     return found
-
-
-def _cpus_of(part: PodPart, topology: TopologyPart | None) -> CpuSet:
-    """Return the CPUs that a pod owns, as far as anyone names them."""
-    if part.status is not None and part.status.cpuset:
-        return part.status.cpuset
-    for alloc in topology.allocs if topology else ():
-        if (
-            alloc.uid == part.identity.uid
-            if alloc.uid and part.identity.uid
-            else ((alloc.namespace or "default", alloc.name) == part.identity.key)
-        ):
-            return alloc.cpuset
-    return frozenset()
-
-
-def _shared(spec: PodSpec) -> PodSpec:
-    """Return the spec of a pod whose own CPUs nobody knows."""
-    plain = PodSpec(spec.containers)
-    return replace(
-        plain,
-        alignment=spec.alignment,
-        node_selector=spec.node_selector,
-        node_affinity=spec.node_affinity,
-        tolerations=spec.tolerations,
-        labels=spec.labels,
-        affinity=spec.affinity,
-        scopes=spec.scopes,
-        joint=spec.joint,
-        functions=spec.functions,
-        strategies=spec.strategies,
-    )
 
 
 def _is_pinned(part: PodPart) -> bool:
@@ -200,40 +104,8 @@ def _is_pinned(part: PodPart) -> bool:
     return part.pod_class.qos is None and not part.claims
 
 
-def _own(part: PodPart, spec: PodSpec, cpus: CpuSet, node: Node, owners: dict[int, str]) -> None:
-    """Give a pod its CPUs.
-
-    Raises:
-        ObjectError: The node lacks them, another pod has them, or they are not as many as asked.
-
-    """
-    title = part.identity.title
-    if unknown := cpus - node.machine.topology.cpu.keys():
-        raise ObjectError(
-            title,
-            _STATUS,
-            f"{named_cpus(unknown)}: Node {node.name} has "
-            f"{format_cpu_list(node.machine.topology.cpu)}",
-        )
-    want = spec.requests.cpu_milli // 1000
-    if len(cpus) != want:
-        raise ObjectError(
-            title,
-            _STATUS,
-            f"names {len(cpus)} CPUs, {format_cpu_list(cpus)}; its containers ask for {want}",
-        )
-    if twice := cpus & owners.keys():
-        raise ObjectError(
-            title,
-            _STATUS,
-            f"{named_cpus(twice)} of Node {node.name} belongs to {owners[min(twice)]} already; a "
-            "CPU has one owner",
-        )
-    owners.update(dict.fromkeys(cpus, title))
-
-
 def _placement(
-    one: _Seat,
+    one: BoundPod,
     node: Node,
     owned: Mapping[QosClass, CpuSet],
     room: dict[int, int],
@@ -272,7 +144,7 @@ def _counted(homes: tuple[NumaShare, ...], want: int) -> tuple[tuple[int, int], 
 
 
 def _memory(
-    one: _Seat, near: frozenset[int | None], room: dict[int, int]
+    one: BoundPod, near: frozenset[int | None], room: dict[int, int]
 ) -> tuple[tuple[int, int], ...]:
     """Return the memory of a pod by NUMA node: as it says, else where there is most.
 
@@ -289,7 +161,7 @@ def _memory(
 
 
 def _hugepages(
-    one: _Seat, near: frozenset[int | None], pages: dict[tuple[int, int], int]
+    one: BoundPod, near: frozenset[int | None], pages: dict[tuple[int, int], int]
 ) -> tuple[tuple[int, int, int], ...]:
     """Return the hugepages of a pod by NUMA node: as it says, else where it has CPUs and devices.
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from placer.kubernetes.bound_pods import BoundPods, seat
+from placer.kubernetes.bound_pods import BoundPods, bound_pods
 from placer.kubernetes.claims import Claims
 from placer.kubernetes.device_pools import DevicePools
 from placer.kubernetes.errors import DumpError
@@ -83,7 +83,9 @@ def instance_of(objects: Objects) -> tuple[Instance, Summary]:
         pods = bound[name]
         topology = objects.topologies.get(name) or pools.topology(name)
         devices = objects.devices.get(name)
-        here = seat(one, topology, devices, pods, held, reading, specs, summary, objects.fault)
+        here = bound_pods(
+            one, topology, devices, pods, held, reading, specs, summary, objects.fault
+        )
         node = replace(one.node, machine=machines.named(one.node.machine))
         node = _as_all_read(node, reading, summary)
         if reading.sums_cpus:

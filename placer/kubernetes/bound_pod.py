@@ -1,0 +1,210 @@
+"""A pod that is bound to a node, read with its CPUs and devices there (C2)."""
+
+from collections import Counter
+from dataclasses import dataclass, field, replace
+
+from placer.kubernetes.held_claims import HeldClaims
+from placer.kubernetes.held_devices import held_devices
+from placer.kubernetes.summary import Summary
+from placer_models.annotations.names import RESOURCE_STATUS
+from placer_models.cluster import Node
+from placer_models.cpuset import CpuSet, format_cpu_list
+from placer_models.files.errors import named_cpus
+from placer_models.instance.device_holders import DeviceHolders, DeviceKey
+from placer_models.kubernetes.claimed import Claimed, with_claimed
+from placer_models.kubernetes.device import DevicePart
+from placer_models.kubernetes.join import JoinedNode
+from placer_models.kubernetes.objects import ObjectError
+from placer_models.kubernetes.pod import PodPart
+from placer_models.kubernetes.pod_containers import Reading
+from placer_models.kubernetes.pod_spec import AskedPod, asked_by, may_own_cpus
+from placer_models.kubernetes.topology import TopologyPart
+from placer_models.placement import DeviceGrant
+from placer_models.pod import PodSpec
+
+_STATUS = ("metadata", "annotations", RESOURCE_STATUS)
+"""Where a pod says which CPUs it has."""
+
+
+@dataclass(slots=True)
+class BoundPod:
+    """One bound pod, as far as it is read."""
+
+    part: PodPart
+    asked: AskedPod
+    cpus: CpuSet
+    devices: tuple[DeviceGrant, ...]
+
+
+@dataclass(slots=True)
+class BoundPodReader:
+    """Reads the bound pods of one node, one after the other.
+
+    Attributes:
+        joined: The node.
+        topology: What its agent says of its CPUs, and who has them.
+        devices: What is known of its devices.
+        claims: What ResourceClaims were given.
+        reading: How containers are read.
+        summary: Gets what is assumed.
+        unknown: Types of devices of which some pod holds nobody knows which.
+        unasked: Devices that some pod has, or sees, without asking for them.
+        hides_cpus: Some pod owns CPUs, nobody knows which.
+        owners: CPU -> title of the pod that owns it.
+        holders: Of the node's devices.
+        taken: Devices that somebody holds, without those whose holder is known.
+
+    """
+
+    joined: JoinedNode
+    topology: TopologyPart | None
+    devices: DevicePart | None
+    claims: HeldClaims
+    reading: Reading
+    summary: Summary
+    unknown: set[str] = field(default_factory=set)
+    unasked: set[DeviceKey] = field(default_factory=set)
+    hides_cpus: bool = False
+    owners: dict[int, str] = field(default_factory=dict)
+    holders: DeviceHolders = field(default_factory=DeviceHolders)
+    taken: list[DeviceKey] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.taken = list(self.joined.taken)
+
+    def read(self, part: PodPart) -> BoundPod:
+        """Return a pod with its CPUs and devices.
+
+        Raises:
+            ObjectError: It holds what the node lacks, or what another pod holds.
+
+        """
+        cpus = self._cpus(part)
+        asked = self._asked(part, cpus)
+        if asked.spec.qos.owns_cpus:
+            _own(part, asked.spec, cpus, self.joined.node, self.owners)
+        else:
+            cpus = frozenset()
+        grants = self._granted(part, asked.spec)
+        if part.claims:
+            claimed = self._claimed(part, grants)
+            asked = with_claimed(asked, Claimed(Counter(one.type for one in claimed)))
+            grants = tuple(sorted((*grants, *claimed), key=lambda one: (one.type, one.minor)))
+        return BoundPod(part, asked, cpus, grants)
+
+    def _cpus(self, part: PodPart) -> CpuSet:
+        """Return the CPUs that somebody names as the pod's own, by claims where they are all."""
+        cpus = _cpus_of(part, self.topology)
+        if cpus or not part.claims:
+            return cpus
+        claimed = self.claims.cpus(part)
+        if claimed is None:
+            self.hides_cpus = True
+        if not claimed:
+            return cpus
+        milli = asked_by(part, self.reading, owns_cpus=True).spec.requests.cpu_milli
+        return claimed if milli == 1000 * len(claimed) else cpus
+
+    def _asked(self, part: PodPart, cpus: CpuSet) -> AskedPod:
+        """Return what a pod asks for; it shares CPUs where nobody names its own."""
+        owns = bool(cpus) or (self.joined.kubelet_is_static and may_own_cpus(part))
+        asked = asked_by(part, self.reading, owns_cpus=owns)
+        if cpus or not asked.spec.qos.owns_cpus:
+            return asked
+        self.summary.assume(
+            "pods whose own CPUs nobody names: no more are given out there",
+            part.identity.title,
+        )
+        self.hides_cpus = True
+        asked = asked_by(part, self.reading)
+        return replace(asked, spec=_shared(asked.spec)) if asked.spec.qos.owns_cpus else asked
+
+    def _granted(self, part: PodPart, spec: PodSpec) -> tuple[DeviceGrant, ...]:
+        """Return the devices that a pod holds, but for those of its claims."""
+        held = held_devices(part, spec, self.joined.node, self.devices, self.holders, self.taken)
+        if held.unknown:
+            self.summary.assume(
+                "pods whose devices nobody names: no more of the type are given out there",
+                part.identity.title,
+            )
+            self.unknown |= held.unknown
+        if held.unasked:
+            self.summary.assume(
+                "pods that see devices beyond what they ask for: these are given to nobody",
+                part.identity.title,
+            )
+            self.unasked |= held.unasked
+        return held.grants
+
+    def _claimed(self, part: PodPart, own: tuple[DeviceGrant, ...]) -> tuple[DeviceGrant, ...]:
+        """Return the devices that a pod holds by claims, as far as anyone says which."""
+        claimed = self.claims.grants(part, own, self.holders, self.summary)
+        if claimed is None:
+            here = self.claims.pools.devices(self.joined.node.name)
+            self.unknown |= {one.type for one in here}
+            return ()
+        return claimed
+
+
+def _cpus_of(part: PodPart, topology: TopologyPart | None) -> CpuSet:
+    """Return the CPUs that a pod owns, as far as anyone names them."""
+    if part.status is not None and part.status.cpuset:
+        return part.status.cpuset
+    for alloc in topology.allocs if topology else ():
+        if (
+            alloc.uid == part.identity.uid
+            if alloc.uid and part.identity.uid
+            else ((alloc.namespace or "default", alloc.name) == part.identity.key)
+        ):
+            return alloc.cpuset
+    return frozenset()
+
+
+def _shared(spec: PodSpec) -> PodSpec:
+    """Return the spec of a pod whose own CPUs nobody knows."""
+    plain = PodSpec(spec.containers)
+    return replace(
+        plain,
+        alignment=spec.alignment,
+        node_selector=spec.node_selector,
+        node_affinity=spec.node_affinity,
+        tolerations=spec.tolerations,
+        labels=spec.labels,
+        affinity=spec.affinity,
+        scopes=spec.scopes,
+        joint=spec.joint,
+        functions=spec.functions,
+        strategies=spec.strategies,
+    )
+
+
+def _own(part: PodPart, spec: PodSpec, cpus: CpuSet, node: Node, owners: dict[int, str]) -> None:
+    """Give a pod its CPUs.
+
+    Raises:
+        ObjectError: The node lacks them, another pod has them, or they are not as many as asked.
+
+    """
+    title = part.identity.title
+    if unknown := cpus - node.machine.topology.cpu.keys():
+        raise ObjectError(
+            title,
+            _STATUS,
+            f"{named_cpus(unknown)}: Node {node.name} has "
+            f"{format_cpu_list(node.machine.topology.cpu)}",
+        )
+    want = spec.requests.cpu_milli // 1000
+    if len(cpus) != want:
+        raise ObjectError(
+            title,
+            _STATUS,
+            f"names {len(cpus)} CPUs, {format_cpu_list(cpus)}; its containers ask for {want}",
+        )
+    if twice := cpus & owners.keys():
+        raise ObjectError(
+            title,
+            _STATUS,
+            f"{named_cpus(twice)} of Node {node.name} belongs to {owners[min(twice)]} already; a "
+            "CPU has one owner",
+        )
+    owners.update(dict.fromkeys(cpus, title))
