@@ -1,7 +1,7 @@
 """Pods, their containers, gangs and gang groups: what wants a place."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
@@ -335,39 +335,24 @@ def _phases(containers: tuple[Container, ...]) -> Resources:
         elif container.role is ContainerRole.INIT:
             phases.append([*sidecars, container.requests])
     phases.append(sidecars + [c.requests for c in containers if c.role is ContainerRole.APP])
-    sums = [_sum(phase) for phase in phases]
-    return Resources(
-        cpu_milli=max(s.cpu_milli for s in sums),
-        memory_bytes=max(s.memory_bytes for s in sums),
-        hugepages=tuple(
-            Hugepages(size, max(s.pages_of(size) for s in sums))
-            for size in sorted({h.page_bytes for s in sums for h in s.hugepages})
-        ),
-        devices=tuple(
-            DeviceRequest(kind, max(_devices(s, kind, share) for s in sums), share)
-            for kind, share in _kinds(sums)
-        ),
-        extended=tuple(
-            (name, max(s.amount_of(name) for s in sums))
-            for name in sorted({name for s in sums for name, _ in s.extended})
-        ),
-    )
+    return _combined([_combined(phase, sum) for phase in phases], max)
 
 
-def _sum(parts: list[Resources]) -> Resources:
+def _combined(parts: list[Resources], combine: Callable[[Iterable[int]], int]) -> Resources:
+    """Return one need for several, amount by amount: their sum, or the largest."""
     return Resources(
-        cpu_milli=sum(p.cpu_milli for p in parts),
-        memory_bytes=sum(p.memory_bytes for p in parts),
+        cpu_milli=combine(p.cpu_milli for p in parts),
+        memory_bytes=combine(p.memory_bytes for p in parts),
         hugepages=tuple(
-            Hugepages(size, sum(p.pages_of(size) for p in parts))
+            Hugepages(size, combine(p.pages_of(size) for p in parts))
             for size in sorted({h.page_bytes for p in parts for h in p.hugepages})
         ),
         devices=tuple(
-            DeviceRequest(kind, sum(_devices(p, kind, share) for p in parts), share)
+            DeviceRequest(kind, combine(_devices(p, kind, share) for p in parts), share)
             for kind, share in _kinds(parts)
         ),
         extended=tuple(
-            (name, sum(p.amount_of(name) for p in parts))
+            (name, combine(p.amount_of(name) for p in parts))
             for name in sorted({name for p in parts for name, _ in p.extended})
         ),
     )
