@@ -1,4 +1,4 @@
-"""How evenly pods are over domains of nodes while they are being placed."""
+"""Topology spread while pods are being placed: how evenly they are over domains of nodes."""
 
 from typing import NamedTuple
 

@@ -1,4 +1,4 @@
-"""What pods ask for by ResourceClaims, as far as there are words for it, and who is refused."""
+"""ResourceClaims of pods in words, as far as there are any, and the pods that are refused."""
 
 from collections import Counter
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Which devices of which nodes a claim's request can be given."""
+"""Devices, node by node, that a claim's request can be given."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

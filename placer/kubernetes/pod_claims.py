@@ -1,4 +1,4 @@
-"""What the claims of a pod come to, in words: so many devices, where they are, on which nodes."""
+"""Claims of a pod added up, in words: so many devices, where they are, on which nodes."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence

@@ -1,4 +1,4 @@
-"""What pods would like of the node itself: labels and names."""
+"""Preferences of pods about the node itself: its labels and its name."""
 
 from ortools.sat.python.cp_model import CpModel, LinearExpr
 

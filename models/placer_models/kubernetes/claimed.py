@@ -1,4 +1,4 @@
-"""What a pod asks for by claims, beside what its containers ask for."""
+"""Requests that a pod makes by claims, beside those of its containers."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace

@@ -1,4 +1,4 @@
-"""What dra-driver-cpu is told of the CPUs of a claim that somebody else chose."""
+"""Configuration for dra-driver-cpu: the CPUs of a claim that somebody else chose."""
 
 from collections.abc import Mapping
 

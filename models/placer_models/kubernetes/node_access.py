@@ -1,4 +1,4 @@
-"""Which nodes can use a device: one by name, those with some labels, or all."""
+"""Access of nodes to a device: one node by name, those with some labels, or all."""
 
 from dataclasses import dataclass
 

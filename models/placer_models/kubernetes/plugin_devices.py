@@ -1,4 +1,4 @@
-"""Which devices of a node an entry of the kubelet's device checkpoint means (D12).
+"""Devices of a node that an entry of the kubelet's device checkpoint means (D12).
 
 Device plugins call devices as they like. What the id does not say is recovered from what the
 plugin told the container's runtime: environment, mounts, names of CDI, device nodes.

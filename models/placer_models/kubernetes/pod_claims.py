@@ -1,4 +1,4 @@
-"""Which claims a pod has, and which of its containers use them."""
+"""Claims of a pod, and the containers that use them."""
 
 from dataclasses import dataclass
 

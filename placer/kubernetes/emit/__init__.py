@@ -1,1 +1,1 @@
-"""What a cluster is told of a placement: annotations, patches, bindings, whole pods."""
+"""Objects that tell a cluster of a placement: annotations, patches, bindings, claims, pods."""

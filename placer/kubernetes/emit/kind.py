@@ -1,4 +1,4 @@
-"""Which objects are written of a placement."""
+"""Kinds of objects that can be written of a placement."""
 
 from enum import StrEnum
 

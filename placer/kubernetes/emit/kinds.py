@@ -1,4 +1,4 @@
-"""Which function makes the objects of a kind."""
+"""Functions that make the objects of each kind."""
 
 from collections.abc import Callable, Iterable, Mapping
 

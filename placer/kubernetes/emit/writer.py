@@ -1,4 +1,4 @@
-"""Writes files of objects into a new folder: all of them, or no folder."""
+"""Writer of files of objects into a new folder: all of them, or no folder."""
 
 import json
 import os

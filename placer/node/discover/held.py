@@ -1,4 +1,4 @@
-"""What pods hold on a machine by the kubelet's account, and what is left of a node without it.
+"""Holdings of pods on a machine by the kubelet's account, and what they leave of a node.
 
 CPUs are reserved by whoever asks for them; memory and devices are taken off here (C16, D12).
 """

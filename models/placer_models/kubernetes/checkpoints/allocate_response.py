@@ -1,4 +1,4 @@
-"""What a device plugin tells the runtime of a container: ``ContainerAllocateResponse``.
+"""``ContainerAllocateResponse``: what a device plugin tells the runtime of a container.
 
 It is a message in the wire format of Protocol Buffers. Fields that are not known are passed over,
 as the format wants it.
