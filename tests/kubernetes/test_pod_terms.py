@@ -95,6 +95,22 @@ def test_affinity_that_means_no_pod_is_named() -> None:
     assert strange.wishes.lacks == ("required pod anti-affinity by labels of namespaces",)
 
 
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"minDomains": 2}, r"minDomains: .*DoNotSchedule only"),
+        ({"topologyKey": ""}, r"topologyKey: .*is empty; name a label of nodes"),
+    ],
+)
+def test_what_the_api_refuses_of_spread_is_refused(wrong: dict[str, object], words: str) -> None:
+    """
+    A minimum of domains cannot be wished for, and there is no domain without a key.
+    """
+    asked = {"topologyKey": "zone", "maxSkew": 1, "whenUnsatisfiable": "ScheduleAnyway", **wrong}
+    with pytest.raises(ObjectError, match=words):
+        pod_part(pod(topologySpreadConstraints=[asked]))
+
+
 def test_spread_constraints_are_read() -> None:
     """
     With Kubernetes' defaults; own labels count by the keys that are named.

@@ -135,7 +135,7 @@ def _term(
     *,
     apart: bool,
 ) -> AffinityTerm:
-    key = part.get("topologyKey").text()
+    key = _topology_key(part)
     return AffinityTerm(
         selector.labels,
         apart,
@@ -194,6 +194,14 @@ def _named(names: set[str], namespace: str) -> tuple[str, ...]:
     return () if names == {namespace} else tuple(sorted(names))
 
 
+def _topology_key(part: Field) -> str:
+    """Return the label of nodes whose values are domains; it may not be left out."""
+    key = part.get("topologyKey")
+    return key.text() or key.refuse(
+        "is empty; name a label of nodes, such as kubernetes.io/hostname"
+    )
+
+
 def spread_of(part: Field, own: Labels) -> SpreadConstraint:
     """Return one of a pod's spread constraints.
 
@@ -205,9 +213,12 @@ def spread_of(part: Field, own: Labels) -> SpreadConstraint:
         ObjectError: Something is wrong with it.
 
     """
-    key, hard = part.get("topologyKey").text(), part.get("whenUnsatisfiable").text(_UNLESS)
+    key, hard = _topology_key(part), part.get("whenUnsatisfiable").text(_UNLESS)
     if hard not in (_UNLESS, "ScheduleAnyway"):
         part.get("whenUnsatisfiable").refuse(f"got {hard!r}; expected {_UNLESS} or ScheduleAnyway")
+    domains = part.get("minDomains")
+    if domains.there and hard != _UNLESS:
+        domains.refuse(f"goes with whenUnsatisfiable: {_UNLESS} only; leave it out")
     selector = selector_of(part.get("labelSelector")) or NOBODY
     selector = with_own_labels(selector, part, own)
     return part.checked(
@@ -217,7 +228,7 @@ def spread_of(part: Field, own: Labels) -> SpreadConstraint:
         Strength.REQUIRED if hard == _UNLESS else Strength.PREFERRED,
         selector.labels,
         selector.expressions,
-        part.get("minDomains").integer(1),
+        domains.integer(1),
         part.get("nodeAffinityPolicy").text("Honor") == "Honor",
         part.get("nodeTaintsPolicy").text("Ignore") == "Honor",
     )
