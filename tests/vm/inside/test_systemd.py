@@ -163,6 +163,7 @@ def test_containers_in_its_units_follow_documents(manager: Manager, tmp_path: Pa
     host = Host("n0", frozenset(range(8)), Running(SCOPES.values()), systemd=True)
     state = NodeState(tmp_path / "state")
     manager.asks.set("cri-containerd-cb.scope", [property_for("cpu.max", "150000 100000")])
+    manager.asks.settle()
 
     def place(a: str, b: str, generation: int) -> Any:
         pods = (
