@@ -33,7 +33,7 @@ def entry(
     ids: str = "", resource: str = "nvidia.com/gpu", **response: tuple[object, ...]
 ) -> HeldByKubelet:
     """Return what a kubelet gave to a container."""
-    answer = AllocateResponse(**response)  # type: ignore[arg-type]  # fields by name
+    answer = AllocateResponse(**response)
     return HeldByKubelet("u", "c", resource, tuple(ids.split()), answer)
 
 

@@ -269,7 +269,7 @@ class NodeTermPart(Part):
 
     @model_validator(mode="after")
     def _is_a_term(self) -> Self:
-        self.term  # noqa: B018
+        _ = self.term  # making it refuses what is none
         return self
 
     @property
@@ -323,7 +323,7 @@ class TolerationPart(Part):
 
     @model_validator(mode="after")
     def _is_one(self) -> Self:
-        self.toleration  # noqa: B018
+        _ = self.toleration  # making it refuses what is none
         return self
 
     @property
