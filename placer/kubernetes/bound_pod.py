@@ -81,6 +81,11 @@ class BoundPodReader:
         """
         cpus = self._cpus(part)
         asked = self._asked(part, cpus)
+        if part.claims and self.claims.cpus.of_pod(part) is None:
+            # Of CPUs that nobody names those that its containers do not ask for count, too.
+            more_milli = self.claims.cpus.milli_of_pod(part) - asked.spec.requests.cpu_milli
+            shared_milli = max(asked.shared_milli, more_milli)
+            asked = replace(asked, shared_milli=shared_milli)
         if asked.spec.qos.owns_cpus:
             _own(part, asked.spec, cpus, self.joined.node, self.owners)
         else:
@@ -97,9 +102,9 @@ class BoundPodReader:
         cpus = _cpus_of(part, self.topology)
         if cpus or not part.claims:
             return cpus
-        claimed = self.claims.cpus(part)
+        claimed = self.claims.cpus.of_pod(part)
         if claimed is None:
-            self.hides_cpus = True
+            self._hide_cpus(part)
         if not claimed:
             return cpus
         milli = asked_by(part, self.reading, owns_cpus=True).spec.requests.cpu_milli
@@ -111,13 +116,16 @@ class BoundPodReader:
         asked = asked_by(part, self.reading, owns_cpus=owns)
         if cpus or not asked.spec.qos.owns_cpus:
             return asked
+        self._hide_cpus(part)
+        asked = asked_by(part, self.reading)
+        return replace(asked, spec=_shared(asked.spec)) if asked.spec.qos.owns_cpus else asked
+
+    def _hide_cpus(self, part: PodPart) -> None:
         self.summary.assume(
             "pods whose own CPUs nobody names: no more are given out there",
             part.identity.title,
         )
         self.hides_cpus = True
-        asked = asked_by(part, self.reading)
-        return replace(asked, spec=_shared(asked.spec)) if asked.spec.qos.owns_cpus else asked
 
     def _granted(self, part: PodPart, spec: PodSpec) -> tuple[DeviceGrant, ...]:
         """Return the devices that a pod holds, but for those of its claims."""

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from placer.kubernetes.class_resources import ClassResources
-from placer.kubernetes.device_matches import Matches
+from placer.kubernetes.device_matches import Match, Matches
 from placer.kubernetes.device_pools import DevicePools
 from placer.kubernetes.objects import Key, Objects
 from placer.kubernetes.pod_claims import Alike, Constraint, Given, PodClaims, constrain
@@ -13,11 +13,13 @@ from placer.kubernetes.summary import Summary
 from placer_models.device import GPU
 from placer_models.device_request import WHOLE_GPUS
 from placer_models.kubernetes.claimed import with_claimed
+from placer_models.kubernetes.cpu_config import configs_for
 from placer_models.kubernetes.listed_devices import (
     CPU_CAPACITY,
     CPU_DRIVER,
-    CPU_MACHINE,
     CPU_TYPES,
+    SEVERAL_CPUS,
+    is_whole_machine,
 )
 from placer_models.kubernetes.objects import title_of
 from placer_models.kubernetes.pod import PodPart
@@ -32,11 +34,15 @@ from placer_models.kubernetes.resource_claim import (
     ClaimRequest,
     ClaimSpec,
 )
+from placer_models.policy import AlignmentPolicy
 
 CLAIMABLE = "placer/claimable"
 """A label of nodes that have what pods claim; for further nodes a number follows."""
 
 Label = tuple[str, str]
+
+_ONE_NUMA_NODE = (AlignmentPolicy.NONE, AlignmentPolicy.SINGLE_NUMA_NODE)
+"""Policies of a pod that go with claims on CPUs of one NUMA node."""
 
 
 class Claims:
@@ -81,6 +87,9 @@ class Claims:
                     )
             both = sorted(own & found.claimed.devices.keys())
             lacks = [f"{kind} by claims and by resources at once" for kind in both]
+            policy = asked.spec.alignment
+            if found.parts and policy not in _ONE_NUMA_NODE:
+                lacks.append(f"CPUs of one NUMA node by claims beside the NUMA policy {policy}")
             if found.claimed.joint and asked.spec.joint is not None:
                 lacks.append("devices side by side by claims and by an annotation")
             asked = replace(
@@ -185,10 +194,15 @@ class Claims:
             one = self._first(title, choices, claim, found)
             if one is not None:
                 given.append(one)
-        if sum(1 if one.type == CPU_MACHINE else one.count for one in given) > MOST_DEVICES:
+        if sum(1 if one.type in SEVERAL_CPUS else one.count for one in given) > MOST_DEVICES:
             found.lacks.append(f"more than {MOST_DEVICES} devices in {title}")
         if len(of.containers) > 1 and any(one.type in CPU_TYPES for one in given):
             found.lacks.append(f"CPUs of {title} in {len(of.containers)} containers")
+        found.lacks += [
+            f"configuration of {CPU_DRIVER} for request {one.request.name} of {title}"
+            for one in given
+            if one.type in SEVERAL_CPUS and self._is_told_cpus(one, spec)
+        ]
         found.given += given
         return [
             (
@@ -202,6 +216,12 @@ class Claims:
             )
             for same in spec.constraints
         ]
+
+    def _is_told_cpus(self, one: Given, spec: ClaimSpec) -> bool:
+        """Return whether class or claim tell the driver of CPUs, so that nobody else may."""
+        configs = list(self._objects.device_classes[one.request.device_class].configs)
+        configs += [{**config, "requests": list(names)} for names, config in spec.configs]
+        return bool(configs_for(configs, one.request.name))
 
     def _first(
         self,
@@ -244,9 +264,11 @@ class Claims:
             return None
         if match.lacks:
             lacks.append(match.lacks)
-        cpus = request.capacity_milli.get(CPU_CAPACITY, 0) if match.types == (CPU_MACHINE,) else 0
-        odd = len(request.capacity_milli) > 1 or not cpus or cpus % 1000 or request.count != 1
-        if request.capacity_milli and match.nodes and odd:
+        cpus = 0
+        if match.types and set(match.types) <= set(SEVERAL_CPUS):
+            cpus, beyond = _cpus_asked(request, match)
+            lacks += [beyond] if beyond else []
+        elif request.capacity_milli and match.nodes:
             lacks.append("a part of the capacity of devices")
         if len(match.types) > 1:
             lacks.append(f"devices of several types at once, {', '.join(match.types)}")
@@ -269,7 +291,31 @@ class Claims:
             )
         kind = match.types[0] if match.types else ""
         count = (counts[0] if counts else 0) if request.count is None else request.count
-        return Given(claim, request, kind, cpus // 1000 or count, match)
+        return Given(claim, request, kind, cpus or count, match)
+
+
+def _cpus_asked(request: ClaimRequest, match: Match) -> tuple[int, str]:
+    """Return how many CPUs a request asks of a device that stands for several, or what it lacks.
+
+    Without a capacity that is all of them; of a whole machine CPUs are asked for by count, too.
+    """
+    asked_milli = request.capacity_milli.get(CPU_CAPACITY)
+    count = match.counts[0] if request.count is None else request.count
+    if request.capacity_milli and (len(request.capacity_milli) > 1 or not asked_milli):
+        return 0, "a part of the capacity of devices"
+    sizes_milli = {asked_milli} if asked_milli else set()
+    if not asked_milli:
+        devices = [one.listed for devices in match.nodes.values() for one in devices]
+        if request.count is not None and all(map(is_whole_machine, devices)):
+            return count, ""
+        sizes_milli = {one.capacity_milli[CPU_CAPACITY] for one in devices}
+    if count != 1:
+        return 0, f"{count} devices of several CPUs, of which a request can have one"
+    if len(sizes_milli) > 1:
+        counts = " or ".join(f"{milli / 1000:g}" for milli in sorted(sizes_milli))
+        return 0, f"all CPUs of a device, where devices have {counts}"
+    (milli,) = sizes_milli
+    return milli // 1000, f"{milli / 1000:g} CPUs" if milli % 1000 else ""
 
 
 def _given_out(kind: str) -> str:

@@ -56,6 +56,12 @@ class Match:
         """Attribute -> name of a node -> its values there; None for devices without it."""
         return {}
 
+    @cached_property
+    def on_numa_nodes(self) -> frozenset[str]:
+        """Names of the nodes of which each device is known to be on some NUMA node."""
+        placed = {n: [one.device.numa_node for one in found] for n, found in self.nodes.items()}
+        return frozenset(n for n, numa_nodes in placed.items() if None not in numa_nodes)
+
     def values_of(self, attribute: str) -> Mapping[str, frozenset[object]]:
         """Return name of a node -> the values of an attribute; None for devices without it."""
         if attribute not in self.values:

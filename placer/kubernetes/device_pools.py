@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
+from placer.kubernetes.cpu_devices import SeveralCpus, several_cpus
 from placer.kubernetes.objects import Objects
 from placer.kubernetes.summary import Summary
 from placer_models.cpuset import CpuSet
@@ -11,13 +12,13 @@ from placer_models.device import GPU, Device
 from placer_models.kubernetes.device import DevicePart
 from placer_models.kubernetes.device_attributes import ListedDevice
 from placer_models.kubernetes.listed_devices import (
-    CPU_CAPACITY,
     CPU_DRIVER,
-    CPU_MACHINE,
+    CPU_GROUP,
+    CPU_IDS,
     CPU_TYPES,
     device_of,
+    has_several_cpus,
     is_same,
-    is_whole_machine,
     joined,
     minors_of,
     reported_cpu,
@@ -54,6 +55,7 @@ class DevicePools:
         by_key: The same by key.
         apart: Devices that are given to nobody, and why.
         cpus: Name of a node -> CPUs that a driver gives out.
+        several_cpus: Key of a device of several CPUs -> what it comes to.
         counts: (Name of a node, type) -> so many devices the node has, those included that no
             driver publishes.
         notes: What is passed over -> of which objects.
@@ -64,6 +66,7 @@ class DevicePools:
     by_key: dict[Key, PoolDevice] = field(default_factory=dict)
     apart: dict[Key, tuple[ListedDevice, str]] = field(default_factory=dict)
     cpus: dict[str, list[Listed]] = field(default_factory=dict)
+    several_cpus: dict[Key, SeveralCpus] = field(default_factory=dict)
     counts: dict[tuple[str, str], int] = field(default_factory=dict)
     notes: dict[str, dict[str, None]] = field(default_factory=dict)
 
@@ -115,9 +118,17 @@ class DevicePools:
         return tuple(device for device in known if device.type not in CPU_TYPES)
 
     def offered_cpus(self, node: str) -> CpuSet | None:
-        """Return the CPUs that a driver gives out one by one; None: it gives out none so."""
-        known = (one.device for one in self.on_node.get(node, ()))
-        return frozenset(one.minor for one in known if one.type == CPU_DRIVER) or None
+        """Return the CPUs that a driver gives out by their ids; None: it gives out none so."""
+        found: set[int] = set()
+        offers = False
+        for one in self.on_node.get(node, ()):
+            if one.key in self.several_cpus:
+                offers, cpus = True, self.several_cpus[one.key].cpus
+                found |= cpus
+            elif one.device.type == CPU_DRIVER:
+                offers = True
+                found |= {one.device.minor} if one.device.healthy else set()
+        return frozenset(found) if offers else None
 
     def topology(self, node: str) -> TopologyPart | None:
         """Return where the CPUs of a node are, by a driver that gives them out one by one."""
@@ -176,22 +187,38 @@ class DevicePools:
 
     def _settle_cpus(self, node: str, cpus: list[Listed], objects: Objects) -> None:
         """Take CPUs one by one, or by number where their ids are known."""
+        several: list[Listed] = []
         for one in cpus:
             _, listed, _ = one
             cpu = reported_cpu(listed)
             more = [what for what in listed.lacks if what != MULTIPLE]
-            if more:
+            if has_several_cpus(listed):
+                several.append(one)
+            elif more:
                 self._pass_over(one, f"of which each {more[0]}")
             elif cpu is not None:
                 self._put(node, one, Device(CPU_DRIVER, cpu.id, healthy=not listed.taints))
                 self.counts[node, CPU_DRIVER] = self.counts.get((node, CPU_DRIVER), 0) + 1
-            elif not is_whole_machine(listed):
-                self._pass_over(one, "of several CPUs, of which their driver takes what it likes")
-            elif 1000 * _known_cpus(node, objects) != listed.capacity_milli[CPU_CAPACITY]:
-                self._pass_over(one, "of CPUs that are not those known by id which pods may have")
             else:
-                self._put(node, one, Device(CPU_MACHINE, 0, healthy=not listed.taints))
-                self.counts[node, CPU_MACHINE] = 1
+                self._pass_over(one, "of CPUs that do not say which, nor how many")
+        topology = objects.topologies.get(node)
+        reserved = objects.nodes[node].reserved_cpus
+        reserved |= topology.policy.reserved if topology and topology.policy else frozenset()
+        found = several_cpus(node, [listed for _, listed, _ in several], topology, reserved)
+        for one, known in zip(several, found, strict=True):
+            self.several_cpus[one[0]] = known
+            if known.device is None:
+                self._pass_over(one, known.why)
+                continue
+            kind = known.device.type
+            self._put(node, one, known.device)
+            self.counts[node, kind] = self.counts.get((node, kind), 0) + 1
+            if kind == CPU_GROUP and not known.says_ids:
+                self._note(
+                    f"devices of several CPUs that do not say which ({CPU_IDS}), whose driver is "
+                    "taken to let others choose among them, of",
+                    one[2],
+                )
 
     def _once(self, devices: list[Listed]) -> Iterator[Listed]:
         """Yield each device that is not the same hardware as a whole GPU that is listed, too."""
@@ -225,16 +252,6 @@ class DevicePools:
 
     def _note(self, what: str, title: str) -> None:
         self.notes.setdefault(what, {})[title] = None
-
-
-def _known_cpus(node: str, objects: Objects) -> int:
-    """Return how many CPUs of a node are known by id and not reserved."""
-    topology = objects.topologies.get(node)
-    if topology is None:
-        return 0
-    reserved = objects.nodes[node].reserved_cpus
-    reserved |= topology.policy.reserved if topology.policy else frozenset()
-    return len({cpu.id for cpu in topology.cpus} - reserved)
 
 
 def _nodes(objects: Objects, access: NodeAccess) -> list[str]:

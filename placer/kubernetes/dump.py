@@ -206,20 +206,40 @@ def _beside_claims(
     nodes: Iterable[Node], running: Iterable[RunningPod], held: HeldClaims, summary: Summary
 ) -> list[Node]:
     """Return the nodes without what claims hold there for no pod that is known to have it."""
-    devices, cpus = held.reserved(summary), held.all_cpus()
+    devices, cpus = held.reserved(summary), held.cpus.known()
+    owned: dict[str, set[int]] = {name: set() for name in cpus}
     for one in running if cpus else ():
         if one.pod.spec.qos.owns_cpus and one.placement.node in cpus:
-            cpus[one.placement.node] -= one.placement.cpuset
+            owned[one.placement.node] |= one.placement.cpuset
+    hidden = held.cpus.hidden(held.holders, summary)
     return [
-        replace(
-            node,
-            unhealthy=node.unhealthy | devices.get(node.name, set()),
-            reserved_cpus=node.reserved_cpus | cpus.get(node.name, set()),
+        _beside_cpus(
+            replace(node, unhealthy=node.unhealthy | devices.get(node.name, set())),
+            cpus.get(node.name, set()),
+            owned.get(node.name, set()),
+            hidden.get(node.name, 0),
         )
         if node.name in devices or node.name in cpus
         else node
         for node in nodes
     ]
+
+
+def _beside_cpus(node: Node, claimed: set[int], owned: set[int], hidden: int) -> Node:
+    """Return a node without CPUs that claims have, and of those that nobody names so many.
+
+    Who shares CPUs has so many fewer, whichever they are; of their own nobody gets any more.
+    """
+    reserved = node.reserved_cpus | (claimed - owned)
+    if not hidden:
+        return replace(node, reserved_cpus=reserved)
+    left = sorted(node.machine.topology.online - reserved - owned)
+    return replace(_without_ids(node), reserved_cpus=reserved | set(left[:hidden]))
+
+
+def _without_ids(node: Node) -> Node:
+    """Return a node where some CPUs have an owner, nobody knows which: nobody gets any there."""
+    return replace(node, labels=tuple(one for one in node.labels if one[0] != KNOWS_CPUS[0]))
 
 
 def _labelled(node: Node, more: Iterable[tuple[str, str]]) -> Node:
@@ -235,9 +255,8 @@ def _beside(node: Node, here: BoundPods) -> Node:
         if (device.type in here.unknown or (device.type, device.minor) in here.unasked)
         and (device.type, device.minor) not in held
     }
-    labels = node.labels
     if here.hides_cpus:
-        labels = tuple(label for label in labels if label[0] != KNOWS_CPUS[0])
+        node = _without_ids(node)
     most = node.max_pods
     if most is not None:
         # The system's stand-in is a pod to us and none to the node.
@@ -245,7 +264,6 @@ def _beside(node: Node, here: BoundPods) -> Node:
     return replace(
         node,
         unhealthy=node.unhealthy | lost,
-        labels=labels,
         max_pods=most,
         unpooled_cpus=node.unpooled_cpus | here.pinned,
     )

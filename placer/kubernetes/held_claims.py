@@ -3,14 +3,14 @@
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 
+from placer.kubernetes.cpu_claim_faults import CpuClaimFaults
 from placer.kubernetes.device_pools import DevicePools, PoolDevice
+from placer.kubernetes.held_cpus import HeldCpus
 from placer.kubernetes.objects import Key, Objects
 from placer.kubernetes.summary import Summary
-from placer_models.cpuset import CpuSet
 from placer_models.files.errors import candidates
 from placer_models.instance.device_holders import DeviceHolders
-from placer_models.kubernetes.cpu_config import cpuset_of
-from placer_models.kubernetes.listed_devices import CPU_DRIVER, CPU_TYPES
+from placer_models.kubernetes.listed_devices import CPU_TYPES
 from placer_models.kubernetes.objects import ObjectError
 from placer_models.kubernetes.pod import PodPart
 from placer_models.kubernetes.resource_claim import ClaimPart
@@ -26,21 +26,29 @@ class HeldClaims:
     Attributes:
         holders: Key of a claim -> the bound pod that counts for its devices: the first of
             those that have it.
+        cpus: Of CPUs what they hold.
 
     """
 
     objects: Objects
     pools: DevicePools
     holders: dict[Key, Key] = field(default_factory=dict)
+    cpus: HeldCpus = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.cpus = HeldCpus(self.objects, self.pools)
 
     def check(self, fault: Callable[[ObjectError], None]) -> None:
-        """Tell of claims that were given what no ResourceSlice lists."""
+        """Tell of claims that were given what no ResourceSlice lists, or as nobody gives it."""
         if self.objects.cut_off or any(
             title.startswith("ResourceSlice ") for title in self.objects.refused
         ):
             return  # their devices may be in what could not be read
         known = self.pools.keys()
+        cpu_faults = CpuClaimFaults(self.pools)
         for claim in self.objects.claims.values():
+            for error in cpu_faults.of(claim):
+                fault(error)
             for i, one in enumerate(claim.allocation.devices if claim.allocation else ()):
                 if one.key in known:
                     continue
@@ -122,46 +130,6 @@ class HeldClaims:
                 claim.identity.title,
             )
         return found
-
-    def cpus(self, part: PodPart) -> CpuSet | None:
-        """Return the CPUs that a bound pod has by claims; None: some, and nobody says which."""
-        found: set[int] = set()
-        for one in part.claims:
-            claim = self.objects.claims.get((part.identity.namespace, one.claim))
-            cpus = self._cpus(claim) if claim is not None else frozenset()
-            if cpus is None:
-                return None
-            found |= cpus
-        return frozenset(found)
-
-    def all_cpus(self) -> dict[str, set[int]]:
-        """Return node -> the CPUs that any claim has there."""
-        found: dict[str, set[int]] = {}
-        for claim in self.objects.claims.values():
-            for device in self._devices(claim):
-                if device is not None and device.device.type in CPU_TYPES:
-                    found.setdefault(device.node, set()).update(self._cpus(claim) or ())
-        return found
-
-    def _cpus(self, claim: ClaimPart) -> CpuSet | None:
-        """Return the CPUs that a claim has; None: some, and nobody says which."""
-        if claim.allocation is None:
-            return frozenset()
-        found: set[int] = set()
-        for one in claim.allocation.devices:
-            if one.driver != CPU_DRIVER:
-                continue
-            known = self.pools.by_key.get(one.key)
-            if known is None:
-                return None
-            if known.device.type == CPU_DRIVER:
-                found.add(known.device.minor)
-                continue
-            said = [cpuset_of(config, one.request) for config in claim.allocation.configs]
-            if not any(said):
-                return None
-            found.update(*(cpus for cpus in said if cpus))
-        return frozenset(found)
 
     def _devices(self, claim: ClaimPart) -> list[PoolDevice | None]:
         """Return the devices that a claim was given; None for those that Placer gives nobody."""

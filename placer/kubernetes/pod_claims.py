@@ -5,9 +5,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from placer.kubernetes.device_matches import Match
-from placer_models.kubernetes.claimed import Claimed
+from placer_models.kubernetes.claimed import Claimed, NumaPart
 from placer_models.kubernetes.device_attributes import NUMA_NODE, PCIE_ROOT
-from placer_models.kubernetes.listed_devices import CPU_TYPES
+from placer_models.kubernetes.listed_devices import CPU_GROUP, CPU_NUMA, CPU_TYPES
 from placer_models.kubernetes.resource_claim import ClaimPart, ClaimRequest, SameAttribute
 from placer_models.policy import DeviceScope, JointScope
 
@@ -41,6 +41,7 @@ class PodClaims:
 
     Attributes:
         given: What its requests come to.
+        parts: Those that are on one NUMA node together, with CPUs of one NUMA node each.
         nodes: Names of the nodes that have it; None: any has.
         cpus: So many CPUs of its own.
         lacks: What there is no word for.
@@ -50,6 +51,7 @@ class PodClaims:
     """
 
     given: list[Given] = field(default_factory=list)
+    parts: list[list[Given]] = field(default_factory=list)
     nodes: frozenset[str] | None = None
     claimed: Claimed = field(default_factory=Claimed)
     cpus: int = 0
@@ -87,6 +89,7 @@ def constrain(
 
     """
     counts = Counter[str]()
+    found.parts = [[one] for one in found.given if one.type == CPU_GROUP]
     for one in found.given:
         if one.type in CPU_TYPES:
             found.cpus += one.count
@@ -98,12 +101,17 @@ def constrain(
     for same, given in constraints:
         here = Counter[str]()
         for one in given:
-            here[one.type] += one.count
+            here[one.type] += 1 if one.type == CPU_GROUP else one.count
         nodes = found.nodes or frozenset()
         all_alike, all_having = _alike(same.attribute, given, known)
         alike, having = nodes & all_alike, nodes & all_having
         if alike == nodes or sum(here.values()) == 1:
             _keep(having, found, f"not every device has {same.attribute}")
+            continue
+        beside = having & _of_one_numa_node(same.attribute, given) if here[CPU_GROUP] else None
+        if beside:
+            _keep(beside, found, f"one {same.attribute} is not one NUMA node")
+            found.parts = _side_by_side(found.parts, given)
             continue
         if same.attribute not in _SCOPES or here.keys() & set(CPU_TYPES):
             _keep(alike, found, f"not all devices have one {same.attribute}")
@@ -120,7 +128,43 @@ def constrain(
         scopes.update({kind: scope for kind, count in here.items() if count > 1})
         if len(here) > 1:
             joint, joint_scope = tuple(sorted(here)), side
-    found.claimed = Claimed(dict(counts), scopes, joint, joint_scope)
+    parts = tuple(map(_numa_part, found.parts))
+    found.claimed = Claimed(dict(counts), scopes, joint, joint_scope, parts)
+
+
+def _of_one_numa_node(attribute: str, given: Sequence[Given]) -> frozenset[str]:
+    """Return the nodes of which all devices with one value of an attribute are on one NUMA node.
+
+    It is the NUMA node itself, or a socket that has no other.
+    """
+    known = []
+    for one in given:
+        good = one.match.on_numa_nodes
+        if attribute not in CPU_NUMA:
+            values = one.match.values_of(attribute)
+            apart = one.match.nodes.items() if one.type == CPU_GROUP else ()
+            good = frozenset(n for n, devices in apart if len(values[n]) == len(devices))
+        known.append(good)
+    return frozenset.intersection(*known)
+
+
+def _side_by_side(parts: Sequence[list[Given]], given: Sequence[Given]) -> list[list[Given]]:
+    """Return the parts, of which those with any of these are one, with all of these."""
+    together = {id(one): one for one in given}
+    others = []
+    for part in parts:
+        if any(id(one) in together for one in part):
+            together.update((id(one), one) for one in part)
+        else:
+            others.append(part)
+    return [*others, list(together.values())]
+
+
+def _numa_part(part: Sequence[Given]) -> NumaPart:
+    devices = Counter[str]()
+    for one in part:
+        devices.update({} if one.type == CPU_GROUP else {one.type: one.count})
+    return NumaPart(sum(one.count for one in part if one.type == CPU_GROUP), devices)
 
 
 def _keep(nodes: frozenset[str], found: PodClaims, why: str) -> None:

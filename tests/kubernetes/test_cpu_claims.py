@@ -165,21 +165,28 @@ def test_claims_hold_their_cpus() -> None:
     } == {"q": 2}
 
 
-GROUP = {
-    "name": "cpudevnuma000",
-    "allowMultipleAllocations": True,
-    "attributes": {"dra.cpu/numaNodeID": {"int": 0}, "dra.cpu/socketID": {"int": 0}},
-    "capacity": {"dra.cpu/cpu": {"value": "4"}},
-}
+def test_a_cpu_with_a_taint_is_given_to_nobody() -> None:
+    """
+    Nobody else gets it either.
+    """
+    taints = [{"key": "k", "effect": "NoSchedule"}]
+    listed = [{**single(i), **({"taints": taints} if i < 4 else {})} for i in range(8)]
+    objects = [node(), topology(), CPUS, resource_slice("n1", listed, driver="dra.cpu")]
+    instance, _ = read(*objects, claim("c", request("cpus", of="cpu", count=4)), wants(4))
+    assert places(instance)["p"].cpuset == {4, 5, 6, 7}
+    instance, _ = read(*objects, claim("c", request("cpus", of="cpu", count=5)), wants(5))
+    assert places(instance) == {}
+
+    machine_ = machine()
+    machine_["spec"]["devices"][0]["taints"] = taints
+    instance, _ = read(node(), topology(), CPUS, machine_, numbered(4), wants(4))
+    assert places(instance) == {}
+
 
 REFUSED: dict[str, tuple[list[Json], str]] = {
     "not mirrored": (
         [singles(), claim("c", request("cpus", of="cpu", count=4)), wants(2)],
         "no word yet for 4 CPUs by claims where its containers ask for 2",
-    ),
-    "a NUMA node's": (
-        [resource_slice("n1", [GROUP], driver="dra.cpu"), numbered(2), wants(2)],
-        "no word yet for devices of several CPUs, of which their driver takes what it likes",
     ),
     "ids not known": (
         [machine(7), numbered(2), wants(2)],

@@ -1,14 +1,45 @@
 """Requests that a pod makes by claims, beside those of its containers."""
 
-from collections.abc import Mapping
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from placer_models.kubernetes.pod_spec import AskedPod
 from placer_models.pod import Container, ContainerRole, DeviceRequest, JointAllocation, Resources
-from placer_models.policy import DeviceScope, JointScope, Strength
+from placer_models.policy import (
+    AlignmentPolicy,
+    AlignmentScope,
+    DeviceScope,
+    JointScope,
+    Strength,
+)
 
 OF_THE_CLAIMS = "resource-claims"
-"""The container that stands for what a pod has by claims: it is there from start to end."""
+"""The container that stands for what a pod has by claims: it is there from start to end.
+
+Where CPUs have to be of one NUMA node there are several, with a number each.
+"""
+
+_OF_CLAIMS = re.compile(rf"{OF_THE_CLAIMS}(-[0-9]+)?")
+
+
+def is_of_claims(container: str) -> bool:
+    """Return whether a container stands for what its pod has by claims."""
+    return _OF_CLAIMS.fullmatch(container) is not None
+
+
+def part_name(index: int) -> str:
+    """Return the name of the container that stands for one of the parts of claims."""
+    return f"{OF_THE_CLAIMS}-{index + 1}"
+
+
+@dataclass(frozen=True, slots=True)
+class NumaPart:
+    """CPUs of one NUMA node, and devices beside them there."""
+
+    cpus: int
+    devices: Mapping[str, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +50,8 @@ class Claimed:
         devices: Type -> how many whole ones.
         scopes: Types of which all are in one place.
         joint: Types that are side by side, and where; none of them: empty.
+        numa_parts: All CPUs by claims and some of the devices, where each part is on one NUMA
+            node; empty: CPUs are anywhere.
 
     """
 
@@ -26,27 +59,60 @@ class Claimed:
     scopes: Mapping[str, DeviceScope] = field(default_factory=dict)
     joint: tuple[str, ...] = ()
     joint_scope: JointScope = JointScope.SAME_PCIE
+    numa_parts: tuple[NumaPart, ...] = ()
 
 
 def with_claimed(asked: AskedPod, claimed: Claimed) -> AskedPod:
-    """Return what a pod asks for, its claims included."""
+    """Return what a pod asks for, its claims included.
+
+    Where CPUs have to be of one NUMA node each part of the claims is aligned for itself, and so
+    is each container. A policy of the pod's own, by which all is on one NUMA node, stays.
+    """
     spec = asked.spec
-    counts = sorted((kind, count) for kind, count in claimed.devices.items() if count)
-    if not counts:
+    parts = tuple(_parts(claimed))
+    if not parts:
         return asked
-    itself = Container(
-        OF_THE_CLAIMS,
-        Resources(devices=tuple(DeviceRequest(kind, count) for kind, count in counts)),
-        ContainerRole.RESTARTABLE_INIT,
-        0 if spec.constrained_burst else None,
-    )
+    limit = 0 if spec.constrained_burst else None
+    role = ContainerRole.RESTARTABLE_INIT
+    itself = tuple(Container(name, amounts, role, limit) for name, amounts in parts)
     joint = spec.joint
     if claimed.joint:
         joint = JointAllocation(claimed.joint, claimed.joint_scope, Strength.REQUIRED)
     found = replace(
         spec,
-        containers=(itself, *spec.containers),
+        containers=(*itself, *spec.containers),
         scopes=tuple(sorted({**dict(spec.scopes), **claimed.scopes}.items())),
         joint=joint,
     )
+    if claimed.numa_parts:
+        # The CPUs that containers ask for are those of the claims.
+        others = tuple(
+            replace(one, requests=replace(one.requests, cpu_milli=0)) for one in spec.containers
+        )
+        found = replace(found, containers=(*itself, *others))
+        if spec.alignment is AlignmentPolicy.NONE:
+            found = replace(
+                found, alignment=AlignmentPolicy.SINGLE_NUMA_NODE, scope=AlignmentScope.CONTAINER
+            )
     return replace(asked, spec=found)
+
+
+def _parts(claimed: Claimed) -> Iterator[tuple[str, Resources]]:
+    """Yield name and amounts of each container that stands for what is claimed.
+
+    Beside parts on one NUMA node each other device is a part, so that they may be anywhere.
+    """
+    left = Counter(claimed.devices)
+    for i, part in enumerate(claimed.numa_parts):
+        left.subtract(part.devices)
+        yield part_name(i), Resources(1000 * part.cpus, devices=_requests(part.devices))
+    if not claimed.numa_parts:
+        if devices := _requests(left):
+            yield OF_THE_CLAIMS, Resources(devices=devices)
+        return
+    for i, kind in enumerate(sorted(left.elements()), len(claimed.numa_parts)):
+        yield part_name(i), Resources(devices=(DeviceRequest(kind, 1),))
+
+
+def _requests(devices: Mapping[str, int]) -> tuple[DeviceRequest, ...]:
+    return tuple(DeviceRequest(kind, count) for kind, count in sorted(devices.items()) if count)

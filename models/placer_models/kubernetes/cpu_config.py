@@ -1,10 +1,13 @@
 """Configuration for dra-driver-cpu: the CPUs of a claim that somebody else chose."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from placer_models.cpuset import CpuSet, format_cpu_list, parse_cpu_list
 from placer_models.kubernetes.listed_devices import CPU_DRIVER
 from placer_models.kubernetes.objects import Object
+
+CPUSET = ("opaque", "parameters", "cpuConfig", "cpuset")
+"""Where a configuration says the CPUs."""
 
 _API = "v1alpha1"
 
@@ -19,19 +22,35 @@ def cpu_config(request: str, cpus: CpuSet) -> Object:
     }
 
 
-def cpuset_of(config: Object, request: str) -> CpuSet | None:
-    """Return the CPUs that a configuration gives a request; None: it says nothing of them."""
-    opaque = config.get("opaque")
-    if not isinstance(opaque, Mapping) or opaque.get("driver") != CPU_DRIVER:
-        return None
-    if config.get("requests") != [request]:
-        return None
-    parameters = opaque.get("parameters")
-    said = parameters.get("cpuConfig") if isinstance(parameters, Mapping) else None
-    text = said.get("cpuset") if isinstance(said, Mapping) else None
+def configs_for(configs: Sequence[Object], request: str) -> list[tuple[int, Object]]:
+    """Return what tells the driver of a request, each with its place among the configurations.
+
+    One without requests speaks of all of them, one with the name of a request of each of the
+    alternatives that the request has.
+    """
+    names = {request, request.partition("/")[0]}
+    found = []
+    for i, config in enumerate(configs):
+        opaque, requests = config.get("opaque"), config.get("requests")
+        named = not requests or (isinstance(requests, list) and not names.isdisjoint(requests))
+        if isinstance(opaque, Mapping) and opaque.get("driver") == CPU_DRIVER and named:
+            found.append((i, config))
+    return found
+
+
+def cpuset_of(config: Object) -> CpuSet:
+    """Return the CPUs that a configuration gives its request.
+
+    Raises:
+        ValueError: It says none, or what is none.
+
+    """
+    text: object = config
+    for key in CPUSET:
+        text = text.get(key) if isinstance(text, Mapping) else None
     if not isinstance(text, str):
-        return None
-    try:
-        return parse_cpu_list(text)
-    except ValueError:
-        return None
+        raise ValueError("is missing; the driver takes no configuration without it")
+    found = parse_cpu_list(text)
+    if not found:
+        raise ValueError("names no CPU; expected as many as the request has")
+    return found

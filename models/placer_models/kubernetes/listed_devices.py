@@ -20,10 +20,21 @@ CPU_DRIVER = "dra.cpu"
 CPU_MACHINE = "dra.cpu/machine"
 """The type of the device that stands for all CPUs of a node, which claims take by number."""
 
-CPU_TYPES = (CPU_DRIVER, CPU_MACHINE)
+CPU_GROUP = "dra.cpu/numa"
+"""The type of devices that stand for all CPUs of a NUMA node each, taken by number, too."""
+
+SEVERAL_CPUS = (CPU_MACHINE, CPU_GROUP)
+
+CPU_TYPES = (CPU_DRIVER, *SEVERAL_CPUS)
 
 CPU_CAPACITY = "dra.cpu/cpu"
 """How many CPUs a device has that stands for several."""
+
+CPU_IDS = "dra.cpu/cpuIDs"
+"""Which CPUs these are, where the driver wants somebody else to choose among them."""
+
+CPU_NUMA = (NUMA_NODE, f"{CPU_DRIVER}/numaNodeID", "dra.net/numaNode")
+"""How the driver calls the NUMA node of CPUs, the deprecated names last."""
 
 _GPU_KINDS = ("", "gpu", "amdgpu")
 """What drivers of GPUs say of a whole one, where they say it."""
@@ -118,7 +129,7 @@ def reported_cpu(listed: ListedDevice) -> ReportedCpu | None:
         (f"{CPU_DRIVER}/cpuID",),
         (f"{CPU_DRIVER}/coreID",),
         (f"{CPU_DRIVER}/socketID",),
-        (NUMA_NODE, f"{CPU_DRIVER}/numaNodeID"),
+        CPU_NUMA,
     )
     found = [listed.number(*each) for each in names]
     id, core, package, numa = found
@@ -129,8 +140,12 @@ def reported_cpu(listed: ListedDevice) -> ReportedCpu | None:
 
 def is_whole_machine(listed: ListedDevice) -> bool:
     """Return whether a device stands for all CPUs of its node, of which others say which."""
-    grouped = (NUMA_NODE, f"{CPU_DRIVER}/numaNodeID", f"{CPU_DRIVER}/socketID")
-    return CPU_CAPACITY in listed.capacity_milli and listed.number(*grouped) is None
+    return has_several_cpus(listed) and listed.number(*CPU_NUMA, f"{CPU_DRIVER}/socketID") is None
+
+
+def has_several_cpus(listed: ListedDevice) -> bool:
+    """Return whether a device stands for several CPUs, of which claims take some."""
+    return CPU_CAPACITY in listed.capacity_milli
 
 
 def _natural(name: str) -> list[tuple[int, int, str]]:

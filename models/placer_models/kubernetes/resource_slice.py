@@ -114,6 +114,8 @@ def _device(part: Field, driver: str) -> tuple[ListedDevice, NodeAccess | None]:
         ),
     )
     lacks = [what for field, what in _BEYOND.items() if body.get(field).value]
+    if any(one.get("requestPolicy").there for one in body.get("capacity").members().values()):
+        lacks.append("has a policy for requests of its capacity")
     lacks += [MULTIPLE] if body.get("allowMultipleAllocations").flag() else []
     return replace(device, lacks=tuple(dict.fromkeys(lacks))), access_of(body)
 

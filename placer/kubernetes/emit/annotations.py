@@ -17,7 +17,7 @@ from placer_models.annotations.resource_status import (
     write_resource_status,
 )
 from placer_models.cluster import Node
-from placer_models.kubernetes.claimed import OF_THE_CLAIMS
+from placer_models.kubernetes.claimed import is_of_claims
 from placer_models.kubernetes.device import DevicePart
 from placer_models.kubernetes.names import BIND_GANG_GROUP, BIND_GANG_MEMBERS
 from placer_models.kubernetes.objects import Identity, Object
@@ -66,7 +66,7 @@ def annotations_of(
     claimed = {
         (grant.type, grant.minor)
         for container in place.containers
-        if container.name == OF_THE_CLAIMS
+        if is_of_claims(container.name)
         for grant in container.devices
     }
     held = [

@@ -1,6 +1,6 @@
 """ResourceClaims: which devices they were given, where these can be used, and by whom."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from placer.kubernetes.claims import Claims
 from placer.kubernetes.device_pools import DevicePools, PoolDevice
@@ -11,11 +11,19 @@ from placer.kubernetes.pod_claims import Given
 from placer.kubernetes.summary import Summary
 from placer_models.cpuset import CpuSet
 from placer_models.files.errors import InputError
+from placer_models.kubernetes.claimed import part_name
 from placer_models.kubernetes.cpu_config import cpu_config
-from placer_models.kubernetes.listed_devices import CPU_CAPACITY, CPU_MACHINE, CPU_TYPES
+from placer_models.kubernetes.listed_devices import (
+    CPU_CAPACITY,
+    CPU_DRIVER,
+    CPU_GROUP,
+    CPU_TYPES,
+    SEVERAL_CPUS,
+)
 from placer_models.kubernetes.objects import Identity, Object
 from placer_models.kubernetes.resource_claim import ClaimPart
 from placer_models.node_affinity import NAME_FIELD
+from placer_models.placement import DeviceGrant
 
 FINALIZER = "resource.kubernetes.io/delete-protection"
 """Keeps an allocated claim from being deleted while its devices are in use."""
@@ -135,17 +143,34 @@ def _devices_of(one: PlacedPod, asked: Claims, pools: DevicePools) -> list[Hande
         (device.device.type, device.device.minor): device
         for device in pools.on_node.get(one.node.name, ())
     }
-    left = {kind: list(one.place.minors(kind)) for kind in {g.type for g in one.place.devices}}
-    cpus = sorted(one.place.cpuset)
+    topology = one.node.machine.topology
+    claims = asked.asked(one.part)
+    part_of = {id(given): part_name(i) for i, part in enumerate(claims.parts) for given in part}
+    held = [part for part in one.place.containers if part.name in part_of.values()]
+    left = {part.name: _by_type(part.cpuset, part.devices) for part in held}
+    elsewhere = {grant for part in held for grant in part.devices}
+    others = [grant for grant in one.place.devices if grant not in elsewhere]
+    left[""] = _by_type(one.place.cpuset, others)
     found: list[Handed] = []
-    for given in asked.asked(one.part).given:
-        from_ = cpus if given.type in CPU_TYPES else left[given.type]
-        minors = [from_.pop(0) for _ in range(given.count)]
-        if given.type == CPU_MACHINE:
-            found.append((given, (on_node[CPU_MACHINE, 0],), frozenset(minors)))
+    for given in claims.given:
+        from_ = left[part_of.get(id(given), "")][
+            CPU_DRIVER if given.type in CPU_TYPES else given.type
+        ]
+        ids = [from_.pop(0) for _ in range(given.count)]
+        if given.type in SEVERAL_CPUS:
+            numa = topology.cpu[ids[0]].numa_node if given.type == CPU_GROUP else 0
+            found.append((given, (on_node[given.type, numa or 0],), frozenset(ids)))
         else:
-            devices = tuple(on_node[given.type, minor] for minor in minors)
+            devices = tuple(on_node[given.type, id] for id in ids)
             found.append((given, devices, frozenset()))
+    return found
+
+
+def _by_type(cpus: CpuSet, grants: Iterable[DeviceGrant]) -> dict[str, list[int]]:
+    """Return type -> ids, ascending; CPUs are of one type, however they are asked for."""
+    found = {CPU_DRIVER: sorted(cpus)}
+    for grant in sorted(grants, key=lambda grant: grant.minor):
+        found.setdefault(grant.type, []).append(grant.minor)
     return found
 
 

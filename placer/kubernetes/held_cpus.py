@@ -1,0 +1,102 @@
+"""CPUs that ResourceClaims were given by dra-driver-cpu, as far as anyone says which (D12)."""
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+
+from placer.kubernetes.device_pools import DevicePools
+from placer.kubernetes.objects import Key, Objects
+from placer.kubernetes.summary import Summary
+from placer_models.cpuset import CpuSet
+from placer_models.kubernetes.cpu_config import configs_for, cpuset_of
+from placer_models.kubernetes.listed_devices import CPU_CAPACITY, CPU_DRIVER
+from placer_models.kubernetes.pod import PodPart
+from placer_models.kubernetes.resource_claim import ClaimPart
+
+
+@dataclass(slots=True)
+class HeldCpus:
+    """The CPUs that the allocated claims of a cluster hold."""
+
+    objects: Objects
+    pools: DevicePools
+
+    def of_pod(self, part: PodPart) -> CpuSet | None:
+        """Return the CPUs that a bound pod has by claims; None: some, and nobody says which."""
+        found: set[int] = set()
+        for claim in self._claims(part):
+            cpus = self._of_claim(claim)
+            if cpus is None:
+                return None
+            found |= cpus
+        return frozenset(found)
+
+    def milli_of_pod(self, part: PodPart) -> int:
+        """Return how much the claims of a bound pod have of devices of several CPUs."""
+        return sum(map(_milli, self._claims(part)))
+
+    def known(self) -> dict[str, set[int]]:
+        """Return node -> the CPUs that any claim has there, as far as anyone says which."""
+        found: dict[str, set[int]] = {}
+        for claim in self.objects.claims.values():
+            if (node := self._node(claim)) is not None:
+                found.setdefault(node, set()).update(self._of_claim(claim) or ())
+        return found
+
+    def hidden(self, holders: Collection[Key], summary: Summary) -> dict[str, int]:
+        """Return node -> how many CPUs claims have there of which nobody says which.
+
+        Args:
+            holders: Keys of the claims that bound pods have: what these ask for counts instead.
+            summary: Is told of them.
+
+        """
+        found: dict[str, int] = {}
+        for key, claim in self.objects.claims.items():
+            node = self._node(claim)
+            if node is None or key in holders or self._of_claim(claim) is not None:
+                continue
+            found[node] = found.get(node, 0) - (-_milli(claim) // 1000)
+            summary.assume(
+                "claims with CPUs that nobody names: no more are given out there",
+                claim.identity.title,
+            )
+        return found
+
+    def _claims(self, part: PodPart) -> Iterator[ClaimPart]:
+        for one in part.claims:
+            claim = self.objects.claims.get((part.identity.namespace, one.claim))
+            if claim is not None:
+                yield claim
+
+    def _of_claim(self, claim: ClaimPart) -> CpuSet | None:
+        """Return the CPUs that a claim has; None: some, and nobody says which."""
+        found: set[int] = set()
+        for one in claim.allocation.devices if claim.allocation else ():
+            if one.driver != CPU_DRIVER:
+                continue
+            single = self.pools.by_key.get(one.key)
+            if claim.allocation and one.key in self.pools.several_cpus:
+                configs = configs_for(claim.allocation.configs, one.request)
+                try:
+                    found |= cpuset_of(configs[0][1] if configs else {})
+                except ValueError:
+                    return None
+            elif single is not None:
+                found.add(single.device.minor)
+            else:
+                return None
+        return frozenset(found)
+
+    def _node(self, claim: ClaimPart) -> str | None:
+        """Return the node of which a claim has CPUs; None: it has none, or nobody knows."""
+        for one in claim.allocation.devices if claim.allocation else ():
+            if one.key in self.pools.several_cpus:
+                return self.pools.several_cpus[one.key].node
+            if one.driver == CPU_DRIVER and one.key in self.pools.by_key:
+                return self.pools.by_key[one.key].node
+        return None
+
+
+def _milli(claim: ClaimPart) -> int:
+    given = claim.allocation.devices if claim.allocation else ()
+    return sum(one.capacity_milli.get(CPU_CAPACITY, 0) for one in given)
