@@ -5,6 +5,9 @@ from collections.abc import Collection, Iterable
 CpuSet = frozenset[int]
 """The ids of logical CPUs. Ids are names, not ranks: they may have holes."""
 
+NO_CPUS: CpuSet = frozenset()
+"""The one empty set that is kept: Python makes a new one whenever it is asked for one."""
+
 MAX_CPU_ID = 65_535
 """Largest CPU id that is read; Linux itself builds for at most 8,192 CPUs."""
 

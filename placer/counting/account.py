@@ -15,6 +15,8 @@ from placer_models.pod import PodSpec
 Side = tuple[PodSpec, str]
 """The spec of a pod and its namespace: all that affinity looks at."""
 
+_NOBODY: frozenset[Side] = frozenset()
+
 
 @dataclass(frozen=True, slots=True)
 class Tenants:
@@ -72,7 +74,8 @@ def _tenants(pods: Iterable[RunningPod]) -> Tenants:
     more: dict[Side, int] = {}
     if len(sides) < len(all_sides):
         more = {side: count - 1 for side, count in Counter(all_sides).items() if count > 1}
-    return Tenants(sides, more, frozenset(side for side in sides if side[0].affinity))
+    affine = frozenset(side for side in sides if side[0].affinity)
+    return Tenants(sides, more, affine or _NOBODY)
 
 
 def accounts_of(instance: Instance) -> tuple[Account, ...]:

@@ -18,6 +18,10 @@ from placer_models.shares import ShareableDevice, ShareTake, follows_strategy
 Key = tuple[str, int]
 """(type, minor) of a device."""
 
+# One of each for all nodes: Python makes a new empty set whenever it is asked for one.
+_NONE_FREE: frozenset[Key] = frozenset()
+_NONE_HELD: frozenset[tuple[str, int, int]] = frozenset()
+
 
 @dataclass(frozen=True, slots=True)
 class DevicesLeft:
@@ -45,17 +49,19 @@ def devices_left(node: Node, pods: Sequence[RunningPod]) -> DevicesLeft:
         for grant in pod.placement.devices:
             shares.setdefault((grant.type, grant.minor), []).append(grant.share)
     held = frozenset(shares)
+    free = frozenset((d.type, d.minor) for d in healthy) - held - _cut_off(node, held)
+    functions = frozenset(
+        (d.type, d.minor, vf) for pod in pods for d in pod.placement.devices for vf in d.vfs
+    )
     return DevicesLeft(
         healthy=healthy,
-        free=frozenset((d.type, d.minor) for d in healthy) - held - _cut_off(node, held),
+        free=free or _NONE_FREE,
         shared={
             (device.type, device.minor): _left_of(device, parts)
             for device in healthy
             if (parts := shares.get((device.type, device.minor))) and None not in parts
         },
-        held_functions=frozenset(
-            (d.type, d.minor, vf) for pod in pods for d in pod.placement.devices for vf in d.vfs
-        ),
+        held_functions=functions or _NONE_HELD,
     )
 
 

@@ -12,7 +12,7 @@ from placer.counting.containers import in_pool, on_cpus
 from placer.counting.sharing_out import Asked, shared_out
 from placer_models.bound import binds, bound_to, within
 from placer_models.cluster import Instance, Node, RunningPod
-from placer_models.cpuset import CpuSet, without
+from placer_models.cpuset import NO_CPUS, CpuSet, without
 from placer_models.node_state import NodeState
 from placer_models.placement import ContainerPlacement, Placement, PodPlacement
 from placer_models.pod import PodSpec, pods_of
@@ -23,6 +23,8 @@ from placer_models.topology import Topology
 
 CpuMilli = tuple[tuple[int, int], ...]
 """As in ``PodPlacement``."""
+
+_NO_HOMES: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,12 +75,15 @@ class Pools:
 def pools_left(node: Node, pods: Sequence[RunningPod]) -> Pools:
     """Return the pools as the pods that run on the node leave them."""
     exclusive, owned = (
-        frozenset[int]().union(*(p.placement.cpuset for p in pods if p.pod.spec.qos in owners))
+        NO_CPUS.union(*(p.placement.cpuset for p in pods if p.pod.spec.qos in owners))
         for owners in ((QosClass.LSE,), (QosClass.LSE, QosClass.LSR))
     )
 
+    online, unpooled = node.machine.topology.online, node.out_of_pools(owned)
+
     def pool(qos: QosClass, taken: CpuSet) -> Pool:
-        cpus = without(node.machine.topology.online - node.out_of_pools(owned), taken)
+        # Nodes where nobody owns a CPU have one set of them, their machine's.
+        cpus = without(without(online, unpooled), taken)
         asked = [p.pod.spec.requests.cpu_milli for p in pods if p.pod.spec.qos is qos]
         free = without(cpus, node.reserved_cpus)
         return Pool(cpus, free, sum(asked), bool(asked), node.milli_per_cpu)
@@ -315,7 +320,7 @@ def in_their_pools(
         if spec.qos.owns_cpus:
             return runner
         whole = pools.of(spec.qos).cpus
-        homes = want.homes if want else frozenset[int]()
+        homes = want.homes if want else _NO_HOMES
         pool = within(whole, homes, node.machine.topology) if homes else whole
         containers = tuple(
             on_cpus(part, part_of(whole, part, node) or pool)

@@ -7,10 +7,12 @@ from placer.judge.device_strategy import asked_here
 from placer.judge.scene import Cell, Inside, Site, Tenant
 from placer_models.alignment import Amounts, effective_policy, effective_scope
 from placer_models.bound import bound_to
-from placer_models.cpuset import CpuSet
+from placer_models.cpuset import NO_CPUS, CpuSet
 from placer_models.placement import DeviceGrant
 from placer_models.pod import Resources
 from placer_models.policy import BINDING, AlignmentPolicy, AlignmentScope
+
+_NO_HOMES: frozenset[int] = frozenset()
 
 
 class Claim(NamedTuple):
@@ -53,14 +55,14 @@ def claims_of(site: Site, tenant: Tenant) -> list[Claim]:
     place, owns = tenant.place, tenant.qos.owns_cpus
     bound = not owns and policy_of(site, tenant) in BINDING
     if scope_of(site, tenant) is not AlignmentScope.CONTAINER:
-        homes = bound_to(place, tenant.pod.spec, site.node) if bound else frozenset[int]()
+        homes = bound_to(place, tenant.pod.spec, site.node) if bound else _NO_HOMES
         return [whole_claim(site, tenant)._replace(by_cpu=owns or bound, homes=homes)]
     given = {container.name: container for container in place.containers}
     claims = []
     for container in tenant.pod.spec.containers:
         asked, part = container.requests, given.get(container.name)
         if part is not None:
-            cpus = part.cpuset if owns and asked.cpu_milli else frozenset[int]()
+            cpus = part.cpuset if owns and asked.cpu_milli else NO_CPUS
             homes = frozenset(numa for numa, _ in part.cpu_milli or ()) if bound else frozenset()
             held = (cpus, homes, part.memory_bytes, part.hugepages, part.devices)
             each = _held_by_cpu(site, tenant)
@@ -71,7 +73,7 @@ def claims_of(site: Site, tenant: Tenant) -> list[Claim]:
 def whole_claim(site: Site, tenant: Tenant) -> Claim:
     """Return all that the pod holds by place, as if it were bound to no NUMA node."""
     place = tenant.place
-    held = (tenant.owned, frozenset[int](), place.memory_bytes, place.hugepages, place.devices)
+    held = (tenant.owned, _NO_HOMES, place.memory_bytes, place.hugepages, place.devices)
     each = _held_by_cpu(site, tenant)
     return Claim("", asked_here(site, tenant), tenant.qos.owns_cpus, *held, each)
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from placer_models.cluster import Instance, Machine, Node, RunningPod
-from placer_models.cpuset import CpuSet
+from placer_models.cpuset import NO_CPUS, CpuSet
 from placer_models.device import GPU, Device
 from placer_models.incremental import PersistentMap, PersistentTuple, changed_indices
 from placer_models.links import Board, best_permitted_minimum, board_of
@@ -379,17 +379,22 @@ def _names(gpus: Sequence[Device]) -> dict[str, int]:
 def tenant_of(pod: Pod, place: PodPlacement, *, new: bool) -> Tenant:
     """Return a pod in a place."""
     spec = pod.spec
-    owned = place.cpuset if spec.qos.owns_cpus else frozenset[int]()
+    owned = place.cpuset if spec.qos.owns_cpus else NO_CPUS
     return Tenant(pod, place, spec.requests, spec.qos, owned, new)
 
 
 def _site(node: Node, inside: Inside, running: Sequence[Tenant], new: Sequence[Tenant]) -> Site:
     tenants = (*running, *new)
+    owners = [tenant for tenant in tenants if tenant.owned]
     return Site(
         node=node,
         inside=inside,
         tenants=tenants,
         new=tuple(new),
-        taken=frozenset().union(*(tenant.owned for tenant in tenants)),
-        taken_by_lse=frozenset().union(*(t.owned for t in tenants if t.qos is QosClass.LSE)),
+        taken=_union(tenant.owned for tenant in owners),
+        taken_by_lse=_union(tenant.owned for tenant in owners if tenant.qos is QosClass.LSE),
     )
+
+
+def _union(parts: Iterable[CpuSet]) -> CpuSet:
+    return NO_CPUS.union(*parts) or NO_CPUS
