@@ -76,7 +76,7 @@ def affinity(scene: Scene) -> Iterator[Finding]:
     pod of the cluster is meant.
     """
     domains = Domains(scene)
-    for site, tenant in scene.newcomers():
+    for site, tenant in scene.newcomers:
         for term in tenant.pod.spec.affinity:
             if term.apart or not term.required or _kept(domains, site, tenant, term):
                 continue
@@ -94,7 +94,7 @@ def affinity(scene: Scene) -> Iterator[Finding]:
 def anti_affinity(scene: Scene) -> Iterator[Finding]:
     """A pod is with none that its required anti-affinity means, nor one whose means it."""
     domains = Domains(scene)
-    for site, tenant in scene.newcomers():
+    for site, tenant in scene.newcomers:
         for term in tenant.pod.spec.affinity:
             if term.apart and term.required:
                 for other in _met(domains, site, tenant, term):
@@ -118,7 +118,7 @@ def wishes_not_met(scene: Scene) -> int:
             if term.apart
             else not _kept(domains, site, tenant, term)
         )
-        for site, tenant in scene.newcomers()
+        for site, tenant in scene.newcomers
         for term in tenant.pod.spec.affinity
         if not term.required
     )

@@ -13,7 +13,7 @@ from placer_models.policy import AlignmentPolicy, AlignmentScope
 
 def alignment(scene: Scene) -> Iterator[Finding]:
     """A pod keeps to the NUMA nodes that its policy, or its node's, allows."""
-    for site, tenant in scene.newcomers():
+    for site, tenant in scene.newcomers:
         if fault := _fault(site, tenant):
             yield Finding(
                 tenant.title,
@@ -86,7 +86,7 @@ def _text(cells: frozenset[Cell]) -> str:
 def cells_beyond_fewest(scene: Scene) -> int:
     """Return the sum over the newly placed pods under BestEffort."""
     beyond = 0
-    for site, tenant in scene.newcomers():
+    for site, tenant in scene.newcomers:
         if policy_of(site, tenant) is AlignmentPolicy.BEST_EFFORT:
             every_cell: list[Cell] = [numa.id for numa in site.inside.topology.numa_nodes]
             every_cell.append(None)

@@ -22,7 +22,7 @@ Asked = tuple[Collection[int], int]
 
 def constrained_burst(scene: Scene) -> Iterator[Finding]:
     """The pool of a constrained pod holds its limit; its node has no NUMA policy."""
-    for site in scene.touched():
+    for site in scene.entered:
         for tenant in site.tenants:
             if tenant.pod.spec.constrained_burst:
                 yield from _limit_is_held(site, tenant)
@@ -34,7 +34,7 @@ def bound_pool(scene: Scene) -> Iterator[Finding]:
     And the requests of the bound pods of a pool can be shared out over their NUMA nodes.
     """
     homes = {home.key: home for home in scene.instance.homes}
-    for site in scene.touched():
+    for site in scene.entered:
         for qos in (QosClass.LS, QosClass.BE):
             new = [tenant for tenant in site.new if tenant.qos is qos]
             for tenant in new:

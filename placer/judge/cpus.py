@@ -13,7 +13,7 @@ from placer_models.topology import Topology
 
 def cpu_count(scene: Scene) -> Iterator[Finding]:
     """An LSE or LSR pod owns exactly the CPUs it asks for, a whole number."""
-    for _, tenant in scene.newcomers():
+    for _, tenant in scene.newcomers:
         asked_milli = tenant.requests.cpu_milli
         if tenant.qos.owns_cpus and len(tenant.owned) * 1000 != asked_milli:
             yield Finding(
@@ -26,7 +26,7 @@ def cpu_count(scene: Scene) -> Iterator[Finding]:
 
 def cpu_allocatable(scene: Scene) -> Iterator[Finding]:
     """Owned CPUs are online and not reserved."""
-    for site, tenant in scene.newcomers():
+    for site, tenant in scene.newcomers:
         if outside := tenant.owned - site.inside.allocatable:
             yield Finding(
                 tenant.title,
@@ -37,7 +37,7 @@ def cpu_allocatable(scene: Scene) -> Iterator[Finding]:
 
 def cpu_exclusive(scene: Scene) -> Iterator[Finding]:
     """A CPU has one owner at most, running pods included."""
-    for site in scene.touched():
+    for site in scene.entered:
         owner: dict[int, Tenant] = {}
         for tenant in site.tenants:
             shared: dict[str, list[int]] = defaultdict(list)
@@ -55,7 +55,7 @@ def cpu_exclusive(scene: Scene) -> Iterator[Finding]:
 
 def cpu_bind(scene: Scene) -> Iterator[Finding]:
     """Required FullPCPUs: whole cores only. Required SpreadByPCPUs: one CPU of a core."""
-    for site, tenant in scene.newcomers():
+    for site, tenant in scene.newcomers:
         spec = tenant.pod.spec
         if not spec.qos.owns_cpus or spec.bind_strength is not Strength.REQUIRED:
             continue
@@ -107,7 +107,7 @@ def cpus_against_policy(scene: Scene) -> int:
     """Return the sum over newly placed pods that own CPUs and only prefer a policy."""
     return sum(
         _cpus_against(site, tenant)
-        for site, tenant in scene.newcomers()
+        for site, tenant in scene.newcomers
         if tenant.qos.owns_cpus and _is_preferred(site, tenant)
     )
 

@@ -12,7 +12,7 @@ from placer_models.pod import Resources
 
 def device_strategy(scene: Scene) -> Iterator[Finding]:
     """A pod has all devices of a type that its node has, or one for each group it is in."""
-    for site, tenant in scene.newcomers():
+    for site, tenant in scene.newcomers:
         for kind, strategy in tenant.pod.spec.strategies:
             fault = (
                 _not_all(site, tenant, kind)

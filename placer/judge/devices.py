@@ -12,7 +12,7 @@ from placer_models.policy import DeviceScope
 
 def device_known(scene: Scene) -> Iterator[Finding]:
     """Devices exist on the node; an id that is given is the device's own."""
-    for site, tenant in scene.newcomers():
+    for site, tenant in scene.newcomers:
         for grant in tenant.place.devices:
             what = f"{grant.type} {grant.minor}"
             device = site.inside.devices.get((grant.type, grant.minor))
@@ -33,7 +33,7 @@ def device_known(scene: Scene) -> Iterator[Finding]:
 
 def device_health(scene: Scene) -> Iterator[Finding]:
     """Devices that are given out are healthy."""
-    for site, tenant in scene.newcomers():
+    for site, tenant in scene.newcomers:
         for grant in tenant.place.devices:
             device = site.inside.devices.get((grant.type, grant.minor))
             in_mig_mode = grant.type == GPU and grant.minor in dict(site.node.mig)
@@ -49,7 +49,7 @@ def device_health(scene: Scene) -> Iterator[Finding]:
 
 def device_exclusive(scene: Scene) -> Iterator[Finding]:
     """A device has one holder, or several that hold a share each; running pods included."""
-    for site in scene.touched():
+    for site in scene.entered:
         holders: dict[tuple[str, int], list[tuple[Tenant, bool]]] = {}
         for tenant in site.tenants:
             for grant in tenant.place.devices:
@@ -73,7 +73,7 @@ def device_count(scene: Scene) -> Iterator[Finding]:
 
     Where a strategy says how many, the rule ``device-strategy`` counts them.
     """
-    for _, tenant in scene.newcomers():
+    for _, tenant in scene.newcomers:
         if not (tenant.place.devices or tenant.requests.devices):
             continue
         held: defaultdict[str, int] = defaultdict(int)
@@ -105,7 +105,7 @@ def device_count(scene: Scene) -> Iterator[Finding]:
 
 def device_scope(scene: Scene) -> Iterator[Finding]:
     """All devices of a type are within the scope that the pod asks for."""
-    for site, tenant in scene.newcomers():
+    for site, tenant in scene.newcomers:
         for kind, scope in tenant.pod.spec.scopes:
             minors = tenant.place.minors(kind)
             devices = [site.inside.devices.get((kind, minor)) for minor in minors]

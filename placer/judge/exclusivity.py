@@ -52,12 +52,12 @@ def fell_back(tenant: Tenant, numa_nodes: Guests) -> bool:
 
 def shared_cores(scene: Scene) -> int:
     """Return the tier ``exclusivity.cores``."""
-    return sum(_beyond_first(on_cores(site)) for site in scene.touched())
+    return sum(_beyond_first(on_cores(site)) for site in scene.entered)
 
 
 def shared_numa_nodes(scene: Scene) -> int:
     """Return the tier ``exclusivity.numa-nodes``."""
-    return sum(_beyond_first(on_numa_nodes(site)) for site in scene.touched())
+    return sum(_beyond_first(on_numa_nodes(site)) for site in scene.entered)
 
 
 def _beyond_first(places: Guests) -> int:
@@ -71,13 +71,13 @@ def _beyond_first(places: Guests) -> int:
 
 def exclusive_cores(scene: Scene) -> Iterator[Finding]:
     """Two pods that count as PCPULevel share no core where one of them requires it."""
-    for site in scene.touched():
+    for site in scene.entered:
         yield from _clashes(site, on_cores(site), "cores", ExclusivePolicy.PCPU_LEVEL)
 
 
 def exclusive_numa_nodes(scene: Scene) -> Iterator[Finding]:
     """Two pods under NUMANodeLevel share no NUMA node where one of them requires it."""
-    for site in scene.touched():
+    for site in scene.entered:
         numa_nodes = on_numa_nodes(site)
         yield from _clashes(site, numa_nodes, "NUMA nodes", ExclusivePolicy.NUMA_NODE_LEVEL)
 

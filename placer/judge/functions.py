@@ -10,7 +10,7 @@ from placer_models.placement import DeviceGrant
 
 def device_functions(scene: Scene) -> Iterator[Finding]:
     """A share that comes with a virtual function has one such as is wanted, its own."""
-    for site, tenant in scene.newcomers():
+    for site, tenant in scene.newcomers:
         wishes = dict(tenant.pod.spec.functions)
         for grant in tenant.place.devices:
             wish = wishes.get(grant.type) if grant.share is not None else None
@@ -20,7 +20,7 @@ def device_functions(scene: Scene) -> Iterator[Finding]:
                     f"pod {tenant.title!r} holds {_named(grant)} of node {site.node.name!r} "
                     f"with {_functions(grant)}; {fault}",
                 )
-    for site in scene.touched():
+    for site in scene.entered:
         yield from _twice(site)
 
 

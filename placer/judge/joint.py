@@ -39,7 +39,7 @@ def groups_without_every_type(scene: Scene) -> int:
 
 def _wishing(scene: Scene, strength: Strength) -> Iterator[tuple[Site, Tenant, Mapping[str, int]]]:
     """Yield newly placed pods that want two types or more side by side, with their counts."""
-    for site, tenant in scene.newcomers():
+    for site, tenant in scene.newcomers:
         wish = tenant.pod.spec.joint
         if wish is not None and wish.strength is strength:
             counts = _asked(tenant)

@@ -42,7 +42,7 @@ def gang_sum_shortfall(scene: Scene) -> int:
     Together they keep to no scope and need not be a partition: any set is the measure.
     """
     gpus_of: dict[tuple[tuple[str, str], str], set[int]] = {}
-    for site, tenant in scene.newcomers():
+    for site, tenant in scene.newcomers:
         gang = scene.gang_of[tenant.pod.key]
         if gang.gather is GatherLevel.NODE:
             gpus_of.setdefault((gang.key, site.node.name), set()).update(_gpus(site, tenant))
@@ -55,7 +55,7 @@ def gang_sum_shortfall(scene: Scene) -> int:
 
 def _pods_with_links(scene: Scene) -> Iterator[tuple[Site, Tenant, set[int]]]:
     """Yield the newly placed pods that hold two or more GPUs, with their minors."""
-    for site, tenant in scene.newcomers():
+    for site, tenant in scene.newcomers:
         gpus = _gpus(site, tenant)
         if len(gpus) >= 2:
             yield site, tenant, gpus
@@ -75,7 +75,7 @@ def _sum_shortfall(site: Site, gpus: Collection[int]) -> int:
 
 def partition(scene: Scene) -> Iterator[Finding]:
     """Where the node's table is honored, a pod's GPUs are one partition of it."""
-    for site, tenant in scene.newcomers():
+    for site, tenant in scene.newcomers:
         if site.node.honors_table and _is_outside(site, tenant):
             gpus = tenant.place.minors(GPU)
             known = [format_cpu_list(p) for p in site.node.table or () if len(p) == len(gpus)]
@@ -92,7 +92,7 @@ def pods_outside_partitions(scene: Scene) -> int:
     prefer = PartitionPolicy.PREFER
     return sum(
         site.node.partition_policy is prefer and _is_outside(site, tenant)
-        for site, tenant in scene.newcomers()
+        for site, tenant in scene.newcomers
     )
 
 

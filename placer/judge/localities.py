@@ -48,7 +48,7 @@ def all_packages_beyond_fewest(scene: Scene) -> int:
 
 
 def _wanting(scene: Scene) -> Iterator[tuple[Site, Tenant]]:
-    for site, tenant in scene.newcomers():
+    for site, tenant in scene.newcomers:
         if tenant.pod.spec.wants_locality:
             yield site, tenant
 
@@ -139,7 +139,7 @@ def caches_beyond_fewest(scene: Scene) -> int:
 def _groups_beyond(scene: Scene, wish: Locality, group: Callable[[Cpu], Hashable]) -> int:
     return sum(
         _groups_touched(site, tenant, group) - _fewest_groups(site, tenant, group)
-        for site, tenant in scene.newcomers()
+        for site, tenant in scene.newcomers
         if tenant.qos.owns_cpus and wish in (tenant.pod.spec.locality or site.node.locality)
     )
 

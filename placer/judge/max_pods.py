@@ -8,7 +8,7 @@ from placer.judge.scene import Scene
 
 def max_pods(scene: Scene) -> Iterator[Finding]:
     """A node has no more pods than it takes, those that run there included."""
-    for site in scene.touched():
+    for site in scene.entered:
         most = site.node.max_pods
         # More may run there than it takes: only who comes is blamed.
         if most is not None and site.new and len(site.tenants) > most:

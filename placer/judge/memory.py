@@ -22,7 +22,7 @@ def hugepages(scene: Scene) -> Iterator[Finding]:
 
 
 def _findings(scene: Scene, *, pages: bool) -> Iterator[Finding]:
-    for _, tenant in scene.newcomers():
+    for _, tenant in scene.newcomers:
         held = _held(tenant, pages=pages)
         total: defaultdict[int, int] = defaultdict(int)
         for (numa_node, size), amount in held:
@@ -43,7 +43,7 @@ def _findings(scene: Scene, *, pages: bool) -> Iterator[Finding]:
                     f"pod {tenant.title!r} holds {total[size]} {_what(size)} over its NUMA nodes; "
                     f"its request is {wanted.get(size, 0)}",
                 )
-    for site in scene.touched():
+    for site in scene.entered:
         yield from _overfilled(site, pages=pages)
 
 

@@ -12,7 +12,7 @@ from placer_models.placement import DeviceGrant
 
 def mig(scene: Scene) -> Iterator[Finding]:
     """A GPU in MIG mode is given out in instances that do not overlap, never whole."""
-    for site in scene.touched():
+    for site in scene.entered:
         if not site.node.mig:
             continue
         holder: dict[tuple[int, int], tuple[Tenant, DeviceGrant]] = {}

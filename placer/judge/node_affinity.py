@@ -10,7 +10,7 @@ from placer_models.taints import TAINT_WEIGHT
 
 def node_affinity(scene: Scene) -> Iterator[Finding]:
     """The node meets one of the terms that the pod requires, if it requires any."""
-    for site, tenant in scene.newcomers():
+    for site, tenant in scene.newcomers:
         wanted = tenant.pod.spec.node_affinity
         if wanted is None or wanted.allows(site.node.name, site.node.labels):
             continue
@@ -30,7 +30,7 @@ def weights_missed(scene: Scene) -> int:
     A taint that would rather keep the pod off, and that it does not tolerate, is as such a term.
     """
     missed = 0
-    for site, tenant in scene.newcomers():
+    for site, tenant in scene.newcomers:
         spec = tenant.pod.spec
         if (wished := spec.node_affinity) is not None:
             missed += wished.weight_missed(site.node.name, site.node.labels)

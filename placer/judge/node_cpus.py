@@ -18,7 +18,7 @@ _ALLOWED = {
 
 def node_cpu_bind(scene: Scene) -> Iterator[Finding]:
     """A pod that owns CPUs keeps to the node's bind policy, and requires no other."""
-    for site, tenant in scene.newcomers():
+    for site, tenant in scene.newcomers:
         if not tenant.qos.owns_cpus or site.node.cpu_bind is NodeBindPolicy.NONE:
             continue
         same, allowed = _ALLOWED[site.node.cpu_bind]
@@ -39,7 +39,7 @@ def node_cpu_bind(scene: Scene) -> Iterator[Finding]:
 
 def arm_cpu_policy(scene: Scene) -> Iterator[Finding]:
     """On Arm a pod takes whole cores or floats, and keeps apart by NUMA node if at all."""
-    for site, tenant in scene.newcomers():
+    for site, tenant in scene.newcomers:
         if site.inside.topology.architecture != ARM:
             continue
         if tenant.pod.spec.constrained_burst:

@@ -14,7 +14,7 @@ def against_strategies(scene: Scene) -> int:
     """Return the sum over the nodes that have a strategy, and NUMA nodes to choose from."""
     return sum(
         _on_node(site, site.node.numa_strategy)
-        for site in scene.touched()
+        for site in scene.entered
         if site.node.numa_strategy is not None and len(site.inside.cpus_in) > 1
     )
 

@@ -5,4 +5,4 @@ from placer.judge.scene import Scene
 
 def nodes_opened(scene: Scene) -> int:
     """Count the offered nodes with new pods; where one runs already, the node is open."""
-    return sum(site.node.offered and len(site.new) == len(site.tenants) for site in scene.touched())
+    return sum(site.node.offered and len(site.new) == len(site.tenants) for site in scene.entered)

@@ -41,7 +41,7 @@ def known(scene: Scene) -> Iterator[Finding]:
 
 def cordon(scene: Scene) -> Iterator[Finding]:
     """Nothing new runs on a cordoned node."""
-    for site, tenant in scene.newcomers():
+    for site, tenant in scene.newcomers:
         if site.node.cordoned:
             yield Finding(
                 tenant.title,
@@ -51,7 +51,7 @@ def cordon(scene: Scene) -> Iterator[Finding]:
 
 def node_selector(scene: Scene) -> Iterator[Finding]:
     """The node has each label that the pod asks for, with the value asked for."""
-    for site, tenant in scene.newcomers():
+    for site, tenant in scene.newcomers:
         labels = dict(site.node.labels)
         for key, value in tenant.pod.spec.node_selector:
             if labels.get(key) != value:

@@ -13,13 +13,13 @@ from placer_models.policy import QosClass
 
 def shared_pool(scene: Scene) -> Iterator[Finding]:
     """LS pods run on the CPUs that nobody owns, and what is allocatable of them suffices."""
-    for site in scene.touched():
+    for site in scene.entered:
         yield from _pool_holds(site, QosClass.LS)
 
 
 def be_pool(scene: Scene) -> Iterator[Finding]:
     """BE pods run on the CPUs that no LSE pod owns, and what is allocatable suffices."""
-    for site in scene.touched():
+    for site in scene.entered:
         yield from _pool_holds(site, QosClass.BE)
 
 

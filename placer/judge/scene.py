@@ -187,7 +187,9 @@ class Scene:
         waiting: Key -> the pod that waits.
         gang_of: Key of a waiting pod -> its gang.
         standing: The nodes before it.
-        entered: The sites where something is newly placed, in the order of the nodes.
+        entered: The sites where something is newly placed, in the order of the nodes. What
+            running pods did to other nodes is not this placement's fault.
+        newcomers: Each newly placed pod with its site.
         members: Key of a gang -> its placed members, each with the name of its node.
 
     """
@@ -198,13 +200,8 @@ class Scene:
     gang_of: Mapping[Key, Gang]
     standing: Standing
     entered: tuple[Site, ...]
+    newcomers: tuple[tuple[Site, Tenant], ...]
     members: Mapping[Key, Mapping[Key, str]]
-
-    def newcomers(self) -> Iterator[tuple[Site, Tenant]]:
-        """Yield each newly placed pod with its node."""
-        for site in self.entered:
-            for tenant in site.new:
-                yield site, tenant
 
     def arrivals(self) -> Iterator[tuple[Site, Tenant]]:
         """Yield those of the newly placed pods that do not stay where they run already.
@@ -212,7 +209,7 @@ class Scene:
         The containers of one that stays have what they had.
         """
         homes = {home.key: home for home in self.instance.homes}
-        for site, tenant in self.newcomers():
+        for site, tenant in self.newcomers:
             home = homes.get(tenant.pod.key)
             if home is None or not stays(tenant.place, home, owns_cpus=tenant.qos.owns_cpus):
                 yield site, tenant
@@ -222,13 +219,6 @@ class Scene:
         entered = {site.node.name: site for site in self.entered}
         for name, site in self.standing.sites.items():
             yield entered.get(name, site)
-
-    def touched(self) -> Iterator[Site]:
-        """Yield the nodes where something is newly placed.
-
-        What running pods did to a node before is not this placement's fault.
-        """
-        return iter(self.entered)
 
 
 class Sites:
@@ -331,7 +321,9 @@ def scene_of(instance: Instance, placement: Placement, standing: Standing | None
         for name in order
         if name in new
     }
-    return Scene(instance, placement, waiting, gang_of, standing, tuple(entered.values()), members)
+    sites = tuple(entered.values())
+    newcomers = tuple((site, tenant) for site in sites for tenant in site.new)
+    return Scene(instance, placement, waiting, gang_of, standing, sites, newcomers, members)
 
 
 def inside_of(node: Node) -> Inside:

@@ -19,7 +19,7 @@ from placer_models.placement import DeviceGrant
 
 def device_share(scene: Scene) -> Iterator[Finding]:
     """Each share is the one asked for, and those of one device fit it together."""
-    for site in scene.touched():
+    for site in scene.entered:
         yield from _sums(site)
 
 

@@ -11,7 +11,7 @@ from placer_models.taints import Taint
 
 def taints(scene: Scene) -> Iterator[Finding]:
     """The pod tolerates each taint of its node that keeps new pods off."""
-    for site, tenant in scene.newcomers():
+    for site, tenant in scene.newcomers:
         met = [taint for taint in taints_met(site.node, tenant.pod.spec) if taint.keeps_off]
         if met:
             yield Finding(

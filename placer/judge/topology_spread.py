@@ -51,7 +51,7 @@ def beyond_the_skew(scene: Scene) -> int:
 
 
 def _asked(scene: Scene, *, required: bool) -> Iterator[tuple[Site, Tenant, Spreading]]:
-    for site, tenant in scene.newcomers():
+    for site, tenant in scene.newcomers:
         for spreading in spreadings_of(tenant.pod.spec, tenant.pod.namespace):
             if spreading.constraint.required is required:
                 yield site, tenant, spreading
