@@ -29,6 +29,9 @@ MOST_RANKINGS = 64
 MOST_TABLES = 16
 """Tables that are kept at a time; each is in terms of its own."""
 
+MOST_STATES = 2
+"""States that are remembered from batch to batch for each node, and for 1,000 nodes more."""
+
 MOST_REMEMBERED = 64
 """Bids, bounds, states and changes that a kept table may remember for each node, and for
 1,000 nodes more; rankings are few (``MOST_RANKINGS``)."""
@@ -105,7 +108,21 @@ class NodeTable:
             self._largest = largest
             self._rankings.clear()
             self._spares.clear()
+        if len(self._known) > MOST_STATES * (len(nodes) + 1_000):
+            self._forget()
         self._take_up(problem)
+
+    def _forget(self) -> None:
+        """Forget the states that no node is in, but those that a bid would leave of one."""
+        there = set(self._states.tolist())
+        bids = {key: bid for key, bid in self._bids.items() if key[1] in there}
+        numbers = self._known.forget_others(there.union(bid.state for bid in bids.values() if bid))
+        self._states = np.array([numbers[state] for state in self._states.tolist()], dtype=np.intp)
+        self._bids = {
+            (demand, numbers[state], waived): bid and bid._replace(state=numbers[bid.state])
+            for (demand, state, waived), bid in bids.items()
+        }
+        self._spares = {numbers[s]: spare for s, spare in self._spares.items() if s in numbers}
 
     @property
     def size(self) -> int:

@@ -61,6 +61,14 @@ class States:
         """Return the same in numbers."""
         return self._rows[state]
 
+    def forget_others(self, kept: Iterable[int]) -> dict[int, int]:
+        """Forget all states but some; return what number each of those has now."""
+        numbers = {state: number for number, state in enumerate(sorted(set(kept)))}
+        self._states = [self._states[state] for state in numbers]
+        self._rows = [self._rows[state] for state in numbers]
+        self._known = {node: number for number, node in enumerate(self._states)}
+        return numbers
+
     def _layout(self, node: NodeState) -> int:
         # By identity: nodes of one kind share their boards, which a state keeps alive.
         boards = tuple(id(bank.board) for bank in node.banks if bank.type == GPU)

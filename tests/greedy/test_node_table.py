@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from greedy.small import Numa, gang, instance, machine, scanned, spec
 from placer.greedy import node_table
-from placer.greedy.node_table import NodeTable
+from placer.greedy.node_table import NodeTable, NodeTableCache
+from placer.greedy.place import place_greedily
 from placer.greedy.ranking import Ranking
 from placer.state.batch import build_problem
 from placer_models.cluster import Instance
@@ -118,6 +119,25 @@ def test_few_rankings_are_kept_and_nothing_found_depends_on_them(
 
     assert found(1) == enough
     assert len(made) == len(problem.pods)
+
+
+def test_states_that_no_node_is_in_are_forgotten_and_nothing_found_depends_on_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """
+    One batch after the other on nodes that are empty again: what the last one left is
+    forgotten but for what bids on empty nodes leave, and each finds what it would find alone.
+    """
+    problems = [build_problem(some_pods(Random(seed)), absolute=True) for seed in range(12)]
+    alone = [place_greedily(problem) for problem in problems]
+
+    def remembered(most: int) -> int:
+        monkeypatch.setattr(node_table, "MOST_STATES", most)
+        tables = NodeTableCache()
+        assert [place_greedily(problem, tables=tables) for problem in problems] == alone
+        return tables.of(problems[-1]).size
+
+    assert remembered(0) < remembered(1)
 
 
 def test_nodes_that_are_alike_share_a_state() -> None:

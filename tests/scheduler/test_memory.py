@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from mixed_worlds import mixed, mixed_instance
+from placer.greedy import node_table
 from placer.greedy.place import place_greedily
 from placer.judge.breaches import breaches
 from placer.judge.measure import measure
@@ -143,6 +144,7 @@ def test_nothing_depends_on_what_had_to_go(monkeypatch: pytest.MonkeyPatch) -> N
     """
     monkeypatch.setattr(kept, "MOST_VALUES", 3)
     monkeypatch.setattr(kept, "MOST_LOOKS", 1)
+    monkeypatch.setattr(node_table, "MOST_STATES", 0)
     for seed in range(12):
         monkeypatch.setattr(incremental, "PIECE", 1 + seed % 2)
         check(seed)
