@@ -11,6 +11,7 @@ those that stay cost next to nothing (`placer_models.incremental`).
 from collections.abc import Callable, Hashable
 from dataclasses import fields, replace
 from functools import partial
+from operator import attrgetter
 from typing import Any, NamedTuple, TypeVar
 
 from placer.counting.account import Account
@@ -37,7 +38,7 @@ MOST_VALUES = 20_000
 MOST_OLD_MACHINES = 100
 """Machines that are kept beyond one for each node."""
 
-_FACTS = tuple(field.name for field in fields(Node) if field.name != "machine")
+_FACTS = attrgetter(*(field.name for field in fields(Node) if field.name != "machine"))
 """All that tells nodes of one machine apart."""
 
 T = TypeVar("T")
@@ -241,10 +242,10 @@ class Kept:
             nameless = without_names(machine)
             same = self._same_machines.setdefault(nameless, nameless)
             known = self._machines[id(machine)] = machine, same
-        return self._same(replace(kind_of(node, looked_at), machine=known[1]))
+        return self._same(kind_of(node, known[1], looked_at))
 
     def _same(self, kind: Node) -> Node:
-        key = (id(kind.machine), *(getattr(kind, name) for name in _FACTS))
+        key = (id(kind.machine), _FACTS(kind))
         return self._same_kinds.setdefault(key, kind)
 
 

@@ -81,15 +81,22 @@ def tiers_of_cores(asked: Collection[Tier], specs: Iterable[PodSpec]) -> tuple[T
     return (*((PACKAGES,) if by_package else ()), *((CACHES,) if CACHES in asked else ()))
 
 
-def kind_of(node: Node, looked_at: LookedAt) -> Node:
+def kind_of(node: Node, machine: Machine, looked_at: LookedAt) -> Node:
     """Return the node without its name: nodes of one kind are equal when empty.
 
     A name stays where a pod asks for it. Labels that no pod looks at tell nothing apart; most
     nodes have one of their own. Nor do extended resources that no pod asks for, and who is
     offered is said by its state. Of the network it counts only which levels the node has.
+
+    Args:
+        node: The node.
+        machine: Its machine `without_names`.
+        looked_at: What pods look at.
+
     """
     return replace(
         node,
+        machine=machine,
         name=node.name if node.name in looked_at.names else "",
         labels=tuple(label for label in node.labels if label[0] in looked_at.labels),
         extended=tuple(item for item in node.extended if item[0] in looked_at.extended),
