@@ -1,6 +1,8 @@
 """Optional tiers: those that only instances with such wishes have."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import NamedTuple
 
 from placer_models.cluster import Instance, Nodes
 from placer_models.device import GPU
@@ -26,9 +28,20 @@ from placer_models.goals import (
 )
 from placer_models.pod import PodSpec, pods_of
 from placer_models.policy import ExclusivePolicy, Locality, Strength
-from placer_models.taints import untolerated
+from placer_models.taints import Taint, untolerated
 
 _LOCALITY_TIERS = {Locality.PACKAGE: PACKAGES, Locality.LLC: CACHES}
+
+
+class _Fleet(NamedTuple):
+    """What decides, of all nodes together, which wishes of a pod can differ between places."""
+
+    have_cells: bool
+    have_packages: bool
+    have_strategy: bool
+    prefer_partitions: bool
+    soft_taints: frozenset[Taint]
+    localities: frozenset[Locality]
 
 
 def optional_tiers(instance: Instance) -> tuple[Tier, ...]:
@@ -39,46 +52,61 @@ def optional_tiers(instance: Instance) -> tuple[Tier, ...]:
     could = [running.pod for running in instance.could_leave]
     # By identity: replicas share their spec.
     specs = {id(pod.spec): pod.spec for pod in (*pods_of(instance.gangs), *could)}.values()
-    owners = [spec for spec in specs if spec.qos.owns_cpus]
     nodes = Nodes.of(instance.nodes)
-    asked = [*TIERS_OF[instance.strategy]]
-    if owners:
-        asked += [*_exclusivity(owners), *_localities(nodes, owners)]
+    fleet = _Fleet(
+        nodes.have_cells,
+        nodes.have_packages,
+        nodes.have_strategy,
+        nodes.prefer_partitions,
+        nodes.soft_taints,
+        nodes.localities,
+    )
+    asked = dict.fromkeys(TIERS_OF[instance.strategy])
+    for spec in specs:
+        asked.update(dict.fromkeys(_asked_by(spec, fleet)))
     if nodes.offer:
-        asked.append(OPENED)
+        asked[OPENED] = None
     if instance.move_budget:
-        asked.append(MOVES)
-    if owners and nodes.have_strategy:
-        asked.append(NUMA_STRATEGY)
-    if any(spec.wants_locality for spec in specs):
-        if nodes.have_cells:
-            asked.append(LOCALITY_NUMA_NODES)
-        if nodes.have_packages:
-            asked.append(LOCALITY_PACKAGES)
-    if any(_minds_nodes(spec, nodes) for spec in specs):
-        asked.append(NODE_PREFERENCE)
-    if any(map(_chooses_devices, specs)):
-        asked.append(DEVICE_CHOICE)
-    if any(map(_would_like_to_be_joint, specs)):
-        asked.append(JOINT)
-    if nodes.prefer_partitions and any(spec.requests.count_of(GPU) for spec in specs):
-        asked.append(PARTITIONS)
-    if any(not term.required for spec in specs for term in spec.affinity):
-        asked.append(AFFINITY)
-    if any(not constraint.required for spec in specs for constraint in spec.spread):
-        asked.append(TOPOLOGY_SPREAD)
+        asked[MOVES] = None
     named = {(r.pod.namespace, r.placement.gang) for r in instance.could_leave}
     levels = [gang.levels for gang in instance.gangs]
     levels += [gang.levels for gang in instance.running_gangs if gang.key in named]
     if any(not rule.required for rules in levels for rule in rules):
-        asked.append(GATHERING)
+        asked[GATHERING] = None
     return tuple(asked)
 
 
-def _minds_nodes(spec: PodSpec, nodes: Nodes) -> bool:
+@lru_cache(maxsize=1024)
+def _asked_by(spec: PodSpec, fleet: _Fleet) -> tuple[Tier, ...]:
+    """Return the tiers that a pod asks for."""
+    asked = []
+    if spec.qos.owns_cpus:
+        asked += [*_exclusivity(spec), *_localities(spec, fleet)]
+        if fleet.have_strategy:
+            asked.append(NUMA_STRATEGY)
+    if spec.wants_locality and fleet.have_cells:
+        asked.append(LOCALITY_NUMA_NODES)
+    if spec.wants_locality and fleet.have_packages:
+        asked.append(LOCALITY_PACKAGES)
+    if _minds_nodes(spec, fleet):
+        asked.append(NODE_PREFERENCE)
+    if _chooses_devices(spec):
+        asked.append(DEVICE_CHOICE)
+    if _would_like_to_be_joint(spec):
+        asked.append(JOINT)
+    if fleet.prefer_partitions and spec.requests.count_of(GPU):
+        asked.append(PARTITIONS)
+    if any(not term.required for term in spec.affinity):
+        asked.append(AFFINITY)
+    if any(not constraint.required for constraint in spec.spread):
+        asked.append(TOPOLOGY_SPREAD)
+    return tuple(asked)
+
+
+def _minds_nodes(spec: PodSpec, fleet: _Fleet) -> bool:
     """Return whether the pod would like something of its node, or not to meet some taints."""
     wished = spec.node_affinity is not None and bool(spec.node_affinity.preferred)
-    return wished or any(untolerated(nodes.soft_taints, spec.tolerations, keep_off=False))
+    return wished or any(untolerated(fleet.soft_taints, spec.tolerations, keep_off=False))
 
 
 def _chooses_devices(spec: PodSpec) -> bool:
@@ -90,19 +118,14 @@ def _would_like_to_be_joint(spec: PodSpec) -> bool:
     return spec.joint is not None and spec.joint.strength is Strength.PREFERRED
 
 
-def _localities(nodes: Nodes, owners: Iterable[PodSpec]) -> Iterator[Tier]:
-    """Yield the tiers of what pods with CPUs of their own, or nodes, would have them within."""
-    localities = {spec.locality for spec in owners}
-    asked = {wish for wishes in localities for wish in wishes}
-    if () in localities:
-        asked |= nodes.localities
-    yield from (tier for wish, tier in _LOCALITY_TIERS.items() if wish in asked)
+def _localities(spec: PodSpec, fleet: _Fleet) -> Iterator[Tier]:
+    """Yield the tiers of what a pod with CPUs of its own, or nodes, would have it within."""
+    wishes = spec.locality or fleet.localities
+    yield from (tier for wish, tier in _LOCALITY_TIERS.items() if wish in wishes)
 
 
-def _exclusivity(owners: Iterable[PodSpec]) -> Iterator[Tier]:
-    wished = {spec.exclusive for spec in owners if not spec.exclusive_required}
-    wished -= {ExclusivePolicy.NONE}
-    if wished:
+def _exclusivity(spec: PodSpec) -> Iterator[Tier]:
+    if spec.exclusive is not ExclusivePolicy.NONE and not spec.exclusive_required:
         yield SHARED_CORES
-    if ExclusivePolicy.NUMA_NODE_LEVEL in wished:
-        yield SHARED_NUMA_NODES
+        if spec.exclusive is ExclusivePolicy.NUMA_NODE_LEVEL:
+            yield SHARED_NUMA_NODES
