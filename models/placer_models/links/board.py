@@ -164,7 +164,7 @@ def counts_of(board: Board, minors: Iterable[int]) -> tuple[int, ...]:
 
     """
     wanted = set(minors)
-    counts = tuple(sum(minor in wanted for minor in members) for members in board.classes)
+    counts = tuple(len(wanted.intersection(members)) for members in board.classes)
     if sum(counts) < len(wanted):
         known = {minor for members in board.classes for minor in members}
         raise ValueError(

@@ -87,19 +87,16 @@ def could_share(
     most: int = 1,
 ) -> int:
     """Return how many such shares the devices of the type could give, each so many at most."""
-    count = 0
-    for device in account.devices.healthy:
-        key = device.type, device.minor
-        left = account.devices.shared.get(key)
-        if left is None and key in account.devices.free:
-            left = room(totals_of(device))
-        if device.type == kind and left is not None:
-            shareable = ShareableDevice(
-                left,
-                totals_of(device),
-                free_functions(device, account.devices.held_functions),
-            )
-            count += shareable.room_for(share, most, function)
+    count, devices = 0, account.devices
+    for device in devices.healthy:
+        if device.type != kind:
+            continue
+        key, totals = (device.type, device.minor), totals_of(device)
+        left = room(totals) if key in devices.free else devices.shared.get(key)
+        if left is not None:
+            wanted = function is not None  # an empty selector takes any
+            ready = free_functions(device, devices.held_functions) if wanted else ()
+            count += ShareableDevice(left, totals, ready).room_for(share, most, function)
     return count
 
 
