@@ -30,7 +30,8 @@ MOST_TABLES = 16
 """Tables that are kept at a time; each is in terms of its own."""
 
 MOST_STATES = 2
-"""States that are remembered from batch to batch for each node, and for 1,000 nodes more."""
+"""States are forgotten once there are so many for each that was kept the last time, and for
+1,000 more: so forgetting costs little for each state that is met."""
 
 MOST_REMEMBERED = 64
 """Bids, bounds, states and changes that a kept table may remember for each node, and for
@@ -71,6 +72,7 @@ class NodeTable:
         states = self._known.of_all(problem.nodes)
         self._states: Indices = np.array(states, dtype=np.intp)
         self._rows = NodeRows.of(self._columns, [self._known.row(state) for state in states])
+        self._kept = len(self._known)
         self._largest = self._most()
         # A demand is a shape with its fits: what bounds, bids and rankings are about.
         self._demands: dict[tuple[Shape, Fits], int] = {}
@@ -108,7 +110,7 @@ class NodeTable:
             self._largest = largest
             self._rankings.clear()
             self._spares.clear()
-        if len(self._known) > MOST_STATES * (len(nodes) + 1_000):
+        if len(self._known) > MOST_STATES * (self._kept + 1_000):
             self._forget()
         self._take_up(problem)
 
@@ -122,6 +124,7 @@ class NodeTable:
             (demand, numbers[state], waived): bid and bid._replace(state=numbers[bid.state])
             for (demand, state, waived), bid in bids.items()
         }
+        self._kept = len(numbers)
         self._spares = {numbers[s]: spare for s, spare in self._spares.items() if s in numbers}
 
     @property
