@@ -7,6 +7,7 @@ pod that fits nowhere.
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 
 from placer_models.cluster import Node
 from placer_models.device import GPU
@@ -74,12 +75,17 @@ def check_pods(pods: Iterable[Pod], nodes: Iterable[Node]) -> None:
     for pod in pods:
         if id(pod.spec) not in seen:
             seen.add(id(pod.spec))
-            for fault in spec_faults(pod.spec):
+            if fault := _first_fault(pod.spec):
                 raise IllegalPodError(pod.key, fault)
             if _asks_for_amounts(pod.spec):
                 offers = offers_of(nodes) if offers is None else offers
                 for fault in _not_offered(pod.spec, offers):
                     raise IllegalPodError(pod.key, fault)
+
+
+@lru_cache(maxsize=4096)
+def _first_fault(spec: PodSpec) -> SpecFault | None:
+    return next(spec_faults(spec), None)
 
 
 def _asks_for_amounts(spec: PodSpec) -> bool:

@@ -1,6 +1,6 @@
 """What the running pods of a node leave to others, by id."""
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 
@@ -69,11 +69,12 @@ def account_of(node: Node, running: Iterable[RunningPod]) -> Account:
 
 
 def _tenants(pods: Iterable[RunningPod]) -> Tenants:
-    all_sides = [(pod.pod.spec, pod.pod.namespace) for pod in pods]
-    sides = frozenset(all_sides)
-    more: dict[Side, int] = {}
-    if len(sides) < len(all_sides):
-        more = {side: count - 1 for side, count in Counter(all_sides).items() if count > 1}
+    counts: dict[Side, int] = {}
+    for pod in pods:
+        side = pod.pod.spec, pod.pod.namespace
+        counts[side] = counts.get(side, 0) + 1
+    sides = frozenset(counts)
+    more = {side: count - 1 for side, count in counts.items() if count > 1}
     affine = frozenset(side for side in sides if side[0].affinity)
     return Tenants(sides, more, affine or _NOBODY)
 
