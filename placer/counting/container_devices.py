@@ -56,6 +56,8 @@ def with_devices(
     """
     if not grants:
         return tuple(containers)
+    if len(containers) == 1:
+        return (replace(containers[0], devices=_ascending(grants)),)
     device_of = {(d.type, d.minor): d for d in node.devices}
     bank_of = {bank.type: bank for bank in state.banks}
     held: list[list[DeviceGrant]] = [[] for _ in containers]
@@ -78,9 +80,14 @@ def with_devices(
         for has, more in zip(held, dealt, strict=True):
             has += more
     return tuple(
-        replace(part, devices=tuple(sorted(has, key=lambda g: (g.type, g.minor))))
-        for part, has in zip(containers, held, strict=True)
+        replace(part, devices=_ascending(has)) for part, has in zip(containers, held, strict=True)
     )
+
+
+def _ascending(grants: Sequence[DeviceGrant]) -> tuple[DeviceGrant, ...]:
+    """Return the devices in order; as they are if they are in it."""
+    ordered = tuple(sorted(grants, key=lambda g: (g.type, g.minor)))
+    return grants if isinstance(grants, tuple) and grants == ordered else ordered
 
 
 def _count(container: Container, kind: str, share: DeviceShare | None) -> int:

@@ -29,9 +29,9 @@ MOST_RANKINGS = 64
 MOST_TABLES = 16
 """Tables that are kept at a time; each is in terms of its own."""
 
-MOST_STATES = 2
-"""States are forgotten once there are so many for each that was kept the last time, and for
-1,000 more: so forgetting costs little for each state that is met."""
+NEW_STATES = 1_000
+"""States that are met before those are forgotten that no node is in; half as many as were kept
+the last time if that is more. So forgetting costs little for each that is met."""
 
 MOST_REMEMBERED = 64
 """Bids, bounds, states and changes that a kept table may remember for each node, and for
@@ -110,7 +110,7 @@ class NodeTable:
             self._largest = largest
             self._rankings.clear()
             self._spares.clear()
-        if len(self._known) > MOST_STATES * (self._kept + 1_000):
+        if len(self._known) - self._kept > max(NEW_STATES, self._kept // 2):
             self._forget()
         self._take_up(problem)
 

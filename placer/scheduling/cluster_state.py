@@ -264,4 +264,5 @@ def _counted(node: Node, pods: tuple[RunningPod, ...]) -> tuple[RunningPod, ...]
         place = replace(place, memory_bytes=memory, hugepages=pages, cpu_milli=milli)
         return replace(runner, placement=place)
 
-    return tuple(map(cleaned, pods))
+    found = tuple(map(cleaned, pods))
+    return pods if found == pods else found

@@ -132,12 +132,12 @@ def test_states_that_no_node_is_in_are_forgotten_and_nothing_found_depends_on_th
     alone = [place_greedily(problem) for problem in problems]
 
     def remembered(most: int) -> int:
-        monkeypatch.setattr(node_table, "MOST_STATES", most)
+        monkeypatch.setattr(node_table, "NEW_STATES", most)
         tables = NodeTableCache()
         assert [place_greedily(problem, tables=tables) for problem in problems] == alone
         return tables.of(problems[-1]).size
 
-    assert remembered(0) < remembered(1)
+    assert remembered(0) < remembered(1_000)
 
 
 def test_nodes_that_are_alike_share_a_state() -> None:

@@ -144,7 +144,7 @@ def test_nothing_depends_on_what_had_to_go(monkeypatch: pytest.MonkeyPatch) -> N
     """
     monkeypatch.setattr(kept, "MOST_VALUES", 3)
     monkeypatch.setattr(kept, "MOST_LOOKS", 1)
-    monkeypatch.setattr(node_table, "MOST_STATES", 0)
+    monkeypatch.setattr(node_table, "NEW_STATES", 0)
     for seed in range(12):
         monkeypatch.setattr(incremental, "PIECE", 1 + seed % 2)
         check(seed)
