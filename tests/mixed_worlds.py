@@ -25,6 +25,7 @@ from spices_shares import spice as spice_shares
 from spices_strategies import spice_device_strategies
 from spices_taints import with_taints
 from spices_topology_spread import with_spread
+from spices_unpooled import with_unpooled
 from worlds import tiny_instance
 
 Spice = Callable[[Random, Instance], Instance]
@@ -56,6 +57,7 @@ SPICES: tuple[Spice, ...] = (
     spice_moves,
     spice_device_choice,
     with_amplification,
+    with_unpooled,
 )
 """One a family."""
 

@@ -121,7 +121,9 @@ class ClusterState:
         for runner in pods:
             new.setdefault(runner.placement.node, []).append(runner)
         return self._with(
-            node_record_of(self.of(name).node, (*self.of(name).pods, *more))
+            node_record_of(
+                _pinning_no_longer(self.of(name).node, more), (*self.of(name).pods, *more)
+            )
             for name, more in new.items()
         )
 
@@ -238,6 +240,15 @@ def followers(before: ClusterState, after: ClusterState) -> tuple[PodPlacement, 
                 if places.get(runner.pod.key, runner.placement) != runner.placement
             ]
     return tuple(moved)
+
+
+def _pinning_no_longer(node: Node, came: Iterable[RunningPod]) -> Node:
+    """Return a node to which pods came: CPUs that they own were pinned to others, which ended."""
+    if not node.unpooled_cpus - node.reserved_cpus:
+        return node
+    owned = (one.placement.cpuset for one in came if one.pod.spec.qos.owns_cpus)
+    left = node.unpooled_cpus.difference(*owned)
+    return node if left == node.unpooled_cpus else replace(node, unpooled_cpus=left)
 
 
 def _as_bound(runner: RunningPod, before: Node, node: Node) -> RunningPod:

@@ -27,6 +27,7 @@ from judge.cases_strategies import STRATEGY_CASES
 from judge.cases_taints import TAINT_CASES
 from judge.cases_things import ALIGNMENT_CASES, DEVICE_CASES, MEMORY_CASES
 from judge.cases_topology_spread import TOPOLOGY_SPREAD_CASES
+from judge.cases_unpooled import UNPOOLED_CASES
 from judge.hand import Case
 
 
@@ -50,6 +51,7 @@ _CASES = (
     *APART_CASES,
     *POOL_CASES,
     *AMPLIFICATION_CASES,
+    *UNPOOLED_CASES,
     *CONTAINER_CASES,
     *MEMORY_CASES,
     *BOUND_CASES,

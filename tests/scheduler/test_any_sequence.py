@@ -1,6 +1,6 @@
 """Random sequences of calls on random tiny clusters, against a model that forgets nothing."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from random import Random
 from typing import Any
@@ -108,7 +108,16 @@ class AnySequence(RuleBasedStateMachine):
         pods = {pod.key: pod for pod in pods_of(decision.batch.gangs)}
         new = [RunningPod(pods[place.key], place) for place in decision.placement.pods]
         self.pods |= {runner.pod.key: runner for runner in new}
+        self.pin_no_longer(new)
         self.change({runner.placement.node for runner in new})
+
+    def pin_no_longer(self, new: Iterable[RunningPod]) -> None:
+        """Who is placed on CPUs that a kubelet had pinned to others is not pinned to them."""
+        for runner in new:
+            known = self.nodes[runner.placement.node]
+            if runner.pod.spec.qos.owns_cpus:
+                unpooled = known.node.unpooled_cpus - runner.placement.cpuset
+                known.node = replace(known.node, unpooled_cpus=unpooled)
 
     def change(self, names: set[str]) -> None:
         self.version += bool(names)
@@ -212,12 +221,15 @@ class AnySequence(RuleBasedStateMachine):
 
     @rule(seed=SEEDS)
     def place_and_release(self, seed: int) -> None:
-        """What is placed and released was never there."""
+        """What is placed and released was never there, but for CPUs that nobody is pinned to."""
         before = self.scheduler.snapshot().instance
         decision = self.scheduler.place(self.drawn_batch(seed), DEADLINE_S, options=QUICK)
         self.scheduler.release(place.key for place in decision.placement.pods)
+        pods = {pod.key: pod for pod in pods_of(decision.batch.gangs)}
+        self.pin_no_longer(RunningPod(pods[p.key], p) for p in decision.placement.pods)
 
-        assert self.scheduler.snapshot().instance == before
+        now = (self.nodes[node.name].node for node in before.nodes)
+        assert self.scheduler.snapshot().instance == replace(before, nodes=tuple(now))
         nodes = {place.node for place in decision.placement.pods}
         self.change(nodes)
         self.change(nodes)
@@ -408,9 +420,16 @@ class AnySequence(RuleBasedStateMachine):
             assert known.updated or not self.is_given_out_twice(name)
 
     def is_given_out_twice(self, name: str) -> bool:
-        here = self.scheduler.running_on(name)
+        node = self.nodes[name].node
+        runners = self.scheduler.running_on(name)
+        pinned = tuple(  # only while they run are their CPUs in no pool
+            r
+            for r in runners
+            if r.pod.spec.qos.owns_cpus and r.placement.cpuset & node.unpooled_cpus
+        )
+        here = [runner for runner in runners if runner not in pinned]
         gangs = tuple(lone_gang(runner.pod) for runner in here)
-        arriving = Instance((self.nodes[name].node,), gangs)
+        arriving = Instance((node,), gangs, running=pinned)
         placement = Placement(tuple(replace(r.placement, gang=None) for r in here))
         return any(breach.rule in STATE_RULES for breach in breaches(arriving, placement))
 
