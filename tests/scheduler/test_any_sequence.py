@@ -450,7 +450,7 @@ class LongSequence(AnySequence):
 
 
 AnySequence.TestCase.settings = settings(max_examples=15, stateful_step_count=30)
-MoreSequences.TestCase.settings = settings(max_examples=100, stateful_step_count=30)
+MoreSequences.TestCase.settings = settings(max_examples=50, stateful_step_count=30)
 LongSequence.TestCase.settings = settings(max_examples=2_000, stateful_step_count=50)
 test_any_sequence_of_calls_adds_up = AnySequence.TestCase
 test_more_sequences_of_calls_add_up = pytest.mark.check(MoreSequences.TestCase)

@@ -137,7 +137,7 @@ def test_what_fits_is_taken_and_nothing_else(seed: int) -> None:
 
 
 @pytest.mark.check
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(seed=st.integers(0, 2**32 - 1))
 def test_what_fits_is_taken_in_more_worlds(seed: int) -> None:
     """

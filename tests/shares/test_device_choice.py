@@ -34,7 +34,7 @@ from spices_device_choice import choosing_instance
 
 LEAST, MOST = DeviceChoice.LEAST_USED, DeviceChoice.MOST_USED
 ENGINES = [Engine.GREEDY, Engine.EXACT]
-BATCHES, GATE_WORLDS, CHECK_WORLDS, SLOW_WORLDS = 4, 4, 60, 500
+BATCHES, GATE_WORLDS, CHECK_WORLDS, SLOW_WORLDS = 4, 4, 40, 500
 
 
 def asking(name: str, *shares: DeviceShare, choice: DeviceChoice | None, kind: str = GPU) -> Pod:
@@ -354,7 +354,7 @@ def test_worlds_of_choices_are_solved_as_by_brute_force(batch: int) -> None:
 @pytest.mark.parametrize("batch", range(BATCHES))
 def test_more_worlds_of_choices_are_solved_as_by_brute_force(batch: int) -> None:
     """
-    The same on 240 others.
+    The same on 160 others.
     """
     check_worlds(choosing_instance, 1_000 + batch, BATCHES, CHECK_WORLDS)
 
