@@ -7,6 +7,7 @@ from enum import StrEnum
 from functools import cached_property
 
 from placer_models.affinity import AffinityTerm
+from placer_models.cached_hash import CachedHash
 from placer_models.device import FunctionSelector
 from placer_models.device_share import DeviceShare
 from placer_models.device_strategy import Strategies, strategy_fault
@@ -139,7 +140,7 @@ class JointAllocation:
 
 
 @dataclass(frozen=True)  # without slots: what it asks for is worked out once
-class PodSpec:
+class PodSpec(CachedHash):
     """All that decides where a pod can go: pods of equal spec are interchangeable.
 
     Attributes:
@@ -189,6 +190,8 @@ class PodSpec:
     strategies: Strategies = ()
     device_choice: DeviceChoice | None = None
     spread: tuple[SpreadConstraint, ...] = ()
+
+    __hash__ = CachedHash.__hash__
 
     def __post_init__(self) -> None:
         check_types(self)

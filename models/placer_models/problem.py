@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
+from placer_models.cached_hash import CachedHash
 from placer_models.container_fit import ContainerFit
 from placer_models.core_granularity import CoreGranularity
 from placer_models.dimensions import (
@@ -36,7 +37,7 @@ from placer_models.tasks import NO_AFFINITIES, Affinities, GangTask, InNodeAffin
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class Shape(CachedHash):
     """What pods of one spec ask for.
 
     Attributes:
@@ -75,6 +76,8 @@ class Shape:
     apart_required: bool = False
     burst_cpus: int = 0
     in_node_affinity: InNodeAffinity | None = None
+
+    __hash__ = CachedHash.__hash__
 
     def amounts_on(self, node: NodeState) -> Amounts:
         """Return what it takes of a node in each of the Problem's dimensions."""
@@ -125,7 +128,7 @@ class Shape:
 
 
 @dataclass(frozen=True, slots=True)
-class Fit:
+class Fit(CachedHash):
     """What a shape means on a kind of node; there is none where it can never run.
 
     Attributes:
@@ -168,6 +171,8 @@ class Fit:
     spread_wished: bool = False
     ask: Ask | None = None
     weight_missed: int = 0
+
+    __hash__ = CachedHash.__hash__
 
     @property
     def by_cell(self) -> bool:

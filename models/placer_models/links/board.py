@@ -4,6 +4,7 @@ from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from placer_models.cached_hash import CachedHash
 from placer_models.cpuset import format_cpu_list
 from placer_models.device import GPU, Device, LinkMatrix, PartitionTable
 from placer_models.links.table import interchangeable, of_devices
@@ -11,7 +12,7 @@ from placer_models.mig import is_instance
 
 
 @dataclass(frozen=True, slots=True)
-class Board:
+class Board(CachedHash):
     """The healthy devices of one type on a node, in equivalence classes.
 
     Devices of a class have equal links to every other device of the board, and are alike in NUMA
@@ -40,6 +41,8 @@ class Board:
     across: tuple[tuple[int, ...], ...]
     partitions: tuple[tuple[int, ...], ...] | None = None
     honored: bool = False
+
+    __hash__ = CachedHash.__hash__
 
     @property
     def sizes(self) -> tuple[int, ...]:
