@@ -1,13 +1,14 @@
 """The devices of a node as a solver sees them: what is free, in counts."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from placer_models.links import Board
 from placer_models.mig import Cut
+from placer_models.records import record
 from placer_models.shares import ShareableDevice
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class DeviceBank:
     """The healthy devices of one type on a node.
 

@@ -7,6 +7,7 @@ from placer_models.cluster import Node, RunningPod
 from placer_models.pod import PodSpec
 from placer_models.policy import AlignmentScope
 from placer_models.reach import reaches_beyond
+from placer_models.records import record
 from placer_models.rule_family import RuleFamily
 
 Key = tuple[str, str]
@@ -30,7 +31,7 @@ class Misplaced:
     leaving: frozenset[Key]
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Movable:
     """The running pods that may get another place.
 

@@ -1,6 +1,6 @@
 """What is left on a node, in counts: as a batch finds it, and while pods are being placed."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple
 
 from placer_models.banks import DeviceBank
@@ -9,6 +9,7 @@ from placer_models.node_strategy import NodeLoad
 from placer_models.numa_strategy import CellStrategy
 from placer_models.policy import QosClass, Strength
 from placer_models.pools import NO_POOL, Bound, CellPool
+from placer_models.records import record
 
 Guest = tuple[int, int]
 """A side of an `InNodeAffinity`, and what tells its pods on a node apart where they count."""
@@ -110,7 +111,7 @@ class CoreClass(NamedTuple):
         return self._replace(cores=0, held=None, guests=NOBODY, taken=0, broken=0)
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class NodeState:
     """What is left on one node. Equal states are interchangeable nodes.
 

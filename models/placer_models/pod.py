@@ -7,7 +7,6 @@ from enum import StrEnum
 from functools import cached_property
 
 from placer_models.affinity import AffinityTerm
-from placer_models.cached_hash import CachedHash
 from placer_models.device import FunctionSelector
 from placer_models.device_share import DeviceShare
 from placer_models.device_strategy import Strategies, strategy_fault
@@ -27,6 +26,7 @@ from placer_models.policy import (
     QosClass,
     Strength,
 )
+from placer_models.records import CachedHash
 from placer_models.taints import Toleration
 from placer_models.topology import Hugepages
 from placer_models.topology_spread import SpreadConstraint

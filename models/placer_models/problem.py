@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
-from placer_models.cached_hash import CachedHash
 from placer_models.container_fit import ContainerFit
 from placer_models.core_granularity import CoreGranularity
 from placer_models.dimensions import (
@@ -32,6 +31,7 @@ from placer_models.policy import (
     ExclusivePolicy,
     QosClass,
 )
+from placer_models.records import CachedHash, record
 from placer_models.shares import ShareNeed, ShareTake
 from placer_models.tasks import NO_AFFINITIES, Affinities, GangTask, InNodeAffinity
 
@@ -192,7 +192,7 @@ class Fit(CachedHash):
         )
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Problem:
     """A batch of gangs and the nodes that could host them.
 
@@ -283,7 +283,7 @@ class CoreTake:
 NO_NODE = -1
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Choice:
     """A place for one pod, in counts.
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from placer_models.affinity import AffinityLevel
 from placer_models.network import Grouping
+from placer_models.records import record
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +23,7 @@ class LevelTask:
     count: int
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class GangTask:
     """One gang: its pods by index, and what it is worth.
 

@@ -1,7 +1,6 @@
 """Memory and hugepages of NUMA nodes, both ways: amounts of cells, and bytes of NUMA nodes."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from math import gcd
 
 from placer_models.cluster import Node, RunningPod
@@ -10,6 +9,7 @@ from placer_models.node_state import NodeState
 from placer_models.placement import ContainerPlacement, PodPlacement
 from placer_models.pod import Resources
 from placer_models.problem import Choice, Problem, Shape
+from placer_models.records import record
 
 Bytes = tuple[tuple[int, int], ...]
 """(NUMA node, bytes), as in ``PodPlacement``."""
@@ -18,7 +18,7 @@ Pages = tuple[tuple[int, int, int], ...]
 """(NUMA node, page size in bytes, count), as in ``PodPlacement``."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class MemoryLeft:
     """What is left of memory; pods may hold more than there is.
 
@@ -89,7 +89,7 @@ def in_words(
     )
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class MemoryWant:
     """What one pod takes in one dimension.
 

@@ -22,6 +22,7 @@ from placer_models.placement import ContainerPlacement, DeviceGrant, Placement, 
 from placer_models.pod import Gang, Pod, pods_of
 from placer_models.policy import BindPolicy, Strength
 from placer_models.problem import Choice, Choices, Problem, Shape
+from placer_models.records import record
 from placer_models.shares import follows_strategy
 
 
@@ -33,7 +34,7 @@ class Unrealisable:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class _Newcomer:
     """A pod with its place in counts.
 

@@ -1,7 +1,6 @@
 """Columns of numbers that say what a node has left: all nodes at one look."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from enum import IntEnum, auto
 from operator import add
 from typing import NamedTuple
@@ -20,6 +19,7 @@ from placer_models.node_state import NodeState
 from placer_models.node_strategy import NodeStrategy
 from placer_models.policy import QosClass
 from placer_models.problem import Problem, Shape
+from placer_models.records import record
 from placer_models.rooms import QUARTERS
 from placer_models.shares import ShareableDevice
 
@@ -108,7 +108,7 @@ class Row(NamedTuple):
     layout: int
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Columns:
     """Which columns there are: those of `Column`, then the slices, one after the other.
 

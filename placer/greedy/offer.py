@@ -1,11 +1,11 @@
 """A place inside a node, and what it costs."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from placer_models.node_state import NodeState
 from placer_models.problem import Choice, Fit, Shape
+from placer_models.records import record
 
 
 class Price(NamedTuple):
@@ -53,7 +53,7 @@ class Price(NamedTuple):
     strategy: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Offer:
     """A place inside a node and its price."""
 

@@ -2,7 +2,6 @@
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from placer.greedy.gather import gather
 from placer.greedy.levels import allowed, place_at_levels
@@ -11,10 +10,11 @@ from placer.greedy.order import Order, hardest_first, largest_first, most_value_
 from placer_models.goals import MEMBER_ABOVE_POINTS, MEMBER_OF_MINIMUM_POINTS
 from placer_models.network import Grouping
 from placer_models.problem import Choice, Choices, Problem
+from placer_models.records import record
 from placer_models.tasks import GangTask
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Unit:
     """Gangs that are placed all together or not at all: a gang group, or one gang.
 
@@ -72,7 +72,7 @@ def units_of(problem: Problem) -> dict[int, list[Unit]]:
     return units
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class _Attempt:
     """One way to fill a level.
 

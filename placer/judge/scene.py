@@ -15,6 +15,7 @@ from placer_models.node_rules import admits, asked_of_nodes
 from placer_models.placement import Placement, PodPlacement
 from placer_models.pod import Gang, Pod, PodSpec, Resources
 from placer_models.policy import CoreKind, DeviceScope, QosClass
+from placer_models.records import record
 from placer_models.topology import Topology
 from placer_models.visible_devices import GpuVendor, has_readable_id, vendor_of
 
@@ -92,7 +93,7 @@ class Tenant(NamedTuple):
         return self.pod.title
 
 
-@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+@record(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Site:
     """One node and its tenants. Compared by identity.
 
@@ -179,7 +180,7 @@ class Standing:
         return found
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Scene:
     """A placement over its instance; what the instance does not know is left out.
 

@@ -8,7 +8,7 @@ stays the same objects, by which later calls know what they need not look at aga
 
 from collections import defaultdict
 from collections.abc import Hashable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from placer.counting.account import Account, account_of, alike_when_idle
 from placer.counting.pools import in_their_pools
@@ -25,9 +25,10 @@ from placer_models.incremental import (
 )
 from placer_models.placement import PodPlacement
 from placer_models.reach import reaches_beyond
+from placer_models.records import record
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(frozen=True, slots=True, eq=False)
 class NodeRecord:
     """One node and what runs there; ``node_record_of`` makes it, and it never changes.
 
@@ -44,7 +45,7 @@ class NodeRecord:
     account: Account
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(frozen=True, slots=True, eq=False)
 class ClusterState:
     """All nodes of a cluster, ascending by name.
 

@@ -8,6 +8,7 @@ from placer.judge.scene import Sites, Standing, sites_of
 from placer.state.kept import Kept
 from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.incremental import PersistentTuple
+from placer_models.records import record
 
 
 @dataclass(slots=True)
@@ -22,7 +23,7 @@ class Memory:
     sites: Sites = field(default_factory=Sites)
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Ground:
     """The nodes of an instance before anything is placed.
 

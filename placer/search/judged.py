@@ -1,7 +1,6 @@
 """Placements that the judge has looked at before anyone else sees them (G6)."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from placer.counting.placements import Unrealisable, realise
 from placer.judge.breaches import broken_in, scene_with_moves
@@ -12,9 +11,10 @@ from placer_models.cluster import Instance
 from placer_models.goals import Tier
 from placer_models.placement import Placement
 from placer_models.problem import Choices, Problem
+from placer_models.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Judged:
     """A placement that breaks no rule, and its worth tier by tier."""
 

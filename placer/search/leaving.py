@@ -34,6 +34,7 @@ from placer_models.moves import (
 )
 from placer_models.placement import Placement
 from placer_models.problem import Problem
+from placer_models.records import record
 
 SHARE_OF_STAYING = 0.5
 """Of the time: for the question in which nobody in breach leaves, where some could."""
@@ -45,7 +46,7 @@ MOST_TRIED = 10_000
 """Choices of pods that leave beyond which no more are thought of."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Searched:
     """One question, and how far it has been answered."""
 

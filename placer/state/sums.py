@@ -1,7 +1,6 @@
 """What a Problem says of all nodes together: what divides their amounts, the most of any."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from math import gcd
 from operator import attrgetter
 
@@ -9,9 +8,10 @@ from placer.counting.account import Account
 from placer.counting.resources import NODE_RESOURCES, Key, wanted_by
 from placer_models.dimensions import Dimension
 from placer_models.pod import PodSpec
+from placer_models.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Sums:
     """What follows from the accounts of some nodes, whichever node has which.
 

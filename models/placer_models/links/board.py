@@ -4,11 +4,11 @@ from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from placer_models.cached_hash import CachedHash
 from placer_models.cpuset import format_cpu_list
 from placer_models.device import GPU, Device, LinkMatrix, PartitionTable
 from placer_models.links.table import interchangeable, of_devices
 from placer_models.mig import is_instance
+from placer_models.records import CachedHash, record
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class Board(CachedHash):
         return tuple(len(minors) for minors in self.classes)
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Selection:
     """A set of devices, up to swapping devices of a class.
 
