@@ -35,6 +35,9 @@ MOST_LOOKS = 16
 MOST_VALUES = 20_000
 """Kinds of nodes, and values about specs and kinds, that are kept at a time."""
 
+MOST_BATCHES = 256
+"""Values about all that a batch asks for that are kept at a time; they may be large."""
+
 MOST_OLD_MACHINES = 100
 """Machines that are kept beyond one for each node."""
 
@@ -126,6 +129,7 @@ class Kept:
         self._same_machines: dict[Machine, Machine] = {}
         self._same_kinds: dict[Hashable, Node] = {}
         self._values: dict[Hashable, tuple[tuple[Node, ...], Any]] = {}
+        self._of_batches: dict[Hashable, tuple[tuple[Node, ...], Any]] = {}
 
     def sums_of(self, accounts: PersistentTuple[Account]) -> Sums:
         """Return what follows from the accounts of all nodes together."""
@@ -225,6 +229,12 @@ class Kept:
         value: T = found[1]
         return value
 
+    def of_batch(self, what: Hashable, kinds: tuple[Node, ...], make: Callable[[], T]) -> T:
+        """Return as ``once`` does what follows from all that a batch asks for."""
+        key = (what, tuple(map(id, kinds)))
+        value: T = _recent(self._of_batches, key, lambda: (kinds, make()), MOST_BATCHES)[1]
+        return value
+
     def _forget(self) -> None:
         """Let all go together: equal kinds have to be one object, wherever they are kept."""
         self._looks.clear()
@@ -233,6 +243,7 @@ class Kept:
         self._same_machines.clear()
         self._same_kinds.clear()
         self._values.clear()
+        self._of_batches.clear()
 
     def _kind(self, node: Node, looked_at: LookedAt) -> Node:
         """Return the one object for the node's kind; a machine is read through but once."""
@@ -252,12 +263,12 @@ class Kept:
 K = TypeVar("K", bound=Hashable)
 
 
-def _recent(kept: dict[K, T], key: K, make: Callable[[], T]) -> T:
+def _recent(kept: dict[K, T], key: K, make: Callable[[], T], most: int = MOST_LOOKS) -> T:
     """Return what is kept under the key, as the latest; the oldest one may have to go."""
     found = kept.pop(key, None)
     if found is None:
         found = make()
-        if len(kept) >= MOST_LOOKS:
+        if len(kept) >= most:
             del kept[next(iter(kept))]
     kept[key] = found
     return found

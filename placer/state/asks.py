@@ -1,0 +1,185 @@
+"""What the pods of a batch ask for, each once, and what that means on the kinds of nodes."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import NamedTuple
+
+from placer.counting.memory import asked_of
+from placer.counting.resources import wanted_by
+from placer.state.alignment import by_container, containers_fit
+from placer.state.applied import share_needs
+from placer.state.fits import best_pair_minimum_of, fit_of
+from placer.state.kept import Kept
+from placer.state.network import has_levels, required_levels
+from placer.state.node_states import LookedAt
+from placer_models.cluster import Instance, Node
+from placer_models.dimensions import SHARED_POOL, Dimension, amounts_at, in_cells
+from placer_models.node_rules import label_keys
+from placer_models.pod import PodSpec
+from placer_models.policy import BindPolicy, DeviceScope, ExclusivePolicy, QosClass
+from placer_models.problem import Fit, Shape
+from placer_models.reasons import Blocker
+
+
+class Ask(NamedTuple):
+    """What makes pods interchangeable.
+
+    Attributes:
+        levels: Levels of the network that a node must have.
+        namespace: Empty where no affinity looks at it.
+
+    """
+
+    spec: PodSpec
+    levels: tuple[str, ...]
+    namespace: str
+
+
+class Meaning(NamedTuple):
+    """What is asked for, in integers; whatever is left on the nodes.
+
+    Attributes:
+        shapes: Of each ask.
+        fits: Of each ask on each kind of node.
+        shared: The types of which shares are counted, and whether virtual functions are too.
+        device_types: As in ``Problem``.
+
+    """
+
+    shapes: tuple[Shape, ...]
+    fits: tuple[tuple[Fit | None, ...], ...]
+    shared: tuple[tuple[str, bool], ...]
+    device_types: tuple[str, ...]
+
+
+def asks_of(instance: Instance, *, affine: bool) -> tuple[tuple[Ask, ...], tuple[int, ...]]:
+    """Return all that pods ask for, each once, and the index of what each pod does."""
+    asks: dict[Ask, int] = {}
+    pods = tuple(
+        asks.setdefault(Ask(pod.spec, levels, pod.namespace if affine else ""), len(asks))
+        for gang in instance.gangs
+        for levels in (required_levels(gang),)
+        for pod in gang.pods
+    )
+    return tuple(asks), pods
+
+
+def looked_at_by(asks: Sequence[Ask]) -> LookedAt:
+    """Return what pods look at of nodes."""
+    specs = [ask.spec for ask in asks]
+    return LookedAt(
+        labels=frozenset(key for spec in specs for key in label_keys(spec)),
+        extended=frozenset(name for spec in specs for name, _ in spec.requests.extended),
+        levels=frozenset(level for ask in asks for level in ask.levels),
+        names=frozenset(n for s in specs if s.node_affinity for n in s.node_affinity.names),
+    )
+
+
+def meaning_of(
+    asks: Sequence[Ask], kinds: tuple[Node, ...], dimensions: tuple[Dimension, ...], kept: Kept
+) -> Meaning:
+    """Return what is asked for, in integers.
+
+    Args:
+        asks: What is.
+        kinds: Of nodes, as ``kept`` has them.
+        dimensions: What shapes say amounts of.
+        kept: What was worked out for earlier batches.
+
+    """
+    of_cells = in_cells(dimensions)
+    specs = [ask.spec for ask in asks]
+    shapes = tuple(
+        kept.once((_shape, spec, dimensions), kinds, partial(_shape, spec, kinds, dimensions))
+        for spec in specs
+    )
+    fits = tuple(
+        kept.once(
+            (_fits, ask.spec, ask.levels, of_cells),
+            kinds,
+            partial(_fits, ask, kinds, of_cells, kept),
+        )
+        for ask in asks
+    )
+    types = tuple(sorted({device.type for kind in kinds for device in kind.devices}))
+    return Meaning(shapes, fits, _shared(shapes, specs), types)
+
+
+def _fits(
+    ask: Ask, kinds: tuple[Node, ...], of_cells: tuple[Dimension, ...], kept: Kept
+) -> tuple[Fit | None, ...]:
+    """Return what is asked for on each kind of node."""
+    spec = ask.spec
+    fits: list[Fit | None] = []
+    bare_kinds = kept.once("without homes", kinds, lambda: tuple(map(kept.without_homes, kinds)))
+    for whole, bare in zip(kinds, bare_kinds, strict=True):
+        if not has_levels(whole, ask.levels):
+            fits.append(None)
+            continue
+        # Homes split classes of devices, which only those side by side and containers look at.
+        each = by_container(spec, whole)
+        kind = whole if spec.joint or each else bare
+        found = kept.once((fit_of, spec), (kind,), partial(fit_of, spec, kind))
+        fit = None if isinstance(found, Blocker) else found
+        if fit is not None and each:
+            containers = containers_fit(spec, kind, of_cells)
+            fit = None if containers is None else replace(fit, containers=containers)
+        fits.append(fit)
+    return tuple(fits)
+
+
+def _shared(shapes: Iterable[Shape], specs: Iterable[PodSpec]) -> tuple[tuple[str, bool], ...]:
+    """Return the types of which shares are counted, and whether virtual functions are too."""
+    found = {need.type: False for shape in shapes for need in shape.shares}
+    found |= {kind: True for spec in specs for kind, _ in spec.functions if kind in found}
+    return tuple(sorted(found.items()))
+
+
+def _shape(spec: PodSpec, nodes: Sequence[Node], dimensions: Sequence[Dimension]) -> Shape:
+    requests = spec.requests
+    qos = spec.qos
+    whole_only = spec.bind_required and spec.bind is BindPolicy.FULL_PCPUS
+    sees_to_it = whole_only and spec.exclusive is ExclusivePolicy.PCPU_LEVEL
+    minds = qos.owns_cpus and not sees_to_it
+    of_cells = in_cells(dimensions)
+    best_effort, exclusive = qos is QosClass.BE, qos is QosClass.LSE
+    owned_cpus = requests.cpu_milli // 1000 if qos.owns_cpus else 0
+    milli = 1000 * owned_cpus if qos.owns_cpus else requests.cpu_milli
+    wanted = wanted_by(spec)
+    amounts = (
+        *(asked_of(requests, each) for each in of_cells),
+        *(wanted.get(d[:2], 0) // d.unit for d in dimensions[len(of_cells) : SHARED_POOL]),
+        0 if best_effort else milli,
+        milli if best_effort or exclusive else 0,
+    )
+    most_per_cpu = max((node.milli_per_cpu for node in nodes), default=1000)
+    return Shape(
+        owned_cpus=owned_cpus,
+        exclusive=exclusive,
+        shared=qos is QosClass.LS,
+        best_effort=best_effort,
+        amounts=amounts,
+        most_amounts=amounts_at(amounts, owned_cpus, most_per_cpu),
+        of_cells=len(of_cells),
+        devices=tuple(
+            (d.type, d.count)
+            for d in requests.devices
+            if d.count and not d.share and d.type not in dict(spec.strategies)
+        ),
+        best_pair_minimum=best_pair_minimum_of(spec, nodes),
+        scopes=_scopes(spec),
+        shares=share_needs(spec, nodes),
+        apart=spec.exclusive if minds else ExclusivePolicy.NONE,
+        apart_required=minds and spec.exclusive_required,
+        burst_cpus=spec.burst_cpus,
+    )
+
+
+def _scopes(spec: PodSpec) -> tuple[tuple[str, DeviceScope], ...]:
+    """Return the scopes that say anything: of devices that come in twos or more."""
+    return tuple(
+        (kind, scope)
+        for kind, scope in spec.scopes
+        if scope is not DeviceScope.NODE and spec.requests.count_of(kind) > 1
+    )
