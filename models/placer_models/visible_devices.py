@@ -5,9 +5,10 @@ they do where the variable is not set is up to the image, and many images say ``
 """
 
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Collection, Sequence
 from enum import StrEnum
+from functools import lru_cache
 
 from placer_models.device import Device
 
@@ -43,7 +44,12 @@ _MINORS = re.compile(r"([0-9]{1,6})(?:-([0-9]{1,6})|:[0-9]{1,6})?")
 
 def vendor_of(gpu: Device) -> GpuVendor:
     """Return whose runtime shows the GPU; NVIDIA's, where the model does not say."""
-    return GpuVendor.AMD if gpu.model.startswith(_AMD_MODELS) else GpuVendor.NVIDIA
+    return _vendor_of_model(gpu.model)
+
+
+@lru_cache(maxsize=1024)
+def _vendor_of_model(model: str) -> GpuVendor:
+    return GpuVendor.AMD if model.startswith(_AMD_MODELS) else GpuVendor.NVIDIA
 
 
 def has_readable_id(gpu: Device) -> bool:
@@ -67,7 +73,7 @@ def gpu_environment(held: Collection[int], gpus: Sequence[Device], *, has_instan
     """
     by_vendor: defaultdict[GpuVendor, list[Device]] = defaultdict(list)
     for gpu in gpus:
-        by_vendor[vendor_of(gpu)].append(gpu)
+        by_vendor[_vendor_of_model(gpu.model)].append(gpu)
     lines = []
     for vendor, of_vendor in by_vendor.items():
         if not (has_instances and vendor is GpuVendor.NVIDIA):
@@ -80,8 +86,8 @@ def _names(own: Sequence[Device], of_vendor: Sequence[Device]) -> str:
     """Name GPUs by id where each has one of its own, else by minor."""
     if not own:
         return NO_GPU
-    sharing = Counter(gpu.id for gpu in of_vendor)  # partitions of a GPU may have its id
-    by_id = all(has_readable_id(gpu) and sharing[gpu.id] == 1 for gpu in own)
+    ids = [gpu.id for gpu in of_vendor]  # partitions of a GPU may have its id
+    by_id = all(has_readable_id(gpu) and ids.count(gpu.id) == 1 for gpu in own)
     return ",".join(gpu.id if by_id else str(gpu.minor) for gpu in own)
 
 

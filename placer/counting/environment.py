@@ -1,6 +1,5 @@
 """The environment of each container: the GPUs that its runtime shows it, and no others (D13)."""
 
-from collections import Counter
 from dataclasses import replace
 
 from placer_models.cluster import Node
@@ -15,7 +14,7 @@ def with_environment(
 ) -> tuple[tuple[ContainerPlacement, ...], Env]:
     """Return a pod's containers with the environment of each, and what all of them agree on."""
     gpus = [device for device in node.machine.devices if device.type == GPU]
-    if not gpus:
+    if not gpus or not containers:
         return containers, ()
     containers = tuple(
         replace(
@@ -28,6 +27,5 @@ def with_environment(
         )
         for part in containers
     )
-    said = Counter(line for part in containers for line in part.env)
-    agreed = tuple(line for line in sorted(said) if said[line] == len(containers))
-    return containers, agreed
+    first, *others = (part.env for part in containers)
+    return containers, tuple(sorted(set(first).intersection(*others)))

@@ -321,6 +321,8 @@ def in_their_pools(
         if spec.qos.owns_cpus:
             return runner
         whole = pools.of(spec.qos).cpus
+        if want is None and _floats_in(whole, runner, node):
+            return runner
         homes = want.homes if want else _NO_HOMES
         pool = within(whole, homes, node.machine.topology) if homes else whole
         containers = tuple(
@@ -335,6 +337,21 @@ def in_their_pools(
         return replace(runner, placement=place)
 
     return [in_its_pool(i, runner) for i, runner in enumerate(pods)]
+
+
+def _floats_in(pool: CpuSet, runner: RunningPod, node: Node) -> bool:
+    """Return whether a pod floats over all of the pool, and each of its containers does too."""
+    spec, place = runner.pod.spec, runner.placement
+    if place.cpu_milli is None and binds(spec, node):
+        return False
+    # Sets in lists are the same at a glance where they are one object.
+    names = [container.name for container in spec.containers]
+    return (
+        [place.cpuset] == [pool]
+        and [part.name for part in place.containers] == names
+        and [part.cpuset for part in place.containers] == [pool] * len(names)
+        and not any(part.cpu_milli for part in place.containers)
+    )
 
 
 def part_of(pool: CpuSet, container: ContainerPlacement, node: Node) -> CpuSet:

@@ -361,7 +361,7 @@ class NodeTable:
         while (node := ranking.first(allowed)) is not None and not ranking.is_sure(node):
             state = self.state(node)
             bid = self.bid(shape, state)
-            nodes = np.flatnonzero(self._states == state)
+            (nodes,) = (self._states == state).nonzero()
             ranking.put(nodes, bid and (*bid.price, self.spare(bid.state)))
         return node
 

@@ -83,7 +83,7 @@ class Ranking:
             allowed: The nodes that may be taken; None: all.
 
         """
-        nodes = np.flatnonzero(self._fits if allowed is None else self._fits & allowed)
+        (nodes,) = (self._fits if allowed is None else self._fits & allowed).nonzero()
         if not nodes.size:
             return None
         for position in self._telling:
@@ -95,5 +95,6 @@ class Ranking:
 
     def _tell(self, positions: NDArray[np.bool_]) -> None:
         """Note the costs in which nodes may differ: where all are zero none does."""
-        more = np.flatnonzero(positions).tolist()
-        self._telling = sorted({*self._telling, *more})
+        more = set(positions.nonzero()[0].tolist()).difference(self._telling)
+        if more:
+            self._telling = sorted(more.union(self._telling))

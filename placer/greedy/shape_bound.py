@@ -102,13 +102,13 @@ class ShapeBound:
         limits = terms["cell_limit"]
         for limit in sorted(set(limits[found].tolist())):
             if 0 < limit < rows.cells.shape[2]:
-                asked = np.flatnonzero(found & (limits == limit))
+                (asked,) = (found & (limits == limit)).nonzero()
                 found[asked] = self._fits_in(rows, asked, limit)
 
     def cells_beyond(self, rows: NodeRows, beyond_one: Numbers) -> Numbers:
         """Return how many cells beyond the fewest a pod has to use, at least."""
         beyond = beyond_one.copy()
-        asked = np.flatnonzero(beyond)
+        (asked,) = beyond.nonzero()
         if asked.size:
             beyond[asked[self._fits_in_one(rows, asked)]] = 0
         return beyond

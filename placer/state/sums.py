@@ -42,16 +42,20 @@ class Sums:
 
 _NOTHING = (0, 0)
 
+_AFFINE = attrgetter("tenants.affine")
+_BOUND = attrgetter("pools.bound")
+_MEMORY_UNIT = attrgetter("memory.unit")
+
 
 def sums_of(accounts: Sequence[Account]) -> Sums:
     """Return the sums of some nodes."""
-    keys = set[Key]().union(*[account.resources for account in accounts])
-    held = {key: [account.resources.get(key, 0) for account in accounts] for key in keys}
-    affine = [account.tenants.affine for account in accounts if account.tenants.affine]
+    resources = [account.resources for account in accounts]
+    held = {key: [of.get(key, 0) for of in resources] for key in set[Key]().union(*resources)}
+    affine = list(filter(None, map(_AFFINE, accounts)))
     return Sums(
-        gcd(*[account.memory.unit for account in accounts]),
+        gcd(*map(_MEMORY_UNIT, accounts)),
         {key: (gcd(*amounts), max(amounts)) for key, amounts in held.items()},
-        any(account.pools.bound for account in accounts),
+        any(map(_BOUND, accounts)),
         bool(affine),
         any(t.inside for asking in affine for spec, _ in asking for t in spec.affinity),
     )
