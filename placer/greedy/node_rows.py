@@ -1,4 +1,4 @@
-"""Rows of nodes: what each has left, column by column."""
+"""Rows of nodes: what each has left, column by column, and the most that any has."""
 
 from collections.abc import Sequence
 
@@ -49,6 +49,43 @@ class NodeRows:
         if more > 0:
             self.cells = np.pad(self.cells, ((0, 0), (0, 0), (0, more)))
         self.numbers[:, node] = row.numbers
-        self.cells[:, node] = 0
         self.cells[:, node, : len(row.cells)] = row.cells.T
+        self.cells[:, node, len(row.cells) :] = 0
         self.layouts[node] = row.layout
+
+
+class Largest:
+    """The most of what is spare that any node has.
+
+    Attributes:
+        numbers: numbers[column]; 0 in all columns but those of what is spare.
+
+    """
+
+    def __init__(self, columns: Columns, rows: NodeRows) -> None:
+        """Look through all nodes."""
+        self._columns = columns.spare
+        self.numbers: Numbers = np.zeros(columns.count, dtype=np.int64)
+        self._most: list[tuple[int, int]] = []
+        self.renew(rows)
+
+    def renew(self, rows: NodeRows) -> bool:
+        """Look through all nodes again; return whether anything is another number now."""
+        found = np.maximum.reduce(rows.numbers[self._columns], axis=1, initial=0)
+        most = list(zip(self._columns, found.tolist(), strict=True))
+        differs = most != self._most
+        self._most = most
+        # A new array: whoever has the old one keeps what it said.
+        self.numbers = np.zeros_like(self.numbers)
+        self.numbers[self._columns] = found
+        return differs
+
+    def may_differ(self, before: Row, after: Row) -> bool:
+        """Return whether something may once one node has another row."""
+        had, has = before.numbers, after.numbers
+        return any(has[at] > most or has[at] < had[at] == most for at, most in self._most)
+
+    def parts(self, row: Row) -> int:
+        """Return how much is spare in a row, in 1/1000 of the most of each column."""
+        numbers = row.numbers
+        return sum(1000 * max(0, numbers[at]) // most for at, most in self._most if most > 0)

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from placer.greedy.affinity import AffinityCounts
 from placer.greedy.chooser import choose_among_others
-from placer.greedy.columns import Columns, Indices, Numbers
+from placer.greedy.columns import Columns, Indices
 from placer.greedy.cost_bound import CostBound
-from placer.greedy.node_rows import NodeRows
+from placer.greedy.node_rows import Largest, NodeRows
 from placer.greedy.ranking import Bid, Ranking
 from placer.greedy.states import States
 from placer.greedy.taking import after
@@ -66,14 +66,13 @@ class NodeTable:
         """Begin with nothing placed."""
         self.terms = terms_of(problem)
         self._columns = self.terms.columns
-        self._spare_columns = np.array(self._columns.spare, dtype=np.intp)
         self._known = States(self._columns)
         self._nodes = PersistentTuple.of(problem.nodes)
         states = self._known.of_all(problem.nodes)
         self._states: Indices = np.array(states, dtype=np.intp)
         self._rows = NodeRows.of(self._columns, [self._known.row(state) for state in states])
         self._kept = len(self._known)
-        self._largest = self._most()
+        self._largest = Largest(self._columns, self._rows)
         # A demand is a shape with its fits: what bounds, bids and rankings are about.
         self._demands: dict[tuple[Shape, Fits], int] = {}
         self._bounds: dict[tuple[tuple[int, int], ...], CostBound] = {}
@@ -94,20 +93,21 @@ class NodeTable:
             problem: Has as many nodes, in the same terms (`terms_of`).
 
         """
-        states = {self._choices[pod].node: state for pod, state in reversed(self._journal)}
+        before = {self._choices[pod].node: state for pod, state in reversed(self._journal)}
         self._journal.clear()
         self._choices.clear()
         nodes = PersistentTuple.of(problem.nodes)
-        for node in changed_indices(self._nodes, nodes):
-            states[node] = self._known.number(nodes[node])
+        changed = changed_indices(self._nodes, nodes)
+        states = before | {node: self._known.number(nodes[node]) for node in changed}
+        may_differ = False
         for node, state in states.items():
+            had, has = before.get(node, self.state(node)), state
+            may_differ |= self._largest.may_differ(self._known.row(had), self._known.row(has))
             # Most pods come to where they were placed, and what that leaves is known.
             if state != self.state(node):
                 self._set(node, state)
         self._nodes = nodes
-        largest = self._most()
-        if (largest != self._largest).any():
-            self._largest = largest
+        if may_differ and self._largest.renew(self._rows):
             self._rankings.clear()
             self._spares.clear()
         if len(self._known) - self._kept > max(NEW_STATES, self._kept // 2):
@@ -148,13 +148,6 @@ class NodeTable:
             for wanted in zip(problem.shapes, problem.fits, strict=True)
         ]
 
-    def _most(self) -> Numbers:
-        """Return the most of what is spare that any node has; 0 in all other columns."""
-        most: Numbers = np.zeros(self._columns.count, dtype=np.int64)
-        spare = self._spare_columns
-        most[spare] = np.maximum.reduce(self._rows.numbers[spare], axis=1, initial=0)
-        return most
-
     @property
     def choices(self) -> Choices:
         """What is placed now; a copy."""
@@ -168,12 +161,7 @@ class NodeTable:
         """Return how much is free on a node in the state, in 1/1000 of the fleet's largest."""
         spare = self._spares.get(state)
         if spare is None:
-            row = self._known.row(state).numbers
-            spare = self._spares[state] = sum(
-                1000 * max(0, row[column]) // most
-                for column in self._spare_columns.tolist()
-                if (most := int(self._largest[column])) > 0
-            )
+            spare = self._spares[state] = self._largest.parts(self._known.row(state))
         return spare
 
     def left(self, state: int) -> NodeState:
@@ -265,7 +253,7 @@ class NodeTable:
         bound, layouts = self._bound(shapes), self._known.layouts
         nodes = np.flatnonzero(bound.hosts(self._rows, bound.terms(self._rows, layouts)))
         found = self._rows.at(nodes)
-        costs = bound.costs(found, bound.terms(found, layouts), self._largest)
+        costs = bound.costs(found, bound.terms(found, layouts), self._largest.numbers)
         order = np.lexsort(costs[::-1])
         return nodes[order].tolist(), [tuple(each) for each in costs.T[order].tolist()]
 
@@ -354,7 +342,7 @@ class NodeTable:
         bound, layouts = self._bound([shape]), self._known.layouts
         terms = bound.terms(rows, layouts)
         fits = bound.hosts(rows, terms)
-        ranking.expect(nodes, fits, bound.costs(rows, terms, self._largest))
+        ranking.expect(nodes, fits, bound.costs(rows, terms, self._largest.numbers))
 
     def _best(self, shape: int, ranking: Ranking, allowed: NDArray[np.bool_] | None) -> int | None:
         """Return the cheapest node; looks into nodes as long as one nodes_by_bound more."""

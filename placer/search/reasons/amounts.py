@@ -46,7 +46,7 @@ def _too_few_devices(demand: Demand, asked: Question, account: Account) -> bool:
     kind = demand.subject
     requests = [r for r in asked.spec.requests.devices if r.type == kind]
     whole = sum(r.count for r in requests if r.share is None)
-    return whole > sum(k == kind for k, _ in account.devices.free)
+    return whole > [k for k, _ in account.devices.free].count(kind)
 
 
 def _too_few_shares(demand: Demand, asked: Question, account: Account) -> bool:

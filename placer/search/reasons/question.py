@@ -10,9 +10,10 @@ from placer_models.cluster import Node, RunningPod
 from placer_models.network import NODE_LEVEL
 from placer_models.pod import PodSpec
 from placer_models.policy import AlignmentPolicy
+from placer_models.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Question:
     """Could the pod run on the node, were it the only one that waits?
 
