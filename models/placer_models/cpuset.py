@@ -17,6 +17,11 @@ def without(cpus: CpuSet, gone: Collection[int]) -> CpuSet:
     return cpus if cpus.isdisjoint(gone) else cpus.difference(gone)
 
 
+def is_same(some: CpuSet, others: CpuSet) -> bool:
+    """Return whether two sets are equal; at a glance where they are one object."""
+    return some is others or some == others
+
+
 def parse_cpu_list(text: str) -> CpuSet:
     """Read a list such as ``0-3,8``; the empty text is the empty set.
 

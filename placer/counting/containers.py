@@ -12,7 +12,7 @@ from placer.counting.memory import held_of, in_words
 from placer_models.bound import within
 from placer_models.cluster import Node
 from placer_models.container_fit import ContainerFit
-from placer_models.cpuset import CpuSet
+from placer_models.cpuset import CpuSet, is_same
 from placer_models.node_state import NodeState
 from placer_models.placement import ContainerPlacement
 from placer_models.pod import Container, ContainerRole, PodSpec
@@ -37,7 +37,7 @@ def in_pool(
 
 def on_cpus(part: ContainerPlacement, cpus: CpuSet) -> ContainerPlacement:
     """Return a container on these CPUs; the same object if it is there."""
-    return part if part.cpuset is cpus or part.cpuset == cpus else replace(part, cpuset=cpus)
+    return part if is_same(part.cpuset, cpus) else replace(part, cpuset=cpus)
 
 
 def in_parts(

@@ -12,7 +12,7 @@ from placer.counting.containers import in_pool, on_cpus
 from placer.counting.sharing_out import Asked, shared_out
 from placer_models.bound import binds, bound_to, within
 from placer_models.cluster import Instance, Node, RunningPod
-from placer_models.cpuset import NO_CPUS, CpuSet, without
+from placer_models.cpuset import NO_CPUS, CpuSet, is_same, without
 from placer_models.node_state import NodeState
 from placer_models.placement import ContainerPlacement, Placement, PodPlacement
 from placer_models.pod import PodSpec, pods_of
@@ -344,13 +344,11 @@ def _floats_in(pool: CpuSet, runner: RunningPod, node: Node) -> bool:
     spec, place = runner.pod.spec, runner.placement
     if place.cpu_milli is None and binds(spec, node):
         return False
-    # Sets in lists are the same at a glance where they are one object.
     names = [container.name for container in spec.containers]
     return (
-        [place.cpuset] == [pool]
+        is_same(place.cpuset, pool)
         and [part.name for part in place.containers] == names
-        and [part.cpuset for part in place.containers] == [pool] * len(names)
-        and not any(part.cpu_milli for part in place.containers)
+        and all(is_same(part.cpuset, pool) and not part.cpu_milli for part in place.containers)
     )
 
 

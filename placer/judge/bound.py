@@ -40,6 +40,8 @@ def bound_pool(scene: Scene) -> Iterator[Finding]:
             for tenant in new:
                 yield from _is_bound_rightly(site, tenant)
             bound = [t for t in site.tenants if t.qos is qos and _homes(site, t)]
+            if not bound:
+                continue
             for tenant in bound:
                 yield from _has_its_cpus(site, tenant)
             # What running pods count where may be shared out anew; also of those that stay.
@@ -88,6 +90,8 @@ def _is_bound_rightly(site: Site, tenant: Tenant) -> Iterator[Finding]:
     """Hold a new pod to what binds it, and its NUMA nodes to what it holds."""
     spec, node = tenant.pod.spec, site.node.name
     homes, policy = _homes(site, tenant), policy_of(site, tenant)
+    if not homes and policy not in BINDING and not spec.constrained_burst:
+        return
     claims = claims_of(site, tenant) if policy in BINDING else []
     claims = [claim for claim in claims if is_bound(site, tenant, claim)]
     held = frozenset(c for claim in claims for c in cells_used(site, without_homes(claim)))

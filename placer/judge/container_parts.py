@@ -195,6 +195,8 @@ def _pool_counts(site: Site, tenant: Tenant, part: Part) -> Iterator[str]:
 
 def _together(tenant: Tenant, parts: Sequence[Part], *, whole: bool) -> Iterator[str]:
     """Hold containers that run together against what their pod has."""
+    if not whole and [part.devices for part in parts] == [tenant.place.devices]:
+        return  # one of them has it all
     has = _held(tenant.place, tenant.place.devices, whole=whole)
     if whole:
         has.update(("CPU", cpu) for cpu in tenant.owned)

@@ -10,6 +10,8 @@ from placer_models.mig import is_instance
 from placer_models.placement import DeviceGrant
 from placer_models.visible_devices import NO_GPU, GpuVendor
 
+_VENDORS = tuple(GpuVendor)
+
 
 def environment(scene: Scene) -> Iterator[Finding]:
     """Each container is shown its own GPUs and no others, and is told so where it has none."""
@@ -22,7 +24,7 @@ def _faults(site: Site, tenant: Tenant) -> Iterator[str]:
     of_pod = dict(tenant.place.env)
     for part in tenant.place.containers:
         own, grants = dict(part.env), devices_of(tenant, part)
-        for vendor in GpuVendor:
+        for vendor in _VENDORS:
             said = own.get(vendor, of_pod.get(vendor))
             if vendor in of_pod and said != of_pod[vendor]:
                 yield (
@@ -42,7 +44,7 @@ def _fault(
     if said is None and not gpus:
         return None
     minors = {grant.minor for grant in grants if grant.type == GPU}
-    if not minors <= frozenset().union(*inside.gpus_of.values()):
+    if minors and not minors <= frozenset().union(*inside.gpus_of.values()):
         return None  # rule device-known
     held = sorted(minors & gpus)
     if vendor is GpuVendor.NVIDIA and any(is_instance(grant.type) for grant in grants):

@@ -97,7 +97,8 @@ def _room_points(site: Site) -> int:
     if not total_milli:
         return 0
     shared = sum(t.requests.cpu_milli for t in site.tenants if t.qos is QosClass.LS)
-    free_cpus = len(site.inside.allocatable - site.taken)
+    allocatable = site.inside.allocatable
+    free_cpus = len(allocatable) - len(allocatable & site.taken)
     free_milli = max(0, site.node.milli_per_cpu * free_cpus - shared)
     quarters = 4 * free_milli // total_milli
     if total_bytes := sum(site.inside.memory_bytes_in.values()):

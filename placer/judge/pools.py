@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from placer.judge.finding import Finding
 from placer.judge.scene import Scene, Site, Tenant
 from placer_models.bound import bound_to, within
-from placer_models.cpuset import CpuSet, format_cpu_list, without
+from placer_models.cpuset import CpuSet, format_cpu_list, is_same, without
 from placer_models.placement import ContainerPlacement
 from placer_models.pod import ContainerRole
 from placer_models.policy import QosClass
@@ -39,7 +39,7 @@ def containers(scene: Scene) -> Iterator[Finding]:
         else:
             for container in tenant.place.containers:
                 pool = pool_here(site, tenant, container)
-                if container.cpuset != pool:
+                if not is_same(container.cpuset, pool):
                     yield Finding(
                         tenant.title,
                         f"container {container.name!r} of pod {tenant.title!r} runs on CPUs "
@@ -78,7 +78,8 @@ def _pool_holds(site: Site, qos: QosClass) -> Iterator[Finding]:
     gone = withheld(site, qos)
     pool = pool_of(site, qos)
     asked_milli = sum(tenant.requests.cpu_milli for tenant in tenants)
-    has_milli = site.node.milli_per_cpu * len(site.inside.allocatable - gone)
+    allocatable = site.inside.allocatable
+    has_milli = site.node.milli_per_cpu * (len(allocatable) - len(allocatable & gone))
     # Running pods may overfill a pool by themselves: only those who add to it are blamed.
     shrunk = any(t.new and t.owned & gone for t in site.tenants)
     asked_anew = any(t.new and t.requests.cpu_milli for t in tenants)
@@ -95,7 +96,7 @@ def _pool_holds(site: Site, qos: QosClass) -> Iterator[Finding]:
             "leave them one",
         )
     for tenant in site.new:
-        if tenant.qos is not qos or tenant.place.cpuset == pool:
+        if tenant.qos is not qos or is_same(tenant.place.cpuset, pool):
             continue
         if not bound_to(tenant.place, tenant.pod.spec, site.node):  # else rule bound-pool
             yield Finding(

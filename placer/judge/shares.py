@@ -25,10 +25,13 @@ def device_share(scene: Scene) -> Iterator[Finding]:
 
 def _sums(site: Site) -> Iterator[Finding]:
     """Add up what is held of each device, exactly; only who adds to it is blamed."""
-    if all(grant.share is None for tenant in site.new for grant in tenant.place.devices):
+    added_to = {(g.type, g.minor) for t in site.new for g in t.place.devices if g.share}
+    if not added_to:
         return
     held: defaultdict[tuple[str, int], list[tuple[Amounts, bool]]] = defaultdict(list)
     for tenant in site.tenants:
+        if not any((grant.type, grant.minor) in added_to for grant in tenant.place.devices):
+            continue
         for grant, asked in matched(site, tenant):
             key = grant.type, grant.minor
             totals = totals_of(site.inside.devices.get(key))
