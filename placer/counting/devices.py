@@ -43,13 +43,13 @@ class DevicesLeft:
 
 def devices_left(node: Node, pods: Sequence[RunningPod]) -> DevicesLeft:
     """Return what the pods that run on the node leave of its devices."""
-    healthy = tuple(d for d in node.devices if node.is_healthy(d))
+    healthy = tuple([d for d in node.devices if node.is_healthy(d)])
     shares: dict[Key, list[DeviceShare | None]] = {}
     for pod in pods:
         for grant in pod.placement.devices:
             shares.setdefault((grant.type, grant.minor), []).append(grant.share)
     held = frozenset(shares)
-    free = frozenset((d.type, d.minor) for d in healthy) - held - _cut_off(node, held)
+    free = frozenset([(d.type, d.minor) for d in healthy]) - held - _cut_off(node, held)
     functions = frozenset(
         (d.type, d.minor, vf) for pod in pods for d in pod.placement.devices for vf in d.vfs
     )
@@ -58,7 +58,7 @@ def devices_left(node: Node, pods: Sequence[RunningPod]) -> DevicesLeft:
         free=free or _NONE_FREE,
         shared={
             (device.type, device.minor): _left_of(device, parts)
-            for device in healthy
+            for device in (healthy if shares else ())
             if (parts := shares.get((device.type, device.minor))) and None not in parts
         },
         held_functions=functions or _NONE_HELD,
@@ -116,26 +116,25 @@ def shareable_devices(
 
     """
     device_of = {d.minor: d for d in left.healthy if d.type == device_type}
-
-    def shareable(minor: int, amounts: Amounts | None = None) -> tuple[int, ShareableDevice]:
-        device, totals = device_of[minor], totals_of(device_of[minor])
-        ready = free_functions(device, left.held_functions) if functions else ()
-        if amounts is None:
-            return minor, ShareableDevice(room(totals), totals, ready)
-        return minor, ShareableDevice(amounts, totals, ready, shared=True)
-
-    def of(minors: Iterable[int]) -> tuple[tuple[int, ShareableDevice], ...]:
+    found = []
+    for minors in board.classes:
         shared, free = [], []
         for minor in minors:
-            if (device_type, minor) in left.free:
-                free.append(shareable(minor))
-            elif amounts := left.shared.get((device_type, minor)):
-                shared.append(shareable(minor, amounts))
+            key = device_type, minor
+            is_free = key in left.free
+            amounts = None if is_free else left.shared.get(key)
+            if not is_free and not amounts:
+                continue
+            device, totals = device_of[minor], totals_of(device_of[minor])
+            ready = free_functions(device, left.held_functions) if functions else ()
+            if amounts:
+                shared.append((minor, ShareableDevice(amounts, totals, ready, shared=True)))
+            else:
+                free.append((minor, ShareableDevice(room(totals), totals, ready)))
         shared.sort(key=lambda item: (item[1].left, item[0]))
         free.sort(key=lambda item: (item[0] not in opened, item[0]))
-        return (*shared, *free)
-
-    return tuple(of(minors) for minors in board.classes)
+        found.append((*shared, *free))
+    return tuple(found)
 
 
 def whole_of(state: NodeState, place: PodPlacement, shape: Shape) -> tuple[tuple[int, ...], ...]:

@@ -167,7 +167,7 @@ def counts_of(board: Board, minors: Iterable[int]) -> tuple[int, ...]:
 
     """
     wanted = set(minors)
-    counts = tuple(len(wanted.intersection(members)) for members in board.classes)
+    counts = tuple([len(wanted.intersection(members)) for members in board.classes])
     if sum(counts) < len(wanted):
         known = {minor for members in board.classes for minor in members}
         raise ValueError(
