@@ -61,6 +61,8 @@ class CostBound:
         foreseen = _foreseen(columns, [shape for shape, _ in pods])
         self._foreseen = np.array(foreseen, dtype=np.intp)
         self._taken = _upright(most[self._foreseen].tolist())
+        self._largest: Numbers | None = None
+        self._most = self._taken
         self._gpus = sum(shape.count_of(GPU) * count for shape, count in pods)
         self._gpu_column = columns.column_of(GPU) if self._gpus else -1
         self._sets = columns.sets
@@ -126,9 +128,10 @@ class CostBound:
             lost += GPU_POINTS * self._sets_lost(rows)
         costs[_AT["strategy"]] = lost
         left = np.maximum(rows.numbers[self._foreseen] - self._taken, 0)
-        most = largest[self._foreseen, np.newaxis]
-        # Where no node has any of it, none has any left.
-        costs[-1] = np.add.reduce(1000 * left // np.maximum(most, 1), axis=0)
+        if self._largest is not largest:
+            # Where no node has any of it, none has any left.
+            self._largest, self._most = largest, np.maximum(largest[self._foreseen, np.newaxis], 1)
+        costs[-1] = np.add.reduce(1000 * left // self._most, axis=0)
         return costs
 
     def _by_strategy(self, rows: NodeRows) -> Numbers:

@@ -350,7 +350,8 @@ class NodeTable:
             state = self.state(node)
             bid = self.bid(shape, state)
             (nodes,) = (self._states == state).nonzero()
-            ranking.put(nodes, bid and (*bid.price, self.spare(bid.state)))
+            if ranking.put(nodes, bid and (*bid.price, self.spare(bid.state))):
+                return node
         return node
 
 

@@ -58,17 +58,25 @@ class Ranking:
         self._costs[:, nodes] = costs
         self._tell(np.logical_or.reduce(costs, axis=1))
 
-    def put(self, nodes: Indices, cost: tuple[int, ...] | None) -> None:
+    def put(self, nodes: Indices, cost: tuple[int, ...] | None) -> bool:
         """Write down what places on nodes, all in one state, do cost; None: there are none.
 
         What is spare after it is the last part of a cost: the least is the fullest node.
+
+        Returns:
+            Whether all of them cost just what was written: then the first node stays first.
+
         """
         self._fits[nodes] = cost is not None
         self._sure[nodes] = True
-        if cost is not None:
-            costs = np.array(cost, dtype=np.int64)
-            self._costs[:, nodes] = costs[:, np.newaxis]
-            self._tell(costs != 0)
+        if cost is None:
+            return False
+        costs = np.array(cost, dtype=np.int64)[:, np.newaxis]
+        if (self._costs[:, nodes] == costs).all():
+            return True
+        self._costs[:, nodes] = costs
+        self._tell(costs[:, 0] != 0)
+        return False
 
     def is_sure(self, node: int) -> bool:
         """Return whether a place on the node costs just what is written."""
