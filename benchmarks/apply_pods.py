@@ -24,7 +24,7 @@ from placer.node.cgroups import CPU, CPUSET, MEMORY, PIDS, Cgroups
 from placer.node.files import CgroupFiles
 from placer.node.host import Host
 from placer.node.mounts import MountError, kernel_files
-from placer.node.state import NodeState
+from placer.node.state import AppliedState
 from placer_models.cluster import Node
 from placer_models.policy import QosClass
 
@@ -37,7 +37,7 @@ def measured(title: str, files: CgroupFiles, node: Node, rounds: int, *, owners:
     cgroups, host = Cgroups(files), Host(node.name)
     pods = [a_pod(f"p{i}", milli=2) for i in range(PODS)]
     with tempfile.TemporaryDirectory() as folder:
-        state = NodeState(Path(folder))
+        state = AppliedState(Path(folder))
 
         def applied(generation: int) -> tuple[float, int]:
             document = a_document(*pods, node=node, generation=generation)

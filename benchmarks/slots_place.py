@@ -12,7 +12,7 @@ import argparse
 import time
 from random import Random
 
-from placer.slots.resources import Amounts
+from placer.slots.resources import ResourceAmounts
 from placer.slots.workers.allocate import allocate, allocate_in_order
 from placer.slots.workers.default_slots import worker_spec
 from placer.slots.workers.model import JobNeeds, Matching, Need, Worker, Workers
@@ -27,15 +27,17 @@ CPU, MEMORY = 16, 64
 def cluster(seed: str, sizes: int, slots: int) -> tuple[Workers, JobNeeds]:
     """Draw workers and what a job asks of them."""
     rng = Random(seed)
-    total = Amounts(CPU, MEMORY)
+    total = ResourceAmounts(CPU, MEMORY)
     spec = worker_spec(total, slots=4)
     running = tuple(
-        Worker(total, Amounts(rng.randint(0, CPU), rng.randint(0, MEMORY)), spec.default_slot)
+        Worker(
+            total, ResourceAmounts(rng.randint(0, CPU), rng.randint(0, MEMORY)), spec.default_slot
+        )
         for _ in range(rng.randint(0, 5))
     )
-    needs: dict[Amounts, int] = {}
+    needs: dict[ResourceAmounts, int] = {}
     for _ in range(sizes):
-        size = Amounts(rng.randint(1, CPU // 2), rng.randint(1, MEMORY // 2))
+        size = ResourceAmounts(rng.randint(1, CPU // 2), rng.randint(1, MEMORY // 2))
         needs[size] = needs.get(size, 0) + slots // sizes
     return Workers(spec, running), JobNeeds("j", tuple(Need(s, n) for s, n in needs.items()))
 

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from placer.queue.fair import FairQueue
 from placer.queue.model import Bypass, FlowChoice, Ticket, WorkUnit
 from placer.scheduler import Scheduler
-from placer.scheduling.decision import Batch, Decision, Key
+from placer.scheduling.decision import Batch, Decision
 from placer.search.options import SolveOptions
+from placer_models.placement import NamespacedName
 from placer_models.pod import Gang, GangGroup
 
 MOST_UNITS = 64
@@ -55,7 +56,7 @@ class Admitted:
     work: Work
     job: str
     steps: tuple[FlowChoice, ...]
-    missing: tuple[Key, ...]
+    missing: tuple[NamespacedName, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +88,7 @@ class Admission:
         self.scheduler = scheduler
         self.most_units = most_units
         self._waiting: dict[str, Work] = {}
-        self._running: dict[str, tuple[Ticket, tuple[Key, ...]]] = {}
+        self._running: dict[str, tuple[Ticket, tuple[NamespacedName, ...]]] = {}
 
     def submit(self, job: str, *works: Work, now_us: int) -> None:
         """Queue work behind what waits in the flow of the job.

@@ -21,7 +21,7 @@ from placer_models.instance.build import (
     kind_of,
     machine_of,
 )
-from placer_models.instance.claims import Claims
+from placer_models.instance.claims import PlacementClaims
 from placer_models.instance.placement_file import placement_of, placement_with_claims
 from placer_models.kubernetes.stream import holds_objects
 from placer_models.machines.catalogue import load_machine, machine_names
@@ -110,7 +110,7 @@ def load_placement(path: Path) -> Placement:
     return load_claimed(path)[0]
 
 
-def load_claimed(path: Path) -> tuple[Placement, Claims]:
+def load_claimed(path: Path) -> tuple[Placement, PlacementClaims]:
     """Return the placement of a file, and what the file claims of it.
 
     Raises:

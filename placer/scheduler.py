@@ -11,14 +11,14 @@ from placer.judge.misfits import Misfit, misfits_on
 from placer.scheduling.checks import check_batch, check_nodes, check_running
 from placer.scheduling.cluster_state import ClusterState, cluster_state_of, followers
 from placer.scheduling.decide import LEAST_TIME_S, decide, taking
-from placer.scheduling.decision import Batch, Change, Decision, Key, Snapshot
+from placer.scheduling.decision import Batch, Change, Decision, Snapshot
 from placer.scheduling.deployment import confirmed, laid_anew
 from placer.scheduling.errors import NodeExistsError, NodeInUseError, UnknownPodError
 from placer.scheduling.refusal import Refusal
 from placer.search.ground import Memory
 from placer.search.options import SolveOptions
 from placer_models.cluster import Instance, Node, RunningPod
-from placer_models.placement import PodPlacement
+from placer_models.placement import NamespacedName, PodPlacement
 
 CONFIRM_S = 1.0
 """What confirming may take where pods are laid anew, unless told otherwise."""
@@ -84,7 +84,7 @@ class Scheduler:
             state.version,
         )
 
-    def placement_of(self, pod: Key) -> PodPlacement:
+    def placement_of(self, pod: NamespacedName) -> PodPlacement:
         """Return where a pod runs now: LS and BE pods in their pool as it is now (C7).
 
         Raises:
@@ -195,7 +195,7 @@ class Scheduler:
             self._state = after
         return change
 
-    def release(self, pods: Iterable[Key]) -> Change:
+    def release(self, pods: Iterable[NamespacedName]) -> Change:
         """Take pods off their nodes: all that are named, or none.
 
         Raises:

@@ -25,7 +25,7 @@ from insides import BETWEEN_NODES, OF_NODES, Insides, broken
 from leaves import Stay, TooManyLeavesError
 from moving_question import questions
 from placer.judge.breaches import breaches
-from placer.judge.measure import Vector, better, measure
+from placer.judge.measure import Worth, better, measure
 from placer_models.cluster import Instance
 from placer_models.placement import Placement
 from placer_models.pod import Gang, Pod
@@ -53,7 +53,7 @@ class Best:
     """
 
     placement: Placement
-    vector: Vector
+    vector: Worth
     leaves: int
 
 
@@ -84,11 +84,11 @@ def best_placement(instance: Instance, most_leaves: int = MOST_LEAVES) -> Best:
 
 def _best_of(
     instance: Instance, most_leaves: int, known: Best | None
-) -> tuple[tuple[Vector, Placement] | None, int]:
+) -> tuple[tuple[Worth, Placement] | None, int]:
     """Return the best of one question, if it may be better than what is known; and the leaves."""
     insides = Insides(instance, most_leaves)
     best = (known.vector, known.placement) if known else None
-    found: tuple[Vector, Placement] | None = None
+    found: tuple[Worth, Placement] | None = None
     for stays, placed in _assignments(instance):
         if best and better(_placed_tiers(best[0]), placed):
             break
@@ -111,7 +111,7 @@ def _best_of(
     return found, insides.leaves
 
 
-def _assignments(instance: Instance) -> list[tuple[tuple[Stay, ...], Vector]]:
+def _assignments(instance: Instance) -> list[tuple[tuple[Stay, ...], Worth]]:
     """Return who goes to which node, best tiers ``placed`` first, with their values."""
     wanting = [(gang, pod) for gang in instance.gangs for pod in gang.pods]
     elsewhere = len(instance.nodes)
@@ -119,7 +119,7 @@ def _assignments(instance: Instance) -> list[tuple[tuple[Stay, ...], Vector]]:
     ways = (elsewhere + 1) ** (len(wanting) - len(at_home)) * elsewhere ** len(at_home)
     if ways > MOST_ASSIGNMENTS:
         raise TooManyLeavesError(f"{instance.name}: {len(wanting)} pods on {elsewhere} nodes")
-    found: list[tuple[tuple[Stay, ...], Vector]] = []
+    found: list[tuple[tuple[Stay, ...], Worth]] = []
     interchangeable = _interchangeable(instance, wanting, at_home)
     for ranks in product(range(elsewhere + 1), repeat=len(wanting)):
         if any(ranks[first] > ranks[second] for first, second in interchangeable):
@@ -136,7 +136,7 @@ def _assignments(instance: Instance) -> list[tuple[tuple[Stay, ...], Vector]]:
         if not broken(instance, skeleton, (*OF_PODS_AND_NODES, *rules)):
             found.append((stays, _placed_tiers(measure(instance, skeleton))))
 
-    def compare(a: tuple[object, Vector], b: tuple[object, Vector]) -> int:
+    def compare(a: tuple[object, Worth], b: tuple[object, Worth]) -> int:
         return better(b[1], a[1]) - better(a[1], b[1])
 
     return sorted(found, key=cmp_to_key(compare))
@@ -162,6 +162,6 @@ def _interchangeable(
     return pairs
 
 
-def _placed_tiers(vector: Vector) -> Vector:
+def _placed_tiers(vector: Worth) -> Worth:
     """Return the first tiers: those that only ask who is placed."""
     return tuple(takewhile(lambda item: item[0].name.startswith("placed."), vector))

@@ -22,7 +22,7 @@ from leaves import (
 )
 from own_parts import Found, OwnParts, all_held, best_parts, is_by_container
 from placer.judge.breaches import RULES
-from placer.judge.measure import Vector, better, measure
+from placer.judge.measure import Worth, better, measure
 from placer.judge.scene import scene_of
 from placer_models.affinity import AffinityLevel
 from placer_models.bound import binds
@@ -159,7 +159,7 @@ class Insides:
         shared = {(g.type, g.minor) for r in runners for g in r.placement.devices if g.share}
         free_cpus = node.machine.topology.online - node.reserved_cpus - owned
         free = [DeviceGrant(d.type, d.minor, d.id) for d in devices if node.is_healthy(d)]
-        best: tuple[Vector, tuple[PodPlacement, ...]] | None = None
+        best: tuple[Worth, tuple[PodPlacement, ...]] | None = None
         for stays, at_home in self._with_homes(
             guests, free_cpus, free, shared, self._minding(runners)
         ):

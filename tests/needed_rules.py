@@ -18,14 +18,14 @@ from placer.search.options import SolveOptions
 from placer.state.batch import build_problem
 from placer_models.cluster import Instance
 from placer_models.cpsat.batch import RULES, build_batch_model
-from placer_models.cpsat.family import Rule
+from placer_models.cpsat.family import AddRule
 from placer_models.goals import DEFAULT_LOCALITY
 from placer_models.moves import complete_with_current, with_movable_pods
 from placer_models.placement import Placement
 from placer_models.problem import Problem
 
 
-def is_needed(rule: Rule, worlds: Iterable[Instance]) -> bool:
+def is_needed(rule: AddRule, worlds: Iterable[Instance]) -> bool:
     """Return whether the search claims something else, or something wrong, without the rule."""
     others = tuple(other for other in RULES if other is not rule)
     for instance in worlds:

@@ -11,7 +11,7 @@ from math import prod
 
 from leaves import Held, Stay, homes_tried, may_be_bound, needs_of, pour_all, settled
 from placer.judge.breaches import breaches
-from placer.judge.measure import Vector, better, measure
+from placer.judge.measure import Worth, better, measure
 from placer_models.cluster import Instance, Node
 from placer_models.placement import DeviceGrant, Placement
 from placer_models.pod import DeviceRequest, Gang, Pod
@@ -20,7 +20,7 @@ Option = tuple[Stay, tuple[int, ...]]
 """A pod's place and the NUMA nodes that its memory may be on."""
 
 
-def best_vector_plainly(instance: Instance, most_leaves: int) -> Vector | None:
+def best_vector_plainly(instance: Instance, most_leaves: int) -> Worth | None:
     """Return the best vector, or None where there are more leaves than may be tried."""
     options: list[list[Option | None]] = []
     for gang in instance.gangs:

@@ -7,7 +7,7 @@ from placer_models.affinity import EVERY_NAMESPACE, AffinityLevel, AffinityTerm
 from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.pod import Gang, Pod, PodSpec
 from placer_models.policy import Strength
-from placer_models.selectors import LabelExpression, Operator
+from placer_models.selectors import LabelExpression, SelectorOperator
 from spices_exclusivity import crowded
 from tiny_machines import unused_name
 from worlds import tiny_instance
@@ -144,8 +144,10 @@ def _dressed_widely(rng: Random, spec: PodSpec, level: str) -> PodSpec:
 def _wide_term(rng: Random, level: str) -> AffinityTerm:
     term = replace(_term(rng), topology=rng.choice((level, level, "")))
     if rng.random() < 0.3:
-        operator = rng.choice((Operator.IN, Operator.NOT_IN, Operator.EXISTS))
-        values = () if operator is Operator.EXISTS else (rng.choice(APPS),)
+        operator = rng.choice(
+            (SelectorOperator.IN, SelectorOperator.NOT_IN, SelectorOperator.EXISTS)
+        )
+        values = () if operator is SelectorOperator.EXISTS else (rng.choice(APPS),)
         term = replace(term, labels=(), expressions=(LabelExpression("app", operator, values),))
     if rng.random() < 0.3:
         some = rng.choice(((EVERY_NAMESPACE,), ("default", "team"), ("elsewhere",)))

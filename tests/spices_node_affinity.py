@@ -6,7 +6,7 @@ from random import Random
 from placer_models.cluster import Instance, Node
 from placer_models.node_affinity import NAME_FIELD, NodeAffinity, NodeTerm, PreferredTerm
 from placer_models.pod import Pod, PodSpec
-from placer_models.selectors import COMPARING, LabelExpression, Operator
+from placer_models.selectors import COMPARING, LabelExpression, SelectorOperator
 from tiny_machines import unused_name
 
 KEYS = ("disk", "rank")
@@ -53,17 +53,17 @@ def _labelled(rng: Random, node: Node) -> Node:
 
 def _term(rng: Random, names: list[str]) -> NodeTerm:
     if rng.random() < 0.15:
-        named = rng.choice((Operator.IN, Operator.NOT_IN))
+        named = rng.choice((SelectorOperator.IN, SelectorOperator.NOT_IN))
         return NodeTerm(fields=(LabelExpression(NAME_FIELD, named, (rng.choice(names),)),))
     return NodeTerm(tuple(_expression(rng) for _ in range(rng.choice((0, 1, 1, 1, 2)))))
 
 
 def _expression(rng: Random) -> LabelExpression:
-    operator, key = rng.choice(tuple(Operator)), rng.choice(KEYS)
+    operator, key = rng.choice(tuple(SelectorOperator)), rng.choice(KEYS)
     values: tuple[str, ...] = ()
     if operator in COMPARING:
         values = (rng.choice(("0", "1", "-3")),)
-    elif operator in (Operator.IN, Operator.NOT_IN):
+    elif operator in (SelectorOperator.IN, SelectorOperator.NOT_IN):
         some = ("hdd", "ssd") if key == "disk" else ("1", "2", "x")
         values = tuple(sorted(rng.sample(some, rng.choice((1, 1, 2)))))
     return LabelExpression(key, operator, values)

@@ -7,7 +7,7 @@ from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.network import NODE_LEVEL
 from placer_models.pod import Gang, Pod, PodSpec
 from placer_models.policy import Strength
-from placer_models.selectors import LabelExpression, Operator
+from placer_models.selectors import LabelExpression, SelectorOperator
 from placer_models.topology_spread import SpreadConstraint
 from tiny_machines import unused_name
 from worlds import tiny_instance
@@ -80,7 +80,7 @@ def _constraint(rng: Random) -> SpreadConstraint:
         rng.choice((1, 1, 1, 2)),
         strength,
         (("app", app),) if by_label else (),
-        () if by_label else (LabelExpression("app", Operator.NOT_IN, (app,)),),
+        () if by_label else (LabelExpression("app", SelectorOperator.NOT_IN, (app,)),),
         min_domains=rng.choice((1, 1, 2, 3)) if strength is Strength.REQUIRED else 1,
         by_selector=rng.random() < 0.7,
         by_taints=rng.random() < 0.3,

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 
 from placer_models.policy import AlignmentPolicy, AlignmentScope
 
-Amounts = tuple[int, ...]
+CellAmounts = tuple[int, ...]
 """One amount a resource, in an order that cells and need share."""
 
 
@@ -49,7 +49,7 @@ def width(amounts: Sequence[int], need: int) -> int | None:
     return None
 
 
-def restricted_width(cells: Sequence[Amounts], need: Amounts) -> int | None:
+def restricted_width(cells: Sequence[CellAmounts], need: CellAmounts) -> int | None:
     """Return the one width that Restricted allows; None: it admits nothing.
 
     Each resource asked for has its own fewest number of cells; Restricted wants one
@@ -65,7 +65,7 @@ def restricted_width(cells: Sequence[Amounts], need: Amounts) -> int | None:
     return widths.pop() if widths else 0
 
 
-def fewest_cells(cells: Sequence[Amounts], need: Amounts) -> int | None:
+def fewest_cells(cells: Sequence[CellAmounts], need: CellAmounts) -> int | None:
     """Return the fewest cells that together hold all of the need; None: all do not.
 
     Equal cells are counted, not told apart, so 34 NUMA nodes of 3 kinds cost little.
@@ -85,11 +85,11 @@ def fewest_cells(cells: Sequence[Amounts], need: Amounts) -> int | None:
     return None
 
 
-def _covers(total: Amounts, goal: Amounts) -> bool:
+def _covers(total: CellAmounts, goal: CellAmounts) -> bool:
     return all(have >= want for have, want in zip(total, goal, strict=True))
 
 
-def _sums(supply: list[tuple[Amounts, int]], size: int, arity: int) -> Iterator[Amounts]:
+def _sums(supply: list[tuple[CellAmounts, int]], size: int, arity: int) -> Iterator[CellAmounts]:
     """Yield what each choice of ``size`` cells holds, one per choice of kinds."""
     if size == 0:
         yield (0,) * arity

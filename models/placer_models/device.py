@@ -3,17 +3,17 @@
 from dataclasses import dataclass
 
 from placer_models.capacity import Quantity
+from placer_models.selectors import Labels
 
 GPU = "gpu"
 """The device type that has links."""
 
+DeviceKey = tuple[str, int]
+"""Type and minor of a device."""
 
 PartitionTable = tuple[tuple[int, ...], ...]
 """Sets of GPUs that may be given to one pod; each ascending by minor, no set twice (D10)."""
 
-
-Labels = tuple[tuple[str, str], ...]
-"""Ascending by key."""
 
 FunctionSelector = tuple[tuple[str, tuple[str, ...]], ...]
 """(Label, values of which it has one), ascending by label; empty: any virtual function."""

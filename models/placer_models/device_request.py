@@ -86,7 +86,7 @@ _OF_THE_NODE = re.compile(
 )
 
 
-class Rule(StrEnum):
+class RequestRule(StrEnum):
     """What a request must keep; each value is the rule's name on its page."""
 
     ASKED = "device-asked"
@@ -108,7 +108,7 @@ class DeviceRequestError(ValueError):
 
     """
 
-    def __init__(self, rule: Rule, message: str) -> None:
+    def __init__(self, rule: RequestRule, message: str) -> None:
         super().__init__(f"{rule}: {message}")
         self.rule = rule
 
@@ -144,7 +144,7 @@ def validate(requests: Mapping[str, str | float]) -> dict[str, int]:
     amounts = _amounts(requests)
     if not amounts:
         raise DeviceRequestError(
-            Rule.ASKED, "the request names no device; ask for one, such as nvidia.com/gpu: 1"
+            RequestRule.ASKED, "the request names no device; ask for one, such as nvidia.com/gpu: 1"
         )
     _known_combination(amounts)
     _whole_above_one(amounts)
@@ -176,14 +176,15 @@ def _amounts(requests: Mapping[str, str | float]) -> dict[str, int]:
         amount = _amount(name, quantity)
         if amount and name in amounts:
             raise DeviceRequestError(
-                Rule.ONCE, f"{name} is asked for twice, in two spellings; keep one of them"
+                RequestRule.ONCE, f"{name} is asked for twice, in two spellings; keep one of them"
             )
         if amount:
             amounts[name] = amount
     for name, kind in PERCENT_TYPES.items():
         if name in amounts and kind in amounts:
             raise DeviceRequestError(
-                Rule.ONCE, f"{kind} counts devices and {name} is in percent; keep one of them"
+                RequestRule.ONCE,
+                f"{kind} counts devices and {name} is in percent; keep one of them",
             )
     return amounts
 
@@ -192,11 +193,11 @@ def _known_name(name: str) -> None:
     if name.startswith(_OUR_DOMAINS) and name not in _OUR_NAMES:
         known = ", ".join(_OUR_NAMES)
         raise DeviceRequestError(
-            Rule.NAME, f"{shown(name)} is no device resource; known are {known}"
+            RequestRule.NAME, f"{shown(name)} is no device resource; known are {known}"
         )
     if not _TYPE_NAME.fullmatch(name):
         raise DeviceRequestError(
-            Rule.NAME, f"{shown(name)} is no resource; write a name such as nvidia.com/gpu"
+            RequestRule.NAME, f"{shown(name)} is no resource; write a name such as nvidia.com/gpu"
         )
 
 
@@ -206,12 +207,12 @@ def _amount(name: str, quantity: str | float) -> int:
             return parse_bytes(quantity)
         amount = parse_whole(quantity)
     except ValueError as error:
-        raise DeviceRequestError(Rule.AMOUNT, f"{name}: {error}") from None
+        raise DeviceRequestError(RequestRule.AMOUNT, f"{name}: {error}") from None
     is_count = name in _COUNT_NAMES or name not in (*_GPU_NAMES, *PERCENT_TYPES)
     most = MAX_DEVICES if is_count else MAX_DEVICES * WHOLE_PERCENT
     if amount > most:
         raise DeviceRequestError(
-            Rule.AMOUNT, f"{name}: got {shown(quantity)}; expected up to {most:,}"
+            RequestRule.AMOUNT, f"{name}: got {shown(quantity)}; expected up to {most:,}"
         )
     return amount
 
@@ -224,7 +225,7 @@ def _known_combination(amounts: Mapping[str, int]) -> None:
     mends = [f"leave out {_listed(names - near)}"] if names - near else []
     mends += [f"add {_listed(near - names)}"] if near - names else []
     raise DeviceRequestError(
-        Rule.COMBINATION,
+        RequestRule.COMBINATION,
         f"{_listed(names)} cannot be asked for {'together' if len(names) > 1 else 'alone'}; "
         f"{' and '.join(mends)}",
     )
@@ -238,7 +239,7 @@ def _whole_above_one(amounts: Mapping[str, int]) -> None:
         if amount > WHOLE_PERCENT and amount % WHOLE_PERCENT:
             below = amount - amount % WHOLE_PERCENT
             raise DeviceRequestError(
-                Rule.WHOLE,
+                RequestRule.WHOLE,
                 f"{name}: {amount} percent is more than one device, but not whole devices; "
                 f"ask for up to 100, for {below} or for {below + WHOLE_PERCENT}",
             )
@@ -250,7 +251,7 @@ def _even_split(amounts: Mapping[str, int]) -> None:
         amount = amounts.get(name, 0)
         if amount % count or amount > count * WHOLE_PERCENT:
             raise DeviceRequestError(
-                Rule.SPLIT,
+                RequestRule.SPLIT,
                 f"{name}: {amount} percent over {count} GPUs ({GPU_SHARED}); ask for a multiple "
                 f"of {count}, up to {count * WHOLE_PERCENT}",
             )
@@ -261,7 +262,7 @@ def _one_npu(amounts: Mapping[str, int]) -> None:
         amount = amounts.get(name, 0)
         if NPU_CORE in amounts and amount > most:
             raise DeviceRequestError(
-                Rule.NPU, f"{name}: got {amount}; expected {most} at most beside {NPU_CORE}"
+                RequestRule.NPU, f"{name}: got {amount}; expected {most} at most beside {NPU_CORE}"
             )
 
 

@@ -12,7 +12,7 @@ from placer_models.typed import check_types
 WHOLE_PERCENT = 100
 """All of one device."""
 
-Amounts = tuple[int, ...]
+ShareAmounts = tuple[int, ...]
 """Of one device: percent, its memory in 0.01 bytes, and each quantity of its capacity in 0.01."""
 
 
@@ -116,7 +116,7 @@ def _totals(memory_bytes: int, capacity: tuple[Quantity, ...], *, of_all: bool) 
     return DeviceTotals(memory_bytes, capacity, of_all)
 
 
-def room(totals: DeviceTotals) -> Amounts:
+def room(totals: DeviceTotals) -> ShareAmounts:
     """Return what an empty device has for shares."""
     memory = 100 * (totals.memory_bytes or 1)
     if not totals.capacity:
@@ -124,7 +124,7 @@ def room(totals: DeviceTotals) -> Amounts:
     return WHOLE_PERCENT, memory, *(100 * quantity.amount for quantity in totals.capacity)
 
 
-def taken(share: DeviceShare, totals: DeviceTotals) -> Amounts | None:
+def taken(share: DeviceShare, totals: DeviceTotals) -> ShareAmounts | None:
     """Return what the share takes of a device, exactly; None: even an empty one cannot give it.
 
     A percent of any amount is a whole number of 0.01. Whole bytes would not do for
@@ -160,7 +160,7 @@ def taken(share: DeviceShare, totals: DeviceTotals) -> Amounts | None:
     return None if asked else tuple(amounts)
 
 
-def less(left: Amounts, amounts: Amounts) -> Amounts:
+def less(left: ShareAmounts, amounts: ShareAmounts) -> ShareAmounts:
     """Return what is left once the amounts are taken."""
     return tuple(map(sub, left, amounts))
 
@@ -169,7 +169,7 @@ MILLION = 1_000_000
 """All of a device, where its use is one number."""
 
 
-def used_millionths(used: Amounts, has: Amounts, asked: Amounts) -> int:
+def used_millionths(used: ShareAmounts, has: ShareAmounts, asked: ShareAmounts) -> int:
     """Return how much of a device is used, in one number: the mean over the quantities asked for.
 
     Of each quantity the part that is used counts in millionths, rounded down, and so does
@@ -187,7 +187,7 @@ def used_millionths(used: Amounts, has: Amounts, asked: Amounts) -> int:
     return sum(parts) // len(parts) if parts else 0
 
 
-def fits(amounts: Amounts, left: Amounts) -> bool:
+def fits(amounts: ShareAmounts, left: ShareAmounts) -> bool:
     """Return whether ONE device with so much left can give the amounts (D5, B11)."""
     return all(map(le, amounts, left))
 

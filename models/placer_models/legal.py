@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from placer_models.cluster import Node
 from placer_models.device import GPU
-from placer_models.legal_shares import Field, Offers, offer_faults, offers_of, share_faults
+from placer_models.legal_shares import FaultPath, Offers, offer_faults, offers_of, share_faults
 from placer_models.pod import Container, ContainerRole, Pod, PodSpec
 from placer_models.policy import BindPolicy, ExclusivePolicy
 from placer_models.topology import ARM
@@ -31,7 +31,7 @@ class SpecFault:
 
     """
 
-    field: Field
+    field: FaultPath
     value: object
     message: str
 
@@ -161,10 +161,10 @@ def _containers(spec: PodSpec) -> Iterator[SpecFault]:
         )
 
 
-def _amounts(container: Container, at: Field) -> Iterator[SpecFault]:
+def _amounts(container: Container, at: FaultPath) -> Iterator[SpecFault]:
     """Want amounts of 0 or more, and devices as they can be had."""
     asked = container.requests
-    amounts: list[tuple[Field, int, str]] = [
+    amounts: list[tuple[FaultPath, int, str]] = [
         (("cpu_milli",), asked.cpu_milli, "cpu_milli"),
         (("memory_bytes",), asked.memory_bytes, "memory_bytes"),
     ]

@@ -8,14 +8,14 @@ from placer_models.device import GPU, Device
 from placer_models.device_share import WHOLE_PERCENT, DeviceShare
 from placer_models.mig import is_instance
 
-Field = tuple[str | int, ...]
+FaultPath = tuple[str | int, ...]
 """Attributes and positions on the way to a value, from the spec on."""
 
 Offers = Mapping[str, Mapping[str, Unit]]
 """Device type -> name of each quantity that some device of it shares -> its unit."""
 
 
-def share_faults(kind: str, share: DeviceShare) -> Iterator[tuple[Field, object, str]]:
+def share_faults(kind: str, share: DeviceShare) -> Iterator[tuple[FaultPath, object, str]]:
     """Yield what no device of the type can give as a share: field, value and message (D4).
 
     Args:
@@ -66,7 +66,7 @@ def share_faults(kind: str, share: DeviceShare) -> Iterator[tuple[Field, object,
         )
 
 
-def _capacity_faults(capacity: Sequence[Quantity]) -> Iterator[tuple[Field, object, str]]:
+def _capacity_faults(capacity: Sequence[Quantity]) -> Iterator[tuple[FaultPath, object, str]]:
     names = [quantity.name for quantity in capacity]
     if names != sorted(set(names)):
         yield ("capacity",), tuple(names), "expected each quantity once, ascending by name"
@@ -105,7 +105,7 @@ def clashing_unit(machine: Machine, offers: Offers) -> tuple[Device, Quantity] |
 
 def offer_faults(
     kind: str, share: DeviceShare, offers: Offers
-) -> Iterator[tuple[Field, object, str]]:
+) -> Iterator[tuple[FaultPath, object, str]]:
     """Yield what a share asks of a type that none of its devices shares (B1).
 
     A type that no node has is a legal wish. So are parts of a GPU of unknown memory.

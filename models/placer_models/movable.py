@@ -4,14 +4,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from placer_models.cluster import Node, RunningPod
+from placer_models.placement import NamespacedName
 from placer_models.pod import PodSpec
 from placer_models.policy import AlignmentScope
 from placer_models.reach import reaches_beyond
 from placer_models.records import record
 from placer_models.rule_family import RuleFamily
-
-Key = tuple[str, str]
-"""Namespace and name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,9 +24,9 @@ class Misplaced:
 
     """
 
-    pods: frozenset[Key]
-    broken: tuple[tuple[Key, str], ...]
-    leaving: frozenset[Key]
+    pods: frozenset[NamespacedName]
+    broken: tuple[tuple[NamespacedName, str], ...]
+    leaving: frozenset[NamespacedName]
 
 
 @record(frozen=True, slots=True)
@@ -41,7 +39,7 @@ class Movable:
 
     """
 
-    fitting: frozenset[Key] = frozenset()
+    fitting: frozenset[NamespacedName] = frozenset()
     misplaced: tuple[Misplaced, ...] = ()
 
 

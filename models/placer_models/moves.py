@@ -16,13 +16,13 @@ from placer_models.bound import bound_to, within
 from placer_models.cluster import Instance, Node, RunningGang, RunningPod
 from placer_models.cpuset import CpuSet
 from placer_models.legal import spec_faults
-from placer_models.movable import Key, Misplaced, Movable, may_move
-from placer_models.placement import Move, Placement, PodPlacement, title_of
+from placer_models.movable import Misplaced, Movable, may_move
+from placer_models.placement import Move, NamespacedName, Placement, PodPlacement, title_of
 from placer_models.pod import Gang, PodSpec
 from placer_models.policy import QosClass
 from placer_models.reach import any_reaches_beyond
 
-Mended = Mapping[Key, tuple[str, ...]]
+Mended = Mapping[NamespacedName, tuple[str, ...]]
 """A running pod that moves -> the rules that it broke where it was."""
 
 
@@ -56,7 +56,7 @@ def movable_pods(instance: Instance, blamed: Blamed) -> Movable:
     wide = any_reaches_beyond(one.pod for one in instance.running)
     everywhere = dict.fromkeys(nodes) if wide else {}
 
-    def alone(group: frozenset[Key]) -> Instance:
+    def alone(group: frozenset[NamespacedName]) -> Instance:
         """Return the question of pods that come anew to where they are; nothing else counts."""
         names = dict.fromkeys(running[key].placement.node for key in group)
         names.update(everywhere)
@@ -70,9 +70,11 @@ def movable_pods(instance: Instance, blamed: Blamed) -> Movable:
         return with_homes(here, group)
 
     fitting = list(_groups(instance))
-    misplaced: list[frozenset[Key]] = []
+    misplaced: list[frozenset[NamespacedName]] = []
     while fitting:
-        faults = _faults_at_home(with_homes(instance, frozenset[Key]().union(*fitting)), blamed)
+        faults = _faults_at_home(
+            with_homes(instance, frozenset[NamespacedName]().union(*fitting)), blamed
+        )
         if not faults:
             break
         named = {fault.subject for fault in faults}
@@ -86,7 +88,7 @@ def movable_pods(instance: Instance, blamed: Blamed) -> Movable:
         fitting = [group for group in fitting if group not in found] if found else []
     order = {key: i for i, key in enumerate(running)}
     return Movable(
-        frozenset[Key]().union(*fitting),
+        frozenset[NamespacedName]().union(*fitting),
         tuple(
             _misplaced(group, alone(group), blamed)
             for group in sorted(misplaced, key=lambda group: min(order[key] for key in group))
@@ -108,7 +110,7 @@ def with_movable_pods(
         return question(instance, movable)
     place_of = {place.key: place for place in placement.pods} if placement else {}
     nodes = {node.name: node for node in instance.nodes}
-    could = frozenset[Key]().union(*(one.pods for one in movable.misplaced))
+    could = frozenset[NamespacedName]().union(*(one.pods for one in movable.misplaced))
     gone = {
         running.pod.key
         for running in instance.running
@@ -128,7 +130,7 @@ def question(instance: Instance, movable: Movable, leaving: Collection[Misplaced
     if movable == Movable():
         return instance
     pods = movable.fitting.union(*(one.pods for one in leaving))
-    gone = frozenset[Key]().union(*(one.leaving for one in leaving))
+    gone = frozenset[NamespacedName]().union(*(one.leaving for one in leaving))
     could = {key for one in movable.misplaced if one not in leaving for key in one.pods}
     return replace(
         with_homes(instance, pods, gone),
@@ -139,7 +141,7 @@ def question(instance: Instance, movable: Movable, leaving: Collection[Misplaced
 def rules_mended(movable: Movable, placement: Placement) -> Mended:
     """Return the rules that pods broke where they were, of those that a placement moves."""
     gone = {place.key for place in placement.pods}
-    found: defaultdict[Key, list[str]] = defaultdict(list)
+    found: defaultdict[NamespacedName, list[str]] = defaultdict(list)
     for one in movable.misplaced:
         for key, rule in one.broken:
             if key in gone:
@@ -147,7 +149,7 @@ def rules_mended(movable: Movable, placement: Placement) -> Mended:
     return {key: tuple(rules) for key, rules in found.items()}
 
 
-def _groups(instance: Instance) -> Iterator[frozenset[Key]]:
+def _groups(instance: Instance) -> Iterator[frozenset[NamespacedName]]:
     """Yield the running pods that may be looked at for another place, as they move together.
 
     Of a gang of which nothing is known nobody moves, and of one that asks where its members
@@ -182,12 +184,12 @@ def _subjects(group: Collection[RunningPod]) -> Iterator[str]:
             yield title_of(one.pod.namespace, one.placement.gang)
 
 
-def _misplaced(group: frozenset[Key], asked: Instance, blamed: Blamed) -> Misplaced:
+def _misplaced(group: frozenset[NamespacedName], asked: Instance, blamed: Blamed) -> Misplaced:
     """Return what pods are in breach of, when they alone come anew to where they are."""
     faults = _faults_at_home(asked, blamed)
     gangs = {title_of(*gang.key) for gang in asked.gangs}
-    broken: dict[tuple[Key, str], None] = {}
-    leaving = set(group) if len(group) == 1 else set[Key]()
+    broken: dict[tuple[NamespacedName, str], None] = {}
+    leaving = set(group) if len(group) == 1 else set[NamespacedName]()
     for home in asked.homes:
         for fault in faults:
             own = fault.subject in (title_of(*home.key), home.node)
@@ -266,7 +268,7 @@ def _members_of(instance: Instance) -> Iterator[tuple[RunningGang, list[RunningP
 
 
 def with_homes(
-    instance: Instance, movable: Set[Key], gone: frozenset[Key] = frozenset()
+    instance: Instance, movable: Set[NamespacedName], gone: frozenset[NamespacedName] = frozenset()
 ) -> Instance:
     """Return the question in which those running pods want a place, and have a home.
 

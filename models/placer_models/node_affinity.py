@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from placer_models.policy import MOST_WEIGHT
-from placer_models.selectors import LabelExpression, Labels, Operator, meets
+from placer_models.selectors import LabelExpression, Labels, SelectorOperator, meets
 from placer_models.typed import check_types
 
 NAME_FIELD = "metadata.name"
@@ -32,7 +32,10 @@ class NodeTerm:
         for field in self.fields:
             if field.key != NAME_FIELD:
                 raise ValueError(f"got the field {field.key!r}; expected {NAME_FIELD}")
-            if field.operator not in (Operator.IN, Operator.NOT_IN) or len(field.values) != 1:
+            if (
+                field.operator not in (SelectorOperator.IN, SelectorOperator.NOT_IN)
+                or len(field.values) != 1
+            ):
                 raise ValueError(f"got {field}; expected In or NotIn with one name")
 
     def met_by(self, name: str, labels: Labels) -> bool:

@@ -37,7 +37,7 @@ FIRST_WEIGHT = 1_000 * MILLION
 """In `cost`: what a strategy counts first weighs more than any score does."""
 
 
-class Ask(NamedTuple):
+class LoadAsk(NamedTuple):
     """What a pod asks of a node, class by class.
 
     Attributes:
@@ -67,33 +67,33 @@ class NodeLoad:
     running: int
     used: tuple[int, ...]
     total: tuple[int, ...]
-    new: tuple[tuple[Ask, int], ...] = ()
+    new: tuple[tuple[LoadAsk, int], ...] = ()
 
     @property
     def newcomers(self) -> int:
         """How many pods of the batch are there."""
         return sum(count for _, count in self.new)
 
-    def with_pod(self, ask: Ask) -> "NodeLoad":
+    def with_pod(self, ask: LoadAsk) -> "NodeLoad":
         """Return the load with one pod more."""
         counts = dict(self.new)
         counts[ask] = counts.get(ask, 0) + 1
         return replace(self, new=tuple(sorted(counts.items())))
 
 
-def own_score(load: NodeLoad, ask: Ask) -> int:
+def own_score(load: NodeLoad, ask: LoadAsk) -> int:
     """Return the mean share of the classes asked for, if the pod came alone (B12)."""
     amounts = [load.used[c] + ask.amounts[c] for c in ask.classes]
     return _mean(amounts, [load.total[c] for c in ask.classes])
 
 
-def added_score(load: NodeLoad, ask: Ask, other: Ask) -> int:
+def added_score(load: NodeLoad, ask: LoadAsk, other: LoadAsk) -> int:
     """Return by how much another pod of the batch on its node raises a pod's mean share."""
     amounts = [other.amounts[c] for c in ask.classes]
     return _mean(amounts, [load.total[c] for c in ask.classes])
 
 
-def variance_score(load: NodeLoad, ask: Ask) -> int:
+def variance_score(load: NodeLoad, ask: LoadAsk) -> int:
     """Return the variance of the shares of the classes asked for, after the batch (B13)."""
     count = len(ask.classes)
     if count < 2:
@@ -148,7 +148,7 @@ def variance_scores(load: NodeLoad) -> int:
     return sum(count * variance_score(load, ask) for ask, count in load.new)
 
 
-def cost(load: NodeLoad, ask: Ask) -> int:
+def cost(load: NodeLoad, ask: LoadAsk) -> int:
     """Return what one pod more costs on the node, never below 0: how the greedy path chooses.
 
     Under ``most-balanced`` it is what the pod itself sees, for others may gain by it.

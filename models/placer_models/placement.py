@@ -9,6 +9,9 @@ from placer_models.goals import Tier
 from placer_models.reasons import Reason
 from placer_models.visible_devices import Env
 
+NamespacedName = tuple[str, str]
+"""Namespace and name of a pod, a gang or another object."""
+
 
 def title_of(namespace: str, name: str) -> str:
     """Return the name of a pod or a gang for people: ``default`` is left out."""

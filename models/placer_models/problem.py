@@ -22,7 +22,7 @@ from placer_models.goals import Tier, before_links, tiers_for
 from placer_models.joint_fit import JointFit
 from placer_models.locality_fit import LocalityFit
 from placer_models.node_state import NodeState
-from placer_models.node_strategy import Ask
+from placer_models.node_strategy import LoadAsk
 from placer_models.policy import (
     BINDING,
     AlignmentPolicy,
@@ -169,7 +169,7 @@ class Fit(CachedHash):
     containers: tuple[ContainerFit, ...] = ()
     locality: LocalityFit | None = None
     spread_wished: bool = False
-    ask: Ask | None = None
+    ask: LoadAsk | None = None
     weight_missed: int = 0
 
     __hash__ = CachedHash.__hash__

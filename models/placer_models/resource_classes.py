@@ -13,7 +13,7 @@ from placer_models.cluster import Node
 from placer_models.device import GPU
 from placer_models.device_share import WHOLE_PERCENT
 from placer_models.device_strategy import DeviceStrategy
-from placer_models.node_strategy import Ask, NodeLoad, NodeStrategy
+from placer_models.node_strategy import LoadAsk, NodeLoad, NodeStrategy
 from placer_models.pod import DeviceRequest, PodSpec
 from placer_models.policy import QosClass
 from placer_models.quantity import format_bytes
@@ -93,10 +93,10 @@ def classes_of(specs: Iterable[PodSpec]) -> tuple[str, ...]:
     return tuple(sorted({name for spec in specs for name in asked_by(spec)}))
 
 
-def ask_of(spec: PodSpec, classes: Sequence[str], totals: Mapping[str, int]) -> Ask:
+def ask_of(spec: PodSpec, classes: Sequence[str], totals: Mapping[str, int]) -> LoadAsk:
     """Return what a pod asks of a node with these totals."""
     taken, asked = taken_by(spec, totals), asked_by(spec)
-    return Ask(
+    return LoadAsk(
         tuple(taken.get(name, 0) for name in classes),
         tuple(i for i, name in enumerate(classes) if name in asked and name in totals),
     )

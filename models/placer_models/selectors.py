@@ -10,7 +10,7 @@ Labels = tuple[tuple[str, str], ...]
 """(key, value), ascending by key, each key once."""
 
 
-class Operator(StrEnum):
+class SelectorOperator(StrEnum):
     """What an expression asks of the value of its key."""
 
     IN = "In"
@@ -37,7 +37,7 @@ LIMIT = 2**63
 
 MOST_DIGITS = len(str(LIMIT))
 
-COMPARING = (Operator.GT, Operator.LT)
+COMPARING = (SelectorOperator.GT, SelectorOperator.LT)
 """Operators that compare numbers."""
 
 
@@ -55,7 +55,7 @@ class LabelExpression:
     """
 
     key: str
-    operator: Operator
+    operator: SelectorOperator
     values: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -69,37 +69,38 @@ class LabelExpression:
         """Return whether the labels say so."""
         value = next((value for key, value in labels if key == self.key), None)
         match self.operator:
-            case Operator.IN:
+            case SelectorOperator.IN:
                 return value in self.values
-            case Operator.NOT_IN:
+            case SelectorOperator.NOT_IN:
                 return value not in self.values
-            case Operator.EXISTS:
+            case SelectorOperator.EXISTS:
                 return value is not None
-            case Operator.DOES_NOT_EXIST:
+            case SelectorOperator.DOES_NOT_EXIST:
                 return value is None
-            case Operator.GT | Operator.LT:
+            case SelectorOperator.GT | SelectorOperator.LT:
                 number = None if value is None else whole_number(value)
                 if number is None:
                     return False
                 limit = int(self.values[0])
-                return number > limit if self.operator is Operator.GT else number < limit
+                return number > limit if self.operator is SelectorOperator.GT else number < limit
 
     def __str__(self) -> str:
         """Return the expression as people write it."""
         values = ",".join(self.values)
         match self.operator:
-            case Operator.EXISTS:
+            case SelectorOperator.EXISTS:
                 return self.key
-            case Operator.DOES_NOT_EXIST:
+            case SelectorOperator.DOES_NOT_EXIST:
                 return f"!{self.key}"
-            case Operator.GT | Operator.LT:
-                return f"{self.key}{'>' if self.operator is Operator.GT else '<'}{values}"
-            case Operator.IN | Operator.NOT_IN:
-                return f"{self.key} {'in' if self.operator is Operator.IN else 'not in'} ({values})"
+            case SelectorOperator.GT | SelectorOperator.LT:
+                return f"{self.key}{'>' if self.operator is SelectorOperator.GT else '<'}{values}"
+            case SelectorOperator.IN | SelectorOperator.NOT_IN:
+                word = "in" if self.operator is SelectorOperator.IN else "not in"
+                return f"{self.key} {word} ({values})"
 
     def _fault(self) -> str:
         """Return what was expected of the values; empty: they are right."""
-        if self.operator in (Operator.IN, Operator.NOT_IN):
+        if self.operator in (SelectorOperator.IN, SelectorOperator.NOT_IN):
             return "" if self.values else "one or more"
         if self.operator in COMPARING:
             right = len(self.values) == 1 and whole_number(self.values[0]) is not None

@@ -4,11 +4,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from placer_models.device import FunctionSelector, Labels, selects
-from placer_models.device_share import Amounts, DeviceShare, DeviceTotals, fits, taken
+from placer_models.device import FunctionSelector, selects
+from placer_models.device_share import DeviceShare, DeviceTotals, ShareAmounts, fits, taken
 from placer_models.device_strategy import DeviceStrategy
 from placer_models.links import Board
 from placer_models.policy import DeviceChoice
+from placer_models.selectors import Labels
 
 
 class ShareableDevice(NamedTuple):
@@ -23,12 +24,14 @@ class ShareableDevice(NamedTuple):
 
     """
 
-    left: Amounts
+    left: ShareAmounts
     totals: DeviceTotals
     functions: tuple[tuple[Labels, int], ...] = ()
     shared: bool = False
 
-    def takes(self, share: DeviceShare, function: FunctionSelector | None = None) -> Amounts | None:
+    def takes(
+        self, share: DeviceShare, function: FunctionSelector | None = None
+    ) -> ShareAmounts | None:
         """Return what the share takes here; None: it does not fit.
 
         Args:

@@ -16,10 +16,10 @@ from placer_models.placement import ContainerPlacement, DeviceGrant
 from placer_models.pod import Container, ContainerRole, PodSpec
 from placer_models.problem import Choice
 
-Counts = tuple[int, ...]
+_Counts = tuple[int, ...]
 """Devices of each equivalence class."""
 
-Want = Mapping[int | None, int]
+_Want = Mapping[int | None, int]
 """What one container has of a type: cell (None: no cell, or any) -> devices."""
 
 MOST_WAYS = 200
@@ -35,7 +35,7 @@ def with_devices(
     grants: Sequence[DeviceGrant],
     node: Node,
     state: NodeState,
-    wants: Mapping[str, Sequence[Want]] | None = None,
+    wants: Mapping[str, Sequence[_Want]] | None = None,
 ) -> tuple[ContainerPlacement, ...]:
     """Part the devices of a pod among its containers.
 
@@ -72,7 +72,7 @@ def with_devices(
         if len(asking) == 1:
             held[asking[0]] += mine
             continue
-        asked: Sequence[Want] = (
+        asked: Sequence[_Want] = (
             [{None: count} for count in counts] if wants is None else wants[kind]
         )
         near = [[device_of[g.type, g.minor] for g in has] for has in held]
@@ -101,7 +101,7 @@ def _count(container: Container, kind: str, share: DeviceShare | None) -> int:
 
 def wants_by_cell(
     spec: PodSpec, choice: Choice, indices: Sequence[int], cells: int, first_device: int
-) -> dict[str, list[Want]]:
+) -> dict[str, list[_Want]]:
     """Return what each container has of each device type from each cell, as the counts say.
 
     Args:
@@ -114,7 +114,7 @@ def wants_by_cell(
     """
     types = [request.type for request in spec.requests.devices if request.count]
     places: list[int | None] = [*range(cells), None]
-    wants: dict[str, list[Want]] = {kind: [{} for _ in spec.containers] for kind in types}
+    wants: dict[str, list[_Want]] = {kind: [{} for _ in spec.containers] for kind in types}
     for index, rows in zip(indices, choice.containers, strict=True):
         for good, kind in enumerate(types, start=first_device):
             wants[kind][index] = dict(zip(places, rows[good], strict=True))
@@ -125,7 +125,7 @@ def _dealt(
     spec: PodSpec,
     grants: Sequence[DeviceGrant],
     bank: DeviceBank,
-    wants: Sequence[Want],
+    wants: Sequence[_Want],
     near: Sequence[Sequence[Device]],
     *,
     by_cell: bool,
@@ -183,11 +183,11 @@ def _steps(board: Board, devices: Sequence[Device]) -> Iterator[int]:
 @lru_cache(maxsize=4096)
 def parted(
     board: Board,
-    room: Counts,
+    room: _Counts,
     group_of: tuple[int, ...],
-    wants: tuple[Counts, ...],
-    steps: tuple[Counts, ...],
-) -> tuple[Counts, ...]:
+    wants: tuple[_Counts, ...],
+    steps: tuple[_Counts, ...],
+) -> tuple[_Counts, ...]:
     """Return sets that share nothing, one for each want; together the best ones.
 
     The very best, but where there are too many ways to look at (`MOST_WAYS`, `MOST_STEPS`):
@@ -201,10 +201,10 @@ def parted(
         steps: How far each is from each class.
 
     """
-    ways: dict[Counts, tuple[tuple[int, ...], tuple[Counts, ...]]] = {room: ((0,) * 4, ())}
-    known: dict[Counts, tuple[int, int, int]] = {}
+    ways: dict[_Counts, tuple[tuple[int, ...], tuple[_Counts, ...]]] = {room: ((0,) * 4, ())}
+    known: dict[_Counts, tuple[int, int, int]] = {}
     for want, far in zip(wants, steps, strict=True):
-        longer: dict[Counts, tuple[tuple[int, ...], tuple[Counts, ...]]] = {}
+        longer: dict[_Counts, tuple[tuple[int, ...], tuple[_Counts, ...]]] = {}
         for left, (before, chosen) in ways.items():
             for counts in islice(_sets(want, left, group_of), MOST_STEPS // len(ways)):
                 if counts not in known:
@@ -225,7 +225,7 @@ def parted(
     return max(ways.values(), key=lambda way: way[0])[1]
 
 
-def _sets(want: Counts, left: Counts, group_of: Sequence[int]) -> Iterator[Counts]:
+def _sets(want: _Counts, left: _Counts, group_of: Sequence[int]) -> Iterator[_Counts]:
     """Yield each set of so many devices of each group, the lowest devices first."""
     rooms = (
         tuple(count if own == group else 0 for count, own in zip(left, group_of, strict=True))

@@ -10,7 +10,7 @@ cores first: of the cores with a thread left the fullest is never missed.
 from collections import Counter
 from collections.abc import Sequence
 
-from placer.counting.cores import FreeCore, Want, together
+from placer.counting.cores import CoreWant, FreeCore, together
 from placer_models.node_state import NodeState
 from placer_models.policy import ExclusivePolicy, Strength
 from placer_models.problem import Choice, Shape
@@ -40,7 +40,7 @@ def keeping(state: NodeState, pods: Sequence[tuple[Shape, Choice]]) -> list[Stre
 
 
 def pick_pairs(
-    cores: Sequence[FreeCore], wants: Sequence[Want], keeps: Sequence[Strength | None]
+    cores: Sequence[FreeCore], wants: Sequence[CoreWant], keeps: Sequence[Strength | None]
 ) -> list[list[int]] | None:
     """Return the CPUs of every want, in the order of the wants; None: they do not fit."""
     picked: list[list[int]] = [[] for _ in wants]
@@ -71,17 +71,20 @@ def pick_pairs(
     return picked if _fill(left, others, wants, picked) else None
 
 
-def _doubles(want: Want) -> int:
+def _doubles(want: CoreWant) -> int:
     """Return the cores of which a pod that minds has both threads, beside whole ones."""
     return want.take.threads - want.take.touched if want.spread else 0
 
 
-def _singles(want: Want) -> int:
+def _singles(want: CoreWant) -> int:
     return want.take.threads - 2 * _doubles(want)
 
 
 def _go_round(
-    left: list[list[int]], wishing: Sequence[int], wants: Sequence[Want], picked: list[list[int]]
+    left: list[list[int]],
+    wishing: Sequence[int],
+    wants: Sequence[CoreWant],
+    picked: list[list[int]],
 ) -> bool:
     """Deal the singles of the pods that wish out in one round; return whether they fit."""
     singles = [i for i in wishing for _ in range(_singles(wants[i]))]
@@ -95,7 +98,7 @@ def _go_round(
 
 
 def _fill(
-    left: list[list[int]], others: Sequence[int], wants: Sequence[Want], picked: list[list[int]]
+    left: list[list[int]], others: Sequence[int], wants: Sequence[CoreWant], picked: list[list[int]]
 ) -> bool:
     """Deal out what is left of the cores; return whether it is enough."""
     used = [room for room in left if len(room) == 1]
@@ -120,11 +123,11 @@ def _fill(
     return True
 
 
-def _touched(want: Want) -> int:
+def _touched(want: CoreWant) -> int:
     return want.take.touched if want.spread else 0
 
 
-def _more(used: int, others: Sequence[int], wants: Sequence[Want]) -> int:
+def _more(used: int, others: Sequence[int], wants: Sequence[CoreWant]) -> int:
     """Return how many cores have to be broken for threads that the used ones cannot take."""
     threads = sum(wants[i].take.threads for i in others)
     return max(0, -(-(threads - used) // 2))

@@ -60,7 +60,7 @@ def cores_left(node: Node, free_cpus: CpuSet, pods: Sequence[RunningPod]) -> Cor
 
 
 @dataclass(frozen=True, slots=True)
-class Want:
+class CoreWant:
     """What one pod takes of a class.
 
     Attributes:
@@ -220,7 +220,7 @@ def broken_cores(free: int, threads: int, touched: int) -> int:
 
 
 def pick_cpus(
-    found: CoreClass, cores: Sequence[FreeCore], wants: Sequence[Want]
+    found: CoreClass, cores: Sequence[FreeCore], wants: Sequence[CoreWant]
 ) -> list[list[int]] | None:
     """Return the CPUs of every want, in the order of the wants; None: they do not fit.
 
@@ -269,7 +269,7 @@ def _broken(found: CoreClass, takes: Sequence[CoreTake]) -> int:
     )
 
 
-def _with_whole_cores(found: CoreClass, wants: Sequence[Want], i: int) -> CoreTake:
+def _with_whole_cores(found: CoreClass, wants: Sequence[CoreWant], i: int) -> CoreTake:
     """Return the take with single threads gathered to whole cores, where that is liked."""
     take = wants[i].take
     if wants[i].spread or not found.whole:
@@ -279,7 +279,7 @@ def _with_whole_cores(found: CoreClass, wants: Sequence[Want], i: int) -> CoreTa
 
 
 def _if_no_worse(
-    found: CoreClass, wants: Sequence[Want], gathered: Sequence[CoreTake]
+    found: CoreClass, wants: Sequence[CoreWant], gathered: Sequence[CoreTake]
 ) -> list[CoreTake]:
     """Return each gathered take that costs no core more than was promised, else the plain one."""
     takes = [want.take for want in wants]

@@ -5,8 +5,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from placer.counting.functions import free_functions, given_functions
 from placer_models.cluster import Node, RunningPod
-from placer_models.device import GPU, Device
-from placer_models.device_share import Amounts, DeviceShare, room, taken, totals_of
+from placer_models.device import GPU, Device, DeviceKey
+from placer_models.device_share import DeviceShare, ShareAmounts, room, taken, totals_of
 from placer_models.links import Board, counts_of, minors_of
 from placer_models.mig import MEDIA, covered, gpu_of, is_instance
 from placer_models.node_state import NodeState
@@ -15,11 +15,8 @@ from placer_models.problem import Choice, Shape
 from placer_models.records import record
 from placer_models.shares import ShareableDevice, ShareTake, follows_strategy
 
-Key = tuple[str, int]
-"""(type, minor) of a device."""
-
 # One of each for all nodes: Python makes a new empty set whenever it is asked for one.
-_NONE_FREE: frozenset[Key] = frozenset()
+_NONE_FREE: frozenset[DeviceKey] = frozenset()
 _NONE_HELD: frozenset[tuple[str, int, int]] = frozenset()
 
 
@@ -36,15 +33,15 @@ class DevicesLeft:
     """
 
     healthy: tuple[Device, ...]
-    free: frozenset[Key]
-    shared: Mapping[Key, Amounts]
+    free: frozenset[DeviceKey]
+    shared: Mapping[DeviceKey, ShareAmounts]
     held_functions: frozenset[tuple[str, int, int]]
 
 
 def devices_left(node: Node, pods: Sequence[RunningPod]) -> DevicesLeft:
     """Return what the pods that run on the node leave of its devices."""
     healthy = tuple([d for d in node.devices if node.is_healthy(d)])
-    shares: dict[Key, list[DeviceShare | None]] = {}
+    shares: dict[DeviceKey, list[DeviceShare | None]] = {}
     for pod in pods:
         for grant in pod.placement.devices:
             shares.setdefault((grant.type, grant.minor), []).append(grant.share)
@@ -65,7 +62,7 @@ def devices_left(node: Node, pods: Sequence[RunningPod]) -> DevicesLeft:
     )
 
 
-def _cut_off(node: Node, held: Collection[Key]) -> frozenset[Key]:
+def _cut_off(node: Node, held: Collection[DeviceKey]) -> frozenset[DeviceKey]:
     """Return the MIG instances that there is no room for beside what is held."""
     if not node.mig:
         return frozenset()
@@ -83,7 +80,7 @@ def _cut_off(node: Node, held: Collection[Key]) -> frozenset[Key]:
     )
 
 
-def _left_of(device: Device, shares: Iterable[DeviceShare | None]) -> Amounts:
+def _left_of(device: Device, shares: Iterable[DeviceShare | None]) -> ShareAmounts:
     """Return what shares leave of a device; below 0 counts as 0."""
     totals = totals_of(device)
     empty = room(totals)
@@ -155,7 +152,11 @@ def whole_of(state: NodeState, place: PodPlacement, shape: Shape) -> tuple[tuple
 
 
 def shares_of(
-    state: NodeState, left: DevicesLeft, place: PodPlacement, shape: Shape, opened: Collection[Key]
+    state: NodeState,
+    left: DevicesLeft,
+    place: PodPlacement,
+    shape: Shape,
+    opened: Collection[DeviceKey],
 ) -> tuple[ShareTake, ...]:
     """Return which device each share of a placed pod is on, numbered as they are opened."""
     takes = []

@@ -4,22 +4,23 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from placer_models.device import Device, FunctionSelector, Labels, selects
+from placer_models.device import Device, FunctionSelector, selects
 from placer_models.placement import DeviceGrant
+from placer_models.selectors import Labels
 
-Wishes = Mapping[str, FunctionSelector]
+_Wishes = Mapping[str, FunctionSelector]
 """Device type -> which virtual function a pod's shares of the type come with."""
 
-Held = Collection[tuple[str, int, int]]
+_Held = Collection[tuple[str, int, int]]
 """(type, minor, minor of a virtual function) of those that pods hold."""
 
 
-def free_functions(device: Device, held: Held) -> tuple[tuple[Labels, int], ...]:
+def free_functions(device: Device, held: _Held) -> tuple[tuple[Labels, int], ...]:
     """Return labels -> how many virtual functions with them nobody holds."""
     return tuple(sorted(Counter(_free(device, held).values()).items()))
 
 
-def _free(device: Device, held: Held) -> dict[int, Labels]:
+def _free(device: Device, held: _Held) -> dict[int, Labels]:
     """Return the virtual functions that nobody holds, with their labels."""
     return {
         function.minor: function.labels
@@ -30,8 +31,8 @@ def _free(device: Device, held: Held) -> dict[int, Labels]:
 
 def given_functions(
     devices: Iterable[Device],
-    held: Held,
-    wishes: Sequence[Wishes],
+    held: _Held,
+    wishes: Sequence[_Wishes],
     granted: Sequence[Sequence[DeviceGrant]],
 ) -> list[list[DeviceGrant]] | str:
     """Return the grants of every pod with virtual functions, or why there are not enough.

@@ -11,10 +11,10 @@ from placer_models.pod import Resources
 from placer_models.problem import Choice, Problem, Shape
 from placer_models.records import record
 
-Bytes = tuple[tuple[int, int], ...]
+_Bytes = tuple[tuple[int, int], ...]
 """(NUMA node, bytes), as in ``PodPlacement``."""
 
-Pages = tuple[tuple[int, int, int], ...]
+_Pages = tuple[tuple[int, int, int], ...]
 """(NUMA node, page size in bytes, count), as in ``PodPlacement``."""
 
 
@@ -75,7 +75,7 @@ def pinned_of(problem: Problem, state: NodeState, place: PodPlacement) -> tuple[
 
 def in_words(
     problem: Problem, numa_nodes: Sequence[int | None], rows: Sequence[Sequence[int]]
-) -> tuple[Bytes, Pages]:
+) -> tuple[_Bytes, _Pages]:
     """Return amounts in cells, dimension by dimension, as placements say them."""
     found = [
         (dimension, numa, row[cell])
@@ -107,7 +107,7 @@ class MemoryWant:
 
 def dealt_memory(
     problem: Problem, state: NodeState, pods: Sequence[tuple[Shape, Choice, tuple[int, ...]]]
-) -> list[tuple[Bytes, Pages]] | str:
+) -> list[tuple[_Bytes, _Pages]] | str:
     """Return the memory and the hugepages of every pod, or why there are none.
 
     Args:

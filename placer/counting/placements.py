@@ -8,8 +8,8 @@ from placer.counting.account import Account
 from placer.counting.container_devices import wants_by_cell, with_devices
 from placer.counting.containers import in_own_parts, in_parts, in_pool, taken_by
 from placer.counting.core_pairs import keeping, pick_pairs
-from placer.counting.cores import FreeCore, Want, core_classes, free_cores, pick_cpus, takes_of
-from placer.counting.devices import Key, grants_of, shares_of, whole_of
+from placer.counting.cores import CoreWant, FreeCore, core_classes, free_cores, pick_cpus, takes_of
+from placer.counting.devices import grants_of, shares_of, whole_of
 from placer.counting.environment import with_environment
 from placer.counting.memory import dealt_memory, pinned_of
 from placer.counting.pools import counts_on_numa_nodes, homes_of, pool_of, pools_after
@@ -17,6 +17,7 @@ from placer_models.bound import binds, within
 from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.core_granularity import CoreGranularity
 from placer_models.cpuset import CpuSet
+from placer_models.device import DeviceKey
 from placer_models.node_state import NodeState
 from placer_models.placement import ContainerPlacement, DeviceGrant, Placement, PodPlacement
 from placer_models.pod import Gang, Pod, pods_of
@@ -246,7 +247,7 @@ def _cpus(
             continue
         cores = free_cores(node, account.cores, found, members)
         cores = _without(cores, kept) if kept else cores
-        wants = [Want(pods[i].choice.cores[position], spread[i]) for i in takers]
+        wants = [CoreWant(pods[i].choice.cores[position], spread[i]) for i in takers]
         minding = [keeps[i] for i in takers]
         if found.paired and any(minding):
             picked = pick_pairs(cores, wants, minding)
@@ -299,7 +300,7 @@ def recount(
     place_of = {place.key: place for place in placement.pods}
     node_of = {node.name: index for index, node in enumerate(instance.nodes)}
     pods = [pod for pod in enumerate(pods_of(instance.gangs)) if pod[1].key in place_of]
-    opened: defaultdict[str, set[Key]] = defaultdict(set)
+    opened: defaultdict[str, set[DeviceKey]] = defaultdict(set)
     for index, pod in pods:
         place, shares = place_of[pod.key], problem.shape_of(index).shares
         opened[place.node].update(

@@ -180,7 +180,7 @@ def homes_of(state: NodeState, choice: Choice) -> frozenset[int]:
 
 
 @dataclass(frozen=True, slots=True)
-class Want:
+class _Want:
     """A pod that is bound to the pool of NUMA nodes.
 
     Attributes:
@@ -197,22 +197,22 @@ class Want:
     fixed: bool = False
 
 
-def _want_of(node: Node, pod: RunningPod) -> Want | None:
+def _want_of(node: Node, pod: RunningPod) -> _Want | None:
     """Return what a placed pod wants; None: it is not bound."""
     place, spec = pod.placement, pod.pod.spec
     homes = bound_to(place, spec, node)
     milli = spec.requests.cpu_milli
-    return Want(homes, milli, place.cpu_milli, _in_parts(place)) if homes else None
+    return _Want(homes, milli, place.cpu_milli, _in_parts(place)) if homes else None
 
 
-def _want_at(state: NodeState, spec: PodSpec, choice: Choice) -> Want:
+def _want_at(state: NodeState, spec: PodSpec, choice: Choice) -> _Want:
     """Return what a bound pod wants that is new."""
     said = None
     if choice.containers:
         parts = ((state.cells[cells[0]].numa_node, part) for cells, part in choice.pool)
         said = tuple(sorted((numa, part) for numa, part in parts if numa is not None))
     homes = homes_of(state, choice)
-    return Want(homes, spec.requests.cpu_milli, said, fixed=said is not None)
+    return _Want(homes, spec.requests.cpu_milli, said, fixed=said is not None)
 
 
 def counts_on_numa_nodes(
@@ -243,7 +243,7 @@ def counts_on_numa_nodes(
     return found
 
 
-def _counted(node: Node, pool: Pool, wants: Sequence[Want]) -> list[CpuMilli]:
+def _counted(node: Node, pool: Pool, wants: Sequence[_Want]) -> list[CpuMilli]:
     """Share out what pods of one pool want; what is said already stays if it can."""
     cpus = _by_numa_node(pool.free, node.machine.topology)
     room = {numa: pool.milli_per_cpu * count for numa, count in cpus.items()}
@@ -273,7 +273,7 @@ def _single(said: CpuMilli) -> Iterable[Asked]:
     return [((numa,), milli) for numa, milli in said]
 
 
-def _at_first(want: Want) -> CpuMilli:
+def _at_first(want: _Want) -> CpuMilli:
     first, *others = sorted(want.homes)
     return ((first, want.milli), *((numa, 0) for numa in others))
 

@@ -11,7 +11,7 @@ from placer_models.cluster import Node
 from placer_models.dimensions import Amounts, Dimension
 from placer_models.pod import PodSpec, Resources
 
-Key = tuple[str, str]
+ResourceKey = tuple[str, str]
 """The rule that counts a resource, and which one where the rule counts each for itself."""
 
 NO_LIMIT = 1_000_000
@@ -67,19 +67,19 @@ NODE_RESOURCES = {
 """By the names of their rules, in the order of reasons."""
 
 
-def wanted_by(spec: PodSpec) -> dict[Key, int]:
+def wanted_by(spec: PodSpec) -> dict[ResourceKey, int]:
     """Return what a pod takes of each resource."""
     kinds = NODE_RESOURCES.values()
     return {(kind.rule, name): want for kind in kinds for name, want in kind.wanted(spec)}
 
 
-def had_by(node: Node) -> dict[Key, int]:
+def had_by(node: Node) -> dict[ResourceKey, int]:
     """Return what an empty node has of each resource that it names."""
     kinds = NODE_RESOURCES.values()
     return {(kind.rule, name): amount for kind in kinds for name, amount in kind.had(node)}
 
 
-def left_by(node: Node, specs: Iterable[PodSpec]) -> dict[Key, int]:
+def left_by(node: Node, specs: Iterable[PodSpec]) -> dict[ResourceKey, int]:
     """Return what pods leave of each; they may hold more than there is."""
     left = had_by(node)
     for spec in specs if left else ():
@@ -89,12 +89,12 @@ def left_by(node: Node, specs: Iterable[PodSpec]) -> dict[Key, int]:
     return left
 
 
-def amount_of(key: Key, amounts: Mapping[Key, int]) -> int:
+def amount_of(key: ResourceKey, amounts: Mapping[ResourceKey, int]) -> int:
     """Return how much there is of a resource, by what a node names."""
     return amounts.get(key, NO_LIMIT if NODE_RESOURCES[key[0]].is_limit else 0)
 
 
-def in_units(amounts: Mapping[Key, int], dimensions: Iterable[Dimension]) -> Amounts:
+def in_units(amounts: Mapping[ResourceKey, int], dimensions: Iterable[Dimension]) -> Amounts:
     """Return the amounts in units of the dimensions; pods may have overfilled a node."""
     return tuple(
         max(0, amount_of((each.rule, each.subject), amounts)) // each.unit for each in dimensions

@@ -6,13 +6,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from placer.greedy.in_node_affinity import FirstOfKind, Places
+from placer.greedy.columns import Mask
+from placer.greedy.in_node_affinity import AffinityPlaces, FirstOfKind
 from placer.greedy.topology_spread import SpreadCounts
 from placer_models.problem import Choice, Choices, Problem
 from placer_models.tasks import NO_DOMAIN, AffinityTask
 
-Mask = NDArray[np.bool_]
-Counts = NDArray[np.int64]
+_Counts = NDArray[np.int64]
 
 
 WISH = 10**6
@@ -36,7 +36,7 @@ class AffinityCounts:
         for number, task in enumerate(self._tasks):
             for shape in {task.shape, *task.matches}:
                 self._about[shape].append(number)
-        self._placed: Counts = np.zeros((len(problem.shapes), nodes), dtype=np.int64)
+        self._placed: _Counts = np.zeros((len(problem.shapes), nodes), dtype=np.int64)
         self._running = [_counts(task.here, nodes) for task in problem.affinity.tasks]
         self._runs = [running > 0 for running in self._running]
         self._first = FirstOfKind(problem)
@@ -71,15 +71,15 @@ class AffinityCounts:
                 mask &= (meant > 0) | ~self._belongs(number)
         return mask
 
-    def wishes_lost(self, shape: int) -> Counts:
+    def wishes_lost(self, shape: int) -> _Counts:
         """Return for each node how much more is lost with a pod of the shape.
 
         In tier affinity, and by less than 1 of it in tier topology-spread.
         """
         return WISH * self._affinity_lost(shape) + self._spread.lost(shape)
 
-    def _affinity_lost(self, shape: int) -> Counts:
-        lost: Counts = np.zeros(self._placed.shape[1], dtype=np.int64)
+    def _affinity_lost(self, shape: int) -> _Counts:
+        lost: _Counts = np.zeros(self._placed.shape[1], dtype=np.int64)
         for number in self._about[shape]:
             task = self._tasks[number]
             if task.required:
@@ -104,11 +104,11 @@ class AffinityCounts:
         """Return the positions of the terms inside a node that the shape need not keep now."""
         return self._first.waived(shape, self._placed)
 
-    def to_cover(self, shape: int, choices: Choices) -> tuple[int, Places] | None:
+    def to_cover(self, shape: int, choices: Choices) -> tuple[int, AffinityPlaces] | None:
         """Return where a pod of the shape has to be, for the sake of a first of its kind."""
         return self._first.to_cover(shape, self._placed, choices)
 
-    def covers(self, choice: Choice, node: int, places: Places) -> bool:
+    def covers(self, choice: Choice, node: int, places: AffinityPlaces) -> bool:
         """Return whether a pod with the place is with a first one that is there."""
         return self._first.covers(choice, node, places)
 
@@ -134,19 +134,19 @@ class AffinityCounts:
         meant = self._placed[sorted(task.matches)].sum(axis=0)[self._belongs(number)]
         return int(meant.sum()) == 1 and int(self._placed[task.shape].sum()) == 1
 
-    def _meant(self, number: int) -> Counts:
+    def _meant(self, number: int) -> _Counts:
         """Return how many placed pods are meant in the domain of each node."""
-        meant: Counts = self._placed[sorted(self._tasks[number].matches)].sum(axis=0)
+        meant: _Counts = self._placed[sorted(self._tasks[number].matches)].sum(axis=0)
         return self._in_domains(number, meant)
 
-    def _in_domains(self, number: int, on_nodes: Counts) -> Counts:
+    def _in_domains(self, number: int, on_nodes: _Counts) -> _Counts:
         """Return for each node how many are in its domain; none where it is in none."""
         domains = self._domains[number]
         if domains is None:
             return on_nodes
         total = np.bincount(domains.of_node, on_nodes, minlength=domains.none + 1)
         total[domains.none] = 0
-        found: Counts = total.astype(np.int64)[domains.of_node]
+        found: _Counts = total.astype(np.int64)[domains.of_node]
         return found
 
     def _belongs(self, number: int) -> Mask:
@@ -166,7 +166,7 @@ class _Domains(NamedTuple):
 
     """
 
-    of_node: Counts
+    of_node: _Counts
     none: int
 
 
@@ -178,7 +178,7 @@ def _domains(task: AffinityTask) -> _Domains | None:
     return _Domains(np.array([none if d == NO_DOMAIN else d for d in task.domains]), none)
 
 
-def _counts(here: Mapping[int, int], nodes: int) -> Counts:
+def _counts(here: Mapping[int, int], nodes: int) -> _Counts:
     counts = np.zeros(nodes, dtype=np.int64)
     counts[list(here)] = list(here.values())
     return counts

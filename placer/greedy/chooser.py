@@ -4,9 +4,9 @@ from collections.abc import Collection, Hashable, Iterator
 from itertools import islice
 
 from placer.greedy.bound import choose_beside_bound, has_room, milli_left
-from placer.greedy.containers import Parts, pick_parts
+from placer.greedy.containers import AlignedContainers, pick_parts
 from placer.greedy.cores import against_policy, capacity
-from placer.greedy.devices import Devices, outside_partitions, pick_devices
+from placer.greedy.devices import DevicesTaken, outside_partitions, pick_devices
 from placer.greedy.exclusivity import choose_apart
 from placer.greedy.in_node_affinity import choose_by_affinity
 from placer.greedy.localities import (
@@ -22,7 +22,7 @@ from placer.greedy.numa_strategy import against_strategy
 from placer.greedy.offer import Offer, Price
 from placer.greedy.shares import devices_fitting, off_the_choice
 from placer.greedy.taking import sums_allow
-from placer_models.alignment import Amounts, width
+from placer_models.alignment import CellAmounts, width
 from placer_models.container_fit import pools_of
 from placer_models.node_state import NodeState
 from placer_models.policy import AlignmentPolicy
@@ -136,7 +136,9 @@ def _is_close(offer: Offer) -> bool:
     return not (offer.price.numa_nodes or offer.price.all_packages)
 
 
-def _sizes(node: NodeState, fit: Fit, need: Amounts, amounts: list[Amounts]) -> Iterator[int]:
+def _sizes(
+    node: NodeState, fit: Fit, need: CellAmounts, amounts: list[CellAmounts]
+) -> Iterator[int]:
     """Yield how many cells the pod may use, best first."""
     if fit.cell_limit is not None:
         for cell, has in enumerate(node.cells):
@@ -152,14 +154,14 @@ def _sizes(node: NodeState, fit: Fit, need: Amounts, amounts: list[Amounts]) -> 
     yield from range(least, max(least, useful) + 1)
 
 
-def _spare(amounts: list[Amounts], need: Amounts, mask: tuple[int, ...]) -> int:
+def _spare(amounts: list[CellAmounts], need: CellAmounts, mask: tuple[int, ...]) -> int:
     """Return how much more the cells hold than is asked for, in % of it, added up."""
     return sum(
         100 * amounts[cell][i] // want for i, want in enumerate(need) if want for cell in mask
     )
 
 
-def _need(node: NodeState, shape: Shape, fit: Fit) -> Amounts:
+def _need(node: NodeState, shape: Shape, fit: Fit) -> CellAmounts:
     """Return what the cells have to hold; devices of no cell are taken off."""
     of_no_cell = [
         sum(
@@ -179,7 +181,7 @@ def _need(node: NodeState, shape: Shape, fit: Fit) -> Amounts:
     return (cpus, *shape.in_cells, *devices, *shares)
 
 
-def _amounts(node: NodeState, shape: Shape, fit: Fit, cell: int) -> Amounts:
+def _amounts(node: NodeState, shape: Shape, fit: Fit, cell: int) -> CellAmounts:
     """Return what one cell holds of what the pod asks for."""
     cpus = 0
     if shape.owned_cpus:
@@ -241,7 +243,7 @@ def _offer_of(
     shape: Shape,
     fit: Fit,
     cells: tuple[int, ...],
-    devices: Devices,
+    devices: DevicesTaken,
     cores: tuple[CoreTake, ...],
 ) -> Offer | None:
     """Return the best place on the cells with these devices and cores."""
@@ -273,7 +275,7 @@ def _offer_of(
     )
 
 
-def _cells_of(node: NodeState, parts: Parts) -> set[int]:
+def _cells_of(node: NodeState, parts: AlignedContainers) -> set[int]:
     """Return the cells of all that the pod holds."""
     classes = zip(node.cores, parts.cores, strict=True)
     used = {c.cell for c, take in classes if take.whole or take.threads}
@@ -302,7 +304,7 @@ def _by_container(node: NodeState, shape: Shape, fit: Fit) -> Offer | None:
 
 def _pick_amounts(
     node: NodeState, shape: Shape, cells: tuple[int, ...], used: set[int]
-) -> tuple[Amounts, ...] | None:
+) -> tuple[CellAmounts, ...] | None:
     """Return what is taken of each dimension from each cell; the cells count as used then."""
     found = []
     held = zip(*(cell.amounts for cell in node.cells), strict=True)
@@ -335,7 +337,7 @@ def _price(
     node: NodeState,
     shape: Shape,
     fit: Fit,
-    devices: Devices,
+    devices: DevicesTaken,
     cores: tuple[CoreTake, ...],
     cells_used: set[int],
 ) -> Price:

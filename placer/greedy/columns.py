@@ -25,6 +25,7 @@ from placer_models.shares import ShareableDevice
 
 Numbers = NDArray[np.int64]
 Indices = NDArray[np.intp]
+Mask = NDArray[np.bool_]
 
 
 class Column(IntEnum):
@@ -80,7 +81,7 @@ _MOST_LEFT, _MOST_ASKED = 2**50, 2**33
 """No number says more, so that no sum leaves 64 bits."""
 
 
-class Part(NamedTuple):
+class ShareQuantity(NamedTuple):
     """A quantity of devices of which pods ask for amounts.
 
     Attributes:
@@ -126,7 +127,7 @@ class Columns:
     cut_types: frozenset[str]
     resources: range
     strategy: NodeStrategy
-    parts: tuple[Part, ...] = ()
+    parts: tuple[ShareQuantity, ...] = ()
 
     @classmethod
     def of(cls, problem: Problem) -> "Columns":
@@ -316,7 +317,7 @@ def _percent_left(node: NodeState) -> int:
     )
 
 
-def _parts_asked(shapes: Iterable[Shape]) -> tuple[Part, ...]:
+def _parts_asked(shapes: Iterable[Shape]) -> tuple[ShareQuantity, ...]:
     """Return the quantities of which some share is an amount, and not a percentage alone."""
     most: dict[tuple[str, str], int] = {}
     for shape in shapes:
@@ -325,11 +326,12 @@ def _parts_asked(shapes: Iterable[Shape]) -> tuple[Part, ...]:
                 key = need.type, name
                 most[key] = max(amount, most.get(key, 0))
     return tuple(
-        Part(*key, _LARGE_UNIT if amount > _LARGE else 1) for key, amount in sorted(most.items())
+        ShareQuantity(*key, _LARGE_UNIT if amount > _LARGE else 1)
+        for key, amount in sorted(most.items())
     )
 
 
-def _asked(shape: Shape, part: Part) -> list[tuple[int, int]]:
+def _asked(shape: Shape, part: ShareQuantity) -> list[tuple[int, int]]:
     """Return (count, amount of the part on each device) of the shape's needs, rounded down."""
     return [
         (need.count, min(_MOST_ASKED, need.share.amounts.get(part.name, 0) // part.unit))
@@ -338,7 +340,7 @@ def _asked(shape: Shape, part: Part) -> list[tuple[int, int]]:
     ]
 
 
-def _left_of(node: NodeState, parts: Sequence[Part]) -> list[int]:
+def _left_of(node: NodeState, parts: Sequence[ShareQuantity]) -> list[int]:
     """Return what is left of each part, then the most of each on one device."""
     sums, most = [], []
     for part in parts:

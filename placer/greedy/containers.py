@@ -11,13 +11,13 @@ from typing import NamedTuple
 
 from placer.greedy.bound import has_room, milli_left
 from placer.greedy.cores import NO_CORES, capacity, pick_cores
-from placer.greedy.devices import Devices, pick_devices
+from placer.greedy.devices import DevicesTaken, pick_devices
 from placer.greedy.masks import masks
 from placer_models.alignment import width
 from placer_models.container_fit import ContainerFit, pools_of
 from placer_models.device import GPU
 from placer_models.dimensions import Amounts
-from placer_models.links import Selection, best_selection, pair_minimum, pair_sum
+from placer_models.links import DeviceSelection, best_selection, pair_minimum, pair_sum
 from placer_models.node_state import NodeState
 from placer_models.policy import AlignmentPolicy
 from placer_models.problem import CoreTake, Fit, Shape
@@ -26,7 +26,7 @@ Rows = list[list[int]]
 """For each good what each cell holds of it, and last what is in no cell."""
 
 
-class Parts(NamedTuple):
+class AlignedContainers(NamedTuple):
     """A place for a pod and its containers.
 
     Attributes:
@@ -38,15 +38,15 @@ class Parts(NamedTuple):
 
     cores: tuple[CoreTake, ...]
     pinned: tuple[Amounts, ...]
-    devices: Devices
+    devices: DevicesTaken
     containers: tuple[tuple[tuple[int, ...], ...], ...]
     beyond: int
 
 
-def pick_parts(node: NodeState, shape: Shape, fit: Fit) -> Parts | None:
+def pick_parts(node: NodeState, shape: Shape, fit: Fit) -> AlignedContainers | None:
     """Return a place in which every container keeps its policy; None: none was found."""
     everywhere = tuple(range(len(node.cells)))
-    picked: Devices | None = None
+    picked: DevicesTaken | None = None
     banks = node.banks
     # Where devices depend on one another, those of the pod come first.
     if fit.joint or shape.scopes or any(bank.cuts or bank.board.honored for bank in banks):
@@ -66,7 +66,7 @@ def pick_parts(node: NodeState, shape: Shape, fit: Fit) -> Parts | None:
         found = _inside(node, shape, fit, held, picked)
         if found is not None:
             cores, devices = found
-            return Parts(
+            return AlignedContainers(
                 cores,
                 tuple(tuple(row[:-1]) for row in held[1 : 1 + shape.of_cells]),
                 devices,
@@ -190,8 +190,8 @@ def _pour(
 
 
 def _inside(
-    node: NodeState, shape: Shape, fit: Fit, held: Rows, picked: Devices | None
-) -> tuple[tuple[CoreTake, ...], Devices] | None:
+    node: NodeState, shape: Shape, fit: Fit, held: Rows, picked: DevicesTaken | None
+) -> tuple[tuple[CoreTake, ...], DevicesTaken] | None:
     """Return cores and devices that are as many in each cell as the pod holds there."""
     cores = [NO_CORES] * len(node.cores)
     for cell, cpus in enumerate(held[0][:-1]):
@@ -203,7 +203,7 @@ def _inside(
     if picked is not None:
         return tuple(cores), picked
     counts = [(0,) * len(bank.free) for bank in node.banks]
-    gpus: Selection | None = None
+    gpus: DeviceSelection | None = None
     wants = zip(shape.devices, held[1 + shape.of_cells :], strict=True)
     for (kind, _), places in wants:
         position = next(i for i, b in enumerate(node.banks) if b.type == kind)
@@ -223,14 +223,16 @@ def _inside(
             )
         if kind == GPU:
             taken = counts[position]
-            gpus = Selection(taken, pair_minimum(bank.board, taken), pair_sum(bank.board, taken))
+            gpus = DeviceSelection(
+                taken, pair_minimum(bank.board, taken), pair_sum(bank.board, taken)
+            )
     used = frozenset(
         cell
         for bank, taken in zip(node.banks, counts, strict=True)
         for cell, n in zip(bank.cells, taken, strict=True)
         if n and cell is not None
     )
-    return tuple(cores), Devices(tuple(counts), gpus, used)
+    return tuple(cores), DevicesTaken(tuple(counts), gpus, used)
 
 
 def _beyond(fit: Fit, parts: Sequence[Rows]) -> int:

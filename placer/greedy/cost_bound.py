@@ -8,10 +8,18 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from placer.greedy.columns import ROOM_MEMORY, ROOM_MILLI, Column, Columns, Numbers, Part
+from placer.greedy.columns import (
+    ROOM_MEMORY,
+    ROOM_MILLI,
+    Column,
+    Columns,
+    Mask,
+    Numbers,
+    ShareQuantity,
+)
 from placer.greedy.node_rows import NodeRows
 from placer.greedy.offer import Price
-from placer.greedy.shape_bound import Mask, ShapeBound, Terms, Wanted
+from placer.greedy.shape_bound import ShapeBound, TermColumns, Wanted
 from placer_models.device import GPU
 from placer_models.dimensions import SHARED_POOL
 from placer_models.goals import GPU_POINTS, USABLE_SET_SIZES, WHOLE_CORE_POINTS
@@ -72,7 +80,7 @@ class CostBound:
         self._milli = sum(shape.amounts[SHARED_POOL] * count for shape, count in pods)
         self._memory = sum(shape.memory * count for shape, count in pods)
 
-    def terms(self, rows: NodeRows, layouts: Sequence[NodeState]) -> list[Terms]:
+    def terms(self, rows: NodeRows, layouts: Sequence[NodeState]) -> list[TermColumns]:
         """Return what each of the shapes means on the nodes of the rows.
 
         Args:
@@ -82,7 +90,7 @@ class CostBound:
         """
         return [bound.terms(rows, layouts) for bound, _ in self._shapes]
 
-    def hosts(self, rows: NodeRows, terms: Sequence[Terms]) -> Mask:
+    def hosts(self, rows: NodeRows, terms: Sequence[TermColumns]) -> Mask:
         """Return which of the nodes could, by their sums, host the pods.
 
         Args:
@@ -97,7 +105,7 @@ class CostBound:
             bound.keep_limits(rows, means, found)
         return found
 
-    def costs(self, rows: NodeRows, terms: Sequence[Terms], largest: Numbers) -> Numbers:
+    def costs(self, rows: NodeRows, terms: Sequence[TermColumns], largest: Numbers) -> Numbers:
         """Return costs[position in a price, or after it what is spare; node].
 
         Places on a node, if there are any, cost together as much or more, compared as tuples.
@@ -182,7 +190,9 @@ def _upright(amounts: Sequence[int]) -> Numbers:
     return np.array(amounts, dtype=np.int64)[:, np.newaxis]
 
 
-def _by_cores(rows: NodeRows, owners: Sequence[tuple[int, Terms, int]]) -> tuple[Numbers, Numbers]:
+def _by_cores(
+    rows: NodeRows, owners: Sequence[tuple[int, TermColumns, int]]
+) -> tuple[Numbers, Numbers]:
     """Return the CPUs against bind policies, and the whole cores lost with no more of them.
 
     A pod that would like whole cores has single threads only where it cannot do otherwise.
@@ -231,7 +241,7 @@ def _foreseen(columns: Columns, shapes: Iterable[Shape]) -> list[int]:
     return [column for column in columns.spare if column not in unforeseen]
 
 
-def _takes_parts_unsaid(shape: Shape, part: Part) -> bool:
+def _takes_parts_unsaid(shape: Shape, part: ShareQuantity) -> bool:
     """Return whether a pod takes some of a quantity without saying how much: by percent."""
     return shape.whole_of(part.type) > 0 or any(
         need.type == part.type

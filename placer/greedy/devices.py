@@ -11,7 +11,7 @@ from placer_models.device import GPU
 from placer_models.goals import GPU_POINTS
 from placer_models.joint_fit import JointFit
 from placer_models.links import (
-    Selection,
+    DeviceSelection,
     best_permitted,
     is_partition,
     pair_minimum,
@@ -24,7 +24,7 @@ from placer_models.problem import Shape
 from placer_models.shares import ShareTake
 
 
-class Devices(NamedTuple):
+class DevicesTaken(NamedTuple):
     """Devices for one pod.
 
     Attributes:
@@ -37,7 +37,7 @@ class Devices(NamedTuple):
     """
 
     counts: tuple[tuple[int, ...], ...]
-    gpus: Selection | None
+    gpus: DeviceSelection | None
     cells: frozenset[int]
     apart: int = 0
     shares: tuple[ShareTake, ...] = ()
@@ -45,7 +45,7 @@ class Devices(NamedTuple):
 
 def pick_devices(
     node: NodeState, shape: Shape, joint: JointFit | None, cells: Collection[int]
-) -> Devices | None:
+) -> DevicesTaken | None:
     """Return devices from the cells, or of no cell; None: there are not enough.
 
     What is wanted side by side comes first, then GPUs, by their links; the others as
@@ -68,7 +68,7 @@ def pick_devices(
             return None
         together = found
     counts = [(0,) * len(bank.free) for bank in banks]
-    gpus: Selection | None = None
+    gpus: DeviceSelection | None = None
     shares: list[ShareTake] = []
     used: set[int] = set()
     for position in sorted(range(len(banks)), key=lambda i: _hardness(banks[i])):
@@ -102,7 +102,7 @@ def pick_devices(
     if overlap(banks, tuple(counts)):
         return None
     apart = groups_apart(joint, together) if joint else 0
-    return Devices(tuple(counts), gpus, frozenset(used), apart, tuple(sorted(shares)))
+    return DevicesTaken(tuple(counts), gpus, frozenset(used), apart, tuple(sorted(shares)))
 
 
 def _pick(
@@ -189,7 +189,7 @@ def points_lost(
     return lost
 
 
-def outside_partitions(node: NodeState, gpus: Selection | None) -> int:
+def outside_partitions(node: NodeState, gpus: DeviceSelection | None) -> int:
     """Return 1 where the GPUs should be a partition and are none."""
     return sum(
         bank.type == GPU
@@ -208,8 +208,8 @@ def points_of(node: NodeState) -> int:
     return whole + instance_points(node.banks)
 
 
-def _selection(bank: DeviceBank, counts: tuple[int, ...]) -> Selection:
-    return Selection(counts, pair_minimum(bank.board, counts), pair_sum(bank.board, counts))
+def _selection(bank: DeviceBank, counts: tuple[int, ...]) -> DeviceSelection:
+    return DeviceSelection(counts, pair_minimum(bank.board, counts), pair_sum(bank.board, counts))
 
 
 def _strangers(bank: DeviceBank, taken: tuple[int, ...], near: set[int]) -> int:

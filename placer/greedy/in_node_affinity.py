@@ -19,15 +19,15 @@ from placer_models.node_state import NOBODY, Cell, CoreClass, Guest, NodeState, 
 from placer_models.problem import Choice, Fit, Problem, Shape
 from placer_models.tasks import InNodeAffinity, InNodeAffinityTerm
 
-Places = frozenset[tuple[AffinityLevel, int]]
+AffinityPlaces = frozenset[tuple[AffinityLevel, int]]
 """(Level, core class or cell) of a node."""
 
 MOST_CROWDS = 8
 """How crowded a place may be is tried in so many steps, and without a limit."""
 
-Guests = frozenset[Guest]
+_Guests = frozenset[Guest]
 
-Bars = Callable[[AffinityLevel, Guests], bool]
+Bars = Callable[[AffinityLevel, _Guests], bool]
 """Whether a pod keeps off a place of the level where these are."""
 
 
@@ -78,19 +78,19 @@ def _strictest_first(
             yield _bars(affinity, [*required, *wishes[:kept]], crowd)
 
 
-def _guests_by_place(node: NodeState) -> Iterator[tuple[AffinityLevel, Guests]]:
+def _guests_by_place(node: NodeState) -> Iterator[tuple[AffinityLevel, _Guests]]:
     """Yield who is in each cell and on each core class."""
     yield from ((AffinityLevel.NUMA, cell.guests) for cell in node.cells)
     yield from ((AffinityLevel.CORE, c.guests) for c in node.cores)
 
 
-def _pairs(affinity: InNodeAffinity, level: AffinityLevel, guests: Guests) -> int:
+def _pairs(affinity: InNodeAffinity, level: AffinityLevel, guests: _Guests) -> int:
     """Return what the wishes to be apart weigh that are lost once the pod is with these."""
     return sum(affinity.pairs_with(side, level) for side, _ in guests)
 
 
 def _bars(affinity: InNodeAffinity, terms: Sequence[InNodeAffinityTerm], crowd: int) -> Bars:
-    def bars(level: AffinityLevel, guests: Guests) -> bool:
+    def bars(level: AffinityLevel, guests: _Guests) -> bool:
         sides = sides_of(guests)
         return (
             not affinity.off_at(level).isdisjoint(sides)
@@ -129,7 +129,7 @@ def _lost(node: NodeState, affinity: InNodeAffinity, choice: Choice) -> int:
     return lost
 
 
-def _met(node: NodeState, choice: Choice, level: AffinityLevel) -> Iterator[Guests]:
+def _met(node: NodeState, choice: Choice, level: AffinityLevel) -> Iterator[_Guests]:
     """Yield who is at each place of a level where the pod takes CPUs."""
     for c, take in zip(node.cores, choice.cores, strict=True):
         if take.whole or take.threads:
@@ -210,7 +210,7 @@ class FirstOfKind:
 
     def to_cover(
         self, shape: int, placed: NDArray[np.int64], choices: Mapping[int, Choice]
-    ) -> tuple[int, Places] | None:
+    ) -> tuple[int, AffinityPlaces] | None:
         """Return the node, and the places there, where a pod of the shape has to be.
 
         None: no first pod waits for its company.
@@ -223,7 +223,7 @@ class FirstOfKind:
                 return choices[pod].node, frozenset(places)
         return None
 
-    def covers(self, choice: Choice, node: int, places: Places) -> bool:
+    def covers(self, choice: Choice, node: int, places: AffinityPlaces) -> bool:
         """Return whether a pod with the place is with a first one that is there."""
         state = self._problem.nodes[node]
         together = all(

@@ -24,15 +24,15 @@ MOST_LOOKED_AT = 2_000
 MOST_MASKS = 128
 """Sets of groups that are tried where there are more sets of devices than that."""
 
-Counts = tuple[int, ...]
+_Counts = tuple[int, ...]
 """One an equivalence class."""
 
-Taken = Mapping[str, Counts]
+Taken = Mapping[str, _Counts]
 """Device type -> what is taken of each equivalence class."""
 
 
 def pick_together(
-    wish: JointFit, boards: Mapping[str, Board], free: Mapping[str, Counts]
+    wish: JointFit, boards: Mapping[str, Board], free: Mapping[str, _Counts]
 ) -> Taken | None:
     """Return devices of all types of the wish; None: none were found that may be.
 
@@ -68,7 +68,7 @@ def pick_together(
 def pick_in_scopes(
     wish: JointFit,
     boards: Mapping[str, Board],
-    free: Mapping[str, Counts],
+    free: Mapping[str, _Counts],
     scopes: Mapping[str, DeviceScope],
 ) -> Taken | None:
     """Return the same, each type within its scope: every choice of places is tried.
@@ -166,7 +166,9 @@ def _given(wish: JointFit, taken: Taken) -> tuple[dict[int, set[int]], int]:
     return given, nowhere
 
 
-def _sets(wish: JointFit, lead: int, board: Board, free: Mapping[str, Counts]) -> Iterator[Counts]:
+def _sets(
+    wish: JointFit, lead: int, board: Board, free: Mapping[str, _Counts]
+) -> Iterator[_Counts]:
     """Yield sets of the leading type, the likeliest first."""
     kind, size = wish.types[lead]
     mine = free[kind]
@@ -179,8 +181,8 @@ def _sets(wish: JointFit, lead: int, board: Board, free: Mapping[str, Counts]) -
 
 
 def _by_groups(
-    wish: JointFit, lead: int, board: Board, free: Mapping[str, Counts]
-) -> Iterator[Counts]:
+    wish: JointFit, lead: int, board: Board, free: Mapping[str, _Counts]
+) -> Iterator[_Counts]:
     """Yield sets out of few groups that hold all types, without looking at every set."""
     held = _by_group(wish, free)
     names = sorted(group for group, amounts in held.items() if all(amounts))
@@ -201,7 +203,7 @@ def _by_groups(
 
 
 def _followed(
-    wish: JointFit, lead: int, counts: Counts, free: Mapping[str, Counts]
+    wish: JointFit, lead: int, counts: _Counts, free: Mapping[str, _Counts]
 ) -> Taken | None:
     """Return the set of the leading type with those of the others, as near as can be."""
     taken = {wish.types[lead][0]: counts}
@@ -223,7 +225,7 @@ def _followed(
     return taken
 
 
-def _one_each(groups: tuple[int | None, ...], free: Counts, near: set[int | None]) -> Counts:
+def _one_each(groups: tuple[int | None, ...], free: _Counts, near: set[int | None]) -> _Counts:
     """Take one of each group that is near; where none of them has one, one of another."""
     taken = [0] * len(free)
     left = set(near)
@@ -237,8 +239,8 @@ def _one_each(groups: tuple[int | None, ...], free: Counts, near: set[int | None
 
 
 def _covering(
-    groups: tuple[int | None, ...], free: Counts, size: int, near: set[int] | None = None
-) -> Counts:
+    groups: tuple[int | None, ...], free: _Counts, size: int, near: set[int] | None = None
+) -> _Counts:
     """Take one of each group that is near, then more of these, then of as few as can be.
 
     Args:

@@ -27,9 +27,9 @@ DEARER = Price._fields.index("bind") + 1
 
 NO_PRICE = Price(*(0 for _ in Price._fields))
 
-Nodes = NDArray[np.intp]
+_Nodes = NDArray[np.intp]
 
-Places = list[tuple[int, Choice]]
+_Places = list[tuple[int, Choice]]
 
 
 def place_at_levels(table: NodeTable, gang: GangTask, most: int) -> bool:
@@ -41,7 +41,7 @@ def place_at_levels(table: NodeTable, gang: GangTask, most: int) -> bool:
     """
     filling = _Filling(table, gang, most)
     mark = table.mark()
-    best: tuple[tuple[int, ...], Places] | None = None
+    best: tuple[tuple[int, ...], _Places] | None = None
     for regions in filling.stages():
         for nodes in regions:
             filling.fill(nodes)
@@ -107,11 +107,11 @@ class _Filling:
     def __post_init__(self) -> None:
         self.pods = hardest_first(self.table.problem, self.gang.pods)
 
-    def stages(self) -> Iterator[list[Nodes]]:
+    def stages(self) -> Iterator[list[_Nodes]]:
         """Yield the regions to try: with all wishes to gather kept, then with fewer."""
         problem = self.table.problem
         shapes = {problem.pods[pod] for pod in self.gang.pods}
-        nodes: Nodes = np.array(self.table.hosts(shapes), dtype=np.intp)
+        nodes: _Nodes = np.array(self.table.hosts(shapes), dtype=np.intp)
         if self.table.affinity is not None:
             open_to = [self.table.affinity.allowed(shape)[nodes] for shape in sorted(shapes)]
             nodes = nodes[np.logical_or.reduce(open_to)]
@@ -124,7 +124,7 @@ class _Filling:
         for kept in range(len(wish), -1, -1):
             yield self._roomiest(_split(nodes, [*must, *wish[:kept]]))
 
-    def fill(self, nodes: Nodes) -> None:
+    def fill(self, nodes: _Nodes) -> None:
         """Place members on the nodes, as many as can be."""
         problem = self.table.problem
         tasks = [
@@ -149,7 +149,7 @@ class _Filling:
         placed, *dearer = value[: 1 + DEARER]
         return placed >= self.most and not any(dearer)
 
-    def _roomiest(self, regions: Sequence[Nodes]) -> list[Nodes]:
+    def _roomiest(self, regions: Sequence[_Nodes]) -> list[_Nodes]:
         """Return the regions worth trying: the tightest that hold all, else the roomiest."""
         rooms = [(self._room(nodes), index) for index, nodes in enumerate(regions)]
         enough = sorted(pair for pair in rooms if pair[0] >= self.most)
@@ -178,7 +178,7 @@ class _Filling:
         """Return the members without a place."""
         return [pod for pod in self.pods if self.table.place_of(pod) is None]
 
-    def _fill(self, nodes: Nodes, tasks: Sequence[LevelTask], mark: int) -> None:
+    def _fill(self, nodes: _Nodes, tasks: Sequence[LevelTask], mark: int) -> None:
         """Fill domain by domain, those of the widest level first."""
         if not tasks:
             self._place(nodes)
@@ -195,7 +195,7 @@ class _Filling:
             self._fill(parts.pop(tightest), tasks[1:], mark)
             self._trim(tasks, mark)
 
-    def _place(self, nodes: Nodes) -> None:
+    def _place(self, nodes: _Nodes) -> None:
         here = np.zeros(len(self.table.problem.nodes), dtype=np.bool_)
         here[nodes] = True
         hopeless: set[int] = set()
@@ -252,15 +252,15 @@ class _Filling:
         return short
 
 
-def _whole_multiples(placed: Places, domains: Nodes, count: int) -> Places:
-    members: defaultdict[int, Places] = defaultdict(list)
+def _whole_multiples(placed: _Places, domains: _Nodes, count: int) -> _Places:
+    members: defaultdict[int, _Places] = defaultdict(list)
     for pod, choice in placed:
         members[int(domains[choice.node])].append((pod, choice))
     kept = {pod for here in members.values() for pod, _ in here[: len(here) - len(here) % count]}
     return [(pod, choice) for pod, choice in placed if pod in kept]
 
 
-def _split(nodes: Nodes, levels: Sequence[Sequence[int]]) -> list[Nodes]:
+def _split(nodes: _Nodes, levels: Sequence[Sequence[int]]) -> list[_Nodes]:
     """Return the nodes by their domains at the levels, in the order of their first nodes."""
     parts: defaultdict[tuple[int, ...], list[int]] = defaultdict(list)
     for node in nodes:

@@ -3,18 +3,18 @@
 from collections import defaultdict
 from collections.abc import Hashable, Iterator, Sequence
 
-from placer_models.alignment import Amounts
+from placer_models.alignment import CellAmounts
 
 MAX_STEPS = 20_000
 """Steps of one search for masks; enough for every pair and most triples of 34 cells that
 all differ. Cells that are alike are counted, so real machines stay far below it."""
 
-Group = tuple[Amounts, list[int]]
+_Group = tuple[CellAmounts, list[int]]
 """Cells that are alike: what each holds, and their indices."""
 
 
 def masks(
-    amounts: Sequence[Amounts], need: Amounts, size: int, kinds: Sequence[Hashable]
+    amounts: Sequence[CellAmounts], need: CellAmounts, size: int, kinds: Sequence[Hashable]
 ) -> Iterator[tuple[int, ...]]:
     """Yield sets of at most ``size`` cells that together hold the need, richest first.
 
@@ -38,7 +38,7 @@ def masks(
     richest.reverse()
     steps = 0
 
-    def choose(group: int, left: int, missing: Amounts) -> Iterator[tuple[int, ...]]:
+    def choose(group: int, left: int, missing: CellAmounts) -> Iterator[tuple[int, ...]]:
         nonlocal steps
         steps += 1
         if steps > MAX_STEPS or any(
@@ -61,7 +61,9 @@ def masks(
     yield from choose(0, size, need)
 
 
-def _groups(amounts: Sequence[Amounts], need: Amounts, kinds: Sequence[Hashable]) -> list[Group]:
+def _groups(
+    amounts: Sequence[CellAmounts], need: CellAmounts, kinds: Sequence[Hashable]
+) -> list[_Group]:
     """Return the cells that hold anything of use, alike ones together, richest first."""
     alike: defaultdict[Hashable, list[int]] = defaultdict(list)
     for cell, kind in enumerate(kinds):
@@ -69,7 +71,7 @@ def _groups(amounts: Sequence[Amounts], need: Amounts, kinds: Sequence[Hashable]
             alike[kind].append(cell)
     groups = [(amounts[cells[0]], cells) for cells in alike.values()]
 
-    def share(group: Group) -> float:
+    def share(group: _Group) -> float:
         held, _ = group
         return -sum(min(1.0, have / want) for have, want in zip(held, need, strict=True) if want)
 

@@ -6,18 +6,18 @@ from operator import sub
 
 from placer_models.banks import DeviceBank
 
-Counts = tuple[tuple[int, ...], ...]
+_Counts = tuple[tuple[int, ...], ...]
 """For each bank, devices of each class."""
 
 
 def pick_instances(
     banks: tuple[DeviceBank, ...],
-    counts: Counts,
+    counts: _Counts,
     position: int,
     room: tuple[int, ...],
     want: int,
     near: Collection[int],
-) -> Counts | None:
+) -> _Counts | None:
     """Return the counts with so many instances of one bank more; None: there is no room.
 
     One after the other: in a cell that is used already if that can be, then where the
@@ -52,7 +52,7 @@ def pick_instances(
     return counts
 
 
-def after_devices(banks: tuple[DeviceBank, ...], taken: Counts) -> tuple[DeviceBank, ...]:
+def after_devices(banks: tuple[DeviceBank, ...], taken: _Counts) -> tuple[DeviceBank, ...]:
     """Return what is left of banks: without MIG instances that overlap those taken."""
     gone = {
         (cut.gpu, part)
@@ -81,7 +81,7 @@ def _left(
     )
 
 
-def overlap(banks: tuple[DeviceBank, ...], counts: Counts) -> bool:
+def overlap(banks: tuple[DeviceBank, ...], counts: _Counts) -> bool:
     """Return whether instances of the counts share anything of a GPU."""
     taken = [
         (cut.gpu, part)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from placer.greedy.cores import whole_cores_free, whole_cores_lost
-from placer.greedy.devices import Devices, points_lost, points_of
+from placer.greedy.devices import DevicesTaken, points_lost, points_of
 from placer_models.dimensions import MEMORY, SHARED_POOL, less
 from placer_models.goals import WHOLE_CORE_POINTS
 from placer_models.node_state import NodeState
@@ -13,7 +13,7 @@ from placer_models.rooms import room_points
 
 
 def cost_of(
-    node: NodeState, shape: Shape, fit: Fit, devices: Devices, cores: Sequence[CoreTake]
+    node: NodeState, shape: Shape, fit: Fit, devices: DevicesTaken, cores: Sequence[CoreTake]
 ) -> int:
     """Return points of tier ``usable`` that the node loses, or what another strategy counts."""
     if node.load is not None and fit.ask is not None:

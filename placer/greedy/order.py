@@ -9,21 +9,21 @@ from placer_models.mig import is_instance, slices_of
 from placer_models.problem import Problem
 from placer_models.tasks import GangTask
 
-Key = tuple[int, ...]
+_SortKey = tuple[int, ...]
 """Gangs of smaller keys come first."""
 
-Order = Callable[[Problem], Callable[[GangTask], Key]]
+Order = Callable[[Problem], Callable[[GangTask], _SortKey]]
 """Makes the key of a problem's gangs."""
 
 
-def largest_first(problem: Problem) -> Callable[[GangTask], Key]:
+def largest_first(problem: Problem) -> Callable[[GangTask], _SortKey]:
     """Order by GPUs, then CPUs, then memory: what is hard to place has the first choice.
 
     The gang's largest pod is compared before all of its pods together; a gathered gang
     is as hard as one pod of its size.
     """
 
-    def key(gang: GangTask) -> Key:
+    def key(gang: GangTask) -> _SortKey:
         sizes = _sizes(problem, gang.pods)
         whole = tuple(map(sum, zip(*sizes, strict=True)))
         hardest = whole if gang.gathered else tuple(map(max, zip(*sizes, strict=True)))
@@ -32,7 +32,7 @@ def largest_first(problem: Problem) -> Callable[[GangTask], Key]:
     return key
 
 
-def most_value_first(problem: Problem) -> Callable[[GangTask], Key]:
+def most_value_first(problem: Problem) -> Callable[[GangTask], _SortKey]:
     """Order by the points that a gang's minimum gives for its share of the fleet."""
     free = (
         sum(sum(bank.free) for node in problem.nodes for bank in node.banks if bank.type == GPU),
@@ -49,7 +49,7 @@ def most_value_first(problem: Problem) -> Callable[[GangTask], Key]:
         sum(_share(problem, node.amounts) for node in problem.nodes),
     )
 
-    def key(gang: GangTask) -> Key:
+    def key(gang: GangTask) -> _SortKey:
         cheapest = sorted(_sizes(problem, gang.pods))[: gang.minimum]
         asked = map(sum, zip(*cheapest, strict=True))
         share = max(

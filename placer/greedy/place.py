@@ -15,7 +15,7 @@ from placer_models.tasks import GangTask
 
 
 @record(frozen=True, slots=True)
-class Unit:
+class PlacementUnit:
     """Gangs that are placed all together or not at all: a gang group, or one gang.
 
     Attributes:
@@ -60,15 +60,15 @@ def place_greedily(
     return choices
 
 
-def units_of(problem: Problem) -> dict[int, list[Unit]]:
+def units_of(problem: Problem) -> dict[int, list[PlacementUnit]]:
     """Return the units of each level."""
     members: defaultdict[tuple[bool, int], list[int]] = defaultdict(list)
     for index, gang in enumerate(problem.gangs):
         members[gang.group is not None, index if gang.group is None else gang.group].append(index)
-    units: defaultdict[int, list[Unit]] = defaultdict(list)
+    units: defaultdict[int, list[PlacementUnit]] = defaultdict(list)
     for gangs in members.values():
         level = min(problem.gangs[index].level for index in gangs)
-        units[level].append(Unit(tuple(gangs), level))
+        units[level].append(PlacementUnit(tuple(gangs), level))
     return units
 
 
@@ -82,11 +82,11 @@ class _Attempt:
 
     """
 
-    units: tuple[Unit, ...]
+    units: tuple[PlacementUnit, ...]
     minima_first: bool
 
 
-def _fill_level(table: NodeTable, level: int, units: Sequence[Unit], order: Order) -> None:
+def _fill_level(table: NodeTable, level: int, units: Sequence[PlacementUnit], order: Order) -> None:
     """Place the units of a level, and the members above the minima of its gangs."""
     mark = table.mark()
     best: tuple[tuple[int, ...], list[tuple[int, Choice]]] | None = None
@@ -103,7 +103,7 @@ def _fill_level(table: NodeTable, level: int, units: Sequence[Unit], order: Orde
 
 
 def _attempts(
-    table: NodeTable, level: int, units: Sequence[Unit], order: Order
+    table: NodeTable, level: int, units: Sequence[PlacementUnit], order: Order
 ) -> Iterator[_Attempt]:
     """Yield ways to fill the level; the next is only asked for to better the last."""
     problem = table.problem
@@ -125,7 +125,9 @@ def _attempts(
         yield _Attempt(_sorted(units, problem, most_value_first), minima_first=True)
 
 
-def _sorted(units: Sequence[Unit], problem: Problem, order: Order) -> tuple[Unit, ...]:
+def _sorted(
+    units: Sequence[PlacementUnit], problem: Problem, order: Order
+) -> tuple[PlacementUnit, ...]:
     """Return the units, and the gangs in them, in an order."""
     if len(units) == 1 and len(units[0].gangs) == 1:
         return tuple(units)
@@ -133,7 +135,7 @@ def _sorted(units: Sequence[Unit], problem: Problem, order: Order) -> tuple[Unit
     found = []
     for unit in units:
         gangs = sorted(unit.gangs, key=lambda index: (key(problem.gangs[index]), index))
-        found.append(Unit(tuple(gangs), unit.level))
+        found.append(PlacementUnit(tuple(gangs), unit.level))
     return tuple(sorted(found, key=lambda unit: (key(problem.gangs[unit.gangs[0]]), unit.gangs)))
 
 
@@ -141,13 +143,13 @@ def _gangs(problem: Problem, level: int) -> list[GangTask]:
     return [gang for gang in problem.gangs if gang.level == level]
 
 
-def _is_placed(table: NodeTable, unit: Unit) -> bool:
+def _is_placed(table: NodeTable, unit: PlacementUnit) -> bool:
     return all(
         any(table.place_of(pod) for pod in table.problem.gangs[index].pods) for index in unit.gangs
     )
 
 
-def _complete(table: NodeTable, level: int, units: Sequence[Unit]) -> bool:
+def _complete(table: NodeTable, level: int, units: Sequence[PlacementUnit]) -> bool:
     """Return whether nothing of the level is left to place."""
     return all(_is_placed(table, unit) for unit in units) and all(
         table.place_of(pod) for gang in _gangs(table.problem, level) for pod in gang.pods
@@ -167,7 +169,7 @@ def _run(table: NodeTable, level: int, attempt: _Attempt) -> None:
         _place_rest(table, gang)
 
 
-def _place_minima(table: NodeTable, unit: Unit, *, alone: bool) -> bool:
+def _place_minima(table: NodeTable, unit: PlacementUnit, *, alone: bool) -> bool:
     """Place the minimum of each gang of the unit; nothing stays placed if one fails."""
     gangs = [table.problem.gangs[index] for index in unit.gangs]
     mark = table.mark()

@@ -4,17 +4,14 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from placer.greedy.columns import CellColumn, Columns, Indices, Numbers
+from placer.greedy.columns import CellColumn, Columns, Indices, Mask, Numbers
 from placer.greedy.node_rows import NodeRows
 from placer_models.device import GPU
 from placer_models.links import best_permitted_minimum
 from placer_models.node_state import NodeState
 from placer_models.policy import AlignmentPolicy, BindPolicy
 from placer_models.problem import Fit, Shape
-
-Mask = NDArray[np.bool_]
 
 Wanted = tuple[Shape, tuple[Fit | None, ...]]
 """A shape, and what it means on each kind of node."""
@@ -53,7 +50,7 @@ class _Terms(NamedTuple):
     weight_missed: int = 0
 
 
-Terms = dict[str, Numbers]
+TermColumns = dict[str, Numbers]
 """Each term, for every node."""
 
 
@@ -89,7 +86,7 @@ class ShapeBound:
         self._floating = [each for each in self._least if each[0] not in pools]
         self._by_layout: Numbers = np.zeros((len(_Terms._fields), 0), dtype=np.int64)
 
-    def terms(self, rows: NodeRows, layouts: Sequence[NodeState]) -> Terms:
+    def terms(self, rows: NodeRows, layouts: Sequence[NodeState]) -> TermColumns:
         """Return what the shape means on each node of the rows."""
         known = self._by_layout.shape[1]
         if known < len(layouts):
@@ -97,7 +94,7 @@ class ShapeBound:
             self._by_layout = np.hstack([self._by_layout, np.array(more, dtype=np.int64).T])
         return dict(zip(_Terms._fields, self._by_layout[:, rows.layouts], strict=True))
 
-    def keep_limits(self, rows: NodeRows, terms: Terms, found: Mask) -> None:
+    def keep_limits(self, rows: NodeRows, terms: TermColumns, found: Mask) -> None:
         """Strike out nodes where the cells that a pod may use do not hold it."""
         limits = terms["cell_limit"]
         for limit in sorted(set(limits[found].tolist())):

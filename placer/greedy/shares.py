@@ -9,12 +9,13 @@ from itertools import compress
 from typing import NamedTuple, TypeVar
 
 from placer_models.banks import DeviceBank
-from placer_models.device import GPU, FunctionSelector, Labels, selects
-from placer_models.device_share import Amounts, less, room, used_millionths
+from placer_models.device import GPU, FunctionSelector, selects
+from placer_models.device_share import ShareAmounts, less, room, used_millionths
 from placer_models.links import best_permitted, rooms, tells_apart, usable_points
 from placer_models.node_state import NodeState
 from placer_models.policy import DeviceChoice, DeviceScope
 from placer_models.problem import Shape
+from placer_models.selectors import Labels
 from placer_models.shares import ShareableDevice, ShareNeed, ShareTake
 
 T = TypeVar("T")
@@ -37,7 +38,7 @@ class Candidate(NamedTuple):
     off: int
     opens: bool
     lost: int
-    left: Amounts
+    left: ShareAmounts
     class_index: int
     device_index: int
 
@@ -240,7 +241,7 @@ def _candidates(
                 yield Candidate(off, opens, lost if opens else 0, rest, class_index, at)
 
 
-def _use(device: ShareableDevice, asked: Amounts, choice: DeviceChoice | None) -> int:
+def _use(device: ShareableDevice, asked: ShareAmounts, choice: DeviceChoice | None) -> int:
     """Return what is used of a device that may give a share; the less the better."""
     if choice is None:
         return 0

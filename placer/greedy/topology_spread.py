@@ -5,11 +5,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from placer.greedy.columns import Mask
 from placer_models.problem import Problem
 from placer_models.tasks import NO_DOMAIN, SpreadTask
 
-Mask = NDArray[np.bool_]
-Counts = NDArray[np.int64]
+_Counts = NDArray[np.int64]
 
 
 class _Domains(NamedTuple):
@@ -23,8 +23,8 @@ class _Domains(NamedTuple):
     """
 
     of_node: NDArray[np.intp]
-    counts: Counts
-    asking: Counts
+    counts: _Counts
+    asking: _Counts
 
 
 class SpreadCounts:
@@ -59,9 +59,9 @@ class SpreadCounts:
                 mask &= self._on_nodes(number, allowed.astype(np.int64), 1) > 0
         return mask
 
-    def lost(self, shape: int) -> Counts:
+    def lost(self, shape: int) -> _Counts:
         """Return for each node how much more is lost in the tier with a pod of the shape."""
-        lost: Counts = np.zeros(self._nodes, dtype=np.int64)
+        lost: _Counts = np.zeros(self._nodes, dtype=np.int64)
         for number in self._about[shape]:
             task = self._tasks[number]
             if task.required or not task.here:
@@ -84,7 +84,7 @@ class SpreadCounts:
                     return False
         return True
 
-    def _with_one_more(self, number: int, shape: int) -> tuple[Counts, Counts, Mask]:
+    def _with_one_more(self, number: int, shape: int) -> tuple[_Counts, _Counts, Mask]:
         """Return for each domain, had it one pod more: its count, the fewest, whether one asks."""
         task, domains = self._tasks[number], self._domains[number]
         after = domains.counts + (shape in task.matches)
@@ -97,9 +97,9 @@ class SpreadCounts:
             return after, np.minimum(others, after), asked
         return after, after, asked
 
-    def _on_nodes(self, number: int, of_domains: Counts, otherwise: int) -> Counts:
+    def _on_nodes(self, number: int, of_domains: _Counts, otherwise: int) -> _Counts:
         """Return for each node what is said of its domain."""
-        found: Counts = np.append(of_domains, otherwise)[self._domains[number].of_node]
+        found: _Counts = np.append(of_domains, otherwise)[self._domains[number].of_node]
         return found
 
 

@@ -8,7 +8,7 @@ from placer.judge.scene import Scene, Site, Tenant
 from placer_models.affinity import AffinityLevel, AffinityTerm
 
 
-class Domains:
+class _Domains:
     """Who is in which domain of nodes; looked for only where a term asks for one."""
 
     def __init__(self, scene: Scene) -> None:
@@ -75,7 +75,7 @@ def affinity(scene: Scene) -> Iterator[Finding]:
     The first of its kind needs none: a pod that its own affinity means, where no other
     pod of the cluster is meant.
     """
-    domains = Domains(scene)
+    domains = _Domains(scene)
     for site, tenant in scene.newcomers:
         for term in tenant.pod.spec.affinity:
             if term.apart or not term.required or _kept(domains, site, tenant, term):
@@ -93,7 +93,7 @@ def affinity(scene: Scene) -> Iterator[Finding]:
 
 def anti_affinity(scene: Scene) -> Iterator[Finding]:
     """A pod is with none that its required anti-affinity means, nor one whose means it."""
-    domains = Domains(scene)
+    domains = _Domains(scene)
     for site, tenant in scene.newcomers:
         for term in tenant.pod.spec.affinity:
             if term.apart and term.required:
@@ -110,7 +110,7 @@ def wishes_not_met(scene: Scene) -> int:
     One that wants others loses its weight where it is not kept, one that wants to be apart
     for each pod that it means and meets.
     """
-    domains = Domains(scene)
+    domains = _Domains(scene)
     return sum(
         term.weight
         * (
@@ -130,13 +130,13 @@ def _means(owner: Tenant, term: AffinityTerm, other: Tenant) -> bool:
     return looked_at and term.means(labels, owns_cpus=other.qos.owns_cpus)
 
 
-def _others(domains: Domains, site: Site, tenant: Tenant, term: AffinityTerm) -> list[Tenant]:
+def _others(domains: _Domains, site: Site, tenant: Tenant, term: AffinityTerm) -> list[Tenant]:
     """Return the other pods of the node, or of its domain, that the term means."""
     there = domains.tenants(site, term)
     return [other for other in there if other is not tenant and _means(tenant, term, other)]
 
 
-def _kept(domains: Domains, site: Site, tenant: Tenant, term: AffinityTerm) -> bool:
+def _kept(domains: _Domains, site: Site, tenant: Tenant, term: AffinityTerm) -> bool:
     """Return whether the pod is with pods that the term means."""
     others = _others(domains, site, tenant, term)
     if not term.inside:
@@ -148,13 +148,13 @@ def _kept(domains: Domains, site: Site, tenant: Tenant, term: AffinityTerm) -> b
     )
 
 
-def _met(domains: Domains, site: Site, tenant: Tenant, term: AffinityTerm) -> list[Tenant]:
+def _met(domains: _Domains, site: Site, tenant: Tenant, term: AffinityTerm) -> list[Tenant]:
     """Return the pods that the term means and that are where the pod is."""
     others = _others(domains, site, tenant, term)
     return [other for other in others if _is_near(site, tenant, term, other)]
 
 
-def _parting(domains: Domains, site: Site) -> Iterator[tuple[Tenant, AffinityTerm]]:
+def _parting(domains: _Domains, site: Site) -> Iterator[tuple[Tenant, AffinityTerm]]:
     """Yield the running pods that keep others off a node, each with such a term."""
     for runner in site.tenants:
         if not runner.new:
@@ -179,7 +179,7 @@ def _places(site: Site, tenant: Tenant, level: AffinityLevel) -> set[int | None]
     return {cpu.core if level is AffinityLevel.CORE else cpu.numa_node for cpu in owned}
 
 
-def _elsewhere(domains: Domains, tenant: Tenant, term: AffinityTerm) -> bool:
+def _elsewhere(domains: _Domains, tenant: Tenant, term: AffinityTerm) -> bool:
     """Return whether any other pod of the cluster is meant, where there are such domains."""
     return any(
         domains.belongs(site, term)
@@ -189,7 +189,7 @@ def _elsewhere(domains: Domains, tenant: Tenant, term: AffinityTerm) -> bool:
 
 
 def _too_near(
-    domains: Domains, site: Site, tenant: Tenant, other: Tenant, term: AffinityTerm, owner: Tenant
+    domains: _Domains, site: Site, tenant: Tenant, other: Tenant, term: AffinityTerm, owner: Tenant
 ) -> Finding:
     where = "" if not term.inside else f", on one {term.level.place}"
     return Finding(

@@ -5,8 +5,8 @@ from functools import lru_cache
 
 from placer.judge.cells import Claim, cells_used, claims_of, empty_cells, policy_of, scope_of
 from placer.judge.finding import Finding
-from placer.judge.scene import Cell, Scene, Site, Tenant
-from placer_models.alignment import Amounts, fewest_cells, restricted_width
+from placer.judge.scene import CellId, Scene, Site, Tenant
+from placer_models.alignment import CellAmounts, fewest_cells, restricted_width
 from placer_models.cpuset import format_cpu_list
 from placer_models.policy import AlignmentPolicy, AlignmentScope
 
@@ -77,7 +77,7 @@ def _claim_fault(site: Site, claim: Claim, policy: AlignmentPolicy) -> str | Non
     return None
 
 
-def _text(cells: frozenset[Cell]) -> str:
+def _text(cells: frozenset[CellId]) -> str:
     numa_nodes = format_cpu_list(cell for cell in cells if cell is not None and cell >= 0)
     parts = [f"NUMA nodes {numa_nodes}"] if numa_nodes else []
     return " and ".join([*parts, *(["CPUs without a NUMA node"] if None in cells else [])])
@@ -88,7 +88,7 @@ def cells_beyond_fewest(scene: Scene) -> int:
     beyond = 0
     for site, tenant in scene.newcomers:
         if policy_of(site, tenant) is AlignmentPolicy.BEST_EFFORT:
-            every_cell: list[Cell] = [numa.id for numa in site.inside.topology.numa_nodes]
+            every_cell: list[CellId] = [numa.id for numa in site.inside.topology.numa_nodes]
             every_cell.append(None)
             for claim in claims_of(site, tenant):
                 fewest = _fewest_cells(*empty_cells(site.inside, claim, every_cell))
@@ -97,6 +97,6 @@ def cells_beyond_fewest(scene: Scene) -> int:
 
 
 @lru_cache(maxsize=4096)
-def _fewest_cells(cells: tuple[Amounts, ...], need: Amounts) -> int:
+def _fewest_cells(cells: tuple[CellAmounts, ...], need: CellAmounts) -> int:
     # None: not even the empty node holds it, so that the placement has breaches.
     return fewest_cells(cells, need) or 0

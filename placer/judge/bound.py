@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from placer.judge.cells import cells_used, claims_of, is_bound, policy_of, without_homes
 from placer.judge.finding import Finding
 from placer.judge.pools import pool_here, pool_of, withheld
-from placer.judge.scene import Cell, Scene, Site, Tenant
+from placer.judge.scene import CellId, Scene, Site, Tenant
 from placer_models.bound import bound_to
 from placer_models.cpuset import CpuSet, format_cpu_list
 from placer_models.moves import stays
@@ -16,7 +16,7 @@ from placer_models.policy import BINDING, AlignmentPolicy, QosClass
 Homes = frozenset[int]
 """The NUMA nodes to whose pool a pod is bound."""
 
-Asked = tuple[Collection[int], int]
+_Asked = tuple[Collection[int], int]
 """NUMA nodes, and a request that is shared out over them."""
 
 
@@ -154,7 +154,7 @@ def _requests_fit(
     site: Site, qos: QosClass, bound: Iterable[Tenant], come: Sequence[Tenant]
 ) -> Iterator[Finding]:
     """Where running pods do not fit by themselves, nobody new may take CPUs."""
-    asked: list[Asked] = []
+    asked: list[_Asked] = []
     newly = False
     for tenant in bound:
         homes, said = _homes(site, tenant), tenant.place.cpu_milli
@@ -183,7 +183,7 @@ def _requests_fit(
         )
 
 
-def _short(room: Mapping[int, int], asked: Sequence[Asked]) -> int:
+def _short(room: Mapping[int, int], asked: Sequence[_Asked]) -> int:
     """Return by how much the requests exceed the room, each within its NUMA nodes.
 
     As a flow: every request is raised by paths that move others over, depth first.
@@ -219,7 +219,7 @@ def _short(room: Mapping[int, int], asked: Sequence[Asked]) -> int:
     return short
 
 
-def _list(homes: Iterable[Cell]) -> str:
+def _list(homes: Iterable[CellId]) -> str:
     return ", ".join(sorted(map(str, homes)))
 
 

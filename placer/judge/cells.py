@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from placer.judge.device_strategy import asked_here
-from placer.judge.scene import Cell, Inside, Site, Tenant
-from placer_models.alignment import Amounts, effective_policy, effective_scope
+from placer.judge.scene import CellId, Inside, Site, Tenant
+from placer_models.alignment import CellAmounts, effective_policy, effective_scope
 from placer_models.bound import bound_to
 from placer_models.cpuset import NO_CPUS, CpuSet
 from placer_models.placement import DeviceGrant
@@ -100,13 +100,13 @@ def is_bound(site: Site, tenant: Tenant, claim: Claim) -> bool:
     return policy_of(site, tenant) is AlignmentPolicy.SINGLE_NUMA_NODE
 
 
-def cells_used(site: Site, claim: Claim) -> frozenset[Cell]:
+def cells_used(site: Site, claim: Claim) -> frozenset[CellId]:
     """Return the cells of the claim's CPUs, its memory, hugepages and devices.
 
     A device without a NUMA node is on no cell; what the node has not is on none either.
     """
     cpus = site.inside.topology.cpu
-    cells: set[Cell] = {cpus[cpu].numa_node for cpu in claim.cpus if cpu in cpus}
+    cells: set[CellId] = {cpus[cpu].numa_node for cpu in claim.cpus if cpu in cpus}
     cells.update(claim.homes)
     cells.update(numa_node for numa_node, held in claim.memory_bytes if held > 0)
     cells.update(numa_node for numa_node, _, pages in claim.hugepages if pages > 0)
@@ -118,8 +118,8 @@ def cells_used(site: Site, claim: Claim) -> frozenset[Cell]:
 
 
 def empty_cells(
-    inside: Inside, claim: Claim, cells: Sequence[Cell]
-) -> tuple[tuple[Amounts, ...], Amounts]:
+    inside: Inside, claim: Claim, cells: Sequence[CellId]
+) -> tuple[tuple[CellAmounts, ...], CellAmounts]:
     """Return what each cell could hold of what the claim asks for, and the need.
 
     A device type with a healthy device of unknown NUMA node is left out of both.

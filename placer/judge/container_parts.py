@@ -14,11 +14,11 @@ from placer_models.placement import ContainerPlacement, DeviceGrant, PodPlacemen
 from placer_models.pod import Container, ContainerRole
 from placer_models.policy import AlignmentScope
 
-Shares = dict[tuple[str, DeviceShare | None], int]
+_Shares = dict[tuple[str, DeviceShare | None], int]
 """How many devices of a type, and how much of each; None: all of it."""
 
 
-class Part(NamedTuple):
+class _Part(NamedTuple):
     """A container with what the placement gives it; its devices as `devices_of` finds them."""
 
     container: Container
@@ -61,13 +61,13 @@ def _faults(site: Site, tenant: Tenant, *, whole: bool) -> Iterator[str]:
     claims = claims_of(site, tenant) if whole else []
     bound = {claim.name for claim in claims if is_bound(site, tenant, claim)}
     given = {container.name: container for container in tenant.place.containers}
-    lasting: list[Part] = []
-    sidecars: list[Part] = []
+    lasting: list[_Part] = []
+    sidecars: list[_Part] = []
     for container in tenant.pod.spec.containers:
         placed = given.get(container.name)
         if placed is None:
             continue  # rule containers
-        part = Part(container, placed, devices_of(tenant, placed))
+        part = _Part(container, placed, devices_of(tenant, placed))
         if whole:
             yield from _amounts(tenant, part)
         yield from _devices(tenant, part, whole=whole)
@@ -85,7 +85,7 @@ def _faults(site: Site, tenant: Tenant, *, whole: bool) -> Iterator[str]:
     yield from _together(tenant, lasting, whole=whole)
 
 
-def _amounts(tenant: Tenant, part: Part) -> Iterator[str]:
+def _amounts(tenant: Tenant, part: _Part) -> Iterator[str]:
     """Hold what a container has of plain amounts and CPUs against its request."""
     container, place, _ = part
     asked = container.requests
@@ -108,7 +108,7 @@ def _amounts(tenant: Tenant, part: Part) -> Iterator[str]:
         yield f"{who} has {cpus} CPUs; its request is {asked.cpu_milli / 1000:g}"
 
 
-def _devices(tenant: Tenant, part: Part, *, whole: bool) -> Iterator[str]:
+def _devices(tenant: Tenant, part: _Part, *, whole: bool) -> Iterator[str]:
     """Hold the devices of a container against those it asks for."""
     who = f"container {part.container.name!r}"
     held = _shares(part.devices)
@@ -128,21 +128,21 @@ def _devices(tenant: Tenant, part: Part, *, whole: bool) -> Iterator[str]:
         yield f"{who} holds other shares of {kind} than it asks for"
 
 
-def _shares(grants: Iterable[DeviceGrant]) -> Shares:
-    shares: Shares = {}
+def _shares(grants: Iterable[DeviceGrant]) -> _Shares:
+    shares: _Shares = {}
     for grant in grants:
         part = grant.type, part_of(grant.share)
         shares[part] = shares.get(part, 0) + 1
     return shares
 
 
-def _devices_wanted(tenant: Tenant, container: Container, *, whole: bool) -> Shares:
+def _devices_wanted(tenant: Tenant, container: Container, *, whole: bool) -> _Shares:
     """Return the devices that a container asks for.
 
     Where only devices are parted it has of types that it alone asks for what the pod has, be
     that too much or too little.
     """
-    wanted: Shares = {}
+    wanted: _Shares = {}
     alone = set()
     for request in container.requests.devices:
         if not whole and not _others_ask(tenant, container, request.type):
@@ -161,7 +161,7 @@ def _others_ask(tenant: Tenant, container: Container, kind: str) -> bool:
     )
 
 
-def _other_grants(tenant: Tenant, part: Part) -> Iterator[str]:
+def _other_grants(tenant: Tenant, part: _Part) -> Iterator[str]:
     """Find devices of which a container holds another share than its pod."""
     for grant in part.devices:
         of_pod = [
@@ -176,7 +176,7 @@ def _other_grants(tenant: Tenant, part: Part) -> Iterator[str]:
             )
 
 
-def _pool_counts(site: Site, tenant: Tenant, part: Part) -> Iterator[str]:
+def _pool_counts(site: Site, tenant: Tenant, part: _Part) -> Iterator[str]:
     """Hold the NUMA nodes to whose pool a container is bound against what it asks for and has."""
     who = f"container {part.container.name!r}"
     counted = dict(part.place.cpu_milli or ())
@@ -193,7 +193,7 @@ def _pool_counts(site: Site, tenant: Tenant, part: Part) -> Iterator[str]:
         yield f"{who} holds something of NUMA node {min(away)}, to whose pool it is not bound"
 
 
-def _together(tenant: Tenant, parts: Sequence[Part], *, whole: bool) -> Iterator[str]:
+def _together(tenant: Tenant, parts: Sequence[_Part], *, whole: bool) -> Iterator[str]:
     """Hold containers that run together against what their pod has."""
     if not whole and [part.devices for part in parts] == [tenant.place.devices]:
         return  # one of them has it all

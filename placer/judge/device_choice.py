@@ -7,10 +7,10 @@ from operator import add
 
 from placer.judge.scene import Scene, Site, Tenant
 from placer.judge.shares import matched
-from placer_models.device import Device, selects
+from placer_models.device import Device, DeviceKey, selects
 from placer_models.device_share import (
-    Amounts,
     DeviceShare,
+    ShareAmounts,
     fits,
     room,
     taken,
@@ -18,9 +18,6 @@ from placer_models.device_share import (
     used_millionths,
 )
 from placer_models.policy import DeviceChoice
-
-Key = tuple[str, int]
-"""Type and minor of a device."""
 
 
 def use_off_the_choice(scene: Scene) -> int:
@@ -51,11 +48,11 @@ class _Use:
     """
 
     site: Site
-    running: dict[Key, Amounts] = field(default_factory=dict)
-    new: defaultdict[Key, dict[tuple[str, str], Amounts]] = field(
+    running: dict[DeviceKey, ShareAmounts] = field(default_factory=dict)
+    new: defaultdict[DeviceKey, dict[tuple[str, str], ShareAmounts]] = field(
         default_factory=lambda: defaultdict(dict)
     )
-    whole: set[Key] = field(default_factory=set)
+    whole: set[DeviceKey] = field(default_factory=set)
     functions: set[tuple[str, int, int]] = field(default_factory=set)
 
     @classmethod
@@ -80,7 +77,7 @@ class _Use:
                     use.running[key] = tuple(map(min, has, map(add, before, amounts)))
         return use
 
-    def by_others(self, device: Device, tenant: Tenant, asked: Amounts) -> int:
+    def by_others(self, device: Device, tenant: Tenant, asked: ShareAmounts) -> int:
         """Return how much of a device others use: running pods together, each new one by itself."""
         key, has = (device.type, device.minor), room(totals_of(device))
         parts = [mine for pod, mine in self.new[key].items() if pod != tenant.pod.key]

@@ -9,11 +9,11 @@ from placer.judge.scene import Scene, Site, Tenant
 from placer_models.cpuset import format_cpu_list
 from placer_models.policy import ExclusivePolicy
 
-Guests = Mapping[int, Sequence[Tenant]]
+_Guests = Mapping[int, Sequence[Tenant]]
 """Core, or NUMA node -> pods with CPUs there that keep apart from each other."""
 
 
-def on_numa_nodes(site: Site) -> Guests:
+def on_numa_nodes(site: Site) -> _Guests:
     """Return the pods under NUMANodeLevel of each NUMA node; CPUs without one do not count."""
     found: dict[int, list[Tenant]] = defaultdict(list)
     cpus = site.inside.topology.cpu
@@ -25,7 +25,7 @@ def on_numa_nodes(site: Site) -> Guests:
     return found
 
 
-def on_cores(site: Site) -> Guests:
+def on_cores(site: Site) -> _Guests:
     """Return the pods of each core that count as PCPULevel: those under it, and the fallen."""
     found: dict[int, list[Tenant]] = defaultdict(list)
     cpus = site.inside.topology.cpu
@@ -38,7 +38,7 @@ def on_cores(site: Site) -> Guests:
     return found
 
 
-def fell_back(tenant: Tenant, numa_nodes: Guests) -> bool:
+def fell_back(tenant: Tenant, numa_nodes: _Guests) -> bool:
     """Return whether the pod only prefers NUMANodeLevel and shares a NUMA node against it.
 
     A running pod counts as what it was before the placement: newcomers do not change it.
@@ -60,7 +60,7 @@ def shared_numa_nodes(scene: Scene) -> int:
     return sum(_beyond_first(on_numa_nodes(site)) for site in scene.entered)
 
 
-def _beyond_first(places: Guests) -> int:
+def _beyond_first(places: _Guests) -> int:
     """Count the new pods of each place; the first of them is free where nobody runs there."""
     beyond = 0
     for guests in places.values():
@@ -82,7 +82,7 @@ def exclusive_numa_nodes(scene: Scene) -> Iterator[Finding]:
         yield from _clashes(site, numa_nodes, "NUMA nodes", ExclusivePolicy.NUMA_NODE_LEVEL)
 
 
-def _clashes(site: Site, places: Guests, what: str, policy: ExclusivePolicy) -> Iterator[Finding]:
+def _clashes(site: Site, places: _Guests, what: str, policy: ExclusivePolicy) -> Iterator[Finding]:
     if not places:
         return
     shared: dict[tuple[int, int], list[int]] = defaultdict(list)

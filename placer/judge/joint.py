@@ -11,7 +11,7 @@ from placer_models.device import Device
 from placer_models.device_strategy import DeviceStrategy
 from placer_models.policy import JointScope, Strength
 
-Place = str | int
+_Place = str | int
 """A PCIe switch, a PCIe root or a NUMA node."""
 
 PLACE_NAMES = {JointScope.SAME_PCIE: "PCIe switch", JointScope.SAME_NUMA_NODE: "NUMA node"}
@@ -47,14 +47,14 @@ def _wishing(scene: Scene, strength: Strength) -> Iterator[tuple[Site, Tenant, M
                 yield site, tenant, counts
 
 
-def held_by_place(site: Site, tenant: Tenant) -> tuple[Mapping[Place, Counter[str]], Counter[str]]:
+def held_by_place(site: Site, tenant: Tenant) -> tuple[Mapping[_Place, Counter[str]], Counter[str]]:
     """Return place -> how many devices of each type it gives the pod, and how many no place does.
 
     Of the types that it wants side by side.
     """
     counts = _asked(tenant)
     place_of = _places(site.inside, _scope(tenant), counts)
-    given: dict[Place, Counter[str]] = defaultdict(Counter)
+    given: dict[_Place, Counter[str]] = defaultdict(Counter)
     nowhere: Counter[str] = Counter()
     for grant in tenant.place.devices:
         if grant.type in counts and (grant.type, grant.minor) in place_of:
@@ -107,7 +107,7 @@ def _in_full(
 
     Types of which a pod has one for each place are not counted.
     """
-    held: dict[Place, Counter[str]] = defaultdict(Counter)
+    held: dict[_Place, Counter[str]] = defaultdict(Counter)
     place_of = _places(inside, scope, asked)
     counts = {kind: count for kind, count in asked.items() if kind not in followers}
     for kind in counts:
@@ -122,12 +122,12 @@ def _in_full(
 
 def _places(
     inside: Inside, scope: JointScope, counts: Mapping[str, int]
-) -> dict[tuple[str, int], Place | None]:
+) -> dict[tuple[str, int], _Place | None]:
     """Return (type, minor) -> place of each device of the types."""
     devices = {key: device for key, device in inside.devices.items() if key[0] in counts}
     switched = {d.type for d in devices.values() if d.pcie_switch is not None}
 
-    def place(device: Device) -> Place | None:
+    def place(device: Device) -> _Place | None:
         if scope is JointScope.SAME_NUMA_NODE:
             return device.numa_node
         # Where a type names no switch at all, the roots are what can be compared.

@@ -13,13 +13,13 @@ from placer.judge.cells import (
     scope_of,
     whole_claim,
 )
-from placer.judge.scene import Cell, Inside, Scene, Site, Tenant
-from placer_models.alignment import Amounts, fewest_cells
+from placer.judge.scene import CellId, Inside, Scene, Site, Tenant
+from placer_models.alignment import CellAmounts, fewest_cells
 from placer_models.bound import bound_to
 from placer_models.policy import BINDING, AlignmentPolicy, AlignmentScope, Locality
 from placer_models.topology import Cpu
 
-Places = Mapping[Cell, int]
+_Places = Mapping[CellId, int]
 """A NUMA node, or a package -> how much of something is there; None: it is nowhere."""
 
 
@@ -81,7 +81,7 @@ def _packages_used(site: Site, claim: Claim) -> set[int]:
     return found.union(home for home in homes if home is not None)
 
 
-def _by_numa_node(inside: Inside, claim: Claim) -> Iterator[tuple[int, Places]]:
+def _by_numa_node(inside: Inside, claim: Claim) -> Iterator[tuple[int, _Places]]:
     """Yield how much the claim asks for, and where on the empty node that is."""
     if claim.by_cpu:
         each = claim.milli_per_cpu
@@ -92,25 +92,25 @@ def _by_numa_node(inside: Inside, claim: Claim) -> Iterator[tuple[int, Places]]:
         yield pages.count, held
     for kind in sorted({asked.type for asked in claim.requests.devices}):
         homes = inside.devices_in.get(kind, {})
-        known: Places = {numa: n for numa, n in homes.items() if numa is not None}
+        known: _Places = {numa: n for numa, n in homes.items() if numa is not None}
         yield claim.requests.count_of(kind) - homes.get(None, 0), known
 
 
-def _by_package(inside: Inside, claim: Claim) -> Iterator[tuple[int, Places]]:
+def _by_package(inside: Inside, claim: Claim) -> Iterator[tuple[int, _Places]]:
     """Yield the same by package; what is in none that is known need not touch any."""
     package_in = inside.topology.package_in
     for position, (need, held) in enumerate(_by_numa_node(inside, claim)):
         if claim.by_cpu and not claim.homes and position == 0:
             yield need, {package: 1000 * n for package, n in inside.cpus_in_package.items()}
             continue
-        by_package: defaultdict[Cell, int] = defaultdict(int)
+        by_package: defaultdict[CellId, int] = defaultdict(int)
         for cell, amount in held.items():
             by_package[package_in.get(cell)] += amount
         nowhere = by_package.pop(None, 0)
         yield need - nowhere, by_package
 
 
-def _fewest(rows: Iterator[tuple[int, Places]]) -> int:
+def _fewest(rows: Iterator[tuple[int, _Places]]) -> int:
     asked = [(need, held) for need, held in rows if need > 0]
     places = dict.fromkeys(place for _, held in asked for place in held)
     cells = tuple(tuple(held.get(place, 0) for _, held in asked) for place in places)
@@ -118,7 +118,7 @@ def _fewest(rows: Iterator[tuple[int, Places]]) -> int:
 
 
 @lru_cache(maxsize=4096)
-def _fewest_of(cells: tuple[Amounts, ...], need: Amounts) -> int:
+def _fewest_of(cells: tuple[CellAmounts, ...], need: CellAmounts) -> int:
     # None: not even the empty node holds it, so that the placement has breaches.
     return fewest_cells(cells, need) or 0
 

@@ -62,7 +62,7 @@ from placer_models.goals import (
 from placer_models.optional_tiers import optional_tiers
 from placer_models.placement import Placement
 
-Vector = tuple[tuple[Tier, int], ...]
+Worth = tuple[tuple[Tier, int], ...]
 """A value for each tier, most important first."""
 
 MEASURES: Mapping[Tier, Callable[[Scene], int]] = {
@@ -93,7 +93,7 @@ MEASURES: Mapping[Tier, Callable[[Scene], int]] = {
 """How each tier after the first is measured."""
 
 
-def measure(instance: Instance, placement: Placement, standing: Standing | None = None) -> Vector:
+def measure(instance: Instance, placement: Placement, standing: Standing | None = None) -> Worth:
     """Return the value of each tier, aligned with ``tiers_for`` the instance.
 
     Values mean something for placements without breaches only; others get some number.
@@ -107,7 +107,7 @@ def measure(instance: Instance, placement: Placement, standing: Standing | None 
     return worth_of(scene_with_moves(instance, placement, standing))
 
 
-def worth_of(scene: Scene) -> Vector:
+def worth_of(scene: Scene) -> Worth:
     """Return the value of each tier in a scene."""
     instance = scene.instance
     points = {placed_tier(p): points for p, points in _placed_points(scene).items()}

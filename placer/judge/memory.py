@@ -7,7 +7,7 @@ from placer.judge.finding import Finding
 from placer.judge.scene import Scene, Site, Tenant
 from placer_models.quantity import format_bytes
 
-Place = tuple[int, int]
+_Place = tuple[int, int]
 """A NUMA node, and a page size in bytes; 0 for memory, which is counted in bytes."""
 
 
@@ -68,7 +68,7 @@ def _overfilled(site: Site, *, pages: bool) -> Iterator[Finding]:
             )
 
 
-def _held(tenant: Tenant, *, pages: bool) -> list[tuple[Place, int]]:
+def _held(tenant: Tenant, *, pages: bool) -> list[tuple[_Place, int]]:
     place = tenant.place
     if pages:
         return [((numa_node, size), count) for numa_node, size, count in place.hugepages]

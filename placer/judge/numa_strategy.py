@@ -3,10 +3,10 @@
 from collections import Counter
 from typing import assert_never
 
-from placer.judge.scene import Cell, Scene, Site, Tenant
+from placer.judge.scene import CellId, Scene, Site, Tenant
 from placer_models.policy import NumaStrategy
 
-Shares = Counter[Cell]
+_Shares = Counter[CellId]
 """NUMA node -> CPUs."""
 
 
@@ -41,7 +41,7 @@ def _on_node(site: Site, strategy: NumaStrategy) -> int:
             assert_never(never)
 
 
-def _shares(site: Site, tenant: Tenant) -> Shares:
+def _shares(site: Site, tenant: Tenant) -> _Shares:
     cpus = site.inside.topology.cpu
     return Counter(cpus[cpu].numa_node for cpu in tenant.owned if cpu in cpus)
 
@@ -57,20 +57,20 @@ def _fewest(site: Site, tenant: Tenant) -> int:
     return count
 
 
-def _free_before(site: Site) -> Shares:
+def _free_before(site: Site) -> _Shares:
     """Return how many CPUs of each NUMA node running pods leave."""
     running = frozenset[int]().union(*(t.owned for t in site.tenants if not t.new))
     cpus = site.inside.topology.cpu
     return Counter(cpus[cpu].numa_node for cpu in site.inside.allocatable - running)
 
 
-def _free_beside(free: Shares, shares: list[Shares]) -> int:
+def _free_beside(free: _Shares, shares: list[_Shares]) -> int:
     """Count for each new CPU how many more were free beside it than in the fullest NUMA node."""
     fullest = min(free.values(), default=0)
     return sum(count * (free[cell] - fullest) for share in shares for cell, count in share.items())
 
 
-def _crowded(free: Shares, shares: list[Shares]) -> int:
+def _crowded(free: _Shares, shares: list[_Shares]) -> int:
     """Count the pairs that each new CPU makes with another one in use in its NUMA node.
 
     In use are new ones, and as many as the NUMA node has fewer free than the idlest.
@@ -88,6 +88,6 @@ def _pairs_of_parts(cpus: int, parts: int) -> int:
     return sum(size * (size - 1) // 2 for size in sizes)
 
 
-def _uneven(share: Shares, slack: int) -> int:
+def _uneven(share: _Shares, slack: int) -> int:
     cpus = share.values()
     return max(0, max(cpus, default=0) - min(cpus, default=0) - slack)

@@ -12,17 +12,14 @@ from placer_models.incremental import PersistentMap, PersistentTuple, changed_in
 from placer_models.links import Board, best_permitted_minimum, board_of
 from placer_models.moves import stays
 from placer_models.node_rules import admits, asked_of_nodes
-from placer_models.placement import Placement, PodPlacement
+from placer_models.placement import NamespacedName, Placement, PodPlacement
 from placer_models.pod import Gang, Pod, PodSpec, Resources
 from placer_models.policy import CoreKind, DeviceScope, QosClass
 from placer_models.records import record
 from placer_models.topology import Topology
 from placer_models.visible_devices import GpuVendor, has_readable_id, vendor_of
 
-Key = tuple[str, str]
-"""Namespace and name."""
-
-Cell = int | None
+CellId = int | None
 """The id of a NUMA node; None is the cell of the CPUs that belong to none."""
 
 Runners = tuple[RunningPod, ...]
@@ -59,14 +56,14 @@ class Inside:
     efficient: CpuSet
     devices: Mapping[tuple[str, int], Device]
     healthy: Mapping[str, tuple[Device, ...]]
-    devices_in: Mapping[str, Mapping[Cell, int]]
+    devices_in: Mapping[str, Mapping[CellId, int]]
     gpus: Board
     gpus_of: Mapping[GpuVendor, CpuSet]
     gpu_named: Mapping[GpuVendor, Mapping[str, int]]
-    cpus_in: Mapping[Cell, int]
+    cpus_in: Mapping[CellId, int]
     cpus_in_package: Mapping[int | None, int]
-    memory_bytes_in: Mapping[Cell, int]
-    pages_in: Mapping[tuple[Cell, int], int]
+    memory_bytes_in: Mapping[CellId, int]
+    pages_in: Mapping[tuple[CellId, int], int]
 
 
 class Tenant(NamedTuple):
@@ -197,12 +194,12 @@ class Scene:
 
     instance: Instance
     placement: Placement
-    waiting: Mapping[Key, Pod]
-    gang_of: Mapping[Key, Gang]
+    waiting: Mapping[NamespacedName, Pod]
+    gang_of: Mapping[NamespacedName, Gang]
     standing: Standing
     entered: tuple[Site, ...]
     newcomers: tuple[tuple[Site, Tenant], ...]
-    members: Mapping[Key, Mapping[Key, str]]
+    members: Mapping[NamespacedName, Mapping[NamespacedName, str]]
 
     def arrivals(self) -> Iterator[tuple[Site, Tenant]]:
         """Yield those of the newly placed pods that do not stay where they run already.
@@ -309,7 +306,7 @@ def scene_of(instance: Instance, placement: Placement, standing: Standing | None
     gang_of = {pod.key: gang for gang in instance.gangs for pod in gang.pods}
     waiting = {pod.key: pod for gang in instance.gangs for pod in gang.pods}
     new: dict[str, list[Tenant]] = defaultdict(list)
-    members: dict[Key, dict[Key, str]] = defaultdict(dict)
+    members: dict[NamespacedName, dict[NamespacedName, str]] = defaultdict(dict)
     for place in placement.pods:
         pod = waiting.get(place.key)
         if pod is not None and place.node in before:
@@ -357,8 +354,8 @@ def inside_of(node: Node) -> Inside:
         gpu_named={of: _names(gpus) for of, gpus in gpus_of.items()},
         cpus_in=Counter(topology.cpu[cpu].numa_node for cpu in allocatable),
         cpus_in_package=Counter[int | None](topology.cpu[cpu].package for cpu in allocatable),
-        memory_bytes_in=dict[Cell, int](node.memory_bytes_in().items()),
-        pages_in=dict[tuple[Cell, int], int](node.pages_in().items()),
+        memory_bytes_in=dict[CellId, int](node.memory_bytes_in().items()),
+        pages_in=dict[tuple[CellId, int], int](node.pages_in().items()),
     )
 
 

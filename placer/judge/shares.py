@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator
 from placer.judge.finding import Finding
 from placer.judge.scene import Scene, Site, Tenant
 from placer_models.device_share import (
-    Amounts,
     DeviceShare,
     DeviceTotals,
+    ShareAmounts,
     filled,
     room,
     taken,
@@ -28,7 +28,7 @@ def _sums(site: Site) -> Iterator[Finding]:
     added_to = {(g.type, g.minor) for t in site.new for g in t.place.devices if g.share}
     if not added_to:
         return
-    held: defaultdict[tuple[str, int], list[tuple[Amounts, bool]]] = defaultdict(list)
+    held: defaultdict[tuple[str, int], list[tuple[ShareAmounts, bool]]] = defaultdict(list)
     for tenant in site.tenants:
         if not any((grant.type, grant.minor) in added_to for grant in tenant.place.devices):
             continue

@@ -9,13 +9,14 @@ from placer.kubernetes.summary import Summary
 from placer_models.annotations.names import RESOURCE_STATUS
 from placer_models.cluster import Node
 from placer_models.cpuset import CpuSet, format_cpu_list
+from placer_models.device import DeviceKey
 from placer_models.files.errors import named_cpus
-from placer_models.instance.device_holders import DeviceHolders, DeviceKey
+from placer_models.instance.device_holders import DeviceHolders
 from placer_models.kubernetes.claimed import Claimed, with_claimed
 from placer_models.kubernetes.device import DevicePart
 from placer_models.kubernetes.join import JoinedNode
 from placer_models.kubernetes.objects import ObjectError
-from placer_models.kubernetes.pod import PodPart
+from placer_models.kubernetes.pod import KubePod
 from placer_models.kubernetes.pod_containers import Reading
 from placer_models.kubernetes.pod_spec import AskedPod, asked_by, may_own_cpus
 from placer_models.kubernetes.topology import TopologyPart
@@ -30,7 +31,7 @@ _STATUS = ("metadata", "annotations", RESOURCE_STATUS)
 class BoundPod:
     """One bound pod, as far as it is read."""
 
-    part: PodPart
+    part: KubePod
     asked: AskedPod
     cpus: CpuSet
     devices: tuple[DeviceGrant, ...]
@@ -72,7 +73,7 @@ class BoundPodReader:
     def __post_init__(self) -> None:
         self.taken = list(self.joined.taken)
 
-    def read(self, part: PodPart) -> BoundPod:
+    def read(self, part: KubePod) -> BoundPod:
         """Return a pod with its CPUs and devices.
 
         Raises:
@@ -97,7 +98,7 @@ class BoundPodReader:
             grants = tuple(sorted((*grants, *claimed), key=lambda one: (one.type, one.minor)))
         return BoundPod(part, asked, cpus, grants)
 
-    def _cpus(self, part: PodPart) -> CpuSet:
+    def _cpus(self, part: KubePod) -> CpuSet:
         """Return the CPUs that somebody names as the pod's own, by claims where they are all."""
         cpus = _cpus_of(part, self.topology)
         if cpus or not part.claims:
@@ -110,7 +111,7 @@ class BoundPodReader:
         milli = asked_by(part, self.reading, owns_cpus=True).spec.requests.cpu_milli
         return claimed if milli == 1000 * len(claimed) else cpus
 
-    def _asked(self, part: PodPart, cpus: CpuSet) -> AskedPod:
+    def _asked(self, part: KubePod, cpus: CpuSet) -> AskedPod:
         """Return what a pod asks for; it shares CPUs where nobody names its own."""
         owns = bool(cpus) or (self.joined.kubelet_is_static and may_own_cpus(part))
         asked = asked_by(part, self.reading, owns_cpus=owns)
@@ -120,14 +121,14 @@ class BoundPodReader:
         asked = asked_by(part, self.reading)
         return replace(asked, spec=_shared(asked.spec)) if asked.spec.qos.owns_cpus else asked
 
-    def _hide_cpus(self, part: PodPart) -> None:
+    def _hide_cpus(self, part: KubePod) -> None:
         self.summary.assume(
             "pods whose own CPUs nobody names: no more are given out there",
             part.identity.title,
         )
         self.hides_cpus = True
 
-    def _granted(self, part: PodPart, spec: PodSpec) -> tuple[DeviceGrant, ...]:
+    def _granted(self, part: KubePod, spec: PodSpec) -> tuple[DeviceGrant, ...]:
         """Return the devices that a pod holds, but for those of its claims."""
         held = held_devices(part, spec, self.joined.node, self.devices, self.holders, self.taken)
         if held.unknown:
@@ -144,7 +145,7 @@ class BoundPodReader:
             self.unasked |= held.unasked
         return held.grants
 
-    def _claimed(self, part: PodPart, own: tuple[DeviceGrant, ...]) -> tuple[DeviceGrant, ...]:
+    def _claimed(self, part: KubePod, own: tuple[DeviceGrant, ...]) -> tuple[DeviceGrant, ...]:
         """Return the devices that a pod holds by claims, as far as anyone says which."""
         claimed = self.claims.grants(part, own, self.holders, self.summary)
         if claimed is None:
@@ -154,7 +155,7 @@ class BoundPodReader:
         return claimed
 
 
-def _cpus_of(part: PodPart, topology: TopologyPart | None) -> CpuSet:
+def _cpus_of(part: KubePod, topology: TopologyPart | None) -> CpuSet:
     """Return the CPUs that a pod owns, as far as anyone names them."""
     if part.status is not None and part.status.cpuset:
         return part.status.cpuset
@@ -186,7 +187,7 @@ def _shared(spec: PodSpec) -> PodSpec:
     )
 
 
-def _own(part: PodPart, spec: PodSpec, cpus: CpuSet, node: Node, owners: dict[int, str]) -> None:
+def _own(part: KubePod, spec: PodSpec, cpus: CpuSet, node: Node, owners: dict[int, str]) -> None:
     """Give a pod its CPUs.
 
     Raises:

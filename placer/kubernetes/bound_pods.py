@@ -10,7 +10,7 @@ from placer_models.annotations.resource_status import NumaShare
 from placer_models.bound import binds, within
 from placer_models.cluster import Node, RunningPod
 from placer_models.cpuset import CpuSet
-from placer_models.instance.device_holders import DeviceKey
+from placer_models.device import DeviceKey
 from placer_models.instance.running_defaults import (
     containers_of,
     laid,
@@ -21,7 +21,7 @@ from placer_models.kubernetes.device import DevicePart
 from placer_models.kubernetes.join import JoinedNode
 from placer_models.kubernetes.names import SYSTEM_NAMESPACE
 from placer_models.kubernetes.objects import ObjectError
-from placer_models.kubernetes.pod import PodPart
+from placer_models.kubernetes.pod import KubePod
 from placer_models.kubernetes.pod_containers import Reading
 from placer_models.kubernetes.topology import TopologyPart
 from placer_models.placement import PodPlacement
@@ -55,7 +55,7 @@ def bound_pods(
     joined: JoinedNode,
     topology: TopologyPart | None,
     devices: DevicePart | None,
-    pods: Iterable[PodPart],
+    pods: Iterable[KubePod],
     claims: HeldClaims,
     reading: Reading,
     specs: dict[PodSpec, PodSpec],
@@ -99,7 +99,7 @@ def bound_pods(
     return found
 
 
-def _is_pinned(part: PodPart) -> bool:
+def _is_pinned(part: KubePod) -> bool:
     """Return whether the CPUs that a pod owns, if any, are those that the kubelet gave it."""
     return part.pod_class.qos is None and not part.claims
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 from placer.kubernetes.class_resources import ClassResources
 from placer.kubernetes.device_matches import Match, Matches
 from placer.kubernetes.device_pools import DevicePools
-from placer.kubernetes.objects import Key, Objects
-from placer.kubernetes.pod_claims import Alike, Constraint, Given, PodClaims, constrain
+from placer.kubernetes.objects import Objects
+from placer.kubernetes.pod_claims import AlikeDevices, Constraint, Given, PodClaims, constrain
 from placer.kubernetes.summary import Summary
 from placer_models.device import GPU
 from placer_models.device_request import WHOLE_GPUS
@@ -22,7 +22,7 @@ from placer_models.kubernetes.listed_devices import (
     is_whole_machine,
 )
 from placer_models.kubernetes.objects import title_of
-from placer_models.kubernetes.pod import PodPart
+from placer_models.kubernetes.pod import KubePod
 from placer_models.kubernetes.pod_claims import PodClaim
 from placer_models.kubernetes.pod_containers import Reading
 from placer_models.kubernetes.pod_spec import AskedPod, asked_by
@@ -34,6 +34,7 @@ from placer_models.kubernetes.resource_claim import (
     ClaimRequest,
     ClaimSpec,
 )
+from placer_models.placement import NamespacedName
 from placer_models.policy import AlignmentPolicy
 
 CLAIMABLE = "placer/claimable"
@@ -53,14 +54,14 @@ class Claims:
         self._pools = pools
         self._summary = summary
         self._labels: dict[frozenset[str], Label] = {}
-        self._alike: Alike = {}
+        self._alike: AlikeDevices = {}
         self._numa_known = frozenset(objects.topologies) | {
             name for name in pools.cpus if pools.topology(name) is not None
         }
         self._by_claims_alone = _by_claims_alone(objects, pools)
         self._matches = Matches(objects, pools)
         self._class_resources = ClassResources(objects, summary)
-        self._users = Counter[Key](
+        self._users = Counter[NamespacedName](
             (part.identity.namespace, one.claim)
             for part in objects.pods.values()
             if not part.ended
@@ -68,7 +69,7 @@ class Claims:
             if one.claim
         )
 
-    def with_claims(self, part: PodPart, asked: AskedPod, reading: Reading) -> AskedPod:
+    def with_claims(self, part: KubePod, asked: AskedPod, reading: Reading) -> AskedPod:
         """Return what a pod that waits asks for, its claims included."""
         own = {request.type for request in asked.spec.requests.devices}
         select = [(_given_out(kind), "true") for kind in sorted(own & self._by_claims_alone.keys())]
@@ -119,7 +120,7 @@ class Claims:
             ),
         )
 
-    def _label(self, nodes: frozenset[str], part: PodPart) -> Label:
+    def _label(self, nodes: frozenset[str], part: KubePod) -> Label:
         """Return the label of the nodes to which claims keep a pod."""
         if nodes not in self._labels:
             number = f"-{len(self._labels) + 1}" if self._labels else ""
@@ -131,7 +132,7 @@ class Claims:
         )
         return name, value
 
-    def asked(self, part: PodPart) -> PodClaims:
+    def asked(self, part: KubePod) -> PodClaims:
         """Return what a pod that waits asks for by claims."""
         found = PodClaims()
         constraints: list[Constraint] = []
@@ -141,7 +142,7 @@ class Claims:
             constrain(constraints, found, self._numa_known, self._alike)
         return found
 
-    def _ask(self, part: PodPart, one: PodClaim, found: PodClaims) -> list[Constraint]:
+    def _ask(self, part: KubePod, one: PodClaim, found: PodClaims) -> list[Constraint]:
         """Ask for what one claim says; return what its devices have in common."""
         namespace = part.identity.namespace
         if one.source:

@@ -4,7 +4,7 @@ from placer.kubernetes.objects import Objects
 from placer.kubernetes.summary import Summary
 from placer_models.device import GPU
 from placer_models.device_request import WHOLE_GPUS
-from placer_models.kubernetes.pod import PodPart
+from placer_models.kubernetes.pod import KubePod
 
 _OF_CLASS = "deviceclass.resource.kubernetes.io/"
 """How the extended resource of each class begins, whatever else it is called."""
@@ -34,7 +34,7 @@ class ClassResources:
         if any(one.type == GPU for part in objects.devices.values() for one in part.devices):
             self._elsewhere.update(WHOLE_GPUS)
 
-    def lacks(self, part: PodPart) -> list[str]:
+    def lacks(self, part: KubePod) -> list[str]:
         """Return what a pod that waits asks for by such a resource and by no other means has.
 
         Where some nodes have the resource of a device plugin, it goes to one of these.

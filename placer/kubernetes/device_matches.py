@@ -7,7 +7,7 @@ from functools import cached_property
 from placer.kubernetes.device_pools import DevicePools, PoolDevice
 from placer.kubernetes.objects import Objects
 from placer_models.kubernetes.device_selector import (
-    Selector,
+    CelSelector,
     SelectorError,
     meets,
     read_selector,
@@ -96,7 +96,7 @@ class Matches:
         known = self._objects.device_classes.get(request.device_class)
         if known is None:
             return Match(missing=f"DeviceClass {request.device_class}")
-        selectors: list[Selector] = []
+        selectors: list[CelSelector] = []
         for expression in (*known.selectors, *request.selectors):
             try:
                 selectors.append(read_selector(expression))

@@ -29,10 +29,10 @@ from placer_models.kubernetes.objects import Identity, ObjectError
 from placer_models.kubernetes.resource_slice import MULTIPLE, SlicePart
 from placer_models.kubernetes.topology import TopologyPart
 
-Key = tuple[str, str, str]
+_PoolKey = tuple[str, str, str]
 """Driver, pool, name of a device."""
 
-Listed = tuple[Key, ListedDevice, str]
+Listed = tuple[_PoolKey, ListedDevice, str]
 """A device, and the title of the slice that lists it."""
 
 
@@ -40,7 +40,7 @@ Listed = tuple[Key, ListedDevice, str]
 class PoolDevice:
     """A device of a node that a driver publishes."""
 
-    key: Key
+    key: _PoolKey
     node: str
     listed: ListedDevice
     device: Device
@@ -63,10 +63,10 @@ class DevicePools:
     """
 
     on_node: dict[str, list[PoolDevice]] = field(default_factory=dict)
-    by_key: dict[Key, PoolDevice] = field(default_factory=dict)
-    apart: dict[Key, tuple[ListedDevice, str]] = field(default_factory=dict)
+    by_key: dict[_PoolKey, PoolDevice] = field(default_factory=dict)
+    apart: dict[_PoolKey, tuple[ListedDevice, str]] = field(default_factory=dict)
     cpus: dict[str, list[Listed]] = field(default_factory=dict)
-    several_cpus: dict[Key, SeveralCpus] = field(default_factory=dict)
+    several_cpus: dict[_PoolKey, SeveralCpus] = field(default_factory=dict)
     counts: dict[tuple[str, str], int] = field(default_factory=dict)
     notes: dict[str, dict[str, None]] = field(default_factory=dict)
 
@@ -79,7 +79,7 @@ class DevicePools:
         found = cls()
         by_node: defaultdict[str, list[Listed]] = defaultdict(list)
         nodes_of: dict[NodeAccess, list[str]] = {}
-        places: dict[Key, str] = {}
+        places: dict[_PoolKey, str] = {}
         for part in found._newest(objects.slices.values()):
             title = part.identity.title
             for i, (listed, access) in enumerate(part.devices):
@@ -139,7 +139,7 @@ class DevicePools:
             return None
         return TopologyPart(Identity("ResourceSlice", "", devices[0][2].split()[-1]), known)
 
-    def keys(self) -> set[Key]:
+    def keys(self) -> set[_PoolKey]:
         """Return the keys of all devices that any ResourceSlice lists."""
         return self.by_key.keys() | self.apart.keys()
 
@@ -265,7 +265,7 @@ def _nodes(objects: Objects, access: NodeAccess) -> list[str]:
     ]
 
 
-def _twice(title: str, place: int, key: Key, other: str) -> ObjectError:
+def _twice(title: str, place: int, key: _PoolKey, other: str) -> ObjectError:
     return ObjectError(
         title,
         ("spec", "devices", place, "name"),

@@ -23,7 +23,7 @@ from placer_models.files.errors import InputError, candidates
 from placer_models.kubernetes.join import JoinedNode, join
 from placer_models.kubernetes.names import KNOWS_CPUS, REQUESTED_CPU, SYSTEM_NAMESPACE
 from placer_models.kubernetes.objects import ObjectError, title_of
-from placer_models.kubernetes.pod import PodPart
+from placer_models.kubernetes.pod import KubePod
 from placer_models.kubernetes.pod_containers import Reading
 from placer_models.kubernetes.pod_spec import qos_of
 from placer_models.kubernetes.stream import read_objects
@@ -152,13 +152,13 @@ def _reading(objects: Objects, joined: Mapping[str, JoinedNode]) -> Reading:
     )
 
 
-def _is_both(part: PodPart) -> bool:
+def _is_both(part: KubePod) -> bool:
     """Return whether a pod runs on what others leave, and asks for CPUs as they do."""
     asked = [part.own, part.overhead, *(one.requests for one in part.containers)]
     return qos_of(part) is QosClass.BE and any(one.cpu_milli for one in asked)
 
 
-def _waits(part: PodPart, summary: Summary) -> bool:
+def _waits(part: KubePod, summary: Summary) -> bool:
     """Return whether a pod wants a place."""
     if part.ended:
         summary.assume("pods that have ended, passed over", part.identity.title)
@@ -171,9 +171,9 @@ def _waits(part: PodPart, summary: Summary) -> bool:
     return False
 
 
-def _bound(objects: Objects) -> dict[str, list[PodPart]]:
+def _bound(objects: Objects) -> dict[str, list[KubePod]]:
     """Return the pods of each node; one of a node that is not there is a fault."""
-    bound: defaultdict[str, list[PodPart]] = defaultdict(list)
+    bound: defaultdict[str, list[KubePod]] = defaultdict(list)
     for part in objects.pods.values():
         if not part.node or part.ended:
             continue

@@ -8,14 +8,14 @@ from placer.kubernetes.claims import Claims
 from placer.kubernetes.objects import Objects
 from placer.kubernetes.summary import Summary
 from placer_models.kubernetes.objects import ObjectError, title_of
-from placer_models.kubernetes.pod import PodPart
+from placer_models.kubernetes.pod import KubePod
 from placer_models.kubernetes.pod_containers import Reading
 from placer_models.kubernetes.pod_gang import GangRef
 from placer_models.kubernetes.pod_spec import asked_by
 from placer_models.kubernetes.priority import SYSTEM_PRIORITIES
 from placer_models.pod import Gang, GangGroup, Pod, PodSpec
 
-Key = tuple[bool, str, str]
+_GangKey = tuple[bool, str, str]
 """Whether it is Kubernetes' own, namespace, name."""
 
 
@@ -33,14 +33,14 @@ class _Waiting:
 
     minimum: int | None
     groups: tuple[tuple[str, str], ...] = ()
-    members: list[tuple[PodPart, Pod]] = field(default_factory=list)
+    members: list[tuple[KubePod, Pod]] = field(default_factory=list)
     lacks: list[str] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
 
 
 def gangs_of(
     objects: Objects,
-    waiting: Sequence[PodPart],
+    waiting: Sequence[KubePod],
     claims: Claims,
     reading: Reading,
     specs: dict[PodSpec, PodSpec],
@@ -52,7 +52,7 @@ def gangs_of(
     of which not enough pods are there; the summary says so.
     """
     lone: list[Gang] = []
-    found: dict[Key, _Waiting] = {}
+    found: dict[_GangKey, _Waiting] = {}
     for part in waiting:
         try:
             asked = asked_by(part, reading)
@@ -84,7 +84,7 @@ def gangs_of(
             lone.append(Gang(pod.name, pod.namespace, (pod,), 1, priority, lone=True))
     bound = _bound(objects)
     taken = {gang.key for gang in lone}
-    gangs: dict[Key, Gang] = {}
+    gangs: dict[_GangKey, Gang] = {}
     for key, gang in found.items():
         if made := _made(key, gang, bound[key], taken, objects, summary):
             gangs[key] = made
@@ -93,7 +93,7 @@ def gangs_of(
     return (*lone, *gangs.values()), groups
 
 
-def priority_of(part: PodPart, objects: Objects) -> int:
+def priority_of(part: KubePod, objects: Objects) -> int:
     """Return the priority of a pod: its own, that of its class, or that of the default class."""
     if part.priority is not None:
         return part.priority
@@ -105,11 +105,11 @@ def priority_of(part: PodPart, objects: Objects) -> int:
     return next((one.value for one in objects.priorities.values() if one.is_default), 0)
 
 
-def _key_of(gang: GangRef) -> Key:
+def _key_of(gang: GangRef) -> _GangKey:
     return gang.is_kubernetes, *gang.key
 
 
-def _gang_of(ref: GangRef, objects: Objects, found: dict[Key, _Waiting]) -> _Waiting | None:
+def _gang_of(ref: GangRef, objects: Objects, found: dict[_GangKey, _Waiting]) -> _Waiting | None:
     """Return the gang that a pod names; None: its PodGroup says that nobody waits for others."""
     key = _key_of(ref)
     group = objects.groups.get(key)
@@ -125,7 +125,7 @@ def _gang_of(ref: GangRef, objects: Objects, found: dict[Key, _Waiting]) -> _Wai
     return gang
 
 
-def _bound(objects: Objects) -> Counter[Key]:
+def _bound(objects: Objects) -> Counter[_GangKey]:
     """Return how many pods of each gang have their place already."""
     return Counter(
         _key_of(part.gang)
@@ -135,7 +135,7 @@ def _bound(objects: Objects) -> Counter[Key]:
 
 
 def _made(
-    key: Key,
+    key: _GangKey,
     gang: _Waiting,
     bound: int,
     taken: set[tuple[str, str]],
@@ -170,9 +170,9 @@ def _made(
 
 
 def _groups(
-    found: Mapping[Key, _Waiting],
-    gangs: dict[Key, Gang],
-    bound: Counter[Key],
+    found: Mapping[_GangKey, _Waiting],
+    gangs: dict[_GangKey, Gang],
+    bound: Counter[_GangKey],
     summary: Summary,
 ) -> tuple[GangGroup, ...]:
     """Return the groups of gangs; one that misses a gang is taken out of what waits."""

@@ -6,15 +6,15 @@ from dataclasses import dataclass, field
 from placer.kubernetes.cpu_claim_faults import CpuClaimFaults
 from placer.kubernetes.device_pools import DevicePools, PoolDevice
 from placer.kubernetes.held_cpus import HeldCpus
-from placer.kubernetes.objects import Key, Objects
+from placer.kubernetes.objects import Objects
 from placer.kubernetes.summary import Summary
 from placer_models.files.errors import candidates
 from placer_models.instance.device_holders import DeviceHolders
 from placer_models.kubernetes.listed_devices import CPU_TYPES
 from placer_models.kubernetes.objects import ObjectError
-from placer_models.kubernetes.pod import PodPart
+from placer_models.kubernetes.pod import KubePod
 from placer_models.kubernetes.resource_claim import ClaimPart
-from placer_models.placement import DeviceGrant
+from placer_models.placement import DeviceGrant, NamespacedName
 
 _RESULTS = ("status", "allocation", "devices", "results")
 
@@ -32,7 +32,7 @@ class HeldClaims:
 
     objects: Objects
     pools: DevicePools
-    holders: dict[Key, Key] = field(default_factory=dict)
+    holders: dict[NamespacedName, NamespacedName] = field(default_factory=dict)
     cpus: HeldCpus = field(init=False)
 
     def __post_init__(self) -> None:
@@ -65,7 +65,7 @@ class HeldClaims:
 
     def grants(
         self,
-        part: PodPart,
+        part: KubePod,
         own: Collection[DeviceGrant],
         holders: DeviceHolders,
         summary: Summary,

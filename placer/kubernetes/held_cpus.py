@@ -4,13 +4,14 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from placer.kubernetes.device_pools import DevicePools
-from placer.kubernetes.objects import Key, Objects
+from placer.kubernetes.objects import Objects
 from placer.kubernetes.summary import Summary
 from placer_models.cpuset import CpuSet
 from placer_models.kubernetes.cpu_config import configs_for, cpuset_of
 from placer_models.kubernetes.listed_devices import CPU_CAPACITY, CPU_DRIVER
-from placer_models.kubernetes.pod import PodPart
+from placer_models.kubernetes.pod import KubePod
 from placer_models.kubernetes.resource_claim import ClaimPart
+from placer_models.placement import NamespacedName
 
 
 @dataclass(slots=True)
@@ -20,7 +21,7 @@ class HeldCpus:
     objects: Objects
     pools: DevicePools
 
-    def of_pod(self, part: PodPart) -> CpuSet | None:
+    def of_pod(self, part: KubePod) -> CpuSet | None:
         """Return the CPUs that a bound pod has by claims; None: some, and nobody says which."""
         found: set[int] = set()
         for claim in self._claims(part):
@@ -30,7 +31,7 @@ class HeldCpus:
             found |= cpus
         return frozenset(found)
 
-    def milli_of_pod(self, part: PodPart) -> int:
+    def milli_of_pod(self, part: KubePod) -> int:
         """Return how much the claims of a bound pod have of devices of several CPUs."""
         return sum(map(_milli, self._claims(part)))
 
@@ -42,7 +43,7 @@ class HeldCpus:
                 found.setdefault(node, set()).update(self._of_claim(claim) or ())
         return found
 
-    def hidden(self, holders: Collection[Key], summary: Summary) -> dict[str, int]:
+    def hidden(self, holders: Collection[NamespacedName], summary: Summary) -> dict[str, int]:
         """Return node -> how many CPUs claims have there of which nobody says which.
 
         Args:
@@ -62,7 +63,7 @@ class HeldCpus:
             )
         return found
 
-    def _claims(self, part: PodPart) -> Iterator[ClaimPart]:
+    def _claims(self, part: KubePod) -> Iterator[ClaimPart]:
         for one in part.claims:
             claim = self.objects.claims.get((part.identity.namespace, one.claim))
             if claim is not None:

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from placer_models.annotations.device_allocated import DeviceAllocation, grants_of
 from placer_models.annotations.names import DEVICE_ALLOCATED
 from placer_models.cluster import Node
-from placer_models.device import GPU
-from placer_models.instance.device_holders import DeviceHolders, DeviceKey
+from placer_models.device import GPU, DeviceKey
+from placer_models.instance.device_holders import DeviceHolders
 from placer_models.kubernetes.device import DevicePart
 from placer_models.kubernetes.objects import ObjectError
 from placer_models.kubernetes.plugin_devices import devices_of, type_of
-from placer_models.kubernetes.pod import PodPart
+from placer_models.kubernetes.pod import KubePod
 from placer_models.placement import DeviceGrant
 from placer_models.pod import PodSpec
 from placer_models.visible_devices import GpuVendor, gpus_named, vendor_of
@@ -35,7 +35,7 @@ class HeldDevices:
 
 
 def held_devices(
-    part: PodPart,
+    part: KubePod,
     spec: PodSpec,
     node: Node,
     devices: DevicePart | None,
@@ -79,7 +79,7 @@ def held_devices(
     return HeldDevices(grants)
 
 
-def _allocated(part: PodPart, node: Node) -> tuple[DeviceGrant, ...]:
+def _allocated(part: KubePod, node: Node) -> tuple[DeviceGrant, ...]:
     allocations: tuple[DeviceAllocation, ...] = part.allocated or ()
     try:
         return grants_of(allocations, node)
@@ -88,7 +88,7 @@ def _allocated(part: PodPart, node: Node) -> tuple[DeviceGrant, ...]:
 
 
 def _otherwise(
-    part: PodPart,
+    part: KubePod,
     spec: PodSpec,
     node: Node,
     devices: DevicePart | None,
@@ -128,14 +128,14 @@ def _otherwise(
     return HeldDevices(tuple(grants), frozenset(told - granted), frozenset(lost))
 
 
-def _by_status(part: PodPart, kind: str, devices: DevicePart | None) -> list[int]:
+def _by_status(part: KubePod, kind: str, devices: DevicePart | None) -> list[int]:
     for holder in devices.holders if devices else ():
         if (holder.namespace, holder.name) == part.identity.key and holder.type == kind:
             return sorted(holder.minors)
     return []
 
 
-def _told(part: PodPart, node: Node, devices: DevicePart | None) -> tuple[set[DeviceKey], set[str]]:
+def _told(part: KubePod, node: Node, devices: DevicePart | None) -> tuple[set[DeviceKey], set[str]]:
     """Return the devices that the kubelet says a pod has, or else its environment.
 
     Beside them stand the types of which it has some, nobody knows which.
@@ -159,7 +159,7 @@ def _told(part: PodPart, node: Node, devices: DevicePart | None) -> tuple[set[De
     return found, lost
 
 
-def _visible(part: PodPart, node: Node) -> set[int] | None:
+def _visible(part: KubePod, node: Node) -> set[int] | None:
     """Return the GPUs that the environments of the containers name; None: some are not known."""
     gpus = [device for device in node.machine.devices if device.type == GPU]
     minors: set[int] = set()

@@ -9,9 +9,9 @@ from placer_models.files.errors import InputError
 from placer_models.files.tree import field_name
 from placer_models.kubernetes.device import DevicePart, device_part
 from placer_models.kubernetes.device_class import DeviceClassPart, device_class_part
-from placer_models.kubernetes.node import NodePart, node_part
+from placer_models.kubernetes.node import KubeNode, node_part
 from placer_models.kubernetes.objects import Identity, Object, ObjectError
-from placer_models.kubernetes.pod import PodPart, pod_part
+from placer_models.kubernetes.pod import KubePod, pod_part
 from placer_models.kubernetes.pod_gang import (
     CRD_GROUPS,
     KUBERNETES_GROUP,
@@ -28,8 +28,7 @@ from placer_models.kubernetes.resource_claim import (
 from placer_models.kubernetes.resource_slice import SlicePart, slice_part
 from placer_models.kubernetes.stream import Found, ReadObject
 from placer_models.kubernetes.topology import TopologyPart, topology_part
-
-Key = tuple[str, str]
+from placer_models.placement import NamespacedName
 
 CLAIM_VERSIONS = tuple(f"resource.k8s.io/{version}" for version in ("v1", "v1beta2", "v1beta1"))
 """Versions of claims, and of what they are about, that are read."""
@@ -63,23 +62,23 @@ class Objects:
 
     """
 
-    nodes: dict[str, NodePart] = field(default_factory=dict)
+    nodes: dict[str, KubeNode] = field(default_factory=dict)
     topologies: dict[str, TopologyPart] = field(default_factory=dict)
     devices: dict[str, DevicePart] = field(default_factory=dict)
-    pods: dict[Key, PodPart] = field(default_factory=dict)
+    pods: dict[NamespacedName, KubePod] = field(default_factory=dict)
     groups: dict[tuple[bool, str, str], PodGroupPart] = field(default_factory=dict)
     priorities: dict[str, PriorityClassPart] = field(default_factory=dict)
     slices: dict[str, SlicePart] = field(default_factory=dict)
     device_classes: dict[str, DeviceClassPart] = field(default_factory=dict)
-    claims: dict[Key, ClaimPart] = field(default_factory=dict)
-    claim_templates: dict[Key, ClaimTemplatePart] = field(default_factory=dict)
+    claims: dict[NamespacedName, ClaimPart] = field(default_factory=dict)
+    claim_templates: dict[NamespacedName, ClaimTemplatePart] = field(default_factory=dict)
     skipped: Counter[str] = field(default_factory=Counter)
     faults: list[InputError] = field(default_factory=list)
     places: dict[str, tuple[str, int]] = field(default_factory=dict)
     refused: set[str] = field(default_factory=set)
     cut_off: bool = False
     keeps_whole: bool = False
-    whole: dict[Key, Object] = field(default_factory=dict)
+    whole: dict[NamespacedName, Object] = field(default_factory=dict)
 
     def add(self, found: Found) -> None:
         """Take one object in; one that is faulty is noted, and the others go on."""

@@ -69,7 +69,7 @@ Constraint = tuple[SameAttribute, list[Given]]
 """What devices have in common, and which."""
 
 
-Alike = dict[tuple[str, frozenset[int]], tuple[frozenset[str], frozenset[str]]]
+AlikeDevices = dict[tuple[str, frozenset[int]], tuple[frozenset[str], frozenset[str]]]
 """(Attribute, matches) -> nodes of which all devices that match have one value; any value."""
 
 
@@ -77,7 +77,7 @@ def constrain(
     constraints: Sequence[Constraint],
     found: PodClaims,
     numa_known: frozenset[str],
-    known: Alike,
+    known: AlikeDevices,
 ) -> None:
     """Want what devices have in common; all in all it is what the claims come to.
 
@@ -178,7 +178,7 @@ def _keep(nodes: frozenset[str], found: PodClaims, why: str) -> None:
 
 
 def _alike(
-    attribute: str, given: Sequence[Given], known: Alike
+    attribute: str, given: Sequence[Given], known: AlikeDevices
 ) -> tuple[frozenset[str], frozenset[str]]:
     """Return the nodes of which all devices that match have one value of an attribute, or any."""
     matches = {id(one.match): one.match for one in given}

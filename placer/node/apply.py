@@ -17,8 +17,8 @@ from placer.node.containers import OUR_ROOT
 from placer.node.errors import DocumentError, ObserveOnlyError, RefusedError
 from placer.node.host import Host
 from placer.node.operations import (
-    Kind,
     Operation,
+    OperationKind,
     WrongEffectError,
     perform,
     present_value,
@@ -26,7 +26,7 @@ from placer.node.operations import (
 )
 from placer.node.plan import Plan, plan_of
 from placer.node.render.cgroup import same
-from placer.node.state import NodeState
+from placer.node.state import AppliedState
 from placer.node.units import UnitError
 from placer_models.node_placement import NodePlacement
 
@@ -53,7 +53,7 @@ def apply(
     document: NodePlacement,
     cgroups: Cgroups,
     host: Host,
-    state: NodeState,
+    state: AppliedState,
     *,
     root: str = OUR_ROOT,
     in_force: bool = False,
@@ -80,7 +80,7 @@ def apply(
     return Applied(plan, recovered)
 
 
-def carry_out(document: NodePlacement, plan: Plan, cgroups: Cgroups, state: NodeState) -> None:
+def carry_out(document: NodePlacement, plan: Plan, cgroups: Cgroups, state: AppliedState) -> None:
     """Do what was planned, all of it or nothing; nothing may have changed since.
 
     Raises:
@@ -93,7 +93,7 @@ def carry_out(document: NodePlacement, plan: Plan, cgroups: Cgroups, state: Node
     _finish(document, plan, cgroups, state)
 
 
-def check_generation(document: NodePlacement, state: NodeState) -> None:
+def check_generation(document: NodePlacement, state: AppliedState) -> None:
     """Refuse a document that is older than what was applied, or says something else of its age.
 
     Raises:
@@ -116,7 +116,7 @@ def check_generation(document: NodePlacement, state: NodeState) -> None:
         )
 
 
-def recover(cgroups: Cgroups, state: NodeState) -> str:
+def recover(cgroups: Cgroups, state: AppliedState) -> str:
     """Take back what was begun, or finish what was committed; return in words what was left.
 
     Raises:
@@ -136,7 +136,7 @@ def recover(cgroups: Cgroups, state: NodeState) -> str:
     return ""
 
 
-def _begin(document: NodePlacement, plan: Plan, state: NodeState) -> None:
+def _begin(document: NodePlacement, plan: Plan, state: AppliedState) -> None:
     try:
         state.begin(document, plan)
     except OSError as error:
@@ -146,7 +146,7 @@ def _begin(document: NodePlacement, plan: Plan, state: NodeState) -> None:
         ) from None
 
 
-def _carry_out(plan: Plan, cgroups: Cgroups, state: NodeState) -> None:
+def _carry_out(plan: Plan, cgroups: Cgroups, state: AppliedState) -> None:
     """Do all of it and commit, or take it back."""
     done = 0
     try:
@@ -168,7 +168,7 @@ def _verify(operations: Sequence[Operation], cgroups: Cgroups) -> None:
     last = {
         (o.cgroup, o.file): o.new
         for o in operations
-        if o.kind is Kind.WRITE and o.controller == CPUSET and o.file in (CPUS, MEMS)
+        if o.kind is OperationKind.WRITE and o.controller == CPUSET and o.file in (CPUS, MEMS)
     }
     for (cgroup, file), new in last.items():
         if (has := cgroups.effective(cgroup, file)) != as_set(new):
@@ -178,7 +178,7 @@ def _verify(operations: Sequence[Operation], cgroups: Cgroups) -> None:
             )
 
 
-def _finish(document: NodePlacement, plan: Plan, cgroups: Cgroups, state: NodeState) -> None:
+def _finish(document: NodePlacement, plan: Plan, cgroups: Cgroups, state: AppliedState) -> None:
     """Clear up; what cannot be removed now is found again by the next run."""
     for operation in plan.finish:
         try:
@@ -194,7 +194,7 @@ def _finish(document: NodePlacement, plan: Plan, cgroups: Cgroups, state: NodeSt
         ) from None
 
 
-def _undo(operations: Sequence[Operation], cgroups: Cgroups, state: NodeState, why: str) -> None:
+def _undo(operations: Sequence[Operation], cgroups: Cgroups, state: AppliedState, why: str) -> None:
     """Take back, in reverse, those of the operations that were carried out.
 
     Which ones were is read from the kernel: a file says what one of the operations wrote, or
@@ -227,7 +227,7 @@ def _undo(operations: Sequence[Operation], cgroups: Cgroups, state: NodeState, w
             ) from None
 
 
-def _gave_up(told: str, state: NodeState) -> ObserveOnlyError:
+def _gave_up(told: str, state: AppliedState) -> ObserveOnlyError:
     """Note that something could not be taken back, and return the error that says so."""
     state.stop_writing(told)
     return ObserveOnlyError(f"{told}; Placer only observes this node from now on")
@@ -236,13 +236,13 @@ def _gave_up(told: str, state: NodeState) -> ObserveOnlyError:
 def _was_done(operation: Operation, earlier: Sequence[str], cgroups: Cgroups) -> bool:
     """Return whether an operation was carried out and not yet taken back."""
     match operation.kind:
-        case Kind.MAKE:
+        case OperationKind.MAKE:
             return cgroups.exists(operation.cgroup, operation.controller)
-        case Kind.ENABLE:
+        case OperationKind.ENABLE:
             on = (present_value(operation, cgroups) or "").split()
             # What is fresh goes with its cgroup; and controllers of cgroups below may hold it.
             return not operation.fresh and any(name in on for name in operation.new.split())
-        case Kind.WRITE if operation.fresh:
+        case OperationKind.WRITE if operation.fresh:
             return False  # it goes with its cgroup
         case _:
             value = present_value(operation, cgroups)

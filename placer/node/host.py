@@ -25,7 +25,7 @@ from placer_models.kubernetes.checkpoints.memory_manager import (
     read_memory_manager_state,
 )
 
-State = TypeVar("State")
+_State = TypeVar("_State")
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +127,7 @@ def _says(root: Path, option: str) -> bool:
         return False
 
 
-def _checkpoint(root: Path, path: str, read: Callable[[str], State]) -> tuple[State | None, str]:
+def _checkpoint(root: Path, path: str, read: Callable[[str], _State]) -> tuple[_State | None, str]:
     """Return what a checkpoint of the kubelet says, and what is wrong with it (C16).
 
     Where something is, nobody can tell what has been given out, and all of it counts as given.

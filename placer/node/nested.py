@@ -8,7 +8,7 @@ its own: old and new together, then what is inside, then the new one alone.
 from collections.abc import Iterator
 
 from placer.node.cgroups import CPUSET, Cgroups, as_set, as_text
-from placer.node.operations import Kind, Operation
+from placer.node.operations import Operation, OperationKind
 from placer.node.present import Leaf
 from placer_models.cpuset import CpuSet
 
@@ -41,7 +41,9 @@ class SetWriter:
             self._text[cgroup, file] = after
             if before != after:
                 unit = leaf.unit if cgroup == leaf.cgroup else ""
-                yield Operation(Kind.WRITE, CPUSET, cgroup, file, before, after, why, fresh, unit)
+                yield Operation(
+                    OperationKind.WRITE, CPUSET, cgroup, file, before, after, why, fresh, unit
+                )
 
         inside = self._inside(leaf, file)
         has = {cgroup: as_set(self._text[cgroup, file]) for cgroup in inside}

@@ -11,7 +11,7 @@ from placer.node.render.systemd import property_for
 from placer_models.cpuset import format_cpu_list
 
 
-class Kind(StrEnum):
+class OperationKind(StrEnum):
     """What is done."""
 
     MAKE = "make"
@@ -43,7 +43,7 @@ class Operation:
 
     """
 
-    kind: Kind
+    kind: OperationKind
     controller: str
     cgroup: str
     file: str = ""
@@ -80,18 +80,18 @@ def perform(operation: Operation, cgroups: Cgroups) -> None:
     files = cgroups.files
     path = cgroups.path(operation.controller, operation.cgroup, operation.file)
     match operation.kind:
-        case Kind.MAKE:
+        case OperationKind.MAKE:
             with suppress(FileExistsError):  # a runtime may have been quicker
                 files.make_directory(path)
-        case Kind.ENABLE:
+        case OperationKind.ENABLE:
             files.write(path, " ".join(f"+{name}" for name in operation.new.split()))
-        case Kind.WRITE if operation.unit:
+        case OperationKind.WRITE if operation.unit:
             _ask_systemd(operation, operation.new, cgroups)
             _check_effect(operation, cgroups)
-        case Kind.WRITE:
+        case OperationKind.WRITE:
             files.write(path, operation.new)
             _check_effect(operation, cgroups)
-        case Kind.REMOVE:
+        case OperationKind.REMOVE:
             if files.exists(path) and not cgroups.has_processes(operation.cgroup):
                 files.remove_directory(path)
 
@@ -108,18 +108,18 @@ def revert(operation: Operation, cgroups: Cgroups) -> None:
     files = cgroups.files
     path = cgroups.path(operation.controller, operation.cgroup, operation.file)
     match operation.kind:
-        case Kind.MAKE:
+        case OperationKind.MAKE:
             if files.exists(path):
                 files.remove_directory(path)
-        case Kind.ENABLE:
+        case OperationKind.ENABLE:
             files.write(path, " ".join(f"-{name}" for name in operation.new.split()))
-        case Kind.WRITE if operation.unit:
+        case OperationKind.WRITE if operation.unit:
             _restore_unit(operation, cgroups)
-        case Kind.WRITE if operation.file in (CPUS, MEMS):
+        case OperationKind.WRITE if operation.file in (CPUS, MEMS):
             _restore_set(operation, path, cgroups)
-        case Kind.WRITE:
+        case OperationKind.WRITE:
             files.write(path, operation.old)
-        case Kind.REMOVE:
+        case OperationKind.REMOVE:
             raise AssertionError("a removal follows the commit, after which nothing is undone")
 
 

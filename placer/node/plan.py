@@ -23,7 +23,7 @@ from placer.node.errors import DocumentError, RefusedError
 from placer.node.held_devices import given_twice
 from placer.node.host import Host
 from placer.node.nested import SetWriter
-from placer.node.operations import SUBTREE, Kind, Operation
+from placer.node.operations import SUBTREE, Operation, OperationKind
 from placer.node.order import Holder, NoOrderError, steps_of
 from placer.node.pools import pools_of
 from placer.node.present import Leaf, Reader
@@ -266,7 +266,7 @@ class _Planner:
                 if as_set(text) != cpus or self._effective(cgroup, name, made) != cpus:
                     why = "room for the containers below"
                     yield Operation(
-                        Kind.WRITE,
+                        OperationKind.WRITE,
                         CPUSET,
                         cgroup,
                         name,
@@ -308,7 +308,7 @@ class _Planner:
     def _make(self, cgroup: str, controllers: list[str], made: set[str]) -> Iterator[Operation]:
         for controller in controllers if self._cgroups.version == 1 else [CPUSET]:
             if not self._cgroups.exists(cgroup, controller):
-                yield Operation(Kind.MAKE, controller, cgroup, why="a cgroup of our own")
+                yield Operation(OperationKind.MAKE, controller, cgroup, why="a cgroup of our own")
                 if controller == CPUSET:
                     made.add(cgroup)
 
@@ -321,7 +321,7 @@ class _Planner:
         on = [] if fresh else self._cgroups.files.read(path).split()
         if missing := [name for name in controllers if name not in on]:
             yield Operation(
-                Kind.ENABLE,
+                OperationKind.ENABLE,
                 CPUSET,
                 cgroup,
                 SUBTREE,
@@ -388,7 +388,7 @@ class _Planner:
             others = (CPU, MEMORY, PIDS, HUGETLB) if self._cgroups.version == 1 else ()
             for controller in (*others, CPUSET):
                 if self._cgroups.exists(cgroup, controller):
-                    yield Operation(Kind.REMOVE, controller, cgroup, why="its pod is gone")
+                    yield Operation(OperationKind.REMOVE, controller, cgroup, why="its pod is gone")
 
     def _observed(self) -> Iterator[str]:
         for leaf in self._leaves:

@@ -16,7 +16,7 @@ from placer_models.policy import QosClass
 
 
 @dataclass(frozen=True, slots=True)
-class Pools:
+class NodePools:
     """Who has which CPUs of a node.
 
     Attributes:
@@ -33,7 +33,7 @@ class Pools:
     bound: Mapping[frozenset[int], CpuSet]
 
 
-def pools_of(document: NodePlacement) -> Pools:
+def pools_of(document: NodePlacement) -> NodePools:
     """Return the pools that the pods of the node leave."""
     node = document.node
     owned: dict[QosClass, CpuSet] = {}
@@ -48,7 +48,7 @@ def pools_of(document: NodePlacement) -> Pools:
         if one.pod.spec.qos is QosClass.LS and (home := bound_to(one.placement, one.pod.spec, node))
     }
     topology = node.machine.topology
-    return Pools(
+    return NodePools(
         shared,
         pool_of(QosClass.BE, node, owned),
         owned,
@@ -66,7 +66,7 @@ def settled(document: NodePlacement) -> NodePlacement:
     return replace(document, pods=tuple(_settled(one, document, pools) for one in document.pods))
 
 
-def _settled(one: NodePod, document: NodePlacement, pools: Pools) -> NodePod:
+def _settled(one: NodePod, document: NodePlacement, pools: NodePools) -> NodePod:
     spec, seat, node = one.pod.spec, one.placement, document.node
     given = {container.name: container for container in seat.containers}
     if spec.qos.owns_cpus:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from placer.node.cgroups import CPUS, CPUSET, HUGETLB, MEMS, MEMSW, MIGRATE, Cgroups, parent, shown
 from placer.node.host import Host
-from placer.node.operations import SUBTREE, Kind, Operation
+from placer.node.operations import SUBTREE, Operation, OperationKind
 from placer.node.present import Leaf
 from placer.node.render.cgroup import (
     NO_LIMIT,
@@ -70,7 +70,15 @@ class SettingWriter:
             if not fresh and same(file, present, new):
                 continue
             yield Operation(
-                Kind.WRITE, controller, leaf.cgroup, file, present, new, why, fresh, leaf.unit
+                OperationKind.WRITE,
+                controller,
+                leaf.cgroup,
+                file,
+                present,
+                new,
+                why,
+                fresh,
+                leaf.unit,
             )
 
     def _lack(self, controller: str, file: str) -> str | None:

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from placer.node.errors import ObserveOnlyError, RefusedError
-from placer.node.operations import Kind, Operation
+from placer.node.operations import Operation, OperationKind
 from placer.node.plan import Plan
 from placer_models.files.documents import documents_of
 from placer_models.files.errors import InputError
@@ -38,7 +38,7 @@ JOURNAL, COMMITTED, APPLIED, OBSERVE_ONLY = (
 _FORMAT = 1
 
 
-class NodeState:
+class AppliedState:
     """The folder of these files, which nobody else may write."""
 
     def __init__(self, folder: Path) -> None:
@@ -254,4 +254,4 @@ def _written(operations: Sequence[Operation]) -> str:
 
 
 def _operations(trees: Sequence[dict[str, Any]]) -> tuple[Operation, ...]:
-    return tuple(Operation(**{**tree, "kind": Kind(tree["kind"])}) for tree in trees)
+    return tuple(Operation(**{**tree, "kind": OperationKind(tree["kind"])}) for tree in trees)

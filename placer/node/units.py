@@ -35,7 +35,7 @@ _AWAY = {
 """What the D-Bus daemon says in its place."""
 
 
-Value = bytes | int | str
+_Value = bytes | int | str
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class Property:
     text: str
     bus_name: str
     signature: str
-    value: Value
+    value: _Value
 
 
 class UnitError(Exception):

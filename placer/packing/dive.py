@@ -1,7 +1,7 @@
 """A good filling from the linear program: what it uses whole is kept, then it is asked again."""
 
 from placer.packing.bins import Filling, Packing
-from placer.packing.prices import Pricing, Use
+from placer.packing.prices import BinUse, Pricing
 
 _NEARLY = 1e-6
 
@@ -62,6 +62,6 @@ def completed(packing: Packing, filling: Filling) -> Filling:
     return filling
 
 
-def _to_keep(uses: list[Use]) -> list[Use]:
+def _to_keep(uses: list[BinUse]) -> list[BinUse]:
     whole = [use for use in uses if use.times >= 1 - _NEARLY]
     return whole or sorted(uses, key=lambda use: use.times)[-1:]

@@ -11,7 +11,7 @@ from placer.packing.step_limit import StepLimit, StepLimitError
 
 
 @dataclass(frozen=True, slots=True)
-class Packed:
+class FewestBins:
     """A filling, and how good it is.
 
     Attributes:
@@ -24,7 +24,7 @@ class Packed:
     bound: int
 
 
-def fewest_new_bins(packing: Packing, start: Filling, limit: StepLimit) -> Packed:
+def fewest_new_bins(packing: Packing, start: Filling, limit: StepLimit) -> FewestBins:
     """Return a filling with the fewest new bins that the limit allows, and a bound.
 
     Args:
@@ -34,7 +34,7 @@ def fewest_new_bins(packing: Packing, start: Filling, limit: StepLimit) -> Packe
 
     """
     if not any(packing.counts):
-        return Packed(start, 0)
+        return FewestBins(start, 0)
     there, fresh = len(packing.bins), packing.fresh
     best, bound = start, _volume_bound(packing)
     try:
@@ -47,11 +47,11 @@ def fewest_new_bins(packing: Packing, start: Filling, limit: StepLimit) -> Packe
         while bound < len(best) - there:
             found = pack_into(packing, there + bound, limit, prices)
             if found is not None:
-                return Packed(found, bound)
+                return FewestBins(found, bound)
             bound += 1
     except StepLimitError:
         pass
-    return Packed(best, bound)
+    return FewestBins(best, bound)
 
 
 def pack_into(

@@ -42,7 +42,7 @@ class Prices:
 
 
 @dataclass(frozen=True, slots=True)
-class Use:
+class BinUse:
     """How often a pattern is used, in fractions: a part of the linear program's answer.
 
     Attributes:
@@ -63,7 +63,7 @@ class Pricing:
         self._limit = limit
         self._known: dict[tuple[int | None, Counts], None] = {}
 
-    def best(self, counts: Counts, bins: Sequence[int]) -> tuple[Prices, list[Use]]:
+    def best(self, counts: Counts, bins: Sequence[int]) -> tuple[Prices, list[BinUse]]:
         """Return prices with the best bound for things, and the patterns behind it.
 
         Args:
@@ -93,7 +93,7 @@ class Pricing:
         )
         patterns = [*((None, _alone(i, len(counts))) for i in range(len(counts))), *rows]
         uses = zip(patterns, optimum.duals, strict=True)
-        return prices, [Use(bin, pattern, times) for (bin, pattern), times in uses if times > 0]
+        return prices, [BinUse(bin, pattern, times) for (bin, pattern), times in uses if times > 0]
 
     def _bin(self, number: int | None) -> Bin:
         return self._packing.fresh if number is None else self._packing.bins[number]

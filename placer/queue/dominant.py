@@ -14,7 +14,7 @@ from fractions import Fraction
 
 from placer.queue.model import ONE_MILLI
 
-Vector = tuple[Fraction, ...]
+_Vector = tuple[Fraction, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ class _Filling:
     def _value(self, flow: TaskFlow) -> Fraction:
         return max(self._shares(flow)) / flow.weight_milli
 
-    def _shares(self, flow: TaskFlow) -> Vector:
+    def _shares(self, flow: TaskFlow) -> _Vector:
         """Return the share of each resource that counts against the flow."""
         if not flow.children:
             tasks = self.running[flow.name]
@@ -87,7 +87,7 @@ class _Filling:
         parts = [self._scaled(child, least) for child in flow.children]
         return tuple(sum(column, Fraction(0)) for column in zip(*parts, strict=True))
 
-    def _scaled(self, child: TaskFlow, least: Fraction | None) -> Vector:
+    def _scaled(self, child: TaskFlow, least: Fraction | None) -> _Vector:
         shares, value = self._shares(child), self._value(child)
         if least is None or value <= least or self._blocked(child):
             return shares

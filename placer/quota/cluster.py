@@ -8,7 +8,7 @@ from placer.scheduler import Scheduler
 from placer_models.capacity import MEMORY, PERCENT
 from placer_models.cluster import Node
 from placer_models.device import Device
-from placer_models.device_share import Amounts, DeviceTotals, room, totals_of
+from placer_models.device_share import DeviceTotals, ShareAmounts, room, totals_of
 from placer_models.mig import is_instance
 from placer_models.quantity import format_bytes
 
@@ -90,7 +90,7 @@ def _of_devices(
             yield f"{kind}.{name}", quotas
 
 
-def _amount(totals: DeviceTotals, amounts: Amounts | None, name: str) -> int:
+def _amount(totals: DeviceTotals, amounts: ShareAmounts | None, name: str) -> int:
     """Return how much of a quantity the amounts of a device are, in whole units."""
     if amounts is None or name not in totals.names:
         return 0

@@ -22,9 +22,9 @@ from numpy.typing import NDArray
 
 from placer_models.quota import EncodedClass, QuotaError, fields_per_word
 
-Mask = NDArray[np.bool_]
+NodeMask = NDArray[np.bool_]
 Words = NDArray[np.uint64]
-Quotas = NDArray[np.int64]
+_Quotas = NDArray[np.int64]
 
 MOST_BITS = 63
 """Quotas are signed numbers here, so that -1 can stand for a device that is not there."""
@@ -52,11 +52,11 @@ class Want:
 class FreeQuotas(Protocol):
     """The free quotas of one class on a row of nodes."""
 
-    def passing(self, want: Want) -> Mask:
+    def passing(self, want: Want) -> NodeMask:
         """Return for each node whether it has enough."""
 
 
-def quotas_of(nodes: Sequence[EncodedClass]) -> tuple[Quotas, int]:
+def quotas_of(nodes: Sequence[EncodedClass]) -> tuple[_Quotas, int]:
     """Decode what nodes say of one class: free[node, device], and the bits of a field.
 
     Raises:
@@ -82,13 +82,13 @@ def quotas_of(nodes: Sequence[EncodedClass]) -> tuple[Quotas, int]:
 class Decoded:
     """Free quotas in words without guard bits, taken apart to be compared."""
 
-    def __init__(self, free: Quotas, bits: int) -> None:
+    def __init__(self, free: _Quotas, bits: int) -> None:
         """Encode free[node, device], fields of so many bits."""
         self._words = _packed(free, bits, bits)
         self._devices = (free >= 0).sum(axis=1)
         self._bits, self._most = bits, free.shape[1]
 
-    def passing(self, want: Want) -> Mask:
+    def passing(self, want: Want) -> NodeMask:
         """Return for each node whether it has enough."""
         per_word = fields_per_word(self._bits)
         mask = np.uint64((1 << self._bits) - 1)
@@ -103,14 +103,14 @@ class Decoded:
 class Packed:
     """Free quotas in words, a guard bit above each field, compared a word at a time."""
 
-    def __init__(self, free: Quotas, bits: int) -> None:
+    def __init__(self, free: _Quotas, bits: int) -> None:
         """Encode free[node, device], fields of so many bits and a guard bit each."""
         self._bits = bits
         self._words = _packed(free, bits, bits + 1)
         self._guards = _packed(np.where(free >= 0, 1, -1), 1, bits + 1) << np.uint64(bits)
         self._guarded = self._words | self._guards
 
-    def passing(self, want: Want) -> Mask:
+    def passing(self, want: Want) -> NodeMask:
         """Return for each node whether it has enough."""
         nodes = self._words.shape[1]
         if want.amount >= 1 << self._bits:  # no field can say so much
@@ -128,12 +128,12 @@ class Packed:
 class Sorted:
     """Free quotas in descending order: one array for each rank."""
 
-    def __init__(self, free: Quotas, bits: int) -> None:
+    def __init__(self, free: _Quotas, bits: int) -> None:
         """Sort free[node, device]; the bits say what a quota can be at most."""
         self._bits = bits
         self._ranks = np.ascontiguousarray(-np.sort(-free, axis=1).T)
 
-    def passing(self, want: Want) -> Mask:
+    def passing(self, want: Want) -> NodeMask:
         """Return for each node whether it has enough."""
         most, nodes = self._ranks.shape
         if want.count == 0:
@@ -143,7 +143,9 @@ class Sorted:
         return np.asarray(self._ranks[want.count - 1] >= want.amount)
 
 
-def schedulable(classes: Mapping[str, FreeQuotas], wants: Mapping[str, Want], nodes: int) -> Mask:
+def schedulable(
+    classes: Mapping[str, FreeQuotas], wants: Mapping[str, Want], nodes: int
+) -> NodeMask:
     """Return for each node whether every class asked for has enough (B10).
 
     Args:
@@ -161,7 +163,7 @@ def schedulable(classes: Mapping[str, FreeQuotas], wants: Mapping[str, Want], no
     return passing
 
 
-def _packed(free: Quotas, bits: int, field_bits: int) -> Words:
+def _packed(free: _Quotas, bits: int, field_bits: int) -> Words:
     """Return words[word, node]: no field spans two, -1 is an empty field."""
     if ((free < -1) | (free >> bits > 0)).any():
         raise QuotaError(f"a quota is outside 0 to {(1 << bits) - 1}, all that {bits} bits can say")

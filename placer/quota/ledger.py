@@ -13,7 +13,7 @@ from types import MappingProxyType
 
 from placer.quota.choose import part_used
 from placer.quota.filter import Want
-from placer.quota.store import Devices, Quotas, QuotaStore, by_device, fitting
+from placer.quota.store import DeviceQuotas, Quotas, QuotaStore, by_device, fitting
 from placer_models.policy import DeviceChoice
 from placer_models.quota import QuotaError
 
@@ -30,7 +30,7 @@ class Grant:
     """
 
     node: str
-    devices: Mapping[str, Devices]
+    devices: Mapping[str, DeviceQuotas]
     amounts: Mapping[str, int]
     number: int = field(repr=False)
 
@@ -115,7 +115,7 @@ class QuotaLedger:
 
         """
         here = self.store.quotas(node)
-        chosen: dict[str, Devices] = {}
+        chosen: dict[str, DeviceQuotas] = {}
         short: dict[str, int] = {}
         for names in by_device(wants):
             count = wants[names[0]].count

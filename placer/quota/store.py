@@ -16,10 +16,10 @@ from types import MappingProxyType
 
 import numpy as np
 
-from placer.quota.filter import Mask, Sorted, Want, quotas_of
+from placer.quota.filter import NodeMask, Sorted, Want, quotas_of
 from placer_models.quota import EncodedClass, QuotaError, width_of
 
-Devices = tuple[int, ...]
+DeviceQuotas = tuple[int, ...]
 """A quota for each device of a class, device 1 first."""
 
 
@@ -36,8 +36,8 @@ class Quotas:
 
     """
 
-    total: Devices
-    free: Devices
+    total: DeviceQuotas
+    free: DeviceQuotas
 
     def __post_init__(self) -> None:
         if len(self.total) != len(self.free):
@@ -47,7 +47,7 @@ class Quotas:
                 raise QuotaError(f"device {device}: {free} is free of {total}")
 
     @property
-    def used(self) -> Devices:
+    def used(self) -> DeviceQuotas:
         """What is in use on each device."""
         return tuple(total - free for total, free in zip(self.total, self.free, strict=True))
 
@@ -169,7 +169,7 @@ class QuotaStore:
             tuple(name for name, at in self._gone.items() if at > version),
         )
 
-    def passing(self, wants: Mapping[str, Want]) -> Mask:
+    def passing(self, wants: Mapping[str, Want]) -> NodeMask:
         """Return for each of `nodes` whether every class asked for has enough (B10, B11).
 
         Raises:

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Container, Iterable
 
-from placer.scheduling.decision import Batch, Key
+from placer.scheduling.decision import Batch
 from placer.scheduling.errors import (
     AlreadyRunningError,
     BadPodError,
@@ -14,7 +14,7 @@ from placer.scheduling.refusal import titles
 from placer_models.cluster import Node, RunningPod
 from placer_models.legal import IllegalPodError, check_pods
 from placer_models.network import Grouping
-from placer_models.placement import title_of
+from placer_models.placement import NamespacedName, title_of
 from placer_models.pod import Gang, pods_of
 
 
@@ -41,7 +41,7 @@ def check_running(running: Iterable[RunningPod], nodes: Collection[str]) -> None
         UnknownNodeError: A pod is on another node.
 
     """
-    keys: set[Key] = set()
+    keys: set[NamespacedName] = set()
     for runner in running:
         key, place = runner.pod.key, runner.placement
         if place.key != key:
@@ -56,7 +56,7 @@ def check_running(running: Iterable[RunningPod], nodes: Collection[str]) -> None
         keys.add(key)
 
 
-def check_batch(batch: Batch, running: Container[Key], nodes: Iterable[Node]) -> None:
+def check_batch(batch: Batch, running: Container[NamespacedName], nodes: Iterable[Node]) -> None:
     """Want gangs and groups that mean one thing, of legal pods that do not run yet.
 
     Raises:
@@ -65,8 +65,8 @@ def check_batch(batch: Batch, running: Container[Key], nodes: Iterable[Node]) ->
         BadWordsError: The batch contradicts itself.
 
     """
-    gangs: dict[Key, Gang] = {}
-    pods: set[Key] = set()
+    gangs: dict[NamespacedName, Gang] = {}
+    pods: set[NamespacedName] = set()
     for gang in batch.gangs:
         if gang.key in gangs:
             raise BadWordsError(f"two gangs are called {title_of(*gang.key)!r}; rename one")
@@ -110,9 +110,9 @@ def _check_gang(gang: Gang) -> None:
         )
 
 
-def _check_groups(batch: Batch, gangs: dict[Key, Gang]) -> None:
-    names: set[Key] = set()
-    group_of: dict[Key, Key] = {}
+def _check_groups(batch: Batch, gangs: dict[NamespacedName, Gang]) -> None:
+    names: set[NamespacedName] = set()
+    group_of: dict[NamespacedName, NamespacedName] = {}
     for group in batch.groups:
         key = (group.namespace, group.name)
         title = title_of(*key)

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from placer.counting.account import Account, account_of, alike_when_idle
 from placer.counting.pools import in_their_pools
-from placer.scheduling.decision import Batch, Key
+from placer.scheduling.decision import Batch
 from placer.scheduling.errors import UnknownNodeError
 from placer.search.ground import Ground, Memory, known_ground
 from placer_models.bound import binds, bound_to
@@ -23,7 +23,7 @@ from placer_models.incremental import (
     PersistentTuple,
     changed_indices,
 )
-from placer_models.placement import PodPlacement
+from placer_models.placement import NamespacedName, PodPlacement
 from placer_models.reach import reaches_beyond
 from placer_models.records import record
 
@@ -64,7 +64,7 @@ class ClusterState:
     records: PersistentTuple[NodeRecord]
     running: PersistentTuple[tuple[RunningPod, ...]]
     accounts: PersistentTuple[Account]
-    node_of: PersistentMap[Key, str]
+    node_of: PersistentMap[NamespacedName, str]
     version: int
     reaching: int
 
@@ -128,7 +128,7 @@ class ClusterState:
             for name, more in new.items()
         )
 
-    def without_pods(self, keys: Iterable[Key]) -> "ClusterState":
+    def without_pods(self, keys: Iterable[NamespacedName]) -> "ClusterState":
         """Return the state without some of the pods that run."""
         gone = set(keys)
         touched = {self.node_of[key] for key in gone}
@@ -188,7 +188,7 @@ def cluster_state_of(
 
 
 def _bound(
-    records: Iterable[NodeRecord], node_of: PersistentMap[Key, str], version: int
+    records: Iterable[NodeRecord], node_of: PersistentMap[NamespacedName, str], version: int
 ) -> ClusterState:
     """Return records that are in order as the state of a cluster."""
     records = tuple(records)

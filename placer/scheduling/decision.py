@@ -14,9 +14,6 @@ from placer_models.placement import (
 from placer_models.pod import Gang, GangGroup, Pod
 from placer_models.typed import check_types
 
-Key = tuple[str, str]
-"""Namespace and name."""
-
 
 @dataclass(frozen=True, slots=True)
 class Batch:

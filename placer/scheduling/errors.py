@@ -14,10 +14,10 @@ After any of these nothing has changed.
 
 from collections.abc import Iterable
 
-from placer.scheduling.decision import Key
 from placer.scheduling.refusal import titles
 from placer_models.files.errors import shown, suggestion
 from placer_models.legal import IllegalPodError
+from placer_models.placement import NamespacedName
 
 
 class SchedulerError(Exception):
@@ -50,7 +50,7 @@ class NodeInUseError(SchedulerError):
 
     """
 
-    def __init__(self, name: str, pods: tuple[Key, ...]) -> None:
+    def __init__(self, name: str, pods: tuple[NamespacedName, ...]) -> None:
         super().__init__(f"node {shown(name)} runs pods {titles(pods)}; release them first")
         self.name = name
         self.pods = pods
@@ -64,7 +64,7 @@ class UnknownPodError(SchedulerError):
 
     """
 
-    def __init__(self, pods: tuple[Key, ...]) -> None:
+    def __init__(self, pods: tuple[NamespacedName, ...]) -> None:
         super().__init__(f"pods {titles(pods)} do not run; name pods that do, as (namespace, name)")
         self.pods = pods
 
@@ -77,7 +77,7 @@ class AlreadyRunningError(SchedulerError):
 
     """
 
-    def __init__(self, pods: tuple[Key, ...]) -> None:
+    def __init__(self, pods: tuple[NamespacedName, ...]) -> None:
         super().__init__(f"pods {titles(pods)} run already; release them first, or rename them")
         self.pods = pods
 

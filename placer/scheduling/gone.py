@@ -4,7 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 
 from placer.counting.account import Account
-from placer.counting.resources import Key, amount_of, wanted_by
+from placer.counting.resources import ResourceKey, amount_of, wanted_by
 from placer.scheduling.refusal import Gone
 from placer.search.reasons.amounts import could_share
 from placer_models.cluster import Node
@@ -14,7 +14,7 @@ from placer_models.pod import Pod
 from placer_models.policy import QosClass
 from placer_models.quantity import format_bytes
 
-Asked = tuple[str, DeviceShare, FunctionSelector | None]
+_Asked = tuple[str, DeviceShare, FunctionSelector | None]
 """A device type, what is asked of each device, and which virtual function comes with it."""
 
 
@@ -51,7 +51,7 @@ def _counts(node: Node, account: Account, pods: Sequence[Pod]) -> Iterator[Gone]
         pages = sum(max(0, n) for (_, of), n in account.memory.pages.items() if of == size)
         asked = sum(r.pages_of(size) for r in requests)
         yield count(f"hugepages-{format_bytes(size)}", asked, pages)
-    wanted: Counter[Key] = Counter()
+    wanted: Counter[ResourceKey] = Counter()
     for pod in pods:
         wanted.update(wanted_by(pod.spec))
     for key, asked in sorted(wanted.items()):
@@ -66,7 +66,7 @@ def _devices(node: Node, account: Account, pods: Sequence[Pod]) -> Iterator[Gone
     Of how many devices a pod with a strategy has something is not said by what it asks.
     """
     whole: Counter[str] = Counter()
-    shares: defaultdict[Asked, list[int]] = defaultdict(list)
+    shares: defaultdict[_Asked, list[int]] = defaultdict(list)
     for pod in pods:
         strategies, functions = dict(pod.spec.strategies), dict(pod.spec.functions)
         for request in pod.spec.requests.devices:

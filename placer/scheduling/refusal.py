@@ -3,10 +3,9 @@
 from dataclasses import dataclass
 
 from placer.judge.breaches import Breach
-from placer.scheduling.decision import Key
 from placer.search.reasons.text import share_text
 from placer_models.device_share import DeviceShare
-from placer_models.placement import Unplaced, title_of
+from placer_models.placement import NamespacedName, Unplaced, title_of
 from placer_models.quantity import format_bytes
 
 
@@ -61,7 +60,7 @@ class Refusal:
     """
 
     gone: tuple[Gone, ...] = ()
-    running: tuple[Key, ...] = ()
+    running: tuple[NamespacedName, ...] = ()
     unplaced: tuple[Unplaced, ...] = ()
     undecided: tuple[str, ...] = ()
     breaches: tuple[Breach, ...] = ()
@@ -82,7 +81,7 @@ class Refusal:
         return "; ".join(parts) + "; place the batch again"
 
 
-def titles(keys: tuple[Key, ...]) -> str:
+def titles(keys: tuple[NamespacedName, ...]) -> str:
     """Return pods for a message: the first few, and how many more there are."""
     shown = [title_of(*key) for key in keys]
     more = f" and {len(shown) - 5} more" if len(shown) > 5 else ""

@@ -36,7 +36,7 @@ from placer_models.problem import Problem
 MOST_LOOKED_AT = 1_000
 """Sets of devices that are looked through for one pod; where there are more, it keeps its own."""
 
-Counts = tuple[int, ...]
+_Counts = tuple[int, ...]
 """One an equivalence class."""
 
 
@@ -116,7 +116,7 @@ def _exchanged(
 
 
 @lru_cache(maxsize=4096)
-def nearer(bank: DeviceBank, mine: Counts, left: Counts, *, bound: bool) -> Counts | None:
+def nearer(bank: DeviceBank, mine: _Counts, left: _Counts, *, bound: bool) -> _Counts | None:
     """Return the nearest set that is as good as a pod's own in all else; None: there is none.
 
     Args:
@@ -132,7 +132,7 @@ def nearer(bank: DeviceBank, mine: Counts, left: Counts, *, bound: bool) -> Coun
     if size < 2 or not now or selection_count(board, size, room) > MOST_LOOKED_AT:
         return None
     links = pair_minimum(board, mine), pair_sum(board, mine)
-    best: tuple[int, Counts] | None = None
+    best: tuple[int, _Counts] | None = None
     for found in selections(board, size, room):
         away = distance(board, found.counts)
         if away >= now or (found.pair_minimum, found.pair_sum) != links:
@@ -146,7 +146,7 @@ def nearer(bank: DeviceBank, mine: Counts, left: Counts, *, bound: bool) -> Coun
     return best and best[1]
 
 
-def _by_cell(bank: DeviceBank, counts: Counts) -> dict[int | None, int]:
+def _by_cell(bank: DeviceBank, counts: _Counts) -> dict[int | None, int]:
     held: dict[int | None, int] = {}
     for cell, count in zip(bank.cells, counts, strict=True):
         if count:
@@ -154,7 +154,7 @@ def _by_cell(bank: DeviceBank, counts: Counts) -> dict[int | None, int]:
     return held
 
 
-def _usable(bank: DeviceBank, room: Counts, taken: Counts) -> int:
+def _usable(bank: DeviceBank, room: _Counts, taken: _Counts) -> int:
     """Return the usable points that are left of what is free."""
     if bank.type != GPU:
         return 0

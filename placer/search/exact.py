@@ -13,7 +13,7 @@ from placer_models.problem import Choices, Problem
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class ExactResult:
     """What the exact search found.
 
     Attributes:
@@ -47,7 +47,7 @@ def search_exactly(
     limits: Sequence[int | None],
     settled: int = 0,
     kept: int = 0,
-) -> Found:
+) -> ExactResult:
     """Optimise tiers over the whole model.
 
     Args:
@@ -71,13 +71,13 @@ def search_exactly(
     limits = limits[:wanted]
     batch = build_batch_model(problem, tiers=wanted, stop=lambda: budget.over)
     if batch is None:
-        return Found(None, tuple(start_values), tuple(limits))
+        return ExactResult(None, tuple(start_values), tuple(limits))
     hint(batch.model, hint_of(problem, batch.variables, start))
     tiers = problem.tiers[:wanted]
     incumbent = optimise_tiers(
         batch, tiers, limits, start_values, levels, budget, progress, settled, kept
     )
-    return Found(
+    return ExactResult(
         choices=None
         if incumbent.solution is None
         else choices_of(problem, batch.variables, incumbent.solution.value),

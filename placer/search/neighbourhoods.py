@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, field, replace
 
 from placer.judge.breaches import breaches
-from placer.judge.measure import Vector, better, measure
+from placer.judge.measure import Worth, better, measure
 from placer.search.beyond import closed, lonely_nodes, witnesses_of
 from placer.search.budget import Budget
 from placer.search.laying import laid_exactly, laid_greedily
@@ -21,7 +21,7 @@ from placer_models.goals import MOVES, Tier, before_links, before_locality, plac
 from placer_models.moves import moved
 from placer_models.node_rules import admits
 from placer_models.node_strategy import NodeStrategy
-from placer_models.placement import Placement, PodPlacement
+from placer_models.placement import NamespacedName, Placement, PodPlacement
 from placer_models.pod import Gang, Pod, PodSpec, Resources
 
 FEWEST_NODES = 3
@@ -39,10 +39,6 @@ ROUNDS_TO_REPAIR = 4
 
 SLICE_S = 2.0
 """Seconds (of time or of work) that one neighbourhood may take."""
-
-
-Key = tuple[str, str]
-"""Namespace and name."""
 
 
 @dataclass(slots=True)
@@ -221,7 +217,7 @@ class Neighbourhoods:
         self.budget.spend(budget)
         return after is not None and self._accept(part, before, start, after)
 
-    def lay_anew(self, node: str) -> Vector:
+    def lay_anew(self, node: str) -> Worth:
         """Place the pods of a node as the greedy path would; keep that if it is better.
 
         Returns:
@@ -240,7 +236,7 @@ class Neighbourhoods:
         return worth if taken else before
 
     def _repaired(
-        self, part: Instance, start: Placement, before: Vector, budget: Budget
+        self, part: Instance, start: Placement, before: Worth, budget: Budget
     ) -> Placement | None:
         """Return a better placement of the same pods; default locality comes after the rest."""
         local = before_locality([tier for tier, _ in before])
@@ -250,7 +246,7 @@ class Neighbourhoods:
         worth = before if after is None else measure(part, after)
         return laid_exactly(part, after or start, worth, budget, settled=local) or after
 
-    def _accept(self, part: Instance, before: Vector, start: Placement, after: Placement) -> bool:
+    def _accept(self, part: Instance, before: Worth, start: Placement, after: Placement) -> bool:
         """Take over what a part has come to, if that is better for the whole."""
         moved = {pod.key for gang in part.gangs for pod in gang.pods}
         kept = [place for place in self.placement.pods if place.key not in moved]
@@ -334,7 +330,7 @@ class Neighbourhoods:
             strategy=self.instance.strategy,
         ), Placement(tuple(here))
 
-    def _moves_left(self, inside: Set[Key]) -> int:
+    def _moves_left(self, inside: Set[NamespacedName]) -> int:
         """Return how many pods with a home may be elsewhere, of those that are inside."""
         gone = {home.key for home in moved(self.instance, self.placement)}
         return self.instance.move_budget - len(gone - inside)
@@ -359,7 +355,7 @@ class Neighbourhoods:
         everyone = self._everyone()
         return lonely_nodes(everyone[len(self.instance.running) :], everyone)
 
-    def _stays(self, pod: Key, reaching: Set[Key]) -> bool:
+    def _stays(self, pod: NamespacedName, reaching: Set[NamespacedName]) -> bool:
         """Return whether the part cannot see what a move of the pod would mean for its gang."""
         gang = self._gang_of[pod]
         return bool(gang.levels) and gang.key in reaching

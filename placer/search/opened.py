@@ -23,7 +23,7 @@ STEP_LIMIT = 500_000
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
+class FewestOpened:
     """A way to open few nodes.
 
     Attributes:
@@ -36,7 +36,7 @@ class Opened:
     bound: int
 
 
-def open_fewest(problem: Problem, start: Choices, budget: Budget) -> Opened | None:
+def open_fewest(problem: Problem, start: Choices, budget: Budget) -> FewestOpened | None:
     """Return places that open as few nodes as so many steps allow; None: it cannot be said so.
 
     Args:
@@ -69,7 +69,7 @@ def open_fewest(problem: Problem, start: Choices, budget: Budget) -> Opened | No
     order += [index for index in offered if index not in used]
     if len(packed.filling) > len(order):
         return None
-    return Opened(_choices(problem, start, things, order, packed.filling), packed.bound)
+    return FewestOpened(_choices(problem, start, things, order, packed.filling), packed.bound)
 
 
 def _bin(problem: Problem, node: NodeState, things: list[int]) -> Bin:

@@ -19,11 +19,11 @@ from placer_models.placement import Placement
 from placer_models.pod import Gang, Pod
 from placer_models.problem import Problem
 
-Part = tuple[set[str], list[Gang]]
+MovePart = tuple[set[str], list[Gang]]
 """Names of nodes, and gangs that wait and could have a place there."""
 
 
-def relaxed_moves(instance: Instance, placement: Placement, budget: Budget) -> list[Part]:
+def relaxed_moves(instance: Instance, placement: Placement, budget: Budget) -> list[MovePart]:
     """Return parts in which running pods make room for gangs that wait.
 
     Args:
@@ -151,7 +151,9 @@ def _has_room(relaxed: RelaxedModel, division: Division, change: _Change, family
     return asked is not None and all(left >= taken for left, taken in asked.values())
 
 
-def _parts(instance: Instance, relaxed: RelaxedModel, changes: Sequence[_Change]) -> Iterator[Part]:
+def _parts(
+    instance: Instance, relaxed: RelaxedModel, changes: Sequence[_Change]
+) -> Iterator[MovePart]:
     """Yield the nodes that exchange pods, with the gangs that come to them."""
     gang_of = [gang for gang in instance.gangs for _ in gang.pods]
     waiting = {

@@ -15,7 +15,7 @@ from placer.slots.graph import (
     Share,
     UseCase,
 )
-from placer.slots.resources import ANY, UNKNOWN, Amounts
+from placer.slots.resources import ANY, UNKNOWN, ResourceAmounts
 from placer.slots.wiring import wire_up
 from placer_models.files.errors import shown
 from placer_models.files.tree import Path
@@ -113,7 +113,7 @@ def _operator(job: JobGraph, operator: Operator) -> Iterator[Fault]:
         )
     if operator.resources is ANY:
         yield Fault(("resources",), "got ANY; expected amounts, or nothing at all")
-    if isinstance(operator.resources, Amounts) and operator.resources.network_bytes:
+    if isinstance(operator.resources, ResourceAmounts) and operator.resources.network_bytes:
         yield Fault(
             ("resources",), "states network memory; it is derived from the edges: leave it out"
         )

@@ -24,7 +24,7 @@ from placer.slots.refuse import (
     refuse_torn_colocation,
 )
 from placer.slots.regions import cycles_of, index_of, regions_of, runs_of_regions
-from placer.slots.resources import UNKNOWN, Amounts, ResourceProfile, merge, merge_all
+from placer.slots.resources import UNKNOWN, ResourceAmounts, ResourceProfile, merge, merge_all
 from placer.slots.use_cases import fractions_by_use_case
 from placer.slots.wiring import Wiring, wire_up
 
@@ -108,7 +108,7 @@ def _chains(
     chains = []
     for i, part in enumerate(parts):
         requirement = merge_all(job.operators[operator].resources for operator in part)
-        task = merge(requirement, Amounts(network_bytes=network[i]))
+        task = merge(requirement, ResourceAmounts(network_bytes=network[i]))
         chains.append(Chain(part, parallelism[i], names[part[0]], requirement, task))
     return tuple(chains)
 

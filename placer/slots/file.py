@@ -16,7 +16,7 @@ from placer.slots.graph import (
     UseCase,
 )
 from placer.slots.resources import UNKNOWN
-from placer.slots.schema import GroupPart, JobGraphFile, OperatorPart, SharePart
+from placer.slots.schema import GroupPart, JobGraphFile, OperatorPart, SlotSharePart
 from placer_models.files.faults import Place
 from placer_models.files.validate import read_only_document
 
@@ -104,5 +104,5 @@ def _group(part: str | GroupPart) -> SharingGroup:
     return SharingGroup(part.name, None if part.resources is None else part.resources.amounts())
 
 
-def _share(part: int | SharePart) -> Share:
+def _share(part: int | SlotSharePart) -> Share:
     return Share(part) if isinstance(part, int) else Share(part.weight, part.fraction)

@@ -6,7 +6,7 @@ from decimal import Decimal
 from placer.slots.compiled import CompiledGroup, KindFractions
 from placer.slots.errors import Fault, JobGraphError
 from placer.slots.graph import Operator, Share
-from placer.slots.resources import Amounts
+from placer.slots.resources import ResourceAmounts
 from placer_models.files.errors import shown
 
 PLACES = 16
@@ -53,7 +53,7 @@ def _kind(
     left = 1 - sum(own.values(), NONE)
     if left < 0:
         raise _too_much(kind, own, operators, group)
-    if isinstance(group.requirement, Amounts):
+    if isinstance(group.requirement, ResourceAmounts):
         parts = {i: _managed_bytes(kind, operators[i]) for i in members}
     else:
         parts = {i: shares[i].weight for i in members}
@@ -76,7 +76,7 @@ def _share(kind: str, operator: Operator) -> Share:
 
 def _managed_bytes(kind: str, operator: Operator) -> int:
     resources = operator.resources
-    if not isinstance(resources, Amounts):
+    if not isinstance(resources, ResourceAmounts):
         return 0
     on_heap = kind == "onHeap"
     return resources.managed_on_heap_bytes if on_heap else resources.managed_off_heap_bytes

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
 
-from placer.slots.resources import UNKNOWN, Amounts, ResourceProfile
+from placer.slots.resources import UNKNOWN, ResourceAmounts, ResourceProfile
 
 DEFAULT_GROUP = "default"
 """The slot sharing group of whoever inherits no other."""
@@ -170,7 +170,7 @@ class SharingGroup:
     """
 
     name: str
-    resources: Amounts | None = None
+    resources: ResourceAmounts | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ class Quota:
     pages: int
 
 
-class QuotaError(Exception):
+class SlotQuotaError(Exception):
     """Memory that was asked for beyond a quota. It is refused, never lent (F12, F26)."""
 
 
@@ -101,7 +101,7 @@ class SlotMemory:
         quota = self._quota_of(owner, size_bytes)
         used = self._used_bytes[owner]
         if used + size_bytes > quota.size_bytes:
-            raise QuotaError(
+            raise SlotQuotaError(
                 f"'{owner}' asks for {size_bytes} bytes and has "
                 f"{quota.size_bytes - used} of its quota of {quota.size_bytes} left"
             )

@@ -13,12 +13,12 @@ MAX_BYTES = 2**63 - 1
 
 
 def extended(amounts_e8: Mapping[str, int]) -> tuple[tuple[str, int], ...]:
-    """Return extended resources as ``Amounts`` holds them: a zero is as good as absent."""
+    """Return extended resources as ``ResourceAmounts`` holds them: a zero is as good as absent."""
     return tuple(sorted((name, amount) for name, amount in amounts_e8.items() if amount))
 
 
 @dataclass(frozen=True, slots=True)
-class Amounts:
+class ResourceAmounts:
     """Known resources; all zero is ``ZERO``: said to be nothing, not left unsaid.
 
     Attributes:
@@ -91,7 +91,7 @@ class Amounts:
         return dict(self.extended_e8).get(name, 0)
 
 
-PLAIN = tuple(field.name for field in fields(Amounts) if field.name != "extended_e8")
+PLAIN = tuple(field.name for field in fields(ResourceAmounts) if field.name != "extended_e8")
 
 
 def _check(name: str, amount: int) -> None:
@@ -116,11 +116,11 @@ class Unsaid(Enum):
             """Say that there are no amounts.
 
             Raises:
-                ValueError: The attribute is one of ``Amounts``.
+                ValueError: The attribute is one of ``ResourceAmounts``.
                 AttributeError: It is not.
 
             """
-            if name in dir(Amounts) and not name.startswith("_"):
+            if name in dir(ResourceAmounts) and not name.startswith("_"):
                 raise ValueError(
                     f"{name}: the resources are {self.value}, without amounts; "
                     "ask isinstance(profile, Amounts) first"
@@ -128,10 +128,10 @@ class Unsaid(Enum):
             raise AttributeError(f"'{type(self).__name__}' has no attribute '{name}'")
 
 
-ResourceProfile = Amounts | Unsaid
+ResourceProfile = ResourceAmounts | Unsaid
 """Resources of an operator, a task, a slot or a worker."""
 
-ZERO = Amounts()
+ZERO = ResourceAmounts()
 UNKNOWN = Unsaid.UNKNOWN
 ANY = Unsaid.ANY
 
@@ -143,14 +143,14 @@ def merge(a: ResourceProfile, b: ResourceProfile) -> ResourceProfile:
         OverflowError: Memory comes to more than 2**63 - 1 bytes.
 
     """
-    if not isinstance(a, Amounts) or not isinstance(b, Amounts):
+    if not isinstance(a, ResourceAmounts) or not isinstance(b, ResourceAmounts):
         return ANY if ANY in (a, b) else UNKNOWN
     if a is ZERO or b is ZERO:
         return b if a is ZERO else a
     return add(a, b)
 
 
-def add(a: Amounts, b: Amounts, times: int = 1) -> Amounts:
+def add(a: ResourceAmounts, b: ResourceAmounts, times: int = 1) -> ResourceAmounts:
     """Add ``b`` so many times to ``a``, field by field.
 
     Raises:
@@ -180,7 +180,7 @@ def subtract(a: ResourceProfile, b: ResourceProfile) -> ResourceProfile:
         ValueError: ``b`` is more than ``a`` in some field.
 
     """
-    if not isinstance(a, Amounts) or not isinstance(b, Amounts):
+    if not isinstance(a, ResourceAmounts) or not isinstance(b, ResourceAmounts):
         return ANY if ANY in (a, b) else UNKNOWN
     for name, has, wants in short(a, b):
         raise ValueError(f"{name}: cannot take {wants} out of {has}")
@@ -198,7 +198,7 @@ def multiply(profile: ResourceProfile, by: int) -> ResourceProfile:
         raise ValueError(f"the multiplier is {by}; expected 0 or more")
     if by == 0:
         return ZERO
-    if not isinstance(profile, Amounts):
+    if not isinstance(profile, ResourceAmounts):
         return profile
     return _amounts(
         [amount * by for amount in profile.plain],
@@ -214,9 +214,9 @@ def covers(a: ResourceProfile, b: ResourceProfile) -> bool:
     """
     if a is ANY or a == b:
         return True
-    if not isinstance(a, Amounts):
+    if not isinstance(a, ResourceAmounts):
         return False
-    return b is UNKNOWN if not isinstance(b, Amounts) else not any(short(a, b))
+    return b is UNKNOWN if not isinstance(b, ResourceAmounts) else not any(short(a, b))
 
 
 def matches(slot: ResourceProfile, request: ResourceProfile) -> bool:
@@ -231,7 +231,7 @@ def matches(slot: ResourceProfile, request: ResourceProfile) -> bool:
     return slot is ANY or request is UNKNOWN or slot == request
 
 
-def short(a: Amounts, b: Amounts) -> Iterator[tuple[str, int, int]]:
+def short(a: ResourceAmounts, b: ResourceAmounts) -> Iterator[tuple[str, int, int]]:
     """Yield (field, amount of a, amount of b) wherever ``a`` has less than ``b``."""
     for name, has, wants in zip(PLAIN, a.plain, b.plain, strict=True):
         if has < wants:
@@ -241,9 +241,9 @@ def short(a: Amounts, b: Amounts) -> Iterator[tuple[str, int, int]]:
             yield name, a.extended_of(name), wants
 
 
-def _amounts(plain: Sequence[int], extended_e8: Mapping[str, int]) -> Amounts:
+def _amounts(plain: Sequence[int], extended_e8: Mapping[str, int]) -> ResourceAmounts:
     cpu_e8, heap, off_heap, managed_on_heap, managed_off_heap, network = plain
-    return Amounts(
+    return ResourceAmounts(
         cpu_e8,
         heap,
         off_heap,

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from placer.slots.amounts import parse_e8, parse_fraction
 from placer.slots.graph import Chaining, Exchange, Mode, Partition, Semantics
-from placer.slots.resources import Amounts, extended
+from placer.slots.resources import ResourceAmounts, extended
 from placer_models.files.part import Field, MetadataPart, Part, text_read_by
 from placer_models.quantity import parse_bytes
 
@@ -34,9 +34,9 @@ class ResourcesPart(Part):
     managed_off_heap: MemoryBytes = NOTHING
     extended: dict[str, AmountE8] | None = None
 
-    def amounts(self, network_bytes: int = 0) -> Amounts:
+    def amounts(self, network_bytes: int = 0) -> ResourceAmounts:
         """Return all of it."""
-        return Amounts(
+        return ResourceAmounts(
             self.cpu,
             self.heap,
             self.off_heap,
@@ -47,7 +47,7 @@ class ResourcesPart(Part):
         )
 
 
-class SharePart(Part):
+class SlotSharePart(Part):
     """How an operator comes to its managed memory: by weight, or by a fraction of its own."""
 
     weight: int = 0
@@ -57,8 +57,8 @@ class SharePart(Part):
 class ManagedPart(Part):
     """Uses of managed memory: by kind under flip-53, by use case under flip-141."""
 
-    on_heap: int | SharePart = 0
-    off_heap: int | SharePart = 0
+    on_heap: int | SlotSharePart = 0
+    off_heap: int | SlotSharePart = 0
     operator: int = 0
     state_backend: bool = False
     python: bool = False

@@ -1,7 +1,7 @@
 """A compiled job as a tree of plain values, for JSON and YAML."""
 
 from placer.slots.compiled import CompiledJob, Fractions, KindFractions
-from placer.slots.resources import E8, Amounts, ResourceProfile
+from placer.slots.resources import E8, ResourceAmounts, ResourceProfile
 
 
 def job_to_json(job: CompiledJob) -> dict[str, object]:
@@ -90,7 +90,7 @@ def _fractions(fractions: Fractions) -> dict[str, object]:
 
 def profile_to_json(profile: ResourceProfile) -> dict[str, object] | None:
     """Return the amounts by name, or None where nobody said them."""
-    if not isinstance(profile, Amounts):
+    if not isinstance(profile, ResourceAmounts):
         return None
     return {
         "cpu": profile.cpu_e8 / E8,

@@ -3,15 +3,12 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
-from placer.counting.account import Account
+from placer.counting.account import Account, Side
 from placer.state.topology_spread import spread_tasks
 from placer_models.affinity import AffinityTerm
 from placer_models.cluster import Instance, Node
 from placer_models.pod import Gang, PodSpec, pods_of
 from placer_models.tasks import NO_DOMAIN, Affinities, AffinityTask, SpreadTask
-
-Side = tuple[PodSpec, str]
-"""The spec of a pod and its namespace: all that affinity looks at."""
 
 
 def has_affinity(instance: Instance) -> bool:
@@ -38,14 +35,14 @@ def affinities_of(
         sides: What affinity looks at, one a shape.
 
     """
-    domains = Domains(nodes)
+    domains = _Domains(nodes)
     tasks = _affinity_tasks(domains, accounts, sides)
     spreads = spread_tasks(nodes, accounts, sides)
     barred = _barred_nodes(domains, accounts, sides, tasks, spreads)
     return Affinities(tasks, spreads, barred)
 
 
-class Domains:
+class _Domains:
     """The domains of nodes, by the keys that are asked for."""
 
     def __init__(self, nodes: Sequence[Node]) -> None:
@@ -76,7 +73,7 @@ class Domains:
 
 
 def _affinity_tasks(
-    domains: Domains, accounts: Sequence[Account], sides: Sequence[Side]
+    domains: _Domains, accounts: Sequence[Account], sides: Sequence[Side]
 ) -> tuple[AffinityTask, ...]:
     """Return what each shape asks of others."""
     asked = [
@@ -111,7 +108,7 @@ def _number(meant: frozenset[Side], account: Account) -> int:
 
 
 def _barred_nodes(
-    domains: Domains,
+    domains: _Domains,
     accounts: Sequence[Account],
     sides: Sequence[Side],
     tasks: Sequence[AffinityTask],

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from placer.counting.boards import healthy
 from placer.counting.memory import asked_of
 from placer_models.alignment import (
-    Amounts,
+    CellAmounts,
     effective_policy,
     effective_scope,
     fewest_cells,
@@ -33,7 +33,7 @@ def scopes_conflict(spec: PodSpec, node: Node) -> bool:
 
 
 def limit_of(
-    policy: AlignmentPolicy, real: Sequence[Amounts], needs: Amounts
+    policy: AlignmentPolicy, real: Sequence[CellAmounts], needs: CellAmounts
 ) -> tuple[int | None, bool]:
     """Return the most NUMA nodes that the policy allows, None for any, and if it admits any.
 
@@ -55,7 +55,7 @@ def limit_of(
 
 def aligned(
     requests: Resources, node: Node, *, milli_per_cpu: int
-) -> tuple[Amounts, list[Amounts], list[Amounts]]:
+) -> tuple[CellAmounts, list[CellAmounts], list[CellAmounts]]:
     """Return the need of every aligned resource, and each cell's allocatable amounts.
 
     The second list has a cell for CPUs without a NUMA node, the third has not. CPUs are in
@@ -80,7 +80,7 @@ def aligned(
     )
     where = [topology.cpu[cpu].numa_node for cpu in allocatable]
 
-    def amounts(numa_node: int | None) -> Amounts:
+    def amounts(numa_node: int | None) -> CellAmounts:
         return (
             milli_per_cpu * where.count(numa_node),
             0 if numa_node is None else memory_bytes_in[numa_node],

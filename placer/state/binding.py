@@ -16,7 +16,7 @@ _OF_NODE = {
 
 
 @dataclass(frozen=True, slots=True)
-class Binding:
+class CpuBinding:
     """What holds for a pod on a node.
 
     Attributes:
@@ -38,7 +38,7 @@ class Binding:
     spread_wished: bool = False
 
 
-def binding_of(spec: PodSpec, node: Node) -> Binding | Demand:
+def binding_of(spec: PodSpec, node: Node) -> CpuBinding | Demand:
     """Return the policy that holds: the node's if it has one, else the pod's (C8, C10, C13).
 
     Or what the node demands that excludes the pod's words.
@@ -48,7 +48,7 @@ def binding_of(spec: PodSpec, node: Node) -> Binding | Demand:
     if on_arm and spec.constrained_burst:
         return Demand("arm-cpu-policy")
     if not spec.qos.owns_cpus:
-        return Binding(policy, required=False, asked=False, rule="cpu-bind", remainder=0)
+        return CpuBinding(policy, required=False, asked=False, rule="cpu-bind", remainder=0)
     of_node = _OF_NODE.get(node.cpu_bind)
     if spec.bind_required and of_node not in (None, policy):
         return Demand("node-cpu-bind", word=node.cpu_bind)
@@ -58,7 +58,7 @@ def binding_of(spec: PodSpec, node: Node) -> Binding | Demand:
             return Demand("arm-cpu-policy")
     if of_node is not None:
         wished = of_node is BindPolicy.FULL_PCPUS and policy is BindPolicy.SPREAD_BY_PCPUS
-        return Binding(
+        return CpuBinding(
             of_node,
             required=True,
             asked=True,
@@ -67,8 +67,8 @@ def binding_of(spec: PodSpec, node: Node) -> Binding | Demand:
             spread_wished=wished,
         )
     if spec.bind_required:
-        return Binding(policy, required=True, asked=True, rule="cpu-bind", remainder=0)
-    return Binding(
+        return CpuBinding(policy, required=True, asked=True, rule="cpu-bind", remainder=0)
+    return CpuBinding(
         policy,
         required=False,
         asked=spec.bind is not BindPolicy.DEFAULT,
@@ -77,7 +77,7 @@ def binding_of(spec: PodSpec, node: Node) -> Binding | Demand:
     )
 
 
-def has_cores_for(binding: Binding, want: int, free: CpuSet, node: Node) -> bool:
+def has_cores_for(binding: CpuBinding, want: int, free: CpuSet, node: Node) -> bool:
     """Return whether some of the node's free CPUs are that many and keep a required policy."""
     if not binding.required:
         return want <= len(free)

@@ -18,7 +18,7 @@ from placer.state.default_locality import locality_fit
 from placer.state.joint import joint_fit_of
 from placer.state.strategies import fewest_cpu_cells
 from placer_models.alignment import (
-    Amounts,
+    CellAmounts,
     effective_policy,
     fewest_cells,
     width,
@@ -179,7 +179,9 @@ def _unalignable(spec: PodSpec, node: Node) -> bool:
     return bool(in_parts and by_container(spec, node))
 
 
-def _short(spec: PodSpec, node: Node, needs: Amounts, cells: Sequence[Amounts]) -> Demand | None:
+def _short(
+    spec: PodSpec, node: Node, needs: CellAmounts, cells: Sequence[CellAmounts]
+) -> Demand | None:
     """Return what the empty node has too little of."""
     requests = requests_on(spec, node)
     has = had_by(node)

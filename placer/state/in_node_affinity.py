@@ -20,7 +20,7 @@ INSIDE = (AffinityLevel.NUMA, AffinityLevel.CORE)
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
+class AffinitySide:
     """All that affinity looks at of a pod that owns CPUs.
 
     Attributes:
@@ -32,13 +32,13 @@ class Side:
     labels: tuple[tuple[str, str], ...]
     terms: tuple[AffinityTerm, ...]
 
-    def means(self, term: AffinityTerm, other: "Side") -> bool:
+    def means(self, term: AffinityTerm, other: "AffinitySide") -> bool:
         """Return whether a term of this side means the other."""
         looked_at = term.looks_into(other.namespace, self.namespace)
         return looked_at and term.means(other.labels, owns_cpus=True)
 
 
-Kind = tuple[Side, int]
+_Kind = tuple[AffinitySide, int]
 """What a running pod is to others, and a number that tells it from others of its node."""
 
 
@@ -55,8 +55,8 @@ class Sides:
     """
 
     of_shapes: tuple[InNodeAffinity | None, ...] = ()
-    running: Mapping[Kind, int] = field(default_factory=dict)
-    counted: Collection[Side] = ()
+    running: Mapping[_Kind, int] = field(default_factory=dict)
+    counted: Collection[AffinitySide] = ()
 
     @property
     def on_cores(self) -> bool:
@@ -72,13 +72,13 @@ def ask_inside(specs: Iterable[PodSpec]) -> bool:
 def sides_of(accounts: Iterable[Account], asking: Sequence[tuple[PodSpec, str]]) -> Sides:
     """Return who meets whom, of running pods and of shapes, each with its namespace."""
     waiting = {
-        index: Side(namespace, spec.labels, tuple(t for t in spec.affinity if t.inside))
+        index: AffinitySide(namespace, spec.labels, tuple(t for t in spec.affinity if t.inside))
         for index, (spec, namespace) in enumerate(asking)
         if spec.qos.owns_cpus
     }
     on_nodes = [[_running_side(runner) for runner in account.cores.owners] for account in accounts]
     counted = _counted(waiting.values(), {side for sides in on_nodes for side in sides})
-    running: dict[Kind, int] = {}
+    running: dict[_Kind, int] = {}
     for sides in on_nodes:
         for kind in _kinds(sides, counted):
             running.setdefault(kind, len(asking) + len(running))
@@ -136,7 +136,9 @@ def with_sides(
     return tuple(found)
 
 
-def _counted(waiting: Collection[Side], running: Iterable[Side]) -> frozenset[Side]:
+def _counted(
+    waiting: Collection[AffinitySide], running: Iterable[AffinitySide]
+) -> frozenset[AffinitySide]:
     """Return which of the running ones a preferred anti-affinity of the others means."""
     return frozenset(
         side
@@ -149,9 +151,9 @@ def _counted(waiting: Collection[Side], running: Iterable[Side]) -> frozenset[Si
     )
 
 
-def _kinds(sides: Iterable[Side], counted: Collection[Side]) -> list[Kind]:
+def _kinds(sides: Iterable[AffinitySide], counted: Collection[AffinitySide]) -> list[_Kind]:
     """Return the kinds of the running pods of a node."""
-    seen: Counter[Side] = Counter()
+    seen: Counter[AffinitySide] = Counter()
     kinds = []
     for side in sides:
         kinds.append((side, seen[side]))
@@ -159,14 +161,14 @@ def _kinds(sides: Iterable[Side], counted: Collection[Side]) -> list[Kind]:
     return kinds
 
 
-def _running_side(runner: RunningPod) -> Side:
+def _running_side(runner: RunningPod) -> AffinitySide:
     spec = runner.pod.spec
     terms = tuple(t for t in spec.affinity if t.inside and t.apart and t.required)
-    return Side(runner.pod.namespace, spec.labels, terms)
+    return AffinitySide(runner.pod.namespace, spec.labels, terms)
 
 
 def _of_shape(
-    index: int, waiting: Mapping[int, Side], everyone: Sequence[tuple[int, Side]]
+    index: int, waiting: Mapping[int, AffinitySide], everyone: Sequence[tuple[int, AffinitySide]]
 ) -> InNodeAffinity | None:
     """Return what a shape is to others; None where that is nothing."""
     mine = waiting[index]

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from placer.counting.boards import device_board, healthy
-from placer_models.alignment import Amounts, fewest_cells
+from placer_models.alignment import CellAmounts, fewest_cells
 from placer_models.cluster import Node
 from placer_models.device import Device
 from placer_models.device_strategy import DeviceStrategy
@@ -11,7 +11,7 @@ from placer_models.joint_fit import JointFit
 from placer_models.pod import PodSpec
 from placer_models.policy import JointScope, Strength
 
-Group = str | int | None
+_Group = str | int | None
 """A PCIe switch, a PCIe root or a NUMA node; None where a device's is not known."""
 
 
@@ -22,7 +22,7 @@ def joint_fit_of(spec: PodSpec, node: Node) -> JointFit | None:
         return None
     group_of = _groups(spec.joint.scope, node, tuple(asked))
     keys = sorted({group for group in group_of.values() if group is not None}, key=str)
-    index: dict[Group, int | None] = {key: i for i, key in enumerate(keys)}
+    index: dict[_Group, int | None] = {key: i for i, key in enumerate(keys)}
     boards = [device_board(node, kind) for kind in asked]
     return JointFit(
         types=tuple(asked.items()),
@@ -51,17 +51,17 @@ def _each(spec: PodSpec, asked: Mapping[str, int]) -> tuple[int, ...]:
     return tuple(i for i, kind in enumerate(asked) if kind in dict(spec.strategies))
 
 
-def _counted(counts: Amounts, each: Sequence[int]) -> Amounts:
+def _counted(counts: CellAmounts, each: Sequence[int]) -> CellAmounts:
     """Return the counts with 0 for types of which each group gives one."""
     return tuple(0 if i in each else count for i, count in enumerate(counts))
 
 
-def _groups(scope: JointScope, node: Node, types: tuple[str, ...]) -> dict[tuple[str, int], Group]:
+def _groups(scope: JointScope, node: Node, types: tuple[str, ...]) -> dict[tuple[str, int], _Group]:
     """Return (type, minor) -> group of the devices of the types."""
     devices = [d for d in node.devices if d.type in types]
     with_switch = {d.type for d in devices if d.pcie_switch is not None}
 
-    def group(device: Device) -> Group:
+    def group(device: Device) -> _Group:
         if scope is JointScope.SAME_NUMA_NODE:
             return device.numa_node
         return device.pcie_switch if with_switch == set(types) else device.pcie_root
@@ -70,8 +70,8 @@ def _groups(scope: JointScope, node: Node, types: tuple[str, ...]) -> dict[tuple
 
 
 def _healthy_in(
-    group_of: Mapping[tuple[str, int], Group], node: Node, asked: Mapping[str, int]
-) -> list[Amounts]:
+    group_of: Mapping[tuple[str, int], _Group], node: Node, asked: Mapping[str, int]
+) -> list[CellAmounts]:
     """Return for each group how many healthy devices of each type it has."""
     ready = [(kind, device.minor) for kind in asked for device in healthy(node, kind)]
     groups = {group_of[key] for key in ready} - {None}
@@ -82,7 +82,7 @@ def _healthy_in(
 
 
 def _beside(
-    spec: PodSpec, asked: Mapping[str, int], cells: list[Amounts]
+    spec: PodSpec, asked: Mapping[str, int], cells: list[CellAmounts]
 ) -> tuple[tuple[int, int], ...]:
     """Return (a, b): each group that gives a device of type a gives one of type b."""
     if spec.joint is None or spec.joint.strength is not Strength.REQUIRED:
@@ -99,7 +99,7 @@ def _beside(
     )
 
 
-def _in_full(counts: Amounts, cells: list[Amounts]) -> bool:
+def _in_full(counts: CellAmounts, cells: list[CellAmounts]) -> bool:
     """Return whether the groups could give all devices so that each in use gives every type."""
     wanted = [i for i, count in enumerate(counts) if count]
     full = [cell for cell in cells if all(cell[i] for i in wanted)]

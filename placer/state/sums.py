@@ -5,7 +5,7 @@ from math import gcd
 from operator import attrgetter
 
 from placer.counting.account import Account
-from placer.counting.resources import NODE_RESOURCES, Key, wanted_by
+from placer.counting.resources import NODE_RESOURCES, ResourceKey, wanted_by
 from placer_models.dimensions import Dimension
 from placer_models.pod import PodSpec
 from placer_models.records import record
@@ -26,16 +26,16 @@ class Sums:
     """
 
     memory_unit: int
-    resources: Mapping[Key, tuple[int, int]]
+    resources: Mapping[ResourceKey, tuple[int, int]]
     bound: bool
     affine: bool
     inside: bool
 
-    def unit_of(self, resource: Key) -> int:
+    def unit_of(self, resource: ResourceKey) -> int:
         """Return what divides all that is left of a resource; 0: nothing is."""
         return self.resources.get(resource, _NOTHING)[0]
 
-    def most_of(self, resource: Key) -> int:
+    def most_of(self, resource: ResourceKey) -> int:
         """Return the most that any node has left of a resource."""
         return self.resources.get(resource, _NOTHING)[1]
 
@@ -50,7 +50,9 @@ _MEMORY_UNIT = attrgetter("memory.unit")
 def sums_of(accounts: Sequence[Account]) -> Sums:
     """Return the sums of some nodes."""
     resources = [account.resources for account in accounts]
-    held = {key: [of.get(key, 0) for of in resources] for key in set[Key]().union(*resources)}
+    held = {
+        key: [of.get(key, 0) for of in resources] for key in set[ResourceKey]().union(*resources)
+    }
     affine = list(filter(None, map(_AFFINE, accounts)))
     return Sums(
         gcd(*map(_MEMORY_UNIT, accounts)),
@@ -85,7 +87,7 @@ def resources_of(specs: Iterable[PodSpec], left: Sums, *, absolute: bool) -> tup
 
     Each is in the unit that divides all of its amounts, or in plain ones.
     """
-    units: dict[Key, int] = {}
+    units: dict[ResourceKey, int] = {}
     for spec in specs:
         for key, want in wanted_by(spec).items():
             if key in left.resources or not NODE_RESOURCES[key[0]].is_limit:

@@ -2,14 +2,10 @@
 
 from collections.abc import Sequence
 
-from placer.counting.account import Account
+from placer.counting.account import Account, Side
 from placer_models.cluster import Node
-from placer_models.pod import PodSpec
 from placer_models.spreading import Spreading, spreadings_of
 from placer_models.tasks import NO_DOMAIN, SpreadTask
-
-Side = tuple[PodSpec, str]
-"""The spec of a pod and its namespace."""
 
 
 def spread_tasks(

@@ -7,7 +7,7 @@ from placer_models.annotations.device_hint import (
     AllocateStrategy,
     DeviceExclusivePolicy,
     DeviceHint,
-    Operator,
+    HintOperator,
     Requirement,
     TopologyScope,
     hinted,
@@ -36,8 +36,8 @@ def test_every_field_has_its_word() -> None:
     assert read_device_hints(text_of(GOOD[DEVICE_ALLOCATE_HINT])) == {
         "gpu": DeviceHint(scope=TopologyScope.NUMA_NODE),
         "rdma": DeviceHint(
-            selector=(Requirement("type", Operator.IN, ("fakeW",)),),
-            vf_selector=(Requirement("type", Operator.IN, ("general",)),),
+            selector=(Requirement("type", HintOperator.IN, ("fakeW",)),),
+            vf_selector=(Requirement("type", HintOperator.IN, ("general",)),),
             strategy=AllocateStrategy.REQUESTS_AS_COUNT,
             exclusive=DeviceExclusivePolicy.DEVICE_LEVEL,
         ),
@@ -47,10 +47,10 @@ def test_every_field_has_its_word() -> None:
 @pytest.mark.parametrize(
     ("requirement", "matched"),
     [
-        (Requirement("port", Operator.EXISTS), [2]),
-        (Requirement("port", Operator.DOES_NOT_EXIST), [0, 1]),
-        (Requirement("type", Operator.IN, ("fast", "faster")), [1, 2]),
-        (Requirement("port", Operator.NOT_IN, ("1",)), [0, 1]),
+        (Requirement("port", HintOperator.EXISTS), [2]),
+        (Requirement("port", HintOperator.DOES_NOT_EXIST), [0, 1]),
+        (Requirement("type", HintOperator.IN, ("fast", "faster")), [1, 2]),
+        (Requirement("port", HintOperator.NOT_IN, ("1",)), [0, 1]),
     ],
 )
 def test_a_selector_matches_as_in_kubernetes(requirement: Requirement, matched: list[int]) -> None:
@@ -69,7 +69,7 @@ def test_a_selector_matches_as_in_kubernetes(requirement: Requirement, matched: 
         (
             1,
             DeviceHint(
-                selector=(Requirement("type", Operator.IN, ("fast",)),),
+                selector=(Requirement("type", HintOperator.IN, ("fast",)),),
                 strategy=AllocateStrategy.APPLY_FOR_ALL,
             ),
             nics(2, 1),
@@ -112,7 +112,7 @@ def test_a_hint_is_a_strategy_of_the_pod() -> None:
     """
     All of a node, or beside GPUs one for each switch; a count, or several whole ones, is none.
     """
-    fast = (Requirement("type", Operator.IN, ("fast",)),)
+    fast = (Requirement("type", HintOperator.IN, ("fast",)),)
     every = DeviceHint(strategy=AllocateStrategy.APPLY_FOR_ALL)
     as_count = DeviceHint(strategy=AllocateStrategy.REQUESTS_AS_COUNT)
     gpus = DeviceDemand("gpu", 2, DeviceShare(percent=100))
@@ -131,7 +131,9 @@ def test_all_of_none_is_refused() -> None:
     """
     Where no device matches, all devices cannot be had.
     """
-    hint = DeviceHint((Requirement("gone", Operator.EXISTS),), None, AllocateStrategy.APPLY_FOR_ALL)
+    hint = DeviceHint(
+        (Requirement("gone", HintOperator.EXISTS),), None, AllocateStrategy.APPLY_FOR_ALL
+    )
 
     with pytest.raises(DeviceRequestError, match="none of the node's 3 devices of type rdma"):
         hinted(nics(1, 50), hint, NICS)

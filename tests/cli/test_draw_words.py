@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from placer_cli.draw.bars import bar
 from placer_cli.draw.palette import QUIET, link_styles, owner_marks
 from placer_cli.draw.texts import MOST_SERIES, cpus, fold_names, gb_per_s, memory, plain, short_list
-from placer_cli.draw.threads import Cell
+from placer_cli.draw.threads import StyledMark
 from placer_cli.draw.verdict import gap
 from placer_models.goals import BIND, POD_PAIR_MINIMUM, USABLE, Tier
 from placer_models.instance.hosts import expand_hosts
@@ -137,11 +137,15 @@ def test_a_bar_shows_whoever_holds_something() -> None:
     """
     A part far below one column still has one, and the bar never grows.
     """
-    parts = [(1, Cell("a", QUIET)), (0, Cell("b", QUIET)), (1000, Cell("c", QUIET))]
+    parts = [
+        (1, StyledMark("a", QUIET)),
+        (0, StyledMark("b", QUIET)),
+        (1000, StyledMark("c", QUIET)),
+    ]
 
     assert bar(parts, 1000, 8, ".").plain == "accccccc"
-    assert bar([(5, Cell("a", QUIET))], 10, 8, ".").plain == "aaaa...."
-    assert bar([(5, Cell("a", QUIET))], 0, 8, ".").plain == "........"
+    assert bar([(5, StyledMark("a", QUIET))], 10, 8, ".").plain == "aaaa...."
+    assert bar([(5, StyledMark("a", QUIET))], 0, 8, ".").plain == "........"
 
 
 def test_the_fastest_link_stands_out() -> None:

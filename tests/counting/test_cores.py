@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from placer.counting.cores import FreeCore, Want, broken_cores, pick_cpus
+from placer.counting.cores import CoreWant, FreeCore, broken_cores, pick_cpus
 from placer_models.node_state import CoreClass
 from placer_models.problem import CoreTake
 
@@ -12,48 +12,48 @@ def cores(count: int, free: int) -> list[FreeCore]:
     return [FreeCore(i, tuple(range(i * free, (i + 1) * free))) for i in range(count)]
 
 
-def picked(count: int, free: int, *wants: Want, threads: int | None = None) -> list[list[int]]:
+def picked(count: int, free: int, *wants: CoreWant, threads: int | None = None) -> list[list[int]]:
     found = pick_cpus(CoreClass(0, count, threads or free, free), cores(count, free), wants)
     assert found is not None
     return found
 
 
-def together(threads: int, touched: int = 1) -> Want:
-    return Want(CoreTake(0, threads, touched), spread=False)
+def together(threads: int, touched: int = 1) -> CoreWant:
+    return CoreWant(CoreTake(0, threads, touched), spread=False)
 
 
-def apart(threads: int, touched: int) -> Want:
-    return Want(CoreTake(0, threads, touched), spread=True)
+def apart(threads: int, touched: int) -> CoreWant:
+    return CoreWant(CoreTake(0, threads, touched), spread=True)
 
 
 @st.composite
-def promises(draw: st.DrawFn) -> tuple[CoreClass, list[Want]]:
+def promises(draw: st.DrawFn) -> tuple[CoreClass, list[CoreWant]]:
     """Draw a class and wants that fit by counts."""
     free = draw(st.integers(1, 4))
     found = CoreClass(0, draw(st.integers(1, 7)), draw(st.integers(free, 4)), free)
-    wants: list[Want] = []
+    wants: list[CoreWant] = []
     for _ in range(draw(st.integers(1, 5))):
         threads = draw(st.integers(0, 6))
         touched = draw(st.integers(min(1, threads), min(threads, found.cores)))
         whole = draw(st.integers(0, 3))
-        more = [*wants, Want(CoreTake(whole, threads, touched), draw(st.booleans()))]
+        more = [*wants, CoreWant(CoreTake(whole, threads, touched), draw(st.booleans()))]
         if fits(found, more):
             wants = more
     return found, wants
 
 
-def fits(found: CoreClass, wants: list[Want]) -> bool:
+def fits(found: CoreClass, wants: list[CoreWant]) -> bool:
     return sum(w.take.whole for w in wants) + broken(found, wants) <= found.cores
 
 
-def broken(found: CoreClass, wants: list[Want]) -> int:
+def broken(found: CoreClass, wants: list[CoreWant]) -> int:
     threads = sum(want.take.threads for want in wants)
     touched = max((want.take.touched for want in wants), default=0)
     return broken_cores(found.free, threads, touched)
 
 
 @given(promises())
-def test_counts_that_fit_always_become_ids(case: tuple[CoreClass, list[Want]]) -> None:
+def test_counts_that_fit_always_become_ids(case: tuple[CoreClass, list[CoreWant]]) -> None:
     """
     Whatever fits by counts gets CPUs: as many as asked for, no CPU twice, on as many
     cores as promised, and no more cores are touched altogether than the counts said.
@@ -81,7 +81,7 @@ def test_one_core_too_few_is_refused() -> None:
     """
     Two whole cores and a thread need three cores.
     """
-    wants = [Want(CoreTake(2, 1, 1), spread=False)]
+    wants = [CoreWant(CoreTake(2, 1, 1), spread=False)]
 
     assert pick_cpus(CoreClass(0, 2, 2, 2), cores(2, 2), wants) is None
     assert pick_cpus(CoreClass(0, 3, 2, 2), cores(3, 2), wants) is not None
@@ -129,7 +129,7 @@ def test_large_pods_start_at_the_caches_own_borders() -> None:
     """
     The pod of four cores gets the first four, though the pod of one core came first.
     """
-    small, large = picked(8, 2, Want(CoreTake(1), False), Want(CoreTake(4), False))
+    small, large = picked(8, 2, CoreWant(CoreTake(1), False), CoreWant(CoreTake(4), False))
 
     assert sorted(large) == list(range(8))
     assert sorted(small) == [8, 9]

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from placer.counting.core_pairs import pick_pairs
-from placer.counting.cores import FreeCore, Want
+from placer.counting.cores import CoreWant, FreeCore
 from placer_models.policy import Strength
 from placer_models.problem import CoreTake
 
@@ -28,7 +28,7 @@ PODS = st.lists(
 
 
 def dealt(cores: int, pods: list[Pod]) -> list[list[int]] | None:
-    wants = [Want(CoreTake(0, n, n if apart else 1), spread=apart) for n, apart, _ in pods]
+    wants = [CoreWant(CoreTake(0, n, n if apart else 1), spread=apart) for n, apart, _ in pods]
     free = [FreeCore(i, (2 * i, 2 * i + 1)) for i in range(cores)]
     return pick_pairs(free, wants, [keeps for _, _, keeps in pods])
 
@@ -91,7 +91,7 @@ def test_a_spread_pod_that_keeps_its_cores_has_both_threads_of_some() -> None:
     3 CPUs on 2 cores are both threads of one and one of the other, which a wish does not
     share as long as there is a third core.
     """
-    wants = [Want(CoreTake(0, 3, 2), spread=True), Want(CoreTake(0, 1, 1), spread=True)]
+    wants = [CoreWant(CoreTake(0, 3, 2), spread=True), CoreWant(CoreTake(0, 1, 1), spread=True)]
     free = [FreeCore(i, (2 * i, 2 * i + 1)) for i in range(3)]
 
     assert pick_pairs(free, wants, [WISH, WISH]) == [[0, 1, 2], [4]]
@@ -105,5 +105,5 @@ def test_whole_cores_that_are_not_there_are_not_given() -> None:
     """
     free = [FreeCore(0, (0, 1))]
 
-    assert pick_pairs(free, [Want(CoreTake(2, 0, 0), spread=False)], [WISH]) is None
-    assert pick_pairs(free, [Want(CoreTake(0, 4, 2), spread=True)], [WISH]) is None
+    assert pick_pairs(free, [CoreWant(CoreTake(2, 0, 0), spread=False)], [WISH]) is None
+    assert pick_pairs(free, [CoreWant(CoreTake(0, 4, 2), spread=True)], [WISH]) is None

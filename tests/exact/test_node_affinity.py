@@ -14,13 +14,13 @@ from placer_models.goals import NODE_PREFERENCE
 from placer_models.node_affinity import NodeAffinity, NodeTerm, PreferredTerm
 from placer_models.placement import Infeasible, Placed
 from placer_models.pod import Container, Pod, PodSpec, Resources
-from placer_models.selectors import LabelExpression, Operator
+from placer_models.selectors import LabelExpression, SelectorOperator
 from spices_node_affinity import with_node_affinity
 from worlds import tiny_instance
 
 BATCHES = 10
-SSD = LabelExpression("disk", Operator.IN, ("ssd",))
-NEAR = LabelExpression("rank", Operator.LT, ("5",))
+SSD = LabelExpression("disk", SelectorOperator.IN, ("ssd",))
+NEAR = LabelExpression("rank", SelectorOperator.LT, ("5",))
 
 
 def labelled_world(seed: int) -> Instance:
@@ -83,7 +83,7 @@ def test_who_has_no_node_is_told_what_it_asks() -> None:
     """
     Each term in the words of kubectl, and the nodes that meet none of them.
     """
-    terms = (NodeTerm((SSD, NEAR)), NodeTerm((LabelExpression("gpu", Operator.EXISTS),)))
+    terms = (NodeTerm((SSD, NEAR)), NodeTerm((LabelExpression("gpu", SelectorOperator.EXISTS),)))
     instance = world(asking("a", NodeAffinity(terms)), nodes=[node()])
     answer = solve(instance, SolveOptions(workers=1))
 

@@ -9,7 +9,7 @@ import insides
 from brute_force import best_placement
 from exact_checks import check_worlds, worlds
 from mixed_worlds import mixed_instance
-from placer.judge.measure import Vector, measure
+from placer.judge.measure import Worth, measure
 from placer_models.cluster import Instance
 from placer_models.goals import USABLE
 from placer_models.node_strategy import NodeStrategy
@@ -78,7 +78,7 @@ def test_rooms_decide_many_worlds(monkeypatch: pytest.MonkeyPatch) -> None:
     less of that places a third of them worse, at least.
     """
 
-    def contrary(instance: Instance, placement: Placement) -> Vector:
+    def contrary(instance: Instance, placement: Placement) -> Worth:
         vector = measure(instance, placement)
         return tuple((t, -value if t == USABLE else value) for t, value in vector)
 

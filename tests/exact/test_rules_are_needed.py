@@ -42,7 +42,7 @@ from placer_models.cpsat.exclusivity import (
     single_threads_are_on_counted_cores,
     who_shares_a_numa_node_falls_back,
 )
-from placer_models.cpsat.family import Rule
+from placer_models.cpsat.family import AddRule
 from placer_models.cpsat.functions import virtual_functions_fit_their_device
 from placer_models.cpsat.in_node_affinity import (
     a_pod_is_where_it_owns_cpus,
@@ -151,7 +151,7 @@ def lone(name: str, cpus: int, qos: QosClass = QosClass.LSR) -> Gang:
     return Gang(name, "default", (Pod(name, "default", spec),), 1, lone=True)
 
 
-WORLDS: dict[Rule, MakeWorld] = {
+WORLDS: dict[AddRule, MakeWorld] = {
     a_running_pod_keeps_a_place: moving_instance,
     who_stays_has_what_it_had: moving_instance,
     who_stays_keeps_its_cells: lambda _: memory_in_the_way(),
@@ -201,7 +201,7 @@ WORLDS: dict[Rule, MakeWorld] = {
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
-def test_without_the_rule_some_world_goes_wrong(rule: Rule) -> None:
+def test_without_the_rule_some_world_goes_wrong(rule: AddRule) -> None:
     """
     A rule that no world needs is not tested by any world.
     """

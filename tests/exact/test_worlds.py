@@ -8,7 +8,7 @@ from hypothesis import given
 import brute_force
 import insides
 from brute_force import best_placement
-from placer.judge.measure import Vector, measure
+from placer.judge.measure import Worth, measure
 from placer_models.cluster import Instance
 from placer_models.goals import (
     ALIGNMENT,
@@ -72,7 +72,7 @@ def test_every_tier_decides_some_world(tier: Tier, monkeypatch: pytest.MonkeyPat
     Who does not look at the tier places some world worse.
     """
 
-    def blind(instance: Instance, placement: Placement) -> Vector:
+    def blind(instance: Instance, placement: Placement) -> Worth:
         vector = measure(instance, placement)
         return tuple((t, 0 if t == tier else value) for t, value in vector)
 

@@ -15,7 +15,7 @@ from placer_models.files.part import json_schema
 from placer_models.instance.schema import InstanceFile
 from placer_models.instance.writer import instance_to_yaml
 from placer_models.policy import Strength
-from placer_models.selectors import LabelExpression, Operator
+from placer_models.selectors import LabelExpression, SelectorOperator
 
 HEAD = "apiVersion: placer/v1\nkind: Instance\nnodes: [{name: n, machine: dgx-a100}]\n"
 PREFERRED = Strength.PREFERRED
@@ -72,8 +72,8 @@ def term(
                 replace(
                     term(),
                     expressions=(
-                        LabelExpression("app", Operator.NOT_IN, ("a", "b")),
-                        LabelExpression("x", Operator.EXISTS),
+                        LabelExpression("app", SelectorOperator.NOT_IN, ("a", "b")),
+                        LabelExpression("x", SelectorOperator.EXISTS),
                     ),
                 )
             ],

@@ -9,7 +9,7 @@ from placer.load import in_catalogue, load_instance
 from placer_models.cluster import Instance
 from placer_models.instance.writer import instance_to_yaml
 from placer_models.policy import Strength
-from placer_models.selectors import LabelExpression, Operator
+from placer_models.selectors import LabelExpression, SelectorOperator
 from placer_models.topology_spread import SpreadConstraint
 
 HEAD = "apiVersion: placer/v1\nkind: Instance\nnodes: [{name: n, machine: dgx-a100}]\n"
@@ -36,7 +36,7 @@ def pod(words: str) -> str:
                     "node",
                     3,
                     Strength.PREFERRED,
-                    expressions=(LabelExpression("app", Operator.EXISTS),),
+                    expressions=(LabelExpression("app", SelectorOperator.EXISTS),),
                     by_selector=False,
                     by_taints=True,
                 ),

@@ -8,7 +8,7 @@ from placer_models.cluster import Node
 from placer_models.placement import PodPlacement
 from placer_models.pod import Pod
 from placer_models.policy import QosClass, Strength
-from placer_models.selectors import LabelExpression, Operator
+from placer_models.selectors import LabelExpression, SelectorOperator
 
 NODES = (node("n"), node("m"))
 WITH_DB = AffinityTerm((("app", "db"),))
@@ -42,7 +42,7 @@ ZONES = (in_zone("n", "a"), in_zone("m", "a"), in_zone("o", "b"), node("p"))
 NEAR, FAR = app("near", "web", SAME_ZONE), app("far", "web", NOT_SAME_ZONE)
 BEGINNER = app("beginner", "db", SAME_ZONE)
 NO_WEB = AffinityTerm(
-    (), apart=True, expressions=(LabelExpression("app", Operator.NOT_IN, ("db", "cache")),)
+    (), apart=True, expressions=(LabelExpression("app", SelectorOperator.NOT_IN, ("db", "cache")),)
 )
 
 AFFINITY_CASES = (

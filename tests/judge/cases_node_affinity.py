@@ -5,7 +5,7 @@ from dataclasses import replace
 from judge.hand import ALL_CPUS, Case, node, placed, put, world
 from placer_models.node_affinity import NAME_FIELD, NodeAffinity, NodeTerm
 from placer_models.pod import Container, Pod, PodSpec, Resources
-from placer_models.selectors import LabelExpression, Operator
+from placer_models.selectors import LabelExpression, SelectorOperator
 
 LABELLED = replace(node(), name="m", labels=(("disk", "ssd"), ("rank", "3")))
 
@@ -22,22 +22,22 @@ def _case(what: str, *terms: NodeTerm) -> Case:
     )
 
 
-def _term(key: str, operator: Operator, *values: str) -> NodeTerm:
+def _term(key: str, operator: SelectorOperator, *values: str) -> NodeTerm:
     return NodeTerm((LabelExpression(key, operator, values),))
 
 
 NODE_AFFINITY_CASES = (
-    _case("In wants one of the values", _term("disk", Operator.IN, "nvme", "ssd")),
-    _case("Exists wants the key", _term("rank", Operator.EXISTS)),
-    _case("Gt compares numbers", _term("rank", Operator.GT, "2")),
-    _case("Lt is met by no node without the key", _term("rank", Operator.LT, "4")),
+    _case("In wants one of the values", _term("disk", SelectorOperator.IN, "nvme", "ssd")),
+    _case("Exists wants the key", _term("rank", SelectorOperator.EXISTS)),
+    _case("Gt compares numbers", _term("rank", SelectorOperator.GT, "2")),
+    _case("Lt is met by no node without the key", _term("rank", SelectorOperator.LT, "4")),
     _case(
         "one of several terms will do",
-        _term("disk", Operator.IN, "hdd"),
-        _term("disk", Operator.IN, "ssd"),
+        _term("disk", SelectorOperator.IN, "hdd"),
+        _term("disk", SelectorOperator.IN, "ssd"),
     ),
     _case(
         "a name is asked for as a field",
-        NodeTerm(fields=(LabelExpression(NAME_FIELD, Operator.IN, ("m",)),)),
+        NodeTerm(fields=(LabelExpression(NAME_FIELD, SelectorOperator.IN, ("m",)),)),
     ),
 )

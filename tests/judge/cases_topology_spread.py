@@ -8,7 +8,7 @@ from placer_models.node_affinity import NodeAffinity, NodeTerm
 from placer_models.placement import PodPlacement
 from placer_models.pod import Pod
 from placer_models.policy import QosClass
-from placer_models.selectors import LabelExpression, Operator
+from placer_models.selectors import LabelExpression, SelectorOperator
 from placer_models.taints import Taint, TaintEffect, Toleration, TolerationOperator
 from placer_models.topology_spread import SpreadConstraint
 
@@ -32,7 +32,7 @@ def web(name: str, *spread: SpreadConstraint, app: str = "web", **more: str) -> 
 
 def choosy(constraint: SpreadConstraint) -> Pod:
     """Return a pod that comes to zone a only."""
-    in_a = NodeTerm((LabelExpression("zone", Operator.IN, ("a",)),))
+    in_a = NodeTerm((LabelExpression("zone", SelectorOperator.IN, ("a",)),))
     pod = web("choosy", constraint)
     return replace(pod, spec=replace(pod.spec, node_affinity=NodeAffinity((in_a,))))
 

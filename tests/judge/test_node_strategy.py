@@ -14,7 +14,7 @@ from placer.quota.choose import requested_shares, score_of
 from placer_models.goals import TIERS_OF, USABLE
 from placer_models.node_strategy import (
     MILLION,
-    Ask,
+    LoadAsk,
     NodeLoad,
     NodeStrategy,
     added_score,
@@ -167,7 +167,7 @@ def test_one_pod_alone_is_the_rule_of_the_seed(strategy: NodeStrategy) -> None:
             used=tuple(use.used for use in uses.values()),
             total=tuple(use.total for use in uses.values()),
         )
-        alone = load.with_pod(Ask(tuple(asked.values()), tuple(range(len(names)))))
+        alone = load.with_pod(LoadAsk(tuple(asked.values()), tuple(range(len(names)))))
 
         scores = mean_scores if strategy is NodeStrategy.LEAST_REQUESTED else variance_scores
         assert scores(alone) == MILLION * exact.numerator // exact.denominator
@@ -177,7 +177,7 @@ def test_scores_of_pods_together_are_their_own_and_what_is_added() -> None:
     """
     The sum of what is rounded down once a pod and once a pair of pods; variances are exact.
     """
-    a, b = Ask((1, 0), (0,)), Ask((1, 2), (0, 1))
+    a, b = LoadAsk((1, 0), (0,)), LoadAsk((1, 2), (0, 1))
     load = NodeLoad(NodeStrategy.LEAST_REQUESTED, 0, (1, 1), (3, 7))
     three = load.with_pod(a).with_pod(b).with_pod(b)
 

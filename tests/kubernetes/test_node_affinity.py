@@ -7,7 +7,7 @@ from kubernetes_worlds import Json, node, pod
 from placer_models.kubernetes.objects import ObjectError
 from placer_models.kubernetes.pod import pod_part
 from placer_models.node_affinity import NodeAffinity, NodeTerm, PreferredTerm
-from placer_models.selectors import LabelExpression, Operator
+from placer_models.selectors import LabelExpression, SelectorOperator
 
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
@@ -44,10 +44,10 @@ def test_all_that_node_affinity_may_say_is_read() -> None:
             }
         }
     )
-    zone = LabelExpression("zone", Operator.NOT_IN, ("a", "b"))
-    cores = LabelExpression("cores", Operator.GT, ("16",))
-    name = LabelExpression("metadata.name", Operator.IN, ("n1",))
-    gpu = NodeTerm((LabelExpression("gpu", Operator.EXISTS),))
+    zone = LabelExpression("zone", SelectorOperator.NOT_IN, ("a", "b"))
+    cores = LabelExpression("cores", SelectorOperator.GT, ("16",))
+    name = LabelExpression("metadata.name", SelectorOperator.IN, ("n1",))
+    gpu = NodeTerm((LabelExpression("gpu", SelectorOperator.EXISTS),))
 
     assert pod_part(found).wishes.node_affinity == NodeAffinity(
         (NodeTerm((zone, cores)), NodeTerm(fields=(name,))), (PreferredTerm(gpu, 10),)

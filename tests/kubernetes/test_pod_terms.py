@@ -8,7 +8,7 @@ from placer_models.kubernetes.names import HOSTNAME
 from placer_models.kubernetes.objects import ObjectError
 from placer_models.kubernetes.pod import pod_part
 from placer_models.kubernetes.pod_terms import OF_NAMESPACES
-from placer_models.selectors import LabelExpression, Operator
+from placer_models.selectors import LabelExpression, SelectorOperator
 from placer_models.topology_spread import SpreadConstraint
 
 
@@ -34,8 +34,8 @@ def test_terms_of_pod_affinity_are_read() -> None:
             apart=True,
             topology="rack",
             expressions=(
-                LabelExpression("app", Operator.EXISTS),
-                LabelExpression("team", Operator.NOT_IN, ("t",)),
+                LabelExpression("app", SelectorOperator.EXISTS),
+                LabelExpression("team", SelectorOperator.NOT_IN, ("t",)),
             ),
             namespaces=("*",),
         ),

@@ -8,7 +8,7 @@ import pytest
 from links.boards import Gpus, matrix
 from placer_models.device import Device
 from placer_models.links import (
-    Selection,
+    DeviceSelection,
     best_pair_minimum,
     best_pair_sum,
     best_selection,
@@ -127,7 +127,7 @@ def test_the_slowest_pair_counts_before_the_sum() -> None:
     best = best_selection(chain.board, 3, chain.board.sizes)
 
     assert chain.board.classes == ((0,), (1, 2), (3, 4, 5))
-    assert best == Selection((0, 0, 3), pair_minimum=20, pair_sum=60)
+    assert best == DeviceSelection((0, 0, 3), pair_minimum=20, pair_sum=60)
     assert best_pair_sum(chain.board, 3) == 110
 
 

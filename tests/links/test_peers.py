@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from links.boards import Gpus, gpus, rows
-from placer_models.links import Selection, best_selection, counts_of, minors_of, selections
+from placer_models.links import DeviceSelection, best_selection, counts_of, minors_of, selections
 
 Sets = list[frozenset[int]]
 
@@ -26,7 +26,7 @@ def choose(
         return frozenset()
     counts = counts_of(world.board, free)
     least = counts_of(world.board, required)
-    best: Selection | None = best_selection(world.board, size, counts)
+    best: DeviceSelection | None = best_selection(world.board, size, counts)
     if required:
         # Required GPUs are no word of ours: of all selections that have room for them,
         # the best by links, then the one on the fewest NUMA nodes and switches.
@@ -44,7 +44,7 @@ def choose(
     return required | frozenset(minors_of(world.board, rest, free - required))
 
 
-def _nearness(world: Gpus, selection: Selection) -> tuple[int, int]:
+def _nearness(world: Gpus, selection: DeviceSelection) -> tuple[int, int]:
     chosen = minors_of(world.board, selection.counts, world.minors)
     return -world.places(chosen, "numa_node"), -world.places(chosen, "pcie_switch")
 

@@ -20,7 +20,7 @@ from placer.node.host import Host
 from placer.node.order import conflict
 from placer.node.plan import Plan, plan_of
 from placer.node.pools import pools_of
-from placer.node.state import NodeState
+from placer.node.state import AppliedState
 from placer.node.targets import targets_of
 from placer.node.units import Property, UnitError
 from placer_models.cpuset import CpuSet, format_cpu_list, parse_cpu_list
@@ -161,7 +161,7 @@ class KilledUnits:
         self._asked.clear()
 
 
-class KilledState(NodeState):
+class KilledState(AppliedState):
     """The journal in memory, written by a process that may end before and after each change."""
 
     def __init__(self) -> None:

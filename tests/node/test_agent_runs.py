@@ -26,7 +26,7 @@ from placer.node.agent.run import Options, run
 from placer.node.cgroups import CPU, CPUS, CPUSET, MEMORY, PIDS, Cgroups
 from placer.node.errors import RefusedError
 from placer.node.files import CgroupFiles
-from placer.node.state import OBSERVE_ONLY, NodeState
+from placer.node.state import OBSERVE_ONLY, AppliedState
 from placer_cli.exits import Exit
 from placer_models.cpuset import format_cpu_list
 from placer_models.instance.node_file import node_placement_to_dict
@@ -346,7 +346,7 @@ def test_two_agents_of_one_node_are_refused(here: World) -> None:
 
     def happens() -> None:
         here.hear("READY=1")
-        second = NodeState(here.folder / "state").locked()
+        second = AppliedState(here.folder / "state").locked()
         with pytest.raises(RefusedError, match="another Placer works with"), second:
             pass
         assert here.asked("/healthz")[0] == 200

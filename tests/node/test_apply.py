@@ -12,7 +12,7 @@ from placer.node.containers import Running
 from placer.node.errors import DocumentError, ObserveOnlyError, RefusedError
 from placer.node.host import Host
 from placer.node.plan import plan_of
-from placer.node.state import APPLIED, COMMITTED, JOURNAL, OBSERVE_ONLY, NodeState
+from placer.node.state import APPLIED, COMMITTED, JOURNAL, OBSERVE_ONLY, AppliedState
 from placer_models.cpuset import format_cpu_list, parse_cpu_list
 from placer_models.limits import Limits
 from placer_models.policy import QosClass
@@ -28,9 +28,9 @@ def cgroups(request: pytest.FixtureRequest) -> Cgroups:
 
 
 @pytest.fixture
-def state(tmp_path: Path) -> NodeState:
+def state(tmp_path: Path) -> AppliedState:
     """The folder of the journal."""
-    return NodeState(tmp_path)
+    return AppliedState(tmp_path)
 
 
 def cpus_in(cgroups: Cgroups, pod: str, container: str = "main") -> str:
@@ -51,7 +51,7 @@ def says(cgroups: Cgroups, controller: str, pod: str, file: str) -> str:
     return cgroups.files.read(path)
 
 
-def test_each_class_gets_its_cpus(cgroups: Cgroups, state: NodeState) -> None:
+def test_each_class_gets_its_cpus(cgroups: Cgroups, state: AppliedState) -> None:
     """
     LSE alone, LSR with BE, LS in what nobody owns, BE in all but what LSE pods own.
     """
@@ -64,7 +64,7 @@ def test_each_class_gets_its_cpus(cgroups: Cgroups, state: NodeState) -> None:
     assert [cpus_in(cgroups, pod) for pod in "abcd"] == ["0-1", "2", "3-7", "2-7"]
 
 
-def test_memory_comes_from_where_it_is_placed(cgroups: Cgroups, state: NodeState) -> None:
+def test_memory_comes_from_where_it_is_placed(cgroups: Cgroups, state: AppliedState) -> None:
     """
     A pod with CPUs of its own has its memory where the placement says, a pool pod anywhere (C19).
     """
@@ -75,7 +75,7 @@ def test_memory_comes_from_where_it_is_placed(cgroups: Cgroups, state: NodeState
     assert [mems_in(cgroups, pod) for pod in "ac"] == ["1", "0-1"]
 
 
-def test_limits_and_weights_are_written(cgroups: Cgroups, state: NodeState) -> None:
+def test_limits_and_weights_are_written(cgroups: Cgroups, state: AppliedState) -> None:
     """
     A CPU limit is a quota but for pods with CPUs of their own; requests are weights.
     """
@@ -99,7 +99,7 @@ def test_limits_and_weights_are_written(cgroups: Cgroups, state: NodeState) -> N
     assert says(cgroups, "pids", "a", "pids.max") == "100"
 
 
-def test_limits_that_are_gone_are_taken_away(cgroups: Cgroups, state: NodeState) -> None:
+def test_limits_that_are_gone_are_taken_away(cgroups: Cgroups, state: AppliedState) -> None:
     """
     A cgroup of ours says what the document says, also where it says nothing any more.
     """
@@ -118,7 +118,7 @@ def test_limits_that_are_gone_are_taken_away(cgroups: Cgroups, state: NodeState)
     assert apply(with_limits, cgroups, HOST, state).plan.operations == ()
 
 
-def test_a_root_that_is_a_unit_of_systemd_is_refused(cgroups: Cgroups, state: NodeState) -> None:
+def test_a_root_that_is_a_unit_of_systemd_is_refused(cgroups: Cgroups, state: AppliedState) -> None:
     """
     systemd writes it again; a cgroup below a delegated unit is Placer's to write.
     """
@@ -131,7 +131,7 @@ def test_a_root_that_is_a_unit_of_systemd_is_refused(cgroups: Cgroups, state: No
 
 
 @pytest.mark.parametrize("root", ["", "/placer", "a//b", "../up", "a/./b", "placer/"])
-def test_a_root_is_a_path_of_plain_names(cgroups: Cgroups, state: NodeState, root: str) -> None:
+def test_a_root_is_a_path_of_plain_names(cgroups: Cgroups, state: AppliedState, root: str) -> None:
     """
     Anything else is refused before it reaches the kernel.
     """
@@ -139,7 +139,7 @@ def test_a_root_is_a_path_of_plain_names(cgroups: Cgroups, state: NodeState, roo
         apply(a_document(a_pod("a")), cgroups, HOST, state, root=root)
 
 
-def test_what_is_applied_is_not_applied_again(cgroups: Cgroups, state: NodeState) -> None:
+def test_what_is_applied_is_not_applied_again(cgroups: Cgroups, state: AppliedState) -> None:
     """
     The second time there is nothing to do, and nothing is written.
     """
@@ -153,7 +153,7 @@ def test_what_is_applied_is_not_applied_again(cgroups: Cgroups, state: NodeState
     assert {file.name: file.stat().st_mtime_ns for file in state.folder.iterdir()} == before
 
 
-def test_pools_follow_when_pods_come_and_go(cgroups: Cgroups, state: NodeState) -> None:
+def test_pools_follow_when_pods_come_and_go(cgroups: Cgroups, state: AppliedState) -> None:
     """
     The shared pool shrinks for a new owner and grows again when it is gone (C7).
     """
@@ -169,7 +169,7 @@ def test_pools_follow_when_pods_come_and_go(cgroups: Cgroups, state: NodeState) 
 
 
 def test_a_pod_that_is_gone_and_still_runs_shares_what_is_shared(
-    cgroups: Cgroups, state: NodeState
+    cgroups: Cgroups, state: AppliedState
 ) -> None:
     """
     Its CPUs are given away, so it must leave them: its cgroup stays until its processes end.
@@ -182,7 +182,7 @@ def test_a_pod_that_is_gone_and_still_runs_shares_what_is_shared(
     assert [cpus_in(cgroups, pod) for pod in "abc"] == ["4-7", "0-3", "4-7"]
 
 
-def test_pods_change_places_over_the_shared_pool(cgroups: Cgroups, state: NodeState) -> None:
+def test_pods_change_places_over_the_shared_pool(cgroups: Cgroups, state: AppliedState) -> None:
     """
     In a circle of owners one is parked on the shared pool meanwhile.
     """
@@ -195,7 +195,7 @@ def test_pods_change_places_over_the_shared_pool(cgroups: Cgroups, state: NodeSt
     assert [cpus_in(cgroups, pod) for pod in "ab"] == ["1", "0"]
 
 
-def test_without_a_shared_cpu_a_circle_is_refused(cgroups: Cgroups, state: NodeState) -> None:
+def test_without_a_shared_cpu_a_circle_is_refused(cgroups: Cgroups, state: AppliedState) -> None:
     """
     It is refused before the first write.
     """
@@ -209,7 +209,7 @@ def test_without_a_shared_cpu_a_circle_is_refused(cgroups: Cgroups, state: NodeS
     assert not (state.folder / JOURNAL).exists()
 
 
-def test_containers_of_a_pod_have_their_parts(cgroups: Cgroups, state: NodeState) -> None:
+def test_containers_of_a_pod_have_their_parts(cgroups: Cgroups, state: AppliedState) -> None:
     """
     The CPUs of a pod are parted among its containers.
     """
@@ -238,7 +238,7 @@ def kubelets(cgroups: Cgroups, *paths: str) -> Host:
 
 
 def test_containers_of_the_kubelet_are_found_by_the_uid_of_the_pod(
-    cgroups: Cgroups, state: NodeState
+    cgroups: Cgroups, state: AppliedState
 ) -> None:
     """
     Only their cpusets are written, and nothing above them.
@@ -254,7 +254,7 @@ def test_containers_of_the_kubelet_are_found_by_the_uid_of_the_pod(
 
 
 def test_containers_of_one_pod_are_told_apart_by_their_ids(
-    cgroups: Cgroups, state: NodeState
+    cgroups: Cgroups, state: AppliedState
 ) -> None:
     """
     Without ids nobody knows whose CPUs are whose, and the document is refused.
@@ -272,7 +272,7 @@ def test_containers_of_one_pod_are_told_apart_by_their_ids(
     assert sets == [{0}, {1, 2}]
 
 
-def test_a_container_that_does_not_run_is_told(cgroups: Cgroups, state: NodeState) -> None:
+def test_a_container_that_does_not_run_is_told(cgroups: Cgroups, state: AppliedState) -> None:
     """
     The kubelet's cgroups are not ours to make; the pool shrinks for it all the same.
     """
@@ -284,7 +284,7 @@ def test_a_container_that_does_not_run_is_told(cgroups: Cgroups, state: NodeStat
 
 @pytest.mark.parametrize("unit", ["cri-containerd-c1.scope", "c1"])
 def test_a_cgroup_of_systemd_is_only_observed(
-    cgroups: Cgroups, state: NodeState, unit: str
+    cgroups: Cgroups, state: AppliedState, unit: str
 ) -> None:
     """
     systemd writes the cgroup of a unit again at each reload: there are no two writers.
@@ -309,7 +309,7 @@ def test_a_cgroup_of_systemd_is_only_observed(
     [("", "the kubelet's static CPU policy"), ("cpu_manager_state is corrupt", "is corrupt")],
 )
 def test_beside_the_kubelets_static_policy_all_is_only_observed(
-    cgroups: Cgroups, state: NodeState, fault: str, words: str
+    cgroups: Cgroups, state: AppliedState, fault: str, words: str
 ) -> None:
     """
     Who else gives CPUs out is not fought with, nor who may do so for all we can read (C16).
@@ -323,7 +323,7 @@ def test_beside_the_kubelets_static_policy_all_is_only_observed(
     assert not cgroups.exists("placer")
 
 
-def test_a_missing_controller_above_is_named(state: NodeState) -> None:
+def test_a_missing_controller_above_is_named(state: AppliedState) -> None:
     """
     The cgroup above our root is not ours: it is named, with what to write there.
     """
@@ -336,7 +336,7 @@ def test_a_missing_controller_above_is_named(state: NodeState) -> None:
     assert not files.exists("placer")
 
 
-def test_cpus_that_are_offline_are_refused(cgroups: Cgroups, state: NodeState) -> None:
+def test_cpus_that_are_offline_are_refused(cgroups: Cgroups, state: AppliedState) -> None:
     """
     An owner needs them; a pool goes on without them.
     """
@@ -350,7 +350,7 @@ def test_cpus_that_are_offline_are_refused(cgroups: Cgroups, state: NodeState) -
     assert cpus_in(cgroups, "c") == "2,4-7"
 
 
-def test_a_document_for_another_machine_is_refused(cgroups: Cgroups, state: NodeState) -> None:
+def test_a_document_for_another_machine_is_refused(cgroups: Cgroups, state: AppliedState) -> None:
     """
     CPUs that this machine never had say that another one is meant.
     """
@@ -358,7 +358,7 @@ def test_a_document_for_another_machine_is_refused(cgroups: Cgroups, state: Node
         apply(a_document(a_pod("a"), node=a_node(16)), cgroups, HOST, state)
 
 
-def test_overlapping_owners_are_refused(cgroups: Cgroups, state: NodeState) -> None:
+def test_overlapping_owners_are_refused(cgroups: Cgroups, state: AppliedState) -> None:
     """
     A CPU has one owner; the judge's words say who.
     """
@@ -370,7 +370,7 @@ def test_overlapping_owners_are_refused(cgroups: Cgroups, state: NodeState) -> N
     assert not cgroups.exists("placer")
 
 
-def test_a_pool_without_cpus_is_refused(cgroups: Cgroups, state: NodeState) -> None:
+def test_a_pool_without_cpus_is_refused(cgroups: Cgroups, state: AppliedState) -> None:
     """
     A pod of a pool needs a CPU.
     """
@@ -380,7 +380,7 @@ def test_a_pool_without_cpus_is_refused(cgroups: Cgroups, state: NodeState) -> N
         apply(document, cgroups, HOST, state)
 
 
-def test_an_older_document_is_refused(cgroups: Cgroups, state: NodeState) -> None:
+def test_an_older_document_is_refused(cgroups: Cgroups, state: AppliedState) -> None:
     """
     A lower generation is out of date.
     """
@@ -393,7 +393,7 @@ def test_an_older_document_is_refused(cgroups: Cgroups, state: NodeState) -> Non
 
 
 def test_other_content_of_the_same_generation_is_refused(
-    cgroups: Cgroups, state: NodeState
+    cgroups: Cgroups, state: AppliedState
 ) -> None:
     """
     Also by the next process; the same content again is fine.
@@ -401,7 +401,7 @@ def test_other_content_of_the_same_generation_is_refused(
     first = a_document(a_pod("a"), generation=5)
     apply(first, cgroups, HOST, state)
 
-    for again in (state, NodeState(state.folder)):
+    for again in (state, AppliedState(state.folder)):
         with pytest.raises(DocumentError, match=r"says something else .* generation 5; .* 6"):
             apply(a_document(a_pod("a"), a_pod("b"), generation=5), cgroups, HOST, again)
         assert apply(first, cgroups, HOST, again).plan.operations == ()
@@ -409,7 +409,9 @@ def test_other_content_of_the_same_generation_is_refused(
     assert not cgroups.exists("placer/b@default")
 
 
-def test_what_was_refused_does_not_take_the_generation(cgroups: Cgroups, state: NodeState) -> None:
+def test_what_was_refused_does_not_take_the_generation(
+    cgroups: Cgroups, state: AppliedState
+) -> None:
     """
     Only what was applied counts: a mended document may have the number of the one it mends.
     """
@@ -422,7 +424,7 @@ def test_what_was_refused_does_not_take_the_generation(cgroups: Cgroups, state: 
     assert cpus_in(cgroups, "a") == "0-6"
 
 
-def test_a_missing_right_is_named(cgroups: Cgroups, state: NodeState) -> None:
+def test_a_missing_right_is_named(cgroups: Cgroups, state: AppliedState) -> None:
     """
     Who may not write is told where, and nothing has changed.
     """
@@ -434,7 +436,7 @@ def test_a_missing_right_is_named(cgroups: Cgroups, state: NodeState) -> None:
     assert not (state.folder / JOURNAL).exists()
 
 
-def test_a_read_only_mount_is_named(cgroups: Cgroups, state: NodeState) -> None:
+def test_a_read_only_mount_is_named(cgroups: Cgroups, state: AppliedState) -> None:
     """
     So is a file system that was mounted read-only.
     """
@@ -444,7 +446,7 @@ def test_a_read_only_mount_is_named(cgroups: Cgroups, state: NodeState) -> None:
         apply(a_document(a_pod("a")), cgroups, HOST, state)
 
 
-def test_a_limit_below_what_is_used_is_refused(cgroups: Cgroups, state: NodeState) -> None:
+def test_a_limit_below_what_is_used_is_refused(cgroups: Cgroups, state: AppliedState) -> None:
     """
     The kernel would end processes to keep it.
     """
@@ -462,7 +464,7 @@ def test_a_limit_below_what_is_used_is_refused(cgroups: Cgroups, state: NodeStat
 @pytest.mark.parametrize("name", [JOURNAL, COMMITTED])
 @pytest.mark.parametrize("damage", ["cut", "changed", "rewritten", "empty"])
 def test_a_damaged_journal_stops_everything(
-    cgroups: Cgroups, state: NodeState, name: str, damage: str
+    cgroups: Cgroups, state: AppliedState, name: str, damage: str
 ) -> None:
     """
     What was being done is not known, so nothing is written until somebody has looked.
@@ -484,7 +486,7 @@ def test_a_damaged_journal_stops_everything(
 
 
 def test_a_full_disk_refuses_before_the_first_write(
-    cgroups: Cgroups, state: NodeState, monkeypatch: pytest.MonkeyPatch
+    cgroups: Cgroups, state: AppliedState, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """
     Without a journal nothing is changed.
@@ -502,7 +504,7 @@ def test_a_full_disk_refuses_before_the_first_write(
     assert not (state.folder / JOURNAL).exists()
 
 
-def test_who_could_not_take_it_back_only_observes(cgroups: Cgroups, state: NodeState) -> None:
+def test_who_could_not_take_it_back_only_observes(cgroups: Cgroups, state: AppliedState) -> None:
     """
     An undo that fails is written down, and stops the next run as well.
     """
@@ -530,7 +532,7 @@ def test_who_could_not_take_it_back_only_observes(cgroups: Cgroups, state: NodeS
     assert cpus_in(cgroups, "a") == "0-2"
 
 
-def test_a_plan_says_from_what_to_what_and_why(cgroups: Cgroups, state: NodeState) -> None:
+def test_a_plan_says_from_what_to_what_and_why(cgroups: Cgroups, state: AppliedState) -> None:
     """
     A plan is data, made without a write.
     """
@@ -546,7 +548,7 @@ def test_a_plan_says_from_what_to_what_and_why(cgroups: Cgroups, state: NodeStat
     assert not cgroups.exists("placer/a@default")
 
 
-def test_cgroups_inside_a_container_move_with_it(state: NodeState) -> None:
+def test_cgroups_inside_a_container_move_with_it(state: AppliedState) -> None:
     """
     On version 1 what is inside would hold the container back.
     """
@@ -563,7 +565,9 @@ def test_cgroups_inside_a_container_move_with_it(state: NodeState) -> None:
         assert format_cpu_list(cgroups.effective(cgroup, "cpuset.cpus")) == "4-5"
 
 
-def test_cpus_that_the_cgroup_above_lacks_are_refused(cgroups: Cgroups, state: NodeState) -> None:
+def test_cpus_that_the_cgroup_above_lacks_are_refused(
+    cgroups: Cgroups, state: AppliedState
+) -> None:
     """
     What is above is not ours: it is named, with what it has.
     """
@@ -578,7 +582,7 @@ def test_cpus_that_the_cgroup_above_lacks_are_refused(cgroups: Cgroups, state: N
 
 
 def test_without_a_commit_all_is_taken_back(
-    cgroups: Cgroups, state: NodeState, monkeypatch: pytest.MonkeyPatch
+    cgroups: Cgroups, state: AppliedState, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """
     A disk that takes the journal and not the commit: a restart would take it back, too.
@@ -599,7 +603,7 @@ def test_without_a_commit_all_is_taken_back(
 
 
 def test_after_the_commit_a_full_disk_takes_nothing_back(
-    cgroups: Cgroups, state: NodeState, monkeypatch: pytest.MonkeyPatch
+    cgroups: Cgroups, state: AppliedState, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """
     The node does what the document says; the next run writes that down.
@@ -620,7 +624,7 @@ def test_after_the_commit_a_full_disk_takes_nothing_back(
     assert done.plan.operations == ()
 
 
-def test_the_effect_is_proven_not_believed(cgroups: Cgroups, state: NodeState) -> None:
+def test_the_effect_is_proven_not_believed(cgroups: Cgroups, state: AppliedState) -> None:
     """
     A kernel that takes a set and gives another one: the write succeeded, and is taken back.
     """

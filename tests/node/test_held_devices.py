@@ -14,7 +14,7 @@ from placer.node.errors import DocumentError, RefusedError
 from placer.node.held_devices import given_twice
 from placer.node.host import Host
 from placer.node.plan import plan_of
-from placer.node.state import NodeState
+from placer.node.state import AppliedState
 from placer_models.cluster import Node
 from placer_models.device import Device
 from placer_models.device_share import DeviceShare
@@ -155,7 +155,7 @@ def test_such_a_document_is_refused_and_nothing_written(tmp_path: Path) -> None:
     host = Host("n0", held=(held("GPU-0", "GPU-1"),))
 
     with pytest.raises(DocumentError) as error:
-        apply(document(holding(A, gpu=(1,))), Cgroups(files), host, NodeState(tmp_path))
+        apply(document(holding(A, gpu=(1,))), Cgroups(files), host, AppliedState(tmp_path))
 
     assert str(error.value) == (
         "pod 'a': placement.devices: gpu 1 is another pod's: pod '0a1b' holds nvidia.com/gpu "
@@ -185,6 +185,6 @@ def test_beside_a_corrupt_checkpoint_no_devices_are_given(tmp_path: Path) -> Non
     host = Host("n0", held_fault="kubelet_internal_checkpoint: Checksum: the file is corrupt")
 
     with pytest.raises(RefusedError, match=r"nobody can tell which devices .* is corrupt"):
-        apply(document(holding(A, gpu=(1,))), cgroups, host, NodeState(tmp_path))
+        apply(document(holding(A, gpu=(1,))), cgroups, host, AppliedState(tmp_path))
     assert not cgroups.exists("placer")
-    assert apply(document(A), cgroups, host, NodeState(tmp_path)).plan.operations
+    assert apply(document(A), cgroups, host, AppliedState(tmp_path)).plan.operations

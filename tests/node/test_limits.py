@@ -11,13 +11,13 @@ from placer.node.blank import BlankFiles
 from placer.node.cgroups import Cgroups
 from placer.node.errors import RefusedError
 from placer.node.host import Host, read_host
-from placer.node.operations import Kind
+from placer.node.operations import OperationKind
 from placer.node.plan import Plan, plan_of
 from placer.node.render.cgroup import page_size_name
 from placer.node.render.commands import runtime_flags
 from placer.node.render.oci import edited_config
 from placer.node.render.systemd import properties_of
-from placer.node.state import NodeState
+from placer.node.state import AppliedState
 from placer.node.targets import targets_of
 from placer_models.cpuset import parse_cpu_list
 from placer_models.limits import NO_LIMITS, Limits
@@ -37,9 +37,9 @@ def cgroups(request: pytest.FixtureRequest) -> Cgroups:
 
 
 @pytest.fixture
-def state(tmp_path: Path) -> NodeState:
+def state(tmp_path: Path) -> AppliedState:
     """The folder of the journal."""
-    return NodeState(tmp_path)
+    return AppliedState(tmp_path)
 
 
 def swapping(memory: int | None, swap: int | None, generation: int = 1) -> NodePlacement:
@@ -73,13 +73,13 @@ def limits_of(cgroups: Cgroups) -> tuple[int | None, int | None]:
 
 def files_of(plan: Plan) -> list[str]:
     """The files that a plan writes, in order."""
-    return [one.file for one in plan.operations if one.kind is Kind.WRITE]
+    return [one.file for one in plan.operations if one.kind is OperationKind.WRITE]
 
 
 STEPS = [(1, 1), (4, 1), (1, 4), (1, 0), (2, None), (1, 2), (None, None), (3, 0), (2, 5), (5, 1)]
 
 
-def test_swap_is_limited_beside_memory(cgroups: Cgroups, state: NodeState) -> None:
+def test_swap_is_limited_beside_memory(cgroups: Cgroups, state: AppliedState) -> None:
     """
     Up and down, in every order: version 1 refuses a sum that is less than the memory.
     """
@@ -93,7 +93,7 @@ def test_swap_is_limited_beside_memory(cgroups: Cgroups, state: NodeState) -> No
 
 @pytest.mark.parametrize(("first", "then"), [((1, 1), (4, 2)), ((4, 2), (1, 1)), ((4, 2), (1, 9))])
 def test_limits_of_memory_and_swap_are_taken_back_in_reverse(
-    cgroups: Cgroups, state: NodeState, first: tuple[int, int], then: tuple[int, int]
+    cgroups: Cgroups, state: AppliedState, first: tuple[int, int], then: tuple[int, int]
 ) -> None:
     """
     Whatever is refused behind them: no state in between that the kernel would not take.
@@ -115,7 +115,7 @@ def test_limits_of_memory_and_swap_are_taken_back_in_reverse(
 
 
 def test_a_container_gets_the_hugepages_that_it_asks_for(
-    cgroups: Cgroups, state: NodeState
+    cgroups: Cgroups, state: AppliedState
 ) -> None:
     """
     In use and reserved; who asks for none of a size that the node has gets none.
@@ -133,7 +133,7 @@ def test_a_container_gets_the_hugepages_that_it_asks_for(
     assert not any("1GB" in file for file in files_of(plan_on(cgroups, "b", state)))
 
 
-def test_nothing_is_left_of_a_pod_that_is_gone(cgroups: Cgroups, state: NodeState) -> None:
+def test_nothing_is_left_of_a_pod_that_is_gone(cgroups: Cgroups, state: AppliedState) -> None:
     """
     In no hierarchy of version 1.
     """
@@ -147,7 +147,7 @@ def test_nothing_is_left_of_a_pod_that_is_gone(cgroups: Cgroups, state: NodeStat
     assert [one for one in controllers if cgroups.exists("placer/a@default", one)] == []
 
 
-def plan_on(cgroups: Cgroups, pod: str, state: NodeState) -> Plan:
+def plan_on(cgroups: Cgroups, pod: str, state: AppliedState) -> Plan:
     """The plan of a document of one pod without wishes, from what is there."""
     return plan_of(
         a_document(a_pod(pod), generation=2, node=NODE),
@@ -157,7 +157,7 @@ def plan_on(cgroups: Cgroups, pod: str, state: NodeState) -> Plan:
     )
 
 
-def test_memory_moves_with_its_numa_node(cgroups: Cgroups, state: NodeState) -> None:
+def test_memory_moves_with_its_numa_node(cgroups: Cgroups, state: AppliedState) -> None:
     """
     Version 1 is told so before the first set; version 2 needs no word.
     """
@@ -173,7 +173,7 @@ def test_memory_moves_with_its_numa_node(cgroups: Cgroups, state: NodeState) -> 
     assert moved >= 0
 
 
-def test_a_word_about_memory_is_taken_back(state: NodeState) -> None:
+def test_a_word_about_memory_is_taken_back(state: AppliedState) -> None:
     """
     In a cgroup that was there before, with all else.
     """
@@ -202,7 +202,7 @@ SWAP_AND_PAGES = a_document(
 )
 
 
-def test_what_a_kernel_of_version_1_lacks_is_named(state: NodeState) -> None:
+def test_what_a_kernel_of_version_1_lacks_is_named(state: AppliedState) -> None:
     """
     And not written: the rest is done.
     """
@@ -219,7 +219,7 @@ def test_what_a_kernel_of_version_1_lacks_is_named(state: NodeState) -> None:
     assert not any("hugetlb" in file or "memsw" in file for file in files_of(plan))
 
 
-def test_what_a_kernel_of_version_2_lacks_is_named(state: NodeState) -> None:
+def test_what_a_kernel_of_version_2_lacks_is_named(state: AppliedState) -> None:
     """
     A controller that the cgroup above does not hand down, a size of pages, swap.
     """
@@ -240,7 +240,7 @@ def test_what_a_kernel_of_version_2_lacks_is_named(state: NodeState) -> None:
     assert says(Cgroups(fake), "memory", "memory.max") == str(GIB)
 
 
-def test_nothing_is_lacking_that_nobody_wants(state: NodeState) -> None:
+def test_nothing_is_lacking_that_nobody_wants(state: AppliedState) -> None:
     """
     No hugepages on the node and no limit of swap: not a word.
     """

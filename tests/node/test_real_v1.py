@@ -14,7 +14,7 @@ from placer.node.errors import RefusedError
 from placer.node.files import KernelFiles
 from placer.node.host import Host
 from placer.node.mounts import MountError, kernel_files
-from placer.node.state import NodeState
+from placer.node.state import AppliedState
 from placer_models.cpuset import format_cpu_list
 from placer_models.limits import Limits
 from placer_models.policy import QosClass
@@ -45,7 +45,7 @@ class Machine:
         self.cgroups = Cgroups(files)
         self.files = files
         self.root = f"placer-test-{os.getpid()}"
-        self.state = NodeState(folder)
+        self.state = AppliedState(folder)
         cpus = self.cgroups.effective("", "cpuset.cpus")
         self.node = a_node(max(cpus) + 1, 1)
         self.processes: list[subprocess.Popen[bytes]] = []

@@ -11,7 +11,7 @@ from placer.node.cgroups import Cgroups
 from placer.node.errors import ObserveOnlyError, RefusedError
 from placer.node.host import Host
 from placer.node.plan import Plan
-from placer.node.state import APPLIED, JOURNAL, NodeState
+from placer.node.state import APPLIED, JOURNAL, AppliedState
 from placer_models.policy import QosClass
 
 
@@ -20,12 +20,12 @@ def test_one_placer_at_a_time(tmp_path: Path) -> None:
     The second is told who holds the folder; after the first it may.
     """
     with (
-        NodeState(tmp_path / "new" / "state").locked(),
+        AppliedState(tmp_path / "new" / "state").locked(),
         pytest.raises(RefusedError, match="another Placer works with"),
-        NodeState(tmp_path / "new" / "state").locked(),
+        AppliedState(tmp_path / "new" / "state").locked(),
     ):
         pass
-    with NodeState(tmp_path / "new" / "state").locked():
+    with AppliedState(tmp_path / "new" / "state").locked():
         pass
 
     assert (tmp_path / "new" / "state").stat().st_mode & 0o777 == 0o700
@@ -39,7 +39,7 @@ def test_a_folder_that_others_may_write_is_refused(tmp_path: Path) -> None:
 
     with (
         pytest.raises(RefusedError, match=r"others may write .*; 'chmod 700"),
-        NodeState(tmp_path).locked(),
+        AppliedState(tmp_path).locked(),
     ):
         pass
 
@@ -53,7 +53,7 @@ def test_a_folder_behind_a_symbolic_link_is_refused(tmp_path: Path) -> None:
 
     with (
         pytest.raises(RefusedError, match="is not a folder of this user"),
-        NodeState(tmp_path / "link").locked(),
+        AppliedState(tmp_path / "link").locked(),
     ):
         pass
 
@@ -62,7 +62,7 @@ def test_what_is_begun_is_read_again(tmp_path: Path) -> None:
     """
     Documents and operations, to the last letter; no temporary file stays.
     """
-    state, document = NodeState(tmp_path), a_document(a_pod("a", QosClass.LSE, "0-1"))
+    state, document = AppliedState(tmp_path), a_document(a_pod("a", QosClass.LSE, "0-1"))
     cgroups, host = Cgroups(FakeV2()), Host("n0")
     plan = apply(document, cgroups, host, state).plan
     begun = Plan(plan.operations, plan.finish)
@@ -84,14 +84,14 @@ def test_a_journal_that_may_not_be_read_is_no_damaged_one(tmp_path: Path) -> Non
     (tmp_path / JOURNAL).symlink_to(tmp_path / "elsewhere")
 
     with pytest.raises(RefusedError, match=r"cannot be read: .*; run as its owner"):
-        NodeState(tmp_path).unfinished()
+        AppliedState(tmp_path).unfinished()
 
 
 def test_every_changed_byte_is_seen(tmp_path: Path) -> None:
     """
     A journal in which one byte is another, or the end is missing, is not trusted.
     """
-    state = NodeState(tmp_path)
+    state = AppliedState(tmp_path)
     document = a_document(a_pod("a"))
     state.begin(document, Plan())
     good = (tmp_path / JOURNAL).read_bytes()

@@ -20,7 +20,7 @@ from placer.node.errors import ObserveOnlyError, RefusedError
 from placer.node.host import Host
 from placer.node.plan import plan_of
 from placer.node.render.systemd import properties_of, property_for
-from placer.node.state import OBSERVE_ONLY, NodeState
+from placer.node.state import OBSERVE_ONLY, AppliedState
 from placer.node.targets import targets_of
 from placer.node.units import SystemdUnits, UnitError
 from placer_models.cpuset import format_cpu_list
@@ -63,7 +63,7 @@ class Node:
         quota = {"CPUQuotaPerSecUSec": 2_000_000}
         self.systemd.known = {unit: dict(quota) for unit in self.units}
         self.host = Host("n0", frozenset(range(8)), Running(self.units.values()), systemd=True)
-        self.state = NodeState(folder / "state")
+        self.state = AppliedState(folder / "state")
         self.asks = SystemdUnits(address, answer_s=patience_s, settle_s=2 * patience_s)
         self.cgroups = Cgroups(self.tree, self.asks)
 

@@ -5,12 +5,12 @@ from fractions import Fraction
 from typing import Any
 
 from placer.scheduler import Scheduler
-from placer.scheduling.decision import Batch, Key, lone_gang
+from placer.scheduling.decision import Batch, lone_gang
 from placer.search.options import Engine, SolveOptions
 from placer_models.cluster import Machine, Node, RunningPod
 from placer_models.cpuset import CpuSet
 from placer_models.device import GPU, Device
-from placer_models.placement import ContainerPlacement, PodPlacement
+from placer_models.placement import ContainerPlacement, NamespacedName, PodPlacement
 from placer_models.pod import Container, DeviceRequest, Gang, Pod, PodSpec, Resources
 from placer_models.policy import QosClass
 from placer_models.topology import Cpu, NumaNode, Topology
@@ -65,7 +65,7 @@ def batch(*pods: Pod) -> Batch:
     return Batch(tuple(lone_gang(one) for one in pods))
 
 
-def key(name: str) -> Key:
+def key(name: str) -> NamespacedName:
     return ("default", name)
 
 

@@ -13,7 +13,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from mixed_worlds import mixed, mixed_instance
 from placer.judge.breaches import breaches
 from placer.scheduler import Scheduler
-from placer.scheduling.decision import Batch, Change, Decision, Key, lone_gang
+from placer.scheduling.decision import Batch, Change, Decision, lone_gang
 from placer.scheduling.errors import (
     AlreadyRunningError,
     NodeExistsError,
@@ -24,7 +24,7 @@ from placer.scheduling.errors import (
 from placer.search.options import Engine, SolveOptions
 from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.device import GPU
-from placer_models.placement import PartlyPlaced, Placed, Placement, PodPlacement
+from placer_models.placement import NamespacedName, PartlyPlaced, Placed, Placement, PodPlacement
 from placer_models.pod import Gang, Pod, pods_of
 from scheduler.by_trying import may_be_refused
 from scheduler.cluster import DEADLINE_S, QUICK, check_fresh_count
@@ -96,7 +96,7 @@ class AnySequence(RuleBasedStateMachine):
             known.updated = self.is_given_out_twice(name)  # found in disorder
         self.found_running = set(self.pods)
         self.waiting: list[Decision] = []
-        self.gone: dict[Key, Pod] = {}
+        self.gone: dict[NamespacedName, Pod] = {}
         self.failures = pytest.MonkeyPatch()
 
     def teardown(self) -> None:
@@ -144,7 +144,7 @@ class AnySequence(RuleBasedStateMachine):
         pods = tuple(replace(pod, name=f"{prefix}-{pod.name}") for pod in gang.pods)
         return replace(gang, name=f"{prefix}-{gang.name}", pods=pods)
 
-    def some_pods(self, seed: int) -> list[Key]:
+    def some_pods(self, seed: int) -> list[NamespacedName]:
         keys = sorted(self.pods)
         return Random(seed).sample(keys, Random(seed).randint(1, len(keys)))
 

@@ -17,7 +17,7 @@ from placer.search import joint
 from placer.search.budget import Budget
 from placer.search.exchanges.lots import lots_of
 from placer.search.exchanges.placed import place_most
-from placer.search.exchanges.swaps import Crowd, settle
+from placer.search.exchanges.swaps import BinContents, settle
 from placer.search.exchanges.wanted import offers_of
 from placer.search.options import SolveOptions
 from placer.search.solver import solve
@@ -197,7 +197,7 @@ def test_exchanges_lose_nobody_and_leave_who_is_out_for_his_like_alone() -> None
     sizes = np.array([[3.0], [3.0], [2.0], [2.0], [1.0], [1.0], [4.0], [4.0], [0.0]])
     slots = np.array([[0, 1, 2, 3, 8], [4, 5, 8, 8, 8], [6, 7, 8, 8, 8]])
     likes = np.array([0, 1, 2, 2, 2, 2, 2, 2, -1])
-    crowd = Crowd(
+    crowd = BinContents(
         sizes=sizes,
         room=np.array([[7.0], [6.0], [np.inf]]),
         likes=likes,

@@ -17,7 +17,7 @@ from placer.search.bound import bound_first_tiers, bounded_tiers
 from placer.search.budget import Budget
 from placer.search.exact import limits_of
 from placer.search.options import Engine, SolveOptions
-from placer.search.relaxed_moves import Part, relaxed_moves
+from placer.search.relaxed_moves import MovePart, relaxed_moves
 from placer.search.solver import solve
 from placer.state.batch import build_problem
 from placer_models.cluster import Instance, Node, RunningPod
@@ -38,7 +38,7 @@ def bounds(instance: Instance, values: list[int]) -> list[int | None]:
     return bound_first_tiers(problem, values, limits_of(problem), budget())
 
 
-def parts_of(instance: Instance) -> list[Part]:
+def parts_of(instance: Instance) -> list[MovePart]:
     asked = with_movable_pods(instance, blamed)
     return relaxed_moves(asked, complete_with_current(asked, Placement()), budget())
 

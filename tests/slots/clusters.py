@@ -4,7 +4,15 @@ from collections.abc import Mapping
 from typing import Any
 
 from placer.slots.amounts import parse_e8
-from placer.slots.resources import ANY, UNKNOWN, ZERO, Amounts, ResourceProfile, add, extended
+from placer.slots.resources import (
+    ANY,
+    UNKNOWN,
+    ZERO,
+    ResourceAmounts,
+    ResourceProfile,
+    add,
+    extended,
+)
 from placer.slots.workers.default_slots import default_slot
 from placer.slots.workers.model import (
     JobNeeds,
@@ -26,10 +34,10 @@ def profile(row: Row | str, managed: str = "managed_off_heap_bytes") -> Resource
     return _WORDS[row] if isinstance(row, str) else amounts(row, managed)
 
 
-def amounts(row: Row, managed: str = "managed_off_heap_bytes") -> Amounts:
+def amounts(row: Row, managed: str = "managed_off_heap_bytes") -> ResourceAmounts:
     """Return known resources."""
     more = {name: parse_e8(amount) for name, amount in row.get("extended", {}).items()}
-    return Amounts(
+    return ResourceAmounts(
         cpu_e8=parse_e8(row.get("cpu", "0")),
         heap_bytes=row.get("heap", 0),
         off_heap_bytes=row.get("offHeap", 0),
@@ -54,7 +62,7 @@ def workers(row: Row) -> Workers:
     )
 
 
-def _registered(row: Row, like: Amounts) -> Worker:
+def _registered(row: Row, like: ResourceAmounts) -> Worker:
     total = amounts(row["total"]) if "total" in row else like
     return Worker(
         total,
@@ -65,7 +73,7 @@ def _registered(row: Row, like: Amounts) -> Worker:
     )
 
 
-def _pending(row: Row, like: Amounts) -> PendingWorker:
+def _pending(row: Row, like: ResourceAmounts) -> PendingWorker:
     total = amounts(row["total"]) if "total" in row else like
     used = ZERO
     if "used" in row:

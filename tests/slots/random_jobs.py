@@ -13,7 +13,7 @@ from placer.slots.graph import (
     Share,
     SharingGroup,
 )
-from placer.slots.resources import UNKNOWN, Amounts
+from placer.slots.resources import UNKNOWN, ResourceAmounts
 
 GROUPS = ("g1", "g2")
 
@@ -45,7 +45,7 @@ def _operator(draw: st.DrawFn, name: str, known: bool) -> Operator:
         draw(st.sampled_from([1, 2, 3])),
         draw(st.sampled_from([None, None, "default", *GROUPS])),
         draw(st.sampled_from([Chaining.ALWAYS, Chaining.ALWAYS, Chaining.HEAD, Chaining.NEVER])),
-        resources=Amounts(1, 1, 0, draw(amount), draw(amount)) if known else UNKNOWN,
+        resources=ResourceAmounts(1, 1, 0, draw(amount), draw(amount)) if known else UNKNOWN,
         on_heap=Share() if known else Share(draw(amount)),
         off_heap=Share() if known else Share(draw(amount)),
     )

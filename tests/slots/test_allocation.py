@@ -8,7 +8,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from placer.slots.resources import UNKNOWN, Amounts, ResourceProfile, covers, merge_all, multiply
+from placer.slots.resources import (
+    UNKNOWN,
+    ResourceAmounts,
+    ResourceProfile,
+    covers,
+    merge_all,
+    multiply,
+)
 from placer.slots.workers.allocate import allocate, allocate_in_order
 from placer.slots.workers.default_slots import worker_spec
 from placer.slots.workers.model import (
@@ -66,15 +73,15 @@ def test_the_rows_save_an_eighth_of_the_workers() -> None:
     assert (len(known), peer, ours) == (52, 245, 214)
 
 
-def counted(grants: Iterable[SlotGrant]) -> Counter[tuple[int, str, Amounts]]:
-    found: Counter[tuple[int, str, Amounts]] = Counter()
+def counted(grants: Iterable[SlotGrant]) -> Counter[tuple[int, str, ResourceAmounts]]:
+    found: Counter[tuple[int, str, ResourceAmounts]] = Counter()
     for grant in grants:
         found[grant.worker, grant.job, grant.slot] += grant.count
     return found
 
 
-def peers(grants: list[Any]) -> Counter[tuple[int, str, Amounts]]:
-    found: Counter[tuple[int, str, Amounts]] = Counter()
+def peers(grants: list[Any]) -> Counter[tuple[int, str, ResourceAmounts]]:
+    found: Counter[tuple[int, str, ResourceAmounts]] = Counter()
     for worker, job, slots in grants:
         for slot, count in slots:
             found[worker, job, amounts(slot)] += count
@@ -91,7 +98,7 @@ def assert_all_served(found: Allocation, there: Workers, asked: list[JobNeeds]) 
     assert +given == +wanted
     pending = [worker.total for worker in there.pending] + [there.spec.total] * found.new_workers
     for i, worker in enumerate(there.registered):
-        room = Amounts() if worker.blocked else worker.available
+        room = ResourceAmounts() if worker.blocked else worker.available
         assert covers(room, taken(g for g in found.on_registered if g.worker == i))
     for i, total in enumerate(pending):
         assert covers(total, taken(g for g in found.on_pending if g.worker == i))
@@ -101,15 +108,15 @@ def taken(grants: Iterable[SlotGrant]) -> ResourceProfile:
     return merge_all(multiply(grant.slot, grant.count) for grant in grants)
 
 
-def heap(size_gib: int) -> Amounts:
-    return Amounts(cpu_e8=1, heap_bytes=size_gib * GIB)
+def heap(size_gib: int) -> ResourceAmounts:
+    return ResourceAmounts(cpu_e8=1, heap_bytes=size_gib * GIB)
 
 
 def job(name: str, *sizes: int) -> JobNeeds:
     return JobNeeds(name, tuple(Need(heap(size), 1) for size in sizes))
 
 
-TEN = worker_spec(Amounts(cpu_e8=100, heap_bytes=10 * GIB), slots=2)
+TEN = worker_spec(ResourceAmounts(cpu_e8=100, heap_bytes=10 * GIB), slots=2)
 
 
 def test_two_pairs_share_two_workers() -> None:
@@ -138,7 +145,7 @@ def test_a_large_slot_goes_where_only_it_fits() -> None:
     """
     A running worker of 12 GiB is kept for the 11 GiB that no new worker could take.
     """
-    large = Amounts(cpu_e8=100, heap_bytes=12 * GIB)
+    large = ResourceAmounts(cpu_e8=100, heap_bytes=12 * GIB)
     there = Workers(TEN, (Worker(large, large, TEN.default_slot),))
 
     found = allocate(there, [job("a", 5, 5), job("b", 11), job("c", 11)])
@@ -178,7 +185,7 @@ def test_the_bound_counts_the_reserve_where_default_slots_differ() -> None:
     Two default slots fill the running worker of small ones. To put them onto a new worker
     would take more, so the one worker that the reserve wants is the fewest.
     """
-    small = Worker(heap(10), Amounts(cpu_e8=2, heap_bytes=4 * GIB), default_slot=heap(2))
+    small = Worker(heap(10), ResourceAmounts(cpu_e8=2, heap_bytes=4 * GIB), default_slot=heap(2))
     there = Workers(TEN, (small,), reserve=Reserve(redundant_workers=1))
 
     found = allocate(there, [JobNeeds("j", (Need(UNKNOWN, 2),))])
@@ -206,7 +213,7 @@ def test_a_reserve_that_no_worker_makes_up_is_refused() -> None:
     """
     Workers without CPUs never come to a CPU in total.
     """
-    spec = worker_spec(Amounts(heap_bytes=GIB), slots=1)
+    spec = worker_spec(ResourceAmounts(heap_bytes=GIB), slots=1)
 
     with pytest.raises(ValueError, match="cpu_e8: the reserve lacks 1, and a new worker has none"):
         allocate(Workers(spec, reserve=Reserve(min_cpu_e8=1)), [])
@@ -236,9 +243,9 @@ def test_the_fewest_is_what_trying_everything_finds(
     On tiny clusters: exact with work to spend; with little, a bound that holds, and never
     more than in order.
     """
-    spec = worker_spec(Amounts(cpu_e8=9, heap_bytes=9), slots=1)
-    pending = tuple(PendingWorker(Amounts(*room), Amounts(*room)) for room in rooms)
-    asked = [JobNeeds("j", tuple(Need(Amounts(*slot), 1) for slot in slots))]
+    spec = worker_spec(ResourceAmounts(cpu_e8=9, heap_bytes=9), slots=1)
+    pending = tuple(PendingWorker(ResourceAmounts(*room), ResourceAmounts(*room)) for room in rooms)
+    asked = [JobNeeds("j", tuple(Need(ResourceAmounts(*slot), 1) for slot in slots))]
 
     found = allocate(Workers(spec, pending=pending), asked, work_limit=work_limit)
 
@@ -286,9 +293,11 @@ def test_running_workers_are_matched_as_told(matching: Matching) -> None:
     """
     Workers are used by 0, 50 and 25 %; three default slots find their way.
     """
-    total = Amounts(cpu_e8=8, heap_bytes=8)
+    total = ResourceAmounts(cpu_e8=8, heap_bytes=8)
     spec = worker_spec(total, slots=4)
-    running = tuple(Worker(total, Amounts(free, free), spec.default_slot) for free in (8, 4, 6))
+    running = tuple(
+        Worker(total, ResourceAmounts(free, free), spec.default_slot) for free in (8, 4, 6)
+    )
 
     found = allocate_in_order(
         Workers(spec, running), [JobNeeds("j", (Need(UNKNOWN, 3),))], matching

@@ -9,7 +9,7 @@ from placer.slots.compiler import compile_job
 from placer.slots.errors import JobGraphError
 from placer.slots.file import compile_file
 from placer.slots.graph import Edge, JobGraph, Network, Operator, Share, SharingGroup, UseCase
-from placer.slots.resources import ANY, Amounts
+from placer.slots.resources import ANY, ResourceAmounts
 from placer_models.files.errors import InputError
 
 HEAD = "apiVersion: placer/v1\nkind: JobGraph\n"
@@ -281,7 +281,7 @@ GRAPHS = {
         "operators[0].resources: got ANY",
     ),
     "network memory": (
-        JobGraph((Operator("a", resources=Amounts(1, 1, network_bytes=1)),)),
+        JobGraph((Operator("a", resources=ResourceAmounts(1, 1, network_bytes=1)),)),
         "operators[0].resources: states network memory; it is derived",
     ),
     "a weight that is a pool": (

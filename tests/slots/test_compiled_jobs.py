@@ -23,7 +23,7 @@ from placer.slots.graph import (
     UseCase,
 )
 from placer.slots.network import network_bytes
-from placer.slots.resources import UNKNOWN, Amounts
+from placer.slots.resources import UNKNOWN, ResourceAmounts
 
 PIPELINED, BLOCKING = Exchange.PIPELINED, Exchange.BLOCKING
 
@@ -262,7 +262,7 @@ def test_a_known_slot_is_the_sum_of_its_tasks_and_their_network() -> None:
     """
     Chained operators merge; tasks of one slot add up; each task has buffers (F5, F19).
     """
-    needs = Amounts(10**8, 100, 0, 0, 10)
+    needs = ResourceAmounts(10**8, 100, 0, 0, 10)
     graph = line(
         replace(A, parallelism=2, resources=needs),
         replace(B, parallelism=2, resources=needs),
@@ -272,16 +272,18 @@ def test_a_known_slot_is_the_sum_of_its_tasks_and_their_network() -> None:
     job = compile_job(graph)
 
     assert [chain.requirement for chain in job.chains] == [
-        Amounts(2 * 10**8, 200, 0, 0, 20),
+        ResourceAmounts(2 * 10**8, 200, 0, 0, 20),
         needs,
     ]
     buffers = [2 * 1 + 8, 2 * 2 + 8]
     assert [chain.task for chain in job.chains] == [
-        Amounts(2 * 10**8, 200, 0, 0, 20, buffers[0] * 32768),
+        ResourceAmounts(2 * 10**8, 200, 0, 0, 20, buffers[0] * 32768),
         replace(needs, network_bytes=buffers[1] * 32768),
     ]
-    assert job.groups[0].requirement == Amounts(3 * 10**8, 300, 0, 0, 30)
-    assert job.requests[0].profile == Amounts(3 * 10**8, 300, 0, 0, 30, sum(buffers) * 32768)
+    assert job.groups[0].requirement == ResourceAmounts(3 * 10**8, 300, 0, 0, 30)
+    assert job.requests[0].profile == ResourceAmounts(
+        3 * 10**8, 300, 0, 0, 30, sum(buffers) * 32768
+    )
     assert kinds(job) == [(0, 0.3333333333333333)] * 3
 
 
@@ -326,7 +328,7 @@ def test_groups_own_resources_under_flip_141() -> None:
     """
     The slot is what its group says, whatever its operators do.
     """
-    slot = Amounts(10**8, 100, extended_e8=(("gpu", 10**8),))
+    slot = ResourceAmounts(10**8, 100, extended_e8=(("gpu", 10**8),))
     graph = JobGraph(
         (Operator("a", 3), Operator("b", 2, slot_use_cases=frozenset([UseCase.PYTHON]))),
         (Edge("a", "b"),),

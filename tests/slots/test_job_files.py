@@ -26,7 +26,7 @@ from placer.slots.graph import (
     SharingGroup,
     UseCase,
 )
-from placer.slots.resources import Amounts
+from placer.slots.resources import ResourceAmounts
 from placer.slots.to_json import job_to_json
 from placer_models.files.errors import InputError
 
@@ -108,7 +108,7 @@ edges:
             ),
             Operator(
                 "b",
-                resources=Amounts(
+                resources=ResourceAmounts(
                     25_000_000, 2**20, 2048, 3, 4, extended_e8=(("gpu", 50_000_000),)
                 ),
             ),

@@ -11,7 +11,7 @@ from placer.slots.amounts import format_e8
 from placer.slots.compiled import CompiledJob, KindFractions
 from placer.slots.compiler import lay_out
 from placer.slots.graph import Operator, Share
-from placer.slots.resources import UNKNOWN, Amounts, ResourceProfile
+from placer.slots.resources import UNKNOWN, ResourceAmounts, ResourceProfile
 from placer_models.files.errors import InputError
 from slots.job_files import Row, chain_names, compiled, partition, read, row_id, rows
 
@@ -99,14 +99,14 @@ def in_their_order(mine: dict[int, Any], job: CompiledJob, theirs: list[Any]) ->
 
 def known(profile: ResourceProfile) -> dict[str, object] | None:
     """Return a group's resources as the rows spell them."""
-    if not isinstance(profile, Amounts):
+    if not isinstance(profile, ResourceAmounts):
         return None
     return {"cpu": format_e8(profile.cpu_e8), "heap": profile.heap_bytes}
 
 
 def as_peer(profile: ResourceProfile, kind: str) -> list[object] | None:
     """Return resources as the rows spell them."""
-    if not isinstance(profile, Amounts):
+    if not isinstance(profile, ResourceAmounts):
         return None
     on_heap = kind == "onHeap"
     return [

@@ -9,7 +9,7 @@ import pytest
 import yaml
 from typer.testing import CliRunner, Result
 
-from placer.slots.resources import E8, Amounts
+from placer.slots.resources import E8, ResourceAmounts
 from placer.slots.workers.default_slots import worker_spec
 from placer.slots.workers.file import read_workers
 from placer.slots.workers.lacks import Lack, LimitReached, SearchTimeout, SlotTooLarge, lack_of
@@ -333,7 +333,7 @@ def test_a_region_may_be_left_out_for_want_of_time(tmp_path: Path) -> None:
     gpus = compiled(
         tmp_path, {"operators": [operator("a", 9, cpu=1, heap="1Gi", extended={"gpu": 1})]}
     )
-    workers = Workers(worker_spec(Amounts(4 * E8, 2**32), slots=4))
+    workers = Workers(worker_spec(ResourceAmounts(4 * E8, 2**32), slots=4))
     limit = LimitReached("maxCpu", 2)
 
     assert lack_of(unknown, 0, workers, limit, nothing) == Lack(0, SearchTimeout())

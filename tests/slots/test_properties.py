@@ -11,7 +11,7 @@ from placer.slots.compiled import CompiledJob, KindFractions
 from placer.slots.compiler import compile_job
 from placer.slots.graph import Edge, Exchange, JobGraph, Mode, Operator, Share, SharingGroup
 from placer.slots.memory import SlotMemory
-from placer.slots.resources import UNKNOWN, Amounts, merge_all
+from placer.slots.resources import UNKNOWN, ResourceAmounts, merge_all
 from slots.random_jobs import job_graphs
 
 LAST_PLACE = Decimal("1e-16")
@@ -32,7 +32,7 @@ def kinds(job: CompiledJob, operator: int) -> tuple[Decimal, Decimal]:
 def uses(operator: Operator) -> tuple[int, int]:
     """Return what an operator says of its managed memory, of both kinds."""
     needs = operator.resources
-    if isinstance(needs, Amounts):
+    if isinstance(needs, ResourceAmounts):
         return needs.managed_on_heap_bytes, needs.managed_off_heap_bytes
     return operator.on_heap.weight, operator.off_heap.weight
 

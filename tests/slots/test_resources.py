@@ -12,7 +12,7 @@ from placer.slots.resources import (
     PLAIN,
     UNKNOWN,
     ZERO,
-    Amounts,
+    ResourceAmounts,
     ResourceProfile,
     covers,
     matches,
@@ -69,19 +69,23 @@ def test_a_merge_that_no_machine_could_hold_is_refused() -> None:
     """
     Memory ends at 2**63 - 1 bytes; one byte more is an error, not a negative number.
     """
-    most = Amounts(heap_bytes=MAX_BYTES)
+    most = ResourceAmounts(heap_bytes=MAX_BYTES)
 
-    assert merge(most, Amounts(cpu_e8=1)) == Amounts(1, MAX_BYTES)
+    assert merge(most, ResourceAmounts(cpu_e8=1)) == ResourceAmounts(1, MAX_BYTES)
     with pytest.raises(OverflowError, match="heap_bytes is 9223372036854775808"):
-        merge(most, Amounts(heap_bytes=1))
+        merge(most, ResourceAmounts(heap_bytes=1))
 
 
 def test_tenths_of_cpus_add_up() -> None:
     """
     0.1 and 0.2 are 0.3, and three thirds of a CPU stay below one.
     """
-    assert merge(Amounts(parse_e8("0.1")), Amounts(parse_e8("0.2"))) == Amounts(parse_e8("0.3"))
-    assert merge_all([Amounts(parse_e8("0.33333333"))] * 3) == Amounts(parse_e8("0.99999999"))
+    assert merge(
+        ResourceAmounts(parse_e8("0.1")), ResourceAmounts(parse_e8("0.2"))
+    ) == ResourceAmounts(parse_e8("0.3"))
+    assert merge_all([ResourceAmounts(parse_e8("0.33333333"))] * 3) == ResourceAmounts(
+        parse_e8("0.99999999")
+    )
 
 
 @pytest.mark.parametrize(
@@ -110,7 +114,7 @@ def test_extended_resources_have_one_spelling() -> None:
     """
     for strange in ((("gpu", 0),), (("gpu", 1), ("fpga", 1)), (("gpu", 1), ("gpu", 1))):
         with pytest.raises(ValueError, match="ascending by name"):
-            Amounts(extended_e8=strange)
+            ResourceAmounts(extended_e8=strange)
 
 
 def test_any_is_more_than_unknown_is_more_than_nothing() -> None:
@@ -118,7 +122,7 @@ def test_any_is_more_than_unknown_is_more_than_nothing() -> None:
     ANY wins over UNKNOWN, UNKNOWN over amounts, and ZERO over nobody (F4).
     """
     assert merge_all([]) == ZERO
-    assert merge_all([ZERO, UNKNOWN, Amounts(1)]) is UNKNOWN
+    assert merge_all([ZERO, UNKNOWN, ResourceAmounts(1)]) is UNKNOWN
     assert merge_all([UNKNOWN, ANY, ZERO]) is ANY
     assert multiply(UNKNOWN, 2) is UNKNOWN
     assert multiply(ANY, 0) == ZERO

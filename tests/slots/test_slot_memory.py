@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from placer.slots.fractions import rounded_down
-from placer.slots.memory import MAX_SLOT_BYTES, Quota, QuotaError, SlotMemory
+from placer.slots.memory import MAX_SLOT_BYTES, Quota, SlotMemory, SlotQuotaError
 from slots.job_files import Row, row_id, rows
 
 
@@ -66,7 +66,7 @@ def test_an_operator_cannot_go_beyond_its_quota() -> None:
     memory.register("sort", 0.5)
     memory.reserve("sort", 400)
 
-    with pytest.raises(QuotaError, match="'sort' asks for 101 bytes and has 100 of its quota"):
+    with pytest.raises(SlotQuotaError, match="'sort' asks for 101 bytes and has 100 of its quota"):
         memory.reserve("sort", 101)
 
     memory.reserve("sort", 100)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from placer_models.selectors import LabelExpression, Operator, meets
+from placer_models.selectors import LabelExpression, SelectorOperator, meets
 
 LABELS = (("app", "db"), ("cores", "16"))
 
@@ -35,15 +35,15 @@ def test_an_expression_asks_as_in_kubernetes(
     """
     NotIn is met where the key is missing; numbers are compared as numbers.
     """
-    assert LabelExpression(key, Operator(operator), values).meets(LABELS) is met
+    assert LabelExpression(key, SelectorOperator(operator), values).meets(LABELS) is met
 
 
 def test_all_expressions_have_to_be_met() -> None:
     """
     Nothing asked is always met.
     """
-    has = LabelExpression("app", Operator.EXISTS)
-    lacks = LabelExpression("cores", Operator.DOES_NOT_EXIST)
+    has = LabelExpression("app", SelectorOperator.EXISTS)
+    lacks = LabelExpression("cores", SelectorOperator.DOES_NOT_EXIST)
 
     assert meets(LABELS, [])
     assert meets(LABELS, [has])
@@ -53,14 +53,14 @@ def test_all_expressions_have_to_be_met() -> None:
 @pytest.mark.parametrize(
     ("operator", "values"),
     [
-        (Operator.IN, ()),
-        (Operator.EXISTS, ("x",)),
-        (Operator.GT, ()),
-        (Operator.GT, ("1", "2")),
-        (Operator.LT, ("many",)),
+        (SelectorOperator.IN, ()),
+        (SelectorOperator.EXISTS, ("x",)),
+        (SelectorOperator.GT, ()),
+        (SelectorOperator.GT, ("1", "2")),
+        (SelectorOperator.LT, ("many",)),
     ],
 )
-def test_values_go_with_the_operator(operator: Operator, values: tuple[str, ...]) -> None:
+def test_values_go_with_the_operator(operator: SelectorOperator, values: tuple[str, ...]) -> None:
     """
     In needs some, Exists takes none, Gt and Lt take one whole number.
     """
@@ -73,11 +73,11 @@ def test_an_expression_is_said_as_people_write_it() -> None:
     As kubectl takes it.
     """
     said = [
-        str(LabelExpression("k", Operator.IN, ("a", "b"))),
-        str(LabelExpression("k", Operator.NOT_IN, ("a",))),
-        str(LabelExpression("k", Operator.EXISTS)),
-        str(LabelExpression("k", Operator.DOES_NOT_EXIST)),
-        str(LabelExpression("k", Operator.GT, ("3",))),
+        str(LabelExpression("k", SelectorOperator.IN, ("a", "b"))),
+        str(LabelExpression("k", SelectorOperator.NOT_IN, ("a",))),
+        str(LabelExpression("k", SelectorOperator.EXISTS)),
+        str(LabelExpression("k", SelectorOperator.DOES_NOT_EXIST)),
+        str(LabelExpression("k", SelectorOperator.GT, ("3",))),
     ]
 
     assert said == ["k in (a,b)", "k not in (a)", "k", "!k", "k>3"]

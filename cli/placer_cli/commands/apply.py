@@ -12,7 +12,7 @@ from placer_cli.output import Format, document, format_of, output_file, refuse_i
 if TYPE_CHECKING:
     from placer.node.cgroups import Cgroups
     from placer.node.plan import Plan
-    from placer.node.state import NodeState
+    from placer.node.state import AppliedState
     from placer_models.node_placement import NodePlacement
 
 STATE = Path("/var/lib/placer")
@@ -245,7 +245,7 @@ def _apply(
     from placer.node.host import Host
     from placer.node.mounts import kernel_files
     from placer.node.plan import plan_of
-    from placer.node.state import NodeState
+    from placer.node.state import AppliedState
     from placer.node.units import SystemdUnits
 
     name = wanted.node.name
@@ -255,7 +255,7 @@ def _apply(
             f"the document is for node '{name}', and this machine is '{socket.gethostname()}'; if "
             "it is the node all the same, say --here"
         )
-    kept = NodeState(state)
+    kept = AppliedState(state)
     if not is_here:
         wanted = replace(wanted, generation=wanted.generation or 1)
         plan = plan_of(wanted, Cgroups(BlankFiles(wanted.node)), Host(name), root=root)
@@ -269,7 +269,7 @@ def _apply(
 def _apply_here(
     wanted: "NodePlacement",
     cgroups: "Cgroups",
-    kept: "NodeState",
+    kept: "AppliedState",
     *,
     dry_run: bool,
     root: str,

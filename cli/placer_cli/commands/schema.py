@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 
-class DocumentKind(StrEnum):
+class SchemaKind(StrEnum):
     """Kinds of documents that have a schema; the value stands in their ``kind``."""
 
     INSTANCE = "Instance"
@@ -19,15 +19,15 @@ class DocumentKind(StrEnum):
 
 
 def schema(
-    kind: Annotated[DocumentKind, typer.Argument(help="The kind of documents.")] = (
-        DocumentKind.INSTANCE
+    kind: Annotated[SchemaKind, typer.Argument(help="The kind of documents.")] = (
+        SchemaKind.INSTANCE
     ),
 ) -> None:
     """Print the JSON Schema of the documents of a kind, for editors."""
     typer.echo(json.dumps(schema_of(kind), indent=2))
 
 
-def schema_of(kind: DocumentKind) -> dict[str, object]:
+def schema_of(kind: SchemaKind) -> dict[str, object]:
     """Return the JSON Schema of the documents of a kind."""
     from placer.slots.schema import JobGraphFile
     from placer.slots.workers.schema import WorkersFile
@@ -38,15 +38,15 @@ def schema_of(kind: DocumentKind) -> dict[str, object]:
     from placer_models.instance.schema import InstanceFile
 
     match kind:
-        case DocumentKind.INSTANCE:
+        case SchemaKind.INSTANCE:
             return json_schema(InstanceFile)
-        case DocumentKind.MACHINE:
+        case SchemaKind.MACHINE:
             return json_schema(MachineFile)
-        case DocumentKind.PLACEMENT:
+        case SchemaKind.PLACEMENT:
             return json_schema(PlacementFile, nulls=True)
-        case DocumentKind.NODE_PLACEMENT:
+        case SchemaKind.NODE_PLACEMENT:
             return json_schema(NodePlacementFile)
-        case DocumentKind.JOB_GRAPH:
+        case SchemaKind.JOB_GRAPH:
             return json_schema(JobGraphFile)
-        case DocumentKind.WORKERS:
+        case SchemaKind.WORKERS:
             return json_schema(WorkersFile)

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from rich.text import Text
 
 from placer_cli.draw.palette import QUIET
-from placer_cli.draw.threads import Cell
+from placer_cli.draw.threads import StyledMark
 
 
-def bar(parts: Sequence[tuple[int, Cell]], total: int, columns: int, empty: str) -> Text:
+def bar(parts: Sequence[tuple[int, StyledMark]], total: int, columns: int, empty: str) -> Text:
     """Draw amounts as parts of a total; whoever holds something has a column at least."""
     text = Text(no_wrap=True, overflow="crop")
     widths = _widths([amount for amount, _ in parts], total, columns)

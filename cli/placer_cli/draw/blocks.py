@@ -7,7 +7,7 @@ from placer_models.cluster import Machine
 from placer_models.device import Device
 from placer_models.topology import Cpu, NumaNode, Topology
 
-Core = tuple[Cpu, ...]
+CoreCpus = tuple[Cpu, ...]
 """The threads of one core, ascending by id; offline ones included."""
 
 
@@ -25,7 +25,7 @@ class Block:
 
     package: int | None
     numa_node: NumaNode | None
-    groups: tuple[tuple[Core, ...], ...] = ()
+    groups: tuple[tuple[CoreCpus, ...], ...] = ()
     devices: tuple[Device, ...] = ()
 
 
@@ -33,7 +33,7 @@ def blocks_of(machine: Machine) -> tuple[Block, ...]:
     """Return the blocks of a machine, by package and NUMA node; CPU-less ones last."""
     topology = machine.topology
     nodes = {node.id: node for node in topology.numa_nodes}
-    by_place: dict[tuple[int, int | None], list[Core]] = defaultdict(list)
+    by_place: dict[tuple[int, int | None], list[CoreCpus]] = defaultdict(list)
     for core in cores_of(topology):
         by_place[core[0].package, core[0].numa_node].append(core)
     at_node: dict[int | None, list[Device]] = defaultdict(list)
@@ -53,7 +53,7 @@ def blocks_of(machine: Machine) -> tuple[Block, ...]:
     return tuple(blocks)
 
 
-def cores_of(topology: Topology) -> tuple[Core, ...]:
+def cores_of(topology: Topology) -> tuple[CoreCpus, ...]:
     """Return all cores by their lowest CPU id; the topology's own lists skip offline CPUs."""
     cores: dict[int, list[Cpu]] = defaultdict(list)
     for cpu in topology.cpus:
@@ -71,8 +71,8 @@ def _order(package: int, numa: int | None) -> tuple[int, bool, int]:
     return package, numa is None, numa or 0
 
 
-def _groups(cores: list[Core]) -> tuple[tuple[Core, ...], ...]:
-    groups: dict[object, list[Core]] = defaultdict(list)
+def _groups(cores: list[CoreCpus]) -> tuple[tuple[CoreCpus, ...], ...]:
+    groups: dict[object, list[CoreCpus]] = defaultdict(list)
     for core in cores:
         groups[core[0].llc, core[0].kind].append(core)
     return tuple(tuple(group) for group in groups.values())

@@ -25,7 +25,7 @@ from placer_cli.draw.palette import (
 from placer_cli.draw.residents import Resident, amount_taken, is_pod, pods_on
 from placer_cli.draw.tables import table
 from placer_cli.draw.texts import count, cpus, fold_names, memory, named, plain
-from placer_cli.draw.threads import Cell
+from placer_cli.draw.threads import StyledMark
 from placer_cli.draw.waiting import waiting
 from placer_models.cluster import Instance, Node
 from placer_models.device import GPU
@@ -80,7 +80,7 @@ def _headline(
 def _nodes(
     instance: Instance,
     residents: Mapping[str, Sequence[Resident]],
-    parties: Mapping[str, Cell],
+    parties: Mapping[str, StyledMark],
     bars: "_Bars",
     width: int,
 ) -> Table:
@@ -105,7 +105,9 @@ def _nodes(
     )
 
 
-def _parties(instance: Instance, residents: Mapping[str, Sequence[Resident]]) -> dict[str, Cell]:
+def _parties(
+    instance: Instance, residents: Mapping[str, Sequence[Resident]]
+) -> dict[str, StyledMark]:
     """Give each gang and each set of replicas that holds GPUs a mark, in node order."""
     names = [
         resident.party
@@ -115,7 +117,7 @@ def _parties(instance: Instance, residents: Mapping[str, Sequence[Resident]]) ->
     ]
     ordered = list(dict.fromkeys(names))
     return {
-        name: Cell(mark, owner_style(number))
+        name: StyledMark(mark, owner_style(number))
         for number, (name, mark) in enumerate(zip(ordered, owner_marks(len(ordered)), strict=True))
     }
 
@@ -127,7 +129,9 @@ class _Bars:
     columns: int
     marks: Marks
 
-    def draw(self, parts: Sequence[tuple[int, Cell]], total: int, words: str, of: str) -> Text:
+    def draw(
+        self, parts: Sequence[tuple[int, StyledMark]], total: int, words: str, of: str
+    ) -> Text:
         """Draw a bar, then in words how much is taken of how much."""
         picture = bar(parts, total, self.columns, self.marks.empty)
         return Text.assemble(picture, " " if self.columns else "", words, (f"/{of}", QUIET))
@@ -136,7 +140,7 @@ class _Bars:
 def _cells(
     node: Node,
     tenants: Sequence[Resident],
-    parties: Mapping[str, Cell],
+    parties: Mapping[str, StyledMark],
     bars: _Bars,
     one_machine: bool,
 ) -> tuple[Text, ...]:
@@ -161,9 +165,9 @@ def _cpu(node: Node, tenants: Sequence[Resident], bars: _Bars) -> Text:
         for qos in (QosClass.LS, QosClass.BE)
     )
     parts = (
-        (owned, Cell(bars.marks.full, ACCENT)),
-        (ls, Cell(bars.marks.shared, ACCENT)),
-        (be, Cell(bars.marks.best_effort, FRAME)),
+        (owned, StyledMark(bars.marks.full, ACCENT)),
+        (ls, StyledMark(bars.marks.shared, ACCENT)),
+        (be, StyledMark(bars.marks.best_effort, FRAME)),
     )
     return bars.draw(parts, 1000 * len(allocatable), cpus(owned + ls), str(len(allocatable)))
 
@@ -171,12 +175,12 @@ def _cpu(node: Node, tenants: Sequence[Resident], bars: _Bars) -> Text:
 def _memory(node: Node, tenants: Sequence[Resident], bars: _Bars) -> Text:
     total = node.machine.topology.memory_bytes
     taken = sum(amount for t in tenants for _, amount in t.place.memory_bytes)
-    parts = [(taken, Cell(bars.marks.full, ACCENT))]
+    parts = [(taken, StyledMark(bars.marks.full, ACCENT))]
     return bars.draw(parts, total, memory(taken), memory(total))
 
 
 def _gpus(
-    node: Node, tenants: Sequence[Resident], parties: Mapping[str, Cell], marks: Marks
+    node: Node, tenants: Sequence[Resident], parties: Mapping[str, StyledMark], marks: Marks
 ) -> Text:
     holder = {minor: parties[t.party] for t in tenants for minor in t.place.minors(GPU)}
     width = max((len(cell.mark) for cell in parties.values()), default=1)
@@ -184,11 +188,11 @@ def _gpus(
     for device in node.machine.devices:
         if device.type != GPU:
             continue
-        cell = holder.get(device.minor, Cell(marks.free, QUIET))
+        cell = holder.get(device.minor, StyledMark(marks.free, QUIET))
         if device.minor in dict(node.mig):
-            cell = Cell(IN_MIG_MODE, QUIET)
+            cell = StyledMark(IN_MIG_MODE, QUIET)
         elif not node.is_healthy(device):
-            cell = Cell(marks.broken, BAD)
+            cell = StyledMark(marks.broken, BAD)
         text.append(cell.mark.ljust(width), cell.style)
     return text
 
@@ -221,7 +225,7 @@ def _others(tenants: Sequence[Resident], node: Node) -> Text:
     return Text(", ".join(words))
 
 
-def _key(instance: Instance, parties: Mapping[str, Cell], canvas: Canvas) -> Text:
+def _key(instance: Instance, parties: Mapping[str, StyledMark], canvas: Canvas) -> Text:
     marks = canvas.marks
     pieces = [Text.assemble((cell.mark, cell.style), f" {name}") for name, cell in parties.items()]
     pieces += [

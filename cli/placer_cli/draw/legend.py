@@ -13,7 +13,7 @@ from placer_cli.draw.residents import Resident
 from placer_cli.draw.shares import devices_of
 from placer_cli.draw.tables import table
 from placer_cli.draw.texts import gb_per_s, memory, short_list
-from placer_cli.draw.threads import Cell
+from placer_cli.draw.threads import StyledMark
 from placer_models.alignment import effective_policy, effective_scope
 from placer_models.cluster import Node
 from placer_models.cpuset import CpuSet
@@ -33,15 +33,15 @@ PLACE_WRAPS = {
 """How far the columns that say where a pod is give way."""
 
 
-Held = PodPlacement | ContainerPlacement
+_Held = PodPlacement | ContainerPlacement
 """A pod in its place, or one of its containers."""
 
 
 @dataclass(frozen=True, slots=True)
-class Tenant:
+class MarkedPod:
     """A pod of the picture, with the mark that stands for it."""
 
-    cell: Cell
+    cell: StyledMark
     resident: Resident
 
     @property
@@ -50,17 +50,17 @@ class Tenant:
         return self.resident.place.cpuset if self.resident.owns_cpus else frozenset()
 
 
-def tenants_of(residents: Sequence[Resident]) -> tuple[Tenant, ...]:
+def tenants_of(residents: Sequence[Resident]) -> tuple[MarkedPod, ...]:
     """Give each pod of a node a mark; those with CPUs or devices of their own come first."""
     ordered = sorted(residents, key=lambda r: not (r.owns_cpus or r.place.devices))
     marks = owner_marks(len(ordered))
     return tuple(
-        Tenant(Cell(mark, owner_style(number)), resident)
+        MarkedPod(StyledMark(mark, owner_style(number)), resident)
         for number, (mark, resident) in enumerate(zip(marks, ordered, strict=True))
     )
 
 
-def legend(node: Node, tenants: Sequence[Tenant], canvas: Canvas) -> Table:
+def legend(node: Node, tenants: Sequence[MarkedPod], canvas: Canvas) -> Table:
     """Return a row for each pod of the node."""
     rows = []
     for tenant in tenants:
@@ -88,13 +88,13 @@ def cpus_of(ids: CpuSet, *, own: bool) -> str:
     return listed if len(listed) <= UNBROKEN else listed.replace(",", ", ")
 
 
-def pool_of(place: Held) -> str:
+def pool_of(place: _Held) -> str:
     """Say the size of a pool, and how many CPUs are counted on which NUMA node: ``(0:6 1:2)``."""
     parts = " ".join(f"{numa}:{milli / 1000:g}" for numa, milli in place.cpu_milli or ())
     return cpus_of(place.cpuset, own=False) + (f" ({parts})" if parts else "")
 
 
-def memory_of(place: Held) -> str:
+def memory_of(place: _Held) -> str:
     """Say how many bytes something has on which NUMA node: ``0:64Gi 1:32Gi``."""
     parts = [f"{numa}:{memory(amount)}" for numa, amount in place.memory_bytes]
     parts += [f"{numa}:{count}x{memory(size)}" for numa, size, count in place.hugepages]
@@ -105,7 +105,7 @@ ROOM_FOR_SUMS = 100
 """A narrower page has no room for what the pairs of GPUs sum to."""
 
 
-def links_of(node: Node, place: Held, canvas: Canvas) -> str:
+def links_of(node: Node, place: _Held, canvas: Canvas) -> str:
     """Say how fast the slowest pair of GPUs is, and what the pairs sum to, where it is known."""
     if node.machine.gpu_links is None:
         return ""
@@ -119,13 +119,13 @@ def links_of(node: Node, place: Held, canvas: Canvas) -> str:
     return f"{slowest}, sum {gb_per_s(sum(pairs))}"
 
 
-def others_of(place: Held) -> str:
+def others_of(place: _Held) -> str:
     """Name the devices that are no GPUs: ``rdma 0-1``."""
     kinds = sorted({grant.type for grant in place.devices} - {GPU})
     return ", ".join(f"{kind} {devices_of(place, kind)}" for kind in kinds)
 
 
-def held_of(place: Held, node: Node, canvas: Canvas, *, own: bool) -> tuple[str, ...]:
+def held_of(place: _Held, node: Node, canvas: Canvas, *, own: bool) -> tuple[str, ...]:
     """Say what is held, in the columns from CPUs to other devices."""
     return (
         cpus_of(place.cpuset, own=True) if own else pool_of(place),
@@ -152,7 +152,7 @@ def containers_of(resident: Resident, node: Node, canvas: Canvas) -> list[tuple[
     return [(part.name, *held_of(part, node, canvas, own=resident.owns_cpus)) for part in parts]
 
 
-def _row(node: Node, tenant: Tenant, canvas: Canvas) -> list[Text]:
+def _row(node: Node, tenant: MarkedPod, canvas: Canvas) -> list[Text]:
     resident, place = tenant.resident, tenant.resident.place
     name = Text(resident.pod.title) if resident.is_pod else Text("kept for the system", QUIET)
     if resident.running and resident.is_pod:

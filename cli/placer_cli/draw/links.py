@@ -14,14 +14,14 @@ from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.flow import flow
 from placer_cli.draw.palette import BAD, QUIET, STRONG, link_styles
 from placer_cli.draw.texts import gb_per_s, short_list
-from placer_cli.draw.threads import Cell
+from placer_cli.draw.threads import StyledMark
 from placer_models.cluster import Machine
 from placer_models.device import GPU, Device, LinkMatrix
 
 MOST_OF_ONE_CLASS = 8
 """A larger matrix of equal cells is left out: its key says it all."""
 
-OwnerOf = Callable[[int], Cell | None]
+OwnerOf = Callable[[int], StyledMark | None]
 """The mark of the pod that holds the GPU of the minor, if any."""
 
 
@@ -122,7 +122,7 @@ class _Matrix:
     def label(self, minor: int, broken: bool, owner_of: OwnerOf | None) -> Text:
         text = Text(f"GPU {minor:<2}", BAD if broken else STRONG)
         if owner_of is not None:
-            owner = owner_of(minor) or Cell("", Style())
+            owner = owner_of(minor) or StyledMark("", Style())
             text.append(owner.mark.ljust(2)[:2].rstrip() or " ", owner.style)
             text.append(" " * (8 - len(text)))
         return text

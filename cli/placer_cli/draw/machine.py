@@ -14,7 +14,7 @@ from placer_cli.draw.links import draw_links
 from placer_cli.draw.packages import Paint, draw_packages
 from placer_cli.draw.palette import ACCENT, BAD, QUIET, STRONG
 from placer_cli.draw.texts import count, memory, quantity_text, short_list
-from placer_cli.draw.threads import Cell
+from placer_cli.draw.threads import StyledMark
 from placer_models.capacity import Quantity
 from placer_models.cluster import Machine
 from placer_models.device import GPU, Device
@@ -92,11 +92,11 @@ def _parts(machine: Machine, canvas: Canvas) -> Iterator[RenderableType]:
 def _paint(canvas: Canvas) -> Paint:
     marks = canvas.marks
 
-    def cpu(cpu: Cpu) -> Cell:
+    def cpu(cpu: Cpu) -> StyledMark:
         if not cpu.online:
-            return Cell(marks.offline, BAD)
+            return StyledMark(marks.offline, BAD)
         efficient = cpu.kind is CoreKind.EFFICIENCY
-        return Cell(marks.efficiency if efficient else marks.thread, ACCENT)
+        return StyledMark(marks.efficiency if efficient else marks.thread, ACCENT)
 
     def device(device: Device) -> Text:
         if device.healthy:

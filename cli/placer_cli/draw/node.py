@@ -10,7 +10,7 @@ from rich.text import Text
 from placer_cli.draw.bars import bar
 from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.flow import flow, titled
-from placer_cli.draw.legend import Tenant, legend, tenants_of
+from placer_cli.draw.legend import MarkedPod, legend, tenants_of
 from placer_cli.draw.links import draw_links
 from placer_cli.draw.mig import IN_MIG_MODE, has_broken
 from placer_cli.draw.packages import Paint, draw_packages
@@ -18,7 +18,7 @@ from placer_cli.draw.palette import BAD, FRAME, QUIET, STRONG
 from placer_cli.draw.residents import Resident, amount_taken, pods_on
 from placer_cli.draw.shares import left_of
 from placer_cli.draw.texts import count, cpus, memory, named, plain
-from placer_cli.draw.threads import Cell
+from placer_cli.draw.threads import StyledMark
 from placer_models.cluster import Node
 from placer_models.device import GPU, Device
 from placer_models.device_share import DeviceShare
@@ -62,13 +62,13 @@ class _Claims:
 
     """
 
-    cpus: Mapping[int, list[Tenant]]
-    memory_bytes: Mapping[int, list[tuple[int, Tenant]]]
-    devices: Mapping[tuple[str, int], list[Tenant]]
+    cpus: Mapping[int, list[MarkedPod]]
+    memory_bytes: Mapping[int, list[tuple[int, MarkedPod]]]
+    devices: Mapping[tuple[str, int], list[MarkedPod]]
     shared: frozenset[tuple[str, int]]
 
     @classmethod
-    def of(cls, node: Node, tenants: Sequence[Tenant]) -> "_Claims":
+    def of(cls, node: Node, tenants: Sequence[MarkedPod]) -> "_Claims":
         cpus, memory, devices = defaultdict(list), defaultdict(list), defaultdict(list)
         for tenant in tenants:
             for cpu in tenant.cpuset:
@@ -87,7 +87,7 @@ class _Claims:
         alone = (holders for key, holders in self.devices.items() if key not in self.shared)
         return any(len(holders) > 1 for holders in (*self.cpus.values(), *alone))
 
-    def gpu(self, minor: int) -> Cell | None:
+    def gpu(self, minor: int) -> StyledMark | None:
         """Return the mark of the holder of a GPU."""
         holders = self.devices.get((GPU, minor), [])
         return holders[0].cell if holders else None
@@ -120,17 +120,17 @@ def _headline(node: Node, canvas: Canvas) -> Text:
 def _paint(node: Node, claims: _Claims, canvas: Canvas) -> Paint:
     marks = canvas.marks
     cells = [tenant.cell for holders in claims.cpus.values() for tenant in holders]
-    free, twice = Cell(marks.free, QUIET), Cell(marks.broken, BAD)
+    free, twice = StyledMark(marks.free, QUIET), StyledMark(marks.broken, BAD)
 
-    def cpu(cpu: Cpu) -> Cell:
+    def cpu(cpu: Cpu) -> StyledMark:
         holders = claims.cpus.get(cpu.id, [])
         if len(holders) > 1 or (holders and not cpu.online):
             return twice
         if holders:
             return holders[0].cell
         if not cpu.online:
-            return Cell(marks.offline, BAD)
-        return Cell(marks.reserved, FRAME) if cpu.id in node.reserved_cpus else free
+            return StyledMark(marks.offline, BAD)
+        return StyledMark(marks.reserved, FRAME) if cpu.id in node.reserved_cpus else free
 
     def amount(numa: NumaNode, columns: int) -> Text | None:
         if not numa.memory_bytes:
@@ -148,7 +148,7 @@ def _paint(node: Node, claims: _Claims, canvas: Canvas) -> Paint:
         cells = [holder.cell for holder in holders] or [free]
         shared = (device.type, device.minor) in claims.shared
         if device.type == GPU and device.minor in dict(node.mig):
-            cells = [Cell(IN_MIG_MODE, QUIET)]
+            cells = [StyledMark(IN_MIG_MODE, QUIET)]
         elif (len(holders) > 1 and not shared) or not node.is_healthy(device):
             cells = [twice]
         pieces = ((cell.mark, cell.style) for cell in cells)

@@ -98,22 +98,22 @@ def _per_row(boxes: int, natural: int, width: int) -> int:
     return max(1, ceil(boxes / ceil(boxes / most))) if boxes else 1
 
 
-Row = list[tuple[Block, list[Text]]]
+_Row = list[tuple[Block, list[Text]]]
 """NUMA nodes side by side, with the lines inside their boxes."""
 
 
-def _rows(blocks: Sequence[Block], paint: Paint, width: int) -> list[Row]:
+def _rows(blocks: Sequence[Block], paint: Paint, width: int) -> list[_Row]:
     per_row = _per_row(len(blocks), _natural(blocks, paint), width)
     inside = (width - (per_row - 1)) // per_row - FRAME_COLUMNS
     drawn = [(block, _lines(block, paint, inside)) for block in blocks]
     return [drawn[i : i + per_row] for i in range(0, len(drawn), per_row)]
 
 
-def _height(row: Row | None) -> int:
+def _height(row: _Row | None) -> int:
     return max(len(lines) for _, lines in row) if row else 0
 
 
-def _numa_row(row: Row, height: int, canvas: Canvas) -> RenderableType:
+def _numa_row(row: _Row, height: int, canvas: Canvas) -> RenderableType:
     boxes = [
         Panel(
             Text("\n").join(lines),

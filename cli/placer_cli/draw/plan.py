@@ -5,16 +5,15 @@ from collections.abc import Iterator, Sequence
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from placer.node.operations import Kind, Operation
+from placer.node.operations import Operation, OperationKind
 from placer.node.plan import Plan
 from placer.node.render.systemd import property_for
 from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.palette import BAD, GOOD, STRONG
 from placer_cli.draw.tables import table
 from placer_cli.draw.texts import count
+from placer_models.files.part import Json
 from placer_models.node_placement import NodePlacement
-
-Json = dict[str, object]
 
 
 def draw_plan(document: NodePlacement, plan: Plan, done: str, canvas: Canvas) -> RenderableType:
@@ -83,17 +82,17 @@ def plan_to_json(document: NodePlacement, plan: Plan, *, applied: bool, recovere
 def _label(cgroup: str, operations: Sequence[Operation]) -> str:
     """Return the cgroup as a diff marks it: ``+`` made, ``-`` removed."""
     kinds = {one.kind for one in operations}
-    mark = "+ " if Kind.MAKE in kinds else "- " if Kind.REMOVE in kinds else ""
+    mark = "+ " if OperationKind.MAKE in kinds else "- " if OperationKind.REMOVE in kinds else ""
     return f"{mark}/{cgroup}"
 
 
 def _rows(operations: Sequence[Operation]) -> Iterator[list[Text]]:
     """Yield what becomes of each file; of several values one after the other all are shown."""
-    if any(one.kind is Kind.REMOVE for one in operations):
+    if any(one.kind is OperationKind.REMOVE for one in operations):
         yield [Text(word) for word in ("", "", "", operations[0].why)]
     by_file: dict[str, list[Operation]] = {}
     for one in operations:
-        if one.kind is Kind.WRITE:
+        if one.kind is OperationKind.WRITE:
             by_file.setdefault(_file(one), []).append(one)
     for file, writes in by_file.items():
         values = " → ".join(one.new for one in writes)

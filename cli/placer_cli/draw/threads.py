@@ -8,7 +8,7 @@ from math import ceil
 from rich.style import Style
 from rich.text import Text
 
-from placer_cli.draw.blocks import Core
+from placer_cli.draw.blocks import CoreCpus
 from placer_cli.draw.palette import QUIET
 from placer_cli.draw.texts import short_list
 from placer_models.topology import Cpu
@@ -16,20 +16,20 @@ from placer_models.topology import Cpu
 LABEL_COLUMNS = 13
 """Room at the end of a row of cells for the row's CPU ids."""
 
-Groups = Sequence[Sequence[Core]]
+Groups = Sequence[Sequence[CoreCpus]]
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class StyledMark:
     """One mark in one style."""
 
     mark: str
     style: Style
 
 
-_NOTHING = Cell("", Style())
+_NOTHING = StyledMark("", Style())
 
-CellOf = Callable[[Cpu], Cell]
+CellOf = Callable[[Cpu], StyledMark]
 
 
 def natural_columns(groups: Groups, cell_columns: int) -> int:
@@ -64,7 +64,7 @@ def thread_rows(groups: Groups, cell_of: CellOf, cell_columns: int, width: int) 
     return rows
 
 
-def _labels(cores: Sequence[Core]) -> list[str]:
+def _labels(cores: Sequence[CoreCpus]) -> list[str]:
     """Return the CPU ids of each row: the first threads, the second threads, ..."""
     return [
         short_list([core[level].id for core in cores if level < len(core)], LABEL_COLUMNS)
@@ -76,7 +76,7 @@ def _columns(line: Groups, cell_columns: int) -> int:
     return sum(len(group) for group in line) * cell_columns + max(0, len(line) - 1)
 
 
-def _lines(groups: Groups, room: int, cell_columns: int) -> list[list[Sequence[Core]]]:
+def _lines(groups: Groups, room: int, cell_columns: int) -> list[list[Sequence[CoreCpus]]]:
     """Spread groups evenly over the fewest lines; a group too long for one is cut."""
     most = max(1, room // cell_columns)
     pieces = [piece for group in groups for piece in _cut(group, most)]
@@ -91,7 +91,7 @@ def _lines(groups: Groups, room: int, cell_columns: int) -> list[list[Sequence[C
     return [[piece] for piece in pieces]
 
 
-def _cut(group: Sequence[Core], most: int) -> list[Sequence[Core]]:
+def _cut(group: Sequence[CoreCpus], most: int) -> list[Sequence[CoreCpus]]:
     parts = ceil(len(group) / most)
     size = ceil(len(group) / parts)
     return [group[i : i + size] for i in range(0, len(group), size)]

@@ -9,7 +9,7 @@ from rich.text import Text
 from placer.queue.simulation.result import Run, Simulated
 from placer_cli.draw.canvas import UNICODE, Canvas
 from placer_cli.draw.palette import QUIET
-from placer_cli.draw.threads import Cell
+from placer_cli.draw.threads import StyledMark
 from placer_cli.queue.times import seconds
 
 LABEL_COLUMNS = 6
@@ -17,7 +17,7 @@ COUNT_COLUMNS = 5
 
 
 def draw_gantt(
-    result: Simulated, cells: Mapping[str, Cell], canvas: Canvas, most_rows: int
+    result: Simulated, cells: Mapping[str, StyledMark], canvas: Canvas, most_rows: int
 ) -> Text:
     """Draw the runs; each begins with its job's mark. The count of runs ends a row."""
     columns = max(canvas.width - LABEL_COLUMNS - COUNT_COLUMNS, 10)
@@ -46,7 +46,7 @@ def time_axis(end_us: int, columns: int) -> Text:
 def _row(
     text: Text,
     runs: list[Run],
-    cells: Mapping[str, Cell],
+    cells: Mapping[str, StyledMark],
     end_us: int,
     columns: int,
     canvas: Canvas,

@@ -14,7 +14,7 @@ from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.palette import BAD, QUIET, STRONG, owner_marks, owner_style
 from placer_cli.draw.tables import table
 from placer_cli.draw.texts import count
-from placer_cli.draw.threads import Cell
+from placer_cli.draw.threads import StyledMark
 from placer_cli.queue.curves import draw_curves
 from placer_cli.queue.gantt import draw_gantt
 from placer_cli.queue.times import percent, plain_seconds, seconds, weight
@@ -24,7 +24,7 @@ def draw_simulated(result: Simulated, canvas: Canvas, most_rows: int, most_decis
     """Draw a simulation: at most so many threads of capacity, so many decisions."""
     marks = owner_marks(len(result.jobs))
     cells = {
-        job.name: Cell(mark, owner_style(i))
+        job.name: StyledMark(mark, owner_style(i))
         for i, (job, mark) in enumerate(zip(result.jobs, marks, strict=True))
     }
     parts: list[RenderableType] = [Text(result.scenario.title, STRONG), Text()]
@@ -42,7 +42,7 @@ def draw_simulated(result: Simulated, canvas: Canvas, most_rows: int, most_decis
     return Group(*parts)
 
 
-def _jobs(result: Simulated, cells: dict[str, Cell], width: int) -> Table:
+def _jobs(result: Simulated, cells: dict[str, StyledMark], width: int) -> Table:
     weights = {job.name: job.weight_milli for job in result.scenario.jobs}
     groups = {group.name: group.weight_milli for group in result.scenario.groups}
     rows = [
@@ -64,7 +64,7 @@ def _jobs(result: Simulated, cells: dict[str, Cell], width: int) -> Table:
     return table(names, rows, width, numbers=names[3:], spare=("weight", "took"))
 
 
-def _job_row(job: JobResult, cell: Cell, weight_milli: int, group_milli: int) -> list[Text]:
+def _job_row(job: JobResult, cell: StyledMark, weight_milli: int, group_milli: int) -> list[Text]:
     group = job.group if group_milli == ONE_MILLI else f"{job.group} ({weight(group_milli)})"
     starts = Text("never", BAD) if job.first_start_us is None else _time(job.first_start_us)
     ends = Text("never", BAD) if job.end_us is None else _time(job.end_us)

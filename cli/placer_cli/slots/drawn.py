@@ -10,7 +10,7 @@ from rich.tree import Tree
 from placer.slots.amounts import format_e8
 from placer.slots.compiled import CompiledJob, Fractions, KindFractions, Link
 from placer.slots.graph import DEFAULT_GROUP
-from placer.slots.resources import Amounts, ResourceProfile
+from placer.slots.resources import ResourceAmounts, ResourceProfile
 from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.flow import titled
 from placer_cli.draw.palette import ACCENT, BAD, FRAME, QUIET, STRONG
@@ -183,7 +183,7 @@ def _groups(job: CompiledJob, canvas: Canvas) -> RenderableType:
 
 def amounts(profile: ResourceProfile) -> list[str]:
     """Return the cells from CPUs to extended resources."""
-    if not isinstance(profile, Amounts):
+    if not isinstance(profile, ResourceAmounts):
         return ["", "", "", "", "", "a default slot"]
     managed = "/".join(
         memory(amount) if amount else "0"

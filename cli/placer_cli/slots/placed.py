@@ -10,7 +10,7 @@ from rich.text import Text
 from placer.slots.amounts import FIELDS, format_e8
 from placer.slots.compiled import CompiledJob
 from placer.slots.workers.lacks import Lack, LimitReached, SearchTimeout, SlotTooLarge, WorkersTaken
-from placer.slots.workers.place import PlacedJob, Pool, Turn
+from placer.slots.workers.place import PlacedJob, Turn, WorkerPool
 from placer_cli.draw.canvas import Canvas
 from placer_cli.draw.flow import titled
 from placer_cli.draw.palette import BAD, QUIET, STRONG
@@ -25,13 +25,15 @@ MOST_TURNS = 12
 """So many turns are drawn."""
 
 
-def draw_placed(job: CompiledJob, pool: Pool, placed: PlacedJob, canvas: Canvas) -> RenderableType:
+def draw_placed(
+    job: CompiledJob, pool: WorkerPool, placed: PlacedJob, canvas: Canvas
+) -> RenderableType:
     """Draw where the slots of a job are, and what it takes."""
     return Lines(*_parts(job, pool, placed, canvas))
 
 
 def _parts(
-    job: CompiledJob, pool: Pool, placed: PlacedJob, canvas: Canvas
+    job: CompiledJob, pool: WorkerPool, placed: PlacedJob, canvas: Canvas
 ) -> Iterator[RenderableType]:
     new = count(placed.new_workers, "new worker")
     proof = "proven fewest" if placed.proven else f"not proven, at least {placed.bound:,}"
@@ -109,7 +111,7 @@ def _rows(job: CompiledJob, turn: Turn) -> list[list[Text]]:
     ]
 
 
-def _reserve(pool: Pool, numbers: range) -> list[Text]:
+def _reserve(pool: WorkerPool, numbers: range) -> list[Text]:
     """Return the row of the new workers that are for the reserve alone: all that each has."""
     whole = map(Text, amounts(pool.workers.spec.total))
     return [Text(f"new {_range(numbers)}"), Text("(reserve)", QUIET), Text(""), Text(""), *whole]

@@ -7,7 +7,7 @@ from typing import TypeVar, assert_never
 
 from placer_models.annotations.json_parts import JsonPart, parse_json
 from placer_models.annotations.names import DEVICE_ALLOCATE_HINT
-from placer_models.device_request import PERCENT_TYPES, DeviceRequestError, Rule
+from placer_models.device_request import PERCENT_TYPES, DeviceRequestError, RequestRule
 from placer_models.device_share import WHOLE_PERCENT, DeviceDemand, DeviceShare
 from placer_models.device_strategy import DeviceStrategy, Strategies
 
@@ -48,7 +48,7 @@ class TopologyScope(StrEnum):
     NODE = "Node"
 
 
-class Operator(StrEnum):
+class HintOperator(StrEnum):
     """What a requirement wants of a label, as in Kubernetes."""
 
     IN = "In"
@@ -62,19 +62,19 @@ class Requirement:
     """One thing that a selector wants of a device's labels."""
 
     key: str
-    operator: Operator
+    operator: HintOperator
     values: tuple[str, ...] = ()
 
     def holds(self, labels: Mapping[str, str]) -> bool:
         """Return whether the labels are as wanted; a missing label is in no set."""
         match self.operator:
-            case Operator.IN:
+            case HintOperator.IN:
                 return labels.get(self.key) in self.values
-            case Operator.NOT_IN:
+            case HintOperator.NOT_IN:
                 return labels.get(self.key) not in self.values
-            case Operator.EXISTS:
+            case HintOperator.EXISTS:
                 return self.key in labels
-            case Operator.DOES_NOT_EXIST:
+            case HintOperator.DOES_NOT_EXIST:
                 return self.key not in labels
             case _:
                 assert_never(self.operator)
@@ -124,7 +124,7 @@ def hinted(
             count = sum(matches(hint.selector, labels) for labels in devices)
             if count == 0:
                 raise DeviceRequestError(
-                    Rule.MATCH,
+                    RequestRule.MATCH,
                     f"{hint.strategy}: none of the node's {len(devices)} devices of type "
                     f"{demand.type} has the labels of the selector; change the selector",
                 )
@@ -166,7 +166,7 @@ def strategies_of(
             case AllocateStrategy.APPLY_FOR_ALL:
                 if hint.selector:
                     raise DeviceRequestError(
-                        Rule.MATCH,
+                        RequestRule.MATCH,
                         f"{hint.strategy} of the {kind} with some labels; give devices of "
                         "different use types of their own, and leave the selector out",
                     )
@@ -225,7 +225,7 @@ def _selector(part: JsonPart) -> Selector:
     labels, expressions = fields.get("matchLabels"), fields.get("matchExpressions")
     return (
         *(
-            Requirement(key, Operator.IN, (value.text(),))
+            Requirement(key, HintOperator.IN, (value.text(),))
             for key, value in (labels.members().items() if labels else ())
         ),
         *(_requirement(item) for item in (expressions.items() if expressions else ())),
@@ -237,10 +237,10 @@ def _requirement(part: JsonPart) -> Requirement:
     values = fields.get("values")
     requirement = Requirement(
         key=part.need(fields, "key").text(),
-        operator=part.need(fields, "operator").word(Operator),
+        operator=part.need(fields, "operator").word(HintOperator),
         values=tuple(value.text() for value in values.items()) if values else (),
     )
-    if (requirement.operator in (Operator.IN, Operator.NOT_IN)) != bool(requirement.values):
+    if (requirement.operator in (HintOperator.IN, HintOperator.NOT_IN)) != bool(requirement.values):
         part.refuse(
             f"{requirement.operator} has {len(requirement.values)} values; "
             "In and NotIn need some, Exists and DoesNotExist none"

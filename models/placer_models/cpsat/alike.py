@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from placer_models.banks import DeviceBank
-from placer_models.device_share import Amounts, DeviceTotals, room, taken
+from placer_models.device_share import DeviceTotals, ShareAmounts, room, taken
 from placer_models.node_state import NodeState
 from placer_models.problem import Problem, Shape
 
@@ -21,7 +21,7 @@ Demands = dict[str, tuple[int, int]]
 
 
 @dataclass(frozen=True, slots=True)
-class Family:
+class PodFamily:
     """Equal members of a gang, or equal lone pods.
 
     Attributes:
@@ -39,7 +39,7 @@ class Family:
 
 
 @dataclass(frozen=True, slots=True)
-class Alike:
+class NodeClass:
     """Nodes that are one to a bound.
 
     Attributes:
@@ -56,7 +56,7 @@ class Alike:
     residents: tuple[tuple[int, int], ...]
 
 
-def families_of(problem: Problem) -> list[Family]:
+def families_of(problem: Problem) -> list[PodFamily]:
     """Group the pods of a Problem, in the order of their first pods."""
     alike: defaultdict[tuple[int | None, int, int, int, bool], list[int]] = defaultdict(list)
     at_home = {pod for pod, _ in problem.homes}
@@ -66,14 +66,14 @@ def families_of(problem: Problem) -> list[Family]:
             key = owner, problem.pods[pod], gang.level, gang.weight, pod in at_home
             alike[key].append(pod)
     return [
-        Family(owner, shape, tuple(pods), home)
+        PodFamily(owner, shape, tuple(pods), home)
         for (owner, shape, _, _, home), pods in alike.items()
     ]
 
 
 def classes_of(
-    problem: Problem, families: list[Family], stop: Callable[[], bool]
-) -> list[Alike] | None:
+    problem: Problem, families: list[PodFamily], stop: Callable[[], bool]
+) -> list[NodeClass] | None:
     """Group the nodes of a Problem; None: stopped."""
     shapes = {family.shape for family in families}
     family_of = {pod: index for index, family in enumerate(families) for pod in family.pods}
@@ -85,7 +85,7 @@ def classes_of(
     equal = defaultdict(list)
     for index, node in enumerate(problem.nodes):
         equal[node, tuple(sorted(at_home[index].items()))].append(index)
-    found: dict[object, Alike] = {}
+    found: dict[object, NodeClass] = {}
     for (node, residents), nodes in equal.items():
         if stop():
             return None
@@ -96,7 +96,7 @@ def classes_of(
             tuple(None if asked is None else tuple(asked.items()) for asked in demands.values()),
         )
         before = found[key].nodes if key in found else ()
-        found[key] = Alike((*before, *nodes), demands, node.offered, residents)
+        found[key] = NodeClass((*before, *nodes), demands, node.offered, residents)
     return list(found.values())
 
 
@@ -144,7 +144,7 @@ def _of_parts(bank: DeviceBank, shape: Shape) -> Demands:
     }
 
 
-def _least(parts: list[tuple[DeviceTotals, Amounts]]) -> dict[str, int]:
+def _least(parts: list[tuple[DeviceTotals, ShareAmounts]]) -> dict[str, int]:
     """Return of each quantity the least that is taken of any kind of device."""
     named = [dict(zip(kind.names, part, strict=True)) for kind, part in parts]
     names = dict.fromkeys(name for part in named for name in part)

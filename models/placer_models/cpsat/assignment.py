@@ -12,12 +12,12 @@ from placer_models.problem import Fit, Shape
 P = TypeVar("P")
 """The type of what a family of rules decides."""
 
-Parts = dict[type, object]
+_Parts = dict[type, object]
 """What families of rules decide, each by its type."""
 
 
 @dataclass(frozen=True, slots=True)
-class Unit:
+class PodUnit:
     """Interchangeable pods that stand in the model as one count per node.
 
     Attributes:
@@ -57,7 +57,7 @@ class Assignment:
     count: IntVar
     most: int
     name: str
-    parts: Parts = field(default_factory=dict)
+    parts: _Parts = field(default_factory=dict)
 
     def part(self, kind: type[P]) -> P | None:
         """Return what a family decides about the pods; None: nothing."""
@@ -78,11 +78,11 @@ class Variables:
 
     """
 
-    units: tuple[Unit, ...]
+    units: tuple[PodUnit, ...]
     assignments: tuple[Assignment, ...]
     of_unit: tuple[tuple[Assignment, ...], ...]
     on_node: tuple[tuple[Assignment, ...], ...]
-    parts: Parts = field(default_factory=dict)
+    parts: _Parts = field(default_factory=dict)
 
     def part(self, kind: type[P]) -> P:
         """Return what a family decides about all assignments."""

@@ -6,18 +6,18 @@ from itertools import islice
 
 from ortools.sat.python.cp_model import CpModel, LinearExpr
 
-from placer_models.cpsat.assignment import Assignment, Unit, Variables
+from placer_models.cpsat.assignment import Assignment, PodUnit, Variables
 from placer_models.cpsat.expression import Expression
 from placer_models.cpsat.families import FAMILIES
-from placer_models.cpsat.family import Rule
+from placer_models.cpsat.family import AddRule
 from placer_models.cpsat.gangs import placed
 from placer_models.cpsat.units import units_of
 from placer_models.problem import Problem
 
-RULES: tuple[Rule, ...] = tuple(rule for family in FAMILIES for rule in family.rules)
+RULES: tuple[AddRule, ...] = tuple(rule for family in FAMILIES for rule in family.rules)
 """What every placement obeys; without any one of them a wrong placement gets through."""
 
-CUTS: tuple[Rule, ...] = tuple(cut for family in FAMILIES for cut in family.cuts)
+CUTS: tuple[AddRule, ...] = tuple(cut for family in FAMILIES for cut in family.cuts)
 """What helps the search: true of some best placement, so that no tier suffers."""
 
 
@@ -39,8 +39,8 @@ def build_batch_model(
     problem: Problem,
     *,
     tiers: int | None = None,
-    rules: tuple[Rule, ...] = RULES,
-    cuts: tuple[Rule, ...] = CUTS,
+    rules: tuple[AddRule, ...] = RULES,
+    cuts: tuple[AddRule, ...] = CUTS,
     stop: Callable[[], bool] | None = None,
 ) -> BatchModel | None:
     """Write the model down; nothing is solved yet. None: it was stopped before the end.
@@ -97,7 +97,7 @@ def create_variables(
 
 
 def _assignment(
-    model: CpModel, problem: Problem, index: int, unit: Unit, node: int, most: int
+    model: CpModel, problem: Problem, index: int, unit: PodUnit, node: int, most: int
 ) -> Assignment:
     fit = problem.fits[unit.shape][problem.nodes[node].kind]
     assert fit is not None, "there is room for it"

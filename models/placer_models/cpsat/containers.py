@@ -26,7 +26,7 @@ from placer_models.rule_family import RuleFamily
 
 
 @dataclass(frozen=True, slots=True)
-class ContainerPart:
+class ContainerVariables:
     """What one container of the pod of an assignment has.
 
     Attributes:
@@ -44,10 +44,10 @@ class ContainerPart:
 class ContainerParts:
     """The containers of the pod of an assignment. There is one pod at most then."""
 
-    containers: tuple[ContainerPart, ...]
+    containers: tuple[ContainerVariables, ...]
 
 
-def containers_of(assignment: Assignment) -> tuple[ContainerPart, ...]:
+def containers_of(assignment: Assignment) -> tuple[ContainerVariables, ...]:
     """Return the containers of the pod; none where it is aligned as a whole."""
     parts = assignment.part(ContainerParts)
     return parts.containers if parts else ()
@@ -70,8 +70,8 @@ def container_parts(
 
 def _container_part(
     model: CpModel, node: NodeState, assignment: Assignment, fit: ContainerFit, name: str
-) -> ContainerPart:
-    return ContainerPart(
+) -> ContainerVariables:
+    return ContainerVariables(
         fit,
         used=tuple(
             0

@@ -18,7 +18,7 @@ from placer_models.cpsat.shares import (
     opened_in,
     shares_of,
 )
-from placer_models.device_share import MILLION, Amounts, less, room, used_millionths
+from placer_models.device_share import MILLION, ShareAmounts, less, room, used_millionths
 from placer_models.goals import DEVICE_CHOICE
 from placer_models.node_state import NodeState
 from placer_models.policy import DeviceChoice
@@ -66,7 +66,7 @@ class _Devices:
     opened: Opened
     takes: defaultdict[Position, list[tuple[Assignment, ShareCount]]] = field(init=False)
     used: dict[tuple[Position, tuple[bool, ...]], IntVar] = field(default_factory=dict)
-    known: dict[tuple[Position, Amounts], IntVar] = field(default_factory=dict)
+    known: dict[tuple[Position, ShareAmounts], IntVar] = field(default_factory=dict)
     spare: dict[tuple[int, int], IntVar] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -117,7 +117,7 @@ class _Devices:
             ):
                 yield class_index
 
-    def _used(self, position: Position, asked: Amounts) -> IntVar:
+    def _used(self, position: Position, asked: ShareAmounts) -> IntVar:
         """Return how much of a device is used in all: each new pod counts by itself."""
         key = position, tuple(map(bool, asked))
         if key not in self.used:
@@ -134,7 +134,7 @@ class _Devices:
             self.used[key] = used
         return self.used[key]
 
-    def _fits(self, position: Position, device: ShareableDevice, amounts: Amounts) -> IntVar:
+    def _fits(self, position: Position, device: ShareableDevice, amounts: ShareAmounts) -> IntVar:
         """Return a literal that is true where a device can give the amounts beside all it gives."""
         key = position, amounts
         if key not in self.known:

@@ -12,14 +12,21 @@ from placer_models.cpsat.expression import Expression
 from placer_models.cpsat.family import Family, Hint, KnownPlaces, Value, hints
 from placer_models.cpsat.shares import OpenedDevices, opened_in, reach_of, shares_of
 from placer_models.device import GPU
-from placer_models.links import Board, Selection, offered, offered_count, place_keys, tells_apart
+from placer_models.links import (
+    Board,
+    DeviceSelection,
+    offered,
+    offered_count,
+    place_keys,
+    tells_apart,
+)
 from placer_models.node_state import NodeState
 from placer_models.problem import Choice, Fit, Problem, Shape
 from placer_models.rule_family import RuleFamily
 
 
 @dataclass(frozen=True, slots=True)
-class Devices:
+class DeviceVariables:
     """The whole devices that the pods of an assignment have.
 
     Attributes:
@@ -31,13 +38,13 @@ class Devices:
     """
 
     whole: tuple[tuple[Expression, ...], ...]
-    picks: tuple[tuple[Selection, IntVar], ...]
-    gpu_set: Selection | None
+    picks: tuple[tuple[DeviceSelection, IntVar], ...]
+    gpu_set: DeviceSelection | None
 
 
-def devices_of(assignment: Assignment) -> Devices:
+def devices_of(assignment: Assignment) -> DeviceVariables:
     """Return the whole devices that the pods have."""
-    devices = assignment.part(Devices)
+    devices = assignment.part(DeviceVariables)
     assert devices is not None, "every assignment has them"
     return devices
 
@@ -60,7 +67,7 @@ def room_in_banks(problem: Problem, thing: int, node: NodeState, most: int) -> i
     return 0 if _lacks_gpu_sets(node, shape) else most
 
 
-def devices(model: CpModel, problem: Problem, assignment: Assignment) -> Devices:
+def devices(model: CpModel, problem: Problem, assignment: Assignment) -> DeviceVariables:
     """Create the variables of an assignment."""
     node, shape = problem.nodes[assignment.node], assignment.shape
     sets = gpu_sets(node, shape)
@@ -69,7 +76,7 @@ def devices(model: CpModel, problem: Problem, assignment: Assignment) -> Devices
         for selection in sets
         if sets_differ(node, shape, sets)
     )
-    return Devices(
+    return DeviceVariables(
         whole=tuple(_whole(model, bank, assignment, picks) for bank in node.banks),
         picks=picks,
         gpu_set=sets[0] if sets and not picks else None,
@@ -80,7 +87,7 @@ def _whole(
     model: CpModel,
     bank: DeviceBank,
     assignment: Assignment,
-    picks: tuple[tuple[Selection, IntVar], ...],
+    picks: tuple[tuple[DeviceSelection, IntVar], ...],
 ) -> tuple[Expression, ...]:
     """Return the whole devices of each equivalence class of a bank."""
     shape = assignment.shape
@@ -104,7 +111,7 @@ def _whole(
     )
 
 
-def gpu_sets(node: NodeState, shape: Shape) -> tuple[Selection, ...]:
+def gpu_sets(node: NodeState, shape: Shape) -> tuple[DeviceSelection, ...]:
     """Return the GPU sets that a pod of the shape can have, best first.
 
     None where it wants one GPU and every one will do.
@@ -116,7 +123,7 @@ def gpu_sets(node: NodeState, shape: Shape) -> tuple[Selection, ...]:
     return offered(bank.board, size, reach_of(bank, shape), shape.scope_of(GPU))
 
 
-def sets_differ(node: NodeState, shape: Shape, sets: Sequence[Selection]) -> bool:
+def sets_differ(node: NodeState, shape: Shape, sets: Sequence[DeviceSelection]) -> bool:
     """Return whether it matters which of the sets a pod has, or that it has one of them."""
     bank = node.bank(GPU)
     if bank is None:

@@ -23,7 +23,7 @@ from placer_models.policy import BindPolicy, ExclusivePolicy, Strength
 from placer_models.problem import Choice, CoreTake, Problem
 from placer_models.rule_family import RuleFamily
 
-Place = tuple[Strength | None, list[tuple[Assignment, Expression]]]
+_Place = tuple[Strength | None, list[tuple[Assignment, Expression]]]
 """How a core class or a cell is held by running pods, and who could be there."""
 
 
@@ -215,7 +215,7 @@ def _places(
     x: Variables,
     index: int,
     counted: Callable[[ExclusivityVars], Sequence[Expression]],
-) -> Iterator[Place]:
+) -> Iterator[_Place]:
     """Yield each core class, or each cell, of a node with the assignments that could be there."""
     node = problem.nodes[index]
     here = [
@@ -232,7 +232,7 @@ def _places(
         )
 
 
-def _keep_apart(model: CpModel, places: Iterator[Place]) -> None:
+def _keep_apart(model: CpModel, places: Iterator[_Place]) -> None:
     for held, guests in places:
         demands = [here for assignment, here in guests if assignment.shape.apart_required]
         wishes = [here for assignment, here in guests if not assignment.shape.apart_required]

@@ -13,7 +13,7 @@ from placer_models.node_state import NodeState
 from placer_models.problem import Choice, Choices, Fit, Problem, Shape
 from placer_models.rule_family import RuleFamily
 
-Rule = Callable[[CpModel, Problem, Variables], None]
+AddRule = Callable[[CpModel, Problem, Variables], None]
 """What every placement obeys, or what helps the search."""
 
 Goal = Callable[[CpModel, Problem, Variables], Expression]
@@ -83,8 +83,8 @@ class Family:
     room: Callable[[Problem, int, NodeState, int], int] | None = None
     decide: Callable[[CpModel, Problem, Assignment], object | None] | None = None
     decide_all: Callable[[CpModel, Problem, Variables], object] | None = None
-    rules: tuple[Rule, ...] = ()
-    cuts: tuple[Rule, ...] = ()
+    rules: tuple[AddRule, ...] = ()
+    cuts: tuple[AddRule, ...] = ()
     tiers: Mapping[Tier, Goal] = field(default_factory=dict)
     hint: Callable[[Problem, Variables, KnownPlaces], Iterator[Hint]] | None = None
     read: Callable[[Problem, Assignment, Sequence[Choice], Value], Sequence[Choice]] | None = None

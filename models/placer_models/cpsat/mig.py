@@ -17,7 +17,7 @@ from placer_models.node_state import NodeState
 from placer_models.problem import Fit, Problem, Shape
 from placer_models.rule_family import RuleFamily
 
-Taken = dict[tuple[int, int], list[Expression]]
+_Taken = dict[tuple[int, int], list[Expression]]
 """(GPU, slice) -> the instances that take it, each 0 or 1."""
 
 
@@ -84,7 +84,7 @@ def _most(cuts: Sequence[Cut]) -> dict[int, int]:
     return best
 
 
-def _taken(node: NodeState, assignments: Sequence[Assignment]) -> Taken:
+def _taken(node: NodeState, assignments: Sequence[Assignment]) -> _Taken:
     taken: defaultdict[tuple[int, int], list[Expression]] = defaultdict(list)
     for index, bank in enumerate(node.banks):
         takers = [

@@ -22,7 +22,7 @@ from placer_models.goals import (
 )
 from placer_models.node_state import NodeState
 from placer_models.node_strategy import (
-    Ask,
+    LoadAsk,
     NodeLoad,
     added_score,
     own_score,
@@ -154,12 +154,12 @@ def rows_of(problem: Problem) -> int:
     return sum(prod(count + 1 for count in asks.values()) for asks in _asks(problem))
 
 
-def _asks(problem: Problem) -> Iterator[dict[Ask, int]]:
+def _asks(problem: Problem) -> Iterator[dict[LoadAsk, int]]:
     """Yield for each node what pods could ask of it -> how many could."""
     pods = [0] * len(problem.shapes)
     for shape in problem.pods:
         pods[shape] += 1
-    by_kind: dict[int, dict[Ask, int]] = {}
+    by_kind: dict[int, dict[LoadAsk, int]] = {}
     for node in problem.nodes:
         if node.kind not in by_kind:
             asks = by_kind[node.kind] = {}
@@ -186,19 +186,19 @@ def _loaded(problem: Problem, x: Variables) -> Iterator[tuple[NodeLoad, Assignme
     )
 
 
-def _ask(assignment: Assignment) -> Ask:
+def _ask(assignment: Assignment) -> LoadAsk:
     assert assignment.fit.ask is not None
     return assignment.fit.ask
 
 
-Group = tuple[Ask, IntVar, int]
+_Group = tuple[LoadAsk, IntVar, int]
 """What pods ask for alike on a node, how many come there, and how many could at most."""
 
 
 def _groups(
     model: CpModel, problem: Problem, node: NodeState, assignments: Sequence[Assignment]
-) -> list[Group]:
-    alike: dict[Ask, list[Assignment]] = {}
+) -> list[_Group]:
+    alike: dict[LoadAsk, list[Assignment]] = {}
     for assignment in assignments:
         alike.setdefault(_ask(assignment), []).append(assignment)
     groups = []
@@ -212,7 +212,7 @@ def _groups(
     return groups
 
 
-def _with(load: NodeLoad, asks: Sequence[Ask], counts: Sequence[int]) -> NodeLoad:
+def _with(load: NodeLoad, asks: Sequence[LoadAsk], counts: Sequence[int]) -> NodeLoad:
     for ask, count in zip(asks, counts, strict=True):
         for _ in range(count):
             load = load.with_pod(ask)

@@ -16,7 +16,7 @@ from math import prod
 
 from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
-from placer_models.cpsat.alike import Alike, Demands, Family, classes_of, families_of
+from placer_models.cpsat.alike import Demands, NodeClass, PodFamily, classes_of, families_of
 from placer_models.cpsat.expression import Expression
 from placer_models.goals import MEMBER_ABOVE_POINTS, MEMBER_OF_MINIMUM_POINTS
 from placer_models.problem import Problem
@@ -36,7 +36,7 @@ class Division:
 
     """
 
-    alike: Alike
+    alike: NodeClass
     there: Expression
     held: Mapping[int, int]
     stay: Mapping[int, Expression]
@@ -57,7 +57,7 @@ class RelaxedModel:
     """
 
     model: CpModel
-    families: Sequence[Family]
+    families: Sequence[PodFamily]
     divisions: Sequence[Division]
     levels: tuple[Expression, ...]
     opened: Expression
@@ -116,13 +116,13 @@ def build_relaxed_model(problem: Problem, stop: Callable[[], bool]) -> RelaxedMo
     return RelaxedModel(model, families, divisions, levels, opened, moves)
 
 
-def _ways(alike: Alike) -> int:
+def _ways(alike: NodeClass) -> int:
     """Return in how many ways pods can stay on a node of the class."""
     return prod(count + 1 for _, count in alike.residents)
 
 
 def _divisions(
-    model: CpModel, alike: Alike, families: Sequence[Family], name: str
+    model: CpModel, alike: NodeClass, families: Sequence[PodFamily], name: str
 ) -> Iterator[Division]:
     """Yield the divisions of a class, with a variable for each family that may come.
 
@@ -153,7 +153,7 @@ def _divisions(
     model.add(total <= copies if alike.offered else total == copies)
 
 
-def _there(model: CpModel, alike: Alike, name: str) -> Expression:
+def _there(model: CpModel, alike: NodeClass, name: str) -> Expression:
     """Return how many nodes of a class are there: all, or those that are opened."""
     copies = len(alike.nodes)
     return model.new_int_var(0, copies, f"opened[{name}]") if alike.offered else copies
@@ -161,10 +161,10 @@ def _there(model: CpModel, alike: Alike, name: str) -> Expression:
 
 def _come(
     model: CpModel,
-    alike: Alike,
+    alike: NodeClass,
     there: Expression,
     held: Mapping[int, int],
-    families: Sequence[Family],
+    families: Sequence[PodFamily],
     name: str,
 ) -> dict[int, IntVar]:
     """Return how many pods of each family come to nodes, for those that have room there."""
@@ -181,7 +181,7 @@ def _come(
 
 
 def left_for(
-    alike: Alike, held: Mapping[int, int], families: Sequence[Family], shape: int
+    alike: NodeClass, held: Mapping[int, int], families: Sequence[PodFamily], shape: int
 ) -> Demands | None:
     """Return what a shape takes, and what those that stay leave of it."""
     asked = alike.demands[shape]
@@ -199,7 +199,7 @@ def _slots(demands: Demands, most: int) -> int:
     return min((free // taken for free, taken in demands.values()), default=most)
 
 
-def _fill(model: CpModel, division: Division, families: Sequence[Family]) -> None:
+def _fill(model: CpModel, division: Division, families: Sequence[PodFamily]) -> None:
     """Bound what the pods of a division of nodes take of each resource."""
     takers: defaultdict[str, list[tuple[int, Expression]]] = defaultdict(list)
     has: dict[str, int] = {}
@@ -227,7 +227,7 @@ def _fits(
 def _levels(
     model: CpModel,
     problem: Problem,
-    families: Sequence[Family],
+    families: Sequence[PodFamily],
     placed: list[LinearExpr],
 ) -> tuple[Expression, ...]:
     """Return the points of each priority level; gangs and groups run whole or not."""

@@ -11,7 +11,7 @@ from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 from placer_models.banks import DeviceBank
 from placer_models.cpsat.assignment import Assignment, Variables
 from placer_models.cpsat.family import Family, Hint, KnownPlaces, Value, always
-from placer_models.device_share import Amounts
+from placer_models.device_share import ShareAmounts
 from placer_models.node_state import NodeState
 from placer_models.problem import Choice, Problem, Shape
 from placer_models.rule_family import RuleFamily
@@ -31,7 +31,7 @@ class ShareCount:
 
     take: ShareTake
     count: IntVar
-    amounts: Amounts
+    amounts: ShareAmounts
 
     @property
     def device(self) -> tuple[int, int, int]:
@@ -40,7 +40,7 @@ class ShareCount:
 
 
 @dataclass(frozen=True, slots=True)
-class Shares:
+class ShareVariables:
     """The shares that the pods of an assignment could have."""
 
     counts: tuple[ShareCount, ...]
@@ -59,7 +59,7 @@ class OpenedDevices:
 
 def shares_of(assignment: Assignment) -> tuple[ShareCount, ...]:
     """Return the shares that the pods could have."""
-    shares = assignment.part(Shares)
+    shares = assignment.part(ShareVariables)
     return shares.counts if shares else ()
 
 
@@ -74,11 +74,11 @@ def room_for_shares(problem: Problem, thing: int, node: NodeState, most: int) ->
     return most
 
 
-def shares(model: CpModel, problem: Problem, assignment: Assignment) -> Shares | None:
+def shares(model: CpModel, problem: Problem, assignment: Assignment) -> ShareVariables | None:
     """Create a count for every device that can meet a need of the shape; None: there is no need."""
     if not assignment.shape.shares:
         return None
-    return Shares(tuple(_counts(model, problem.nodes[assignment.node], assignment)))
+    return ShareVariables(tuple(_counts(model, problem.nodes[assignment.node], assignment)))
 
 
 def _counts(model: CpModel, node: NodeState, assignment: Assignment) -> Iterator[ShareCount]:

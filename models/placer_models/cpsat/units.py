@@ -2,12 +2,12 @@
 
 from collections import defaultdict
 
-from placer_models.cpsat.assignment import Unit
+from placer_models.cpsat.assignment import PodUnit
 from placer_models.cpsat.families import is_countable
 from placer_models.problem import Problem
 
 
-def units_of(problem: Problem) -> tuple[Unit, ...]:
+def units_of(problem: Problem) -> tuple[PodUnit, ...]:
     """Group the pods of a Problem into units, in the order of their first pods."""
     alike: defaultdict[tuple[int | None, int, int, int, int | None], list[int]] = defaultdict(list)
     at_home = {pod for pod, _ in problem.homes}
@@ -24,5 +24,5 @@ def units_of(problem: Problem) -> tuple[Unit, ...]:
     units = []
     for family, ((owner, shape, level, weight, _), pods) in enumerate(alike.items()):
         for members in [tuple(pods)] if together[shape] else [(pod,) for pod in pods]:
-            units.append(Unit(members, shape, owner, family, level, weight))
+            units.append(PodUnit(members, shape, owner, family, level, weight))
     return tuple(sorted(units, key=lambda unit: unit.pods[0]))

@@ -95,7 +95,7 @@ Name = Annotated[str, AfterValidator(check_name)]
 Amount = Annotated[str, WithJsonSchema({"type": ["string", "number"]})]
 """A quantity as it was written; what it may be depends on the resource."""
 
-Amounts = dict[str, Amount]
+AmountsByName = dict[str, Amount]
 
 
 def text_read_by(parse: Callable[[str], object]) -> PlainValidator:

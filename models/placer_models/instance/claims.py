@@ -40,7 +40,7 @@ class MoveClaim:
 
 
 @dataclass(frozen=True, slots=True)
-class Claims:
+class PlacementClaims:
     """What a file says of its own placement; anyone could have written it.
 
     Attributes:
@@ -57,7 +57,9 @@ class Claims:
     strategy: NodeStrategy | None = None
 
 
-def false_status(claims: Claims, instance: Instance, placement: Placement) -> Iterator[str]:
+def false_status(
+    claims: PlacementClaims, instance: Instance, placement: Placement
+) -> Iterator[str]:
     """Yield what is wrong with the claimed status; at most one message.
 
     With no pod placed, ``infeasible`` and ``gave-up`` are both possible, for only a solver
@@ -78,7 +80,7 @@ def false_status(claims: Claims, instance: Instance, placement: Placement) -> It
 
 
 def false_moves(
-    claims: Claims, instance: Instance, placement: Placement, mended: Mended
+    claims: PlacementClaims, instance: Instance, placement: Placement, mended: Mended
 ) -> Iterator[tuple[str, str]]:
     """Yield the name of each running pod of which a wrong move is claimed, or none, and what.
 
@@ -118,7 +120,9 @@ def _listed(rules: Sequence[str]) -> str:
     return ", ".join(rules) or "no rule"
 
 
-def false_tiers(claims: Claims, measured: Sequence[tuple[Tier, int]]) -> Iterator[tuple[str, str]]:
+def false_tiers(
+    claims: PlacementClaims, measured: Sequence[tuple[Tier, int]]
+) -> Iterator[tuple[str, str]]:
     """Yield the name of each tier of which something wrong is claimed, and what.
 
     A file without tiers claims nothing; one with tiers names all of them. Whether a bound

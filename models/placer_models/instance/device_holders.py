@@ -3,12 +3,9 @@
 from dataclasses import dataclass, field
 
 from placer_models.capacity import format_amount
-from placer_models.device import Device
-from placer_models.device_share import Amounts, DeviceShare, fits, less, room, taken, totals_of
+from placer_models.device import Device, DeviceKey
+from placer_models.device_share import DeviceShare, ShareAmounts, fits, less, room, taken, totals_of
 from placer_models.files.errors import shown
-
-DeviceKey = tuple[str, int]
-"""Type and minor."""
 
 
 @dataclass(slots=True)
@@ -17,7 +14,7 @@ class DeviceHolders:
 
     _whole: dict[DeviceKey, str] = field(default_factory=dict)
     _shared: dict[DeviceKey, list[str]] = field(default_factory=dict)
-    _left: dict[DeviceKey, Amounts] = field(default_factory=dict)
+    _left: dict[DeviceKey, ShareAmounts] = field(default_factory=dict)
 
     def take(self, device: Device, share: DeviceShare | None, pod: str) -> str | None:
         """Give a device, or a share of it, to a pod; return what is wrong with that.
@@ -53,7 +50,7 @@ class DeviceHolders:
         return None
 
 
-def _left_of(device: Device, left: Amounts) -> str:
+def _left_of(device: Device, left: ShareAmounts) -> str:
     """Say what is left of a device: ``50 percent of it and 1024 bytes of memory``."""
     percent, memory, *others = left
     parts = [f"{memory // 100} bytes of memory"] if device.memory_bytes else []

@@ -15,7 +15,7 @@ from placer_models.files.faults import Place
 from placer_models.files.part import Json
 from placer_models.instance.device_quantities import check_quantity_name
 from placer_models.instance.schema import SharePart
-from placer_models.legal_shares import Field, Offers, offer_faults, share_faults
+from placer_models.legal_shares import FaultPath, Offers, offer_faults, share_faults
 from placer_models.placement import DeviceGrant
 from placer_models.pod import DeviceRequest, Resources
 from placer_models.quantity import format_bytes, parse_bytes
@@ -123,7 +123,7 @@ def _share(part: SharePart, offers: Offers, place: Place) -> DeviceShare | None:
     return share
 
 
-def _place_of(field: Field, share: DeviceShare, place: Place) -> Place:
+def _place_of(field: FaultPath, share: DeviceShare, place: Place) -> Place:
     """Return where a file says what is wrong with a share."""
     match field:
         case ("capacity", int(index)):

@@ -6,7 +6,7 @@ from placer_models.cluster import RunningGang
 from placer_models.files.errors import counted, shown
 from placer_models.files.faults import Place
 from placer_models.files.part import Json
-from placer_models.instance.pods import Names, NamespacedName, PodReader, pod_to_dict
+from placer_models.instance.pods import Names, PodReader, pod_to_dict
 from placer_models.instance.schema import (
     GangGroupPart,
     GangPart,
@@ -16,6 +16,7 @@ from placer_models.instance.schema import (
     TogetherPart,
 )
 from placer_models.network import NODE_LEVEL, Grouping, LevelRule
+from placer_models.placement import NamespacedName
 from placer_models.pod import Gang, GangGroup
 from placer_models.policy import GatherLevel, Strength
 

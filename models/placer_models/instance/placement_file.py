@@ -12,7 +12,7 @@ from placer_models.files.faults import Faults, Place
 from placer_models.files.part import Json, Part
 from placer_models.files.validate import read_as
 from placer_models.goals import strategy_of
-from placer_models.instance.claims import Claims, MoveClaim, TierClaim
+from placer_models.instance.claims import MoveClaim, PlacementClaims, TierClaim
 from placer_models.instance.granted import DeviceMemory, memory_of_devices
 from placer_models.instance.placement_parts import HeldEntry, held_by, held_to_dict
 from placer_models.node_strategy import NodeStrategy
@@ -152,7 +152,7 @@ def placement_of(document: Document) -> Placement:
     return placement_with_claims(document)[0]
 
 
-def placement_with_claims(document: Document) -> tuple[Placement, Claims]:
+def placement_with_claims(document: Document) -> tuple[Placement, PlacementClaims]:
     """Return the placement of a document, and what it claims of it: nothing is checked here.
 
     Raises:
@@ -161,7 +161,7 @@ def placement_with_claims(document: Document) -> tuple[Placement, Claims]:
     """
     place = Place(document, Faults([document]))
     file = read_as(PlacementFile, place, nulls=True)
-    claims = Claims(
+    claims = PlacementClaims(
         file.status,
         tuple(TierClaim(t.name, t.value, t.bound, t.proven) for t in file.tiers),
         tuple(MoveClaim((m.namespace, m.name), m.source, m.target, m.mends) for m in file.moves),

@@ -40,7 +40,7 @@ class HeldEntry(Part):
     env: dict[str, str] = Field(default_factory=dict)
 
 
-class Held(TypedDict):
+class HeldParts(TypedDict):
     """What `PodPlacement` and `ContainerPlacement` have in common."""
 
     cpuset: CpuSet
@@ -51,7 +51,7 @@ class Held(TypedDict):
     cpu_milli: tuple[tuple[int, int], ...] | None
 
 
-def held_by(entry: HeldEntry, place: Place) -> Held:
+def held_by(entry: HeldEntry, place: Place) -> HeldParts:
     """Read what an entry holds, in order; without zeros, but for counted CPUs."""
     pages = []
     for numa, counts in entry.hugepages.items():

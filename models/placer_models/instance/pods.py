@@ -24,6 +24,7 @@ from placer_models.instance.topology_spread import spread_constraints, spread_to
 from placer_models.instance.wish_schema import TolerationPart
 from placer_models.legal import SpecFault, spec_faults
 from placer_models.limits import NO_LIMITS, Limits, PodLimits
+from placer_models.placement import NamespacedName
 from placer_models.pod import Container, ContainerRole, Pod, PodSpec, Resources
 from placer_models.policy import (
     AlignmentPolicy,
@@ -48,8 +49,6 @@ _FILE_FIELDS = {
     "scopes": "requiredTopologyScope",
 }
 """Field of a spec -> field of files, where they differ."""
-
-NamespacedName = tuple[str, str]
 
 
 class Names:

@@ -6,7 +6,7 @@ from pydantic import BeforeValidator, ConfigDict, Field
 
 from placer_models.device import GPU
 from placer_models.device_strategy import DeviceStrategy
-from placer_models.files.part import Amount, Amounts, MetadataPart, Name, Part
+from placer_models.files.part import Amount, AmountsByName, MetadataPart, Name, Part
 from placer_models.instance.fields import (
     Alignment,
     Amplification,
@@ -100,7 +100,7 @@ class NodePart(Part):
     offered: bool = Field(
         default=False, description="Not there yet: the first pod that comes to it opens it."
     )
-    extended: Amounts = Field(
+    extended: AmountsByName = Field(
         default_factory=dict,
         description="Resources that are plain amounts, such as licences: pods ask by the name.",
     )
@@ -126,7 +126,7 @@ class SharePart(Part):
     )
     memory: Amount | None = None
     memory_percent: Percent | None = None
-    capacity: Amounts = Field(
+    capacity: AmountsByName = Field(
         default_factory=dict,
         description="What else of each device: {space: 5Gi, bandwidth: 200}, as its machine says.",
     )
@@ -137,8 +137,8 @@ class ContainerPart(Part):
 
     name: Name
     role: ContainerRole = ContainerRole.APP
-    requests: Amounts = Field(default_factory=dict)
-    limits: Amounts = Field(default_factory=dict)
+    requests: AmountsByName = Field(default_factory=dict)
+    limits: AmountsByName = Field(default_factory=dict)
     shares: tuple[SharePart, ...] = ()
 
 
@@ -147,8 +147,8 @@ class SpecPart(Part):
 
     name: Name
     qos: QosClass | None = None
-    requests: Amounts = Field(default_factory=dict)
-    limits: Amounts = Field(default_factory=dict)
+    requests: AmountsByName = Field(default_factory=dict)
+    limits: AmountsByName = Field(default_factory=dict)
     shares: tuple[SharePart, ...] = ()
     containers: tuple[ContainerPart, ...] = ()
     cpu_bind_policy: Bind | None = None
@@ -216,7 +216,7 @@ Gather = Annotated[GatherPart, BeforeValidator(_gather, json_schema_input_type=L
 """``node`` alone is a demand; ``{preferred: rack}`` is a wish."""
 
 
-class SpreadPart(StrengthPart):
+class LevelSpreadPart(StrengthPart):
     """Levels of which no domain has more members than the number given."""
 
     expected = "levels with their most, such as 'required: {rack: 2}'"
@@ -231,7 +231,7 @@ class TogetherPart(Part):
     name: Name
     namespace: Name = "default"
     gather: Gather | None = None
-    spread: SpreadPart | None = None
+    spread: LevelSpreadPart | None = None
     multiples: dict[Level, Count] = Field(default_factory=dict)
 
 
@@ -303,7 +303,7 @@ SHORT_FORMS = {
     "ExclusivePart": f"{', '.join(ExclusivePolicy)}{_STRENGTH}{ExclusivePolicy.PCPU_LEVEL}}}",
     "GatherPart": "a level such as node or rack, or levels with their strength: {preferred: rack}",
     "JointPart": "types and a scope, such as {deviceTypes: [gpu, rdma], requiredScope: SamePCIe}",
-    "SpreadPart": "levels with their most, such as {required: {rack: 2}}",
+    "LevelSpreadPart": "levels with their most, such as {required: {rack: 2}}",
 }
 
 

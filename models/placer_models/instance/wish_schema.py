@@ -10,7 +10,7 @@ from placer_models.files.part import Part
 from placer_models.instance.fields import Count, Exclusive, PodBind, one_or_more
 from placer_models.node_affinity import NodeTerm
 from placer_models.policy import MOST_WEIGHT, JointScope
-from placer_models.selectors import COMPARING, LabelExpression, Operator
+from placer_models.selectors import COMPARING, LabelExpression, SelectorOperator
 from placer_models.taints import TaintEffect, Toleration, TolerationOperator
 
 
@@ -108,7 +108,7 @@ class ExpressionPart(Part):
     """What one label must say."""
 
     key: str
-    operator: Operator
+    operator: SelectorOperator
     values: OneOf | None = None
 
     @model_validator(mode="after")

@@ -8,11 +8,11 @@ CHUNK = 2**20
 MAX_OBJECT_CHARACTERS = 64 * 2**20
 """A cluster keeps no object larger than a few MiB."""
 
-Value = None | bool | int | float | str | list["Value"] | dict[str, "Value"]
+ChunkValue = None | bool | int | float | str | list["ChunkValue"] | dict[str, "ChunkValue"]
 """What YAML and JSON can say."""
 
 
-class Part(NamedTuple):
+class Chunk(NamedTuple):
     """An item of a List, or the whole of a document (of a List all but its items).
 
     Attributes:
@@ -23,10 +23,10 @@ class Part(NamedTuple):
 
     """
 
-    value: Value
+    value: ChunkValue
     line: int
     text: str
-    root: dict[str, Value] | None = None
+    root: dict[str, ChunkValue] | None = None
     is_list: bool = False
 
 

@@ -42,8 +42,8 @@ def parse_version(text: str) -> Version:
     return Version((int(major), int(minor), int(patch)), (0, parts))
 
 
-Scalar = bool | int | str | Version
-Value = Scalar | tuple[Scalar, ...]
+AttributeScalar = bool | int | str | Version
+AttributeValue = AttributeScalar | tuple[AttributeScalar, ...]
 """An attribute: one value, or a list of them."""
 
 PCIE_ROOT = "resource.kubernetes.io/pcieRoot"
@@ -65,7 +65,7 @@ class ListedDevice:
 
     driver: str
     name: str
-    attributes: Mapping[str, Value]
+    attributes: Mapping[str, AttributeValue]
     capacity_milli: Mapping[str, int]
     lacks: tuple[str, ...] = ()
     taints: tuple[str, ...] = ()

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, NoReturn
 
-from placer_models.kubernetes.device_attributes import ListedDevice, Scalar, parse_version
+from placer_models.kubernetes.device_attributes import AttributeScalar, ListedDevice, parse_version
 from placer_models.quantity import round_up
 
 
@@ -43,7 +43,7 @@ class SelectorError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Amount:
+class _Amount:
     """A quantity, in thousandths."""
 
     milli: int
@@ -61,7 +61,7 @@ class Comparison:
     subject: Subject
     name: str
     sign: str
-    value: Scalar | Amount
+    value: AttributeScalar | _Amount
 
     def meets(self, device: ListedDevice) -> bool | None:
         """Return whether a device is so; None: the comparison is an error, as in Kubernetes."""
@@ -71,9 +71,9 @@ class Comparison:
             found = device.attributes.get(self.name)
         elif self.subject is Subject.CAPACITY:
             found = device.capacity_milli.get(self.name)
-            if found is not None and not isinstance(wanted, Amount):
+            if found is not None and not isinstance(wanted, _Amount):
                 return None
-            wanted = wanted.milli if isinstance(wanted, Amount) else wanted
+            wanted = wanted.milli if isinstance(wanted, _Amount) else wanted
         if found is None or isinstance(found, tuple):
             return None
         alike = type(found) is type(wanted)
@@ -84,11 +84,11 @@ class Comparison:
         return _ORDER[self.sign](found, wanted)
 
 
-Selector = tuple[Comparison, ...]
+CelSelector = tuple[Comparison, ...]
 """Comparisons that all hold."""
 
 
-def meets(selectors: Sequence[Selector], device: ListedDevice) -> bool | None:
+def meets(selectors: Sequence[CelSelector], device: ListedDevice) -> bool | None:
     """Return whether a device meets the selectors, one after the other; None: one is an error."""
     for selector in selectors:
         found = [comparison.meets(device) for comparison in selector]
@@ -99,7 +99,7 @@ def meets(selectors: Sequence[Selector], device: ListedDevice) -> bool | None:
     return True
 
 
-def read_selector(expression: str) -> Selector:
+def read_selector(expression: str) -> CelSelector:
     """Read a selector.
 
     Raises:
@@ -135,7 +135,7 @@ class _Reader:
         self._tokens = tokens
         self._at = 0
 
-    def whole(self) -> Selector:
+    def whole(self) -> CelSelector:
         """Read to the end."""
         found = self._all_of()
         if self._at < len(self._tokens):
@@ -209,7 +209,7 @@ class _Reader:
             name = self._name()
         return _Reference(Subject(subject), f"{domain}/{name}")
 
-    def _value(self) -> Scalar | Amount:
+    def _value(self) -> AttributeScalar | _Amount:
         kind, text = self._next()
         self._at += 1
         if kind == "text":
@@ -224,7 +224,7 @@ class _Reader:
             self._wants(")")
             try:
                 return (
-                    Amount(round_up(inside, 1000)) if text == "quantity" else parse_version(inside)
+                    _Amount(round_up(inside, 1000)) if text == "quantity" else parse_version(inside)
                 )
             except ValueError as error:
                 raise SelectorError(str(error)) from None

@@ -10,7 +10,7 @@ from placer_models.device import GPU, Device
 from placer_models.device_request import WHOLE_GPUS
 from placer_models.kubernetes.device import DevicePart
 from placer_models.kubernetes.names import INSTANCE_TYPES, KNOWS_CPUS, KNOWS_NUMA_NODES
-from placer_models.kubernetes.node import NodePart
+from placer_models.kubernetes.node import KubeNode
 from placer_models.kubernetes.objects import ObjectError
 from placer_models.kubernetes.resources import PODS
 from placer_models.kubernetes.rooms import memory_of
@@ -61,7 +61,7 @@ class JoinedNode:
 
 
 def join(
-    node: NodePart,
+    node: KubeNode,
     topology: TopologyPart | None = None,
     devices: DevicePart | None = None,
     listed: Sequence[Device] = (),
@@ -145,7 +145,7 @@ def join(
     )
 
 
-def _cpus(node: NodePart, topology: TopologyPart | None, assumed: list[str]) -> tuple[Cpu, ...]:
+def _cpus(node: KubeNode, topology: TopologyPart | None, assumed: list[str]) -> tuple[Cpu, ...]:
     # What a part of a CPU lacks to a whole one is kept, beside all else that is not allocatable.
     capacity = -(-(node.capacity.cpu_milli or 0) // 1000)
     if topology is not None and topology.cpus:
@@ -171,7 +171,7 @@ def _cpus(node: NodePart, topology: TopologyPart | None, assumed: list[str]) -> 
 
 
 def _layout(
-    node: NodePart, topology: TopologyPart | None, cpus: tuple[Cpu, ...], assumed: list[str]
+    node: KubeNode, topology: TopologyPart | None, cpus: tuple[Cpu, ...], assumed: list[str]
 ) -> Topology:
     ids = sorted({cpu.numa_node or 0 for cpu in cpus} | set(topology.zones if topology else ()))
     zones = topology.zones if topology else {}
@@ -194,7 +194,7 @@ def _layout(
         raise ObjectError(title, (), str(error)) from None
 
 
-def _reserved(node: NodePart, topology: TopologyPart | None, layout: Topology) -> CpuSet:
+def _reserved(node: KubeNode, topology: TopologyPart | None, layout: Topology) -> CpuSet:
     """Return the CPUs that are kept for the system."""
     if topology is None or not topology.cpus:
         # Their ids are ours: of each zone so many as it keeps.
@@ -263,7 +263,7 @@ def _devices(
     return tuple(sorted(found, key=lambda device: (device.type, device.minor))), tuple(taken)
 
 
-def _closed(node: NodePart, topology: TopologyPart | None, assumed: list[str]) -> bool:
+def _closed(node: KubeNode, topology: TopologyPart | None, assumed: list[str]) -> bool:
     """Return whether nothing new comes to the node, and say why."""
     for condition in node.conditions:
         assumed.append(f"with the condition {condition}: nothing new comes there")
@@ -283,7 +283,7 @@ def _closed(node: NodePart, topology: TopologyPart | None, assumed: list[str]) -
     return shut or bool(node.conditions or node.amplified) or unknown
 
 
-def _bind(node: NodePart, kubelet: CpuManagerPolicy) -> NodeBindPolicy:
+def _bind(node: KubeNode, kubelet: CpuManagerPolicy) -> NodeBindPolicy:
     """Return the bind policy: the kubelet's, which rejects all else, or the label's (C10)."""
     if kubelet.has("full-pcpus-only"):
         return NodeBindPolicy.FULL_PCPUS_ONLY
@@ -303,7 +303,7 @@ def _locality(kubelet: CpuManagerPolicy) -> tuple[Locality, ...]:
     return tuple(wish for wish, option in told.items() if kubelet.has(option))
 
 
-def _extended(node: NodePart, found: tuple[Device, ...]) -> tuple[tuple[str, int], ...]:
+def _extended(node: KubeNode, found: tuple[Device, ...]) -> tuple[tuple[str, int], ...]:
     """Return what the node has plain amounts of: what is no device that is known one by one."""
     types = {device.type for device in found}
     gone = types | SUMS | {PODS} | (frozenset(WHOLE_GPUS) if GPU in types else frozenset())

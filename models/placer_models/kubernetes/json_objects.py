@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from typing import NoReturn
 
 from placer_models.files.errors import InputError, shown
-from placer_models.kubernetes.chunks import CHUNK, MAX_OBJECT_CHARACTERS, Chunks, Part, Value
+from placer_models.kubernetes.chunks import CHUNK, MAX_OBJECT_CHARACTERS, Chunk, Chunks, ChunkValue
 
 _AFTER = frozenset(",:]} \t\r\n")
 _BLANKS = re.compile(r"[ \t\r\n]*+")
 
 
-def json_parts(chunks: Chunks, file: str) -> Iterator[Part]:
+def json_parts(chunks: Chunks, file: str) -> Iterator[Chunk]:
     """Yield the items of Lists as they end, and each value at its end; values may follow others.
 
     Raises:
@@ -25,13 +25,13 @@ def json_parts(chunks: Chunks, file: str) -> Iterator[Part]:
             yield from _object(text)
         else:
             value, line, written = text.value()
-            yield Part(value, line, written)
+            yield Chunk(value, line, written)
 
 
-def _object(text: "_Text") -> Iterator[Part]:
+def _object(text: "_Text") -> Iterator[Chunk]:
     """Yield the items of the List at hand, or the one object that it is."""
     begun = text.line
-    root: dict[str, Value] = {}
+    root: dict[str, ChunkValue] = {}
     is_list = False
     written = [text.take("{", "an object")]
     while text.mark() != "}":
@@ -46,7 +46,7 @@ def _object(text: "_Text") -> Iterator[Part]:
             text.take("[", "a list")
             while text.mark() != "]":
                 value, line, item = text.value()
-                yield Part(value, line, item, root)
+                yield Chunk(value, line, item, root)
                 if text.mark() != "]":
                     text.take(",", "',' or ']': the list is cut off, so get it again")
             text.take("]", "']'")
@@ -54,7 +54,7 @@ def _object(text: "_Text") -> Iterator[Part]:
             root[key], _, between = text.value()
             written.append(between)
     written.append(text.take("}", "'}'"))
-    yield Part(root, text.line if is_list else begun, "".join(written), None, is_list)
+    yield Chunk(root, text.line if is_list else begun, "".join(written), None, is_list)
 
 
 class _Text:
@@ -92,7 +92,7 @@ class _Text:
         self._at += 1
         return "\n" * (self.line - line) + mark
 
-    def value(self) -> tuple[Value, int, str]:
+    def value(self) -> tuple[ChunkValue, int, str]:
         """Take a value; return it, its line, and how it was written."""
         before = self.line
         self.mark()

@@ -40,7 +40,7 @@ _BIND_ALIASES = {"PCPUOnly": NodeBindPolicy.FULL_PCPUS_ONLY}
 
 
 @dataclass(frozen=True, slots=True)
-class NodePart:
+class KubeNode:
     """What a Node object says.
 
     Attributes:
@@ -78,7 +78,7 @@ class NodePart:
         return self.capacity.cpu_milli is not None
 
 
-def node_part(found: Object) -> NodePart:
+def node_part(found: Object) -> KubeNode:
     """Return what a Node object says.
 
     Raises:
@@ -96,7 +96,7 @@ def node_part(found: Object) -> NodePart:
     alignment = label(root, *NUMA_TOPOLOGY_POLICIES)
     partitions = label(root, GPU_PARTITION_POLICY)
     milli_per_cpu, amplified = _amplification(root)
-    return NodePart(
+    return KubeNode(
         identity=identity,
         capacity=capacity if status.get("capacity").there else allocatable,
         allocatable=allocatable if status.get("allocatable").there else capacity,

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from placer_models.kubernetes.objects import Field
 from placer_models.node_affinity import NodeAffinity, NodeTerm, PreferredTerm
-from placer_models.selectors import LabelExpression, Operator
+from placer_models.selectors import LabelExpression, SelectorOperator
 
 
 def node_affinity_of(part: Field) -> NodeAffinity | None:
@@ -51,7 +51,7 @@ def _expressions(parts: Sequence[Field]) -> tuple[LabelExpression, ...]:
 
 
 def _expression(part: Field) -> LabelExpression:
-    key, operator = part.get("key").text(), part.get("operator").word(Operator)
+    key, operator = part.get("key").text(), part.get("operator").word(SelectorOperator)
     values = part.get("values")
     asked = tuple(sorted({item.text() for item in values.items()}))
     return values.checked(LabelExpression, key, operator, asked)

@@ -13,7 +13,7 @@ Object = Mapping[str, object]
 """An object as YAML or JSON says it."""
 
 Read = TypeVar("Read")
-Word = TypeVar("Word", bound=StrEnum)
+_Word = TypeVar("_Word", bound=StrEnum)
 
 MAX_INTEGER = 2**31 - 1
 """Counts and ids in these objects have 32 bits."""
@@ -224,7 +224,7 @@ class Field:
             self.refuse(f"got {self.got}; expected an amount such as 4, 500m or 16Gi")
         return self.checked(parse, self.value)
 
-    def word(self, words: type[Word], *aliases: Mapping[str, Word]) -> Word:
+    def word(self, words: type[_Word], *aliases: Mapping[str, _Word]) -> _Word:
         """Return a text that is one of the words, or another spelling of one.
 
         Raises:

@@ -7,15 +7,12 @@ plugin told the container's runtime: environment, mounts, names of CDI, device n
 import re
 from collections.abc import Iterator, Sequence
 
-from placer_models.device import GPU, Device
+from placer_models.device import GPU, Device, DeviceKey
 from placer_models.device_request import WHOLE_GPUS
 from placer_models.kubernetes.checkpoints.allocate_response import AllocateResponse
 from placer_models.kubernetes.checkpoints.device_manager import HeldByKubelet
 from placer_models.mig import Modes
 from placer_models.visible_devices import GpuVendor, gpus_named, vendor_of
-
-DeviceKey = tuple[str, int]
-"""Type and minor."""
 
 _OTHER_GPUS = re.compile(r"nvidia\.com/(gpu\.shared|mig-.+)|amd\.com/[a-z]+_.+")
 """Resources that are GPUs or parts of them: time-sliced, instances, partitions."""

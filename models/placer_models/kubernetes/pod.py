@@ -53,7 +53,7 @@ ENDED = ("Succeeded", "Failed")
 
 
 @dataclass(frozen=True, slots=True)
-class ContainerPart:
+class KubeContainer:
     """What a container asks for.
 
     Attributes:
@@ -82,7 +82,7 @@ NO_WISHES = DeviceWishes()
 
 
 @dataclass(frozen=True, slots=True)
-class PodPart:
+class KubePod:
     """What a Pod object says.
 
     Attributes:
@@ -103,7 +103,7 @@ class PodPart:
     """
 
     identity: Identity
-    containers: tuple[ContainerPart, ...]
+    containers: tuple[KubeContainer, ...]
     pod_class: PodClass
     wishes: Wishes
     node: str = ""
@@ -132,7 +132,7 @@ class PodPart:
         return self.status.numa if self.status else ()
 
 
-def pod_part(found: Object) -> PodPart:
+def pod_part(found: Object) -> KubePod:
     """Return what a Pod object says.
 
     Raises:
@@ -160,7 +160,7 @@ def pod_part(found: Object) -> PodPart:
     wishes = wishes_of(spec, identity.namespace, tuple(sorted(identity.labels.items())))
     if annotation(root, GPU_PARTITION_SPEC):
         wishes = wishes.lacking(f"the annotation {GPU_PARTITION_SPEC}")
-    return PodPart(
+    return KubePod(
         identity=identity,
         containers=containers,
         pod_class=class_of(root),
@@ -189,16 +189,16 @@ def _priority(part: Field) -> int | None:
     return part.integer(least=-(2**31)) if part.there else None
 
 
-def _container(part: Field, *, init: bool = False) -> ContainerPart:
+def _container(part: Field, *, init: bool = False) -> KubeContainer:
     role = ContainerRole.APP
     if init:
         always = part.get("restartPolicy").text("") == "Always"
         role = ContainerRole.RESTARTABLE_INIT if always else ContainerRole.INIT
     requests, limits = _requests(part.get("resources"))
-    return ContainerPart(part.get("name").text(), role, requests, limits, _visible(part.get("env")))
+    return KubeContainer(part.get("name").text(), role, requests, limits, _visible(part.get("env")))
 
 
-def _without(one: ContainerPart, claimed: frozenset[tuple[str, str]]) -> ContainerPart:
+def _without(one: KubeContainer, claimed: frozenset[tuple[str, str]]) -> KubeContainer:
     """Return a container without the resources that it has by a claim."""
 
     def less(amounts: ResourceList) -> ResourceList:
@@ -237,8 +237,8 @@ def _requests(part: Field) -> tuple[ResourceList, ResourceList]:
 
 
 def _resized(
-    containers: tuple[ContainerPart, ...], spec: Field, status: Field
-) -> tuple[ContainerPart, ...]:
+    containers: tuple[KubeContainer, ...], spec: Field, status: Field
+) -> tuple[KubeContainer, ...]:
     """Return the containers of a bound pod; one that is being resized counts as what is larger.
 
     That is, of what it is to get and what it has; only the latter where the kubelet says that it
@@ -267,7 +267,7 @@ def _resized(
     return tuple(_counted(one, statuses.get(one.name), never=never) for one in containers)
 
 
-def _counted(one: ContainerPart, status: Field | None, *, never: bool) -> ContainerPart:
+def _counted(one: KubeContainer, status: Field | None, *, never: bool) -> KubeContainer:
     if status is None:
         return one
     has = status.get("resources")

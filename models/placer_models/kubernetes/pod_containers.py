@@ -14,7 +14,7 @@ from placer_models.device_request import (
 from placer_models.device_share import DeviceDemand
 from placer_models.kubernetes.names import REQUESTED_CPU
 from placer_models.kubernetes.objects import ObjectError
-from placer_models.kubernetes.pod import ContainerPart, PodPart
+from placer_models.kubernetes.pod import KubeContainer, KubePod
 from placer_models.kubernetes.pod_devices import heard
 from placer_models.kubernetes.resources import ResourceList
 from placer_models.pod import Container, ContainerRole, DeviceRequest, Resources
@@ -25,7 +25,7 @@ OF_THE_POD = "pod-itself"
 
 _SHARES = DEVICE_RESOURCES - frozenset(WHOLE_GPUS)
 
-Amounts = Mapping[str, int]
+_Amounts = Mapping[str, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class Reading:
 
 
 def containers_of(
-    part: PodPart, reading: Reading, *, with_limits: bool = False
+    part: KubePod, reading: Reading, *, with_limits: bool = False
 ) -> tuple[tuple[Container, ...], tuple[DeviceDemand, ...]]:
     """Return the containers of a pod, and what they ask of devices.
 
@@ -95,7 +95,7 @@ def containers_of(
     return tuple(containers), tuple(demands)
 
 
-def _with_own(part: PodPart) -> tuple[ContainerPart, ...]:
+def _with_own(part: KubePod) -> tuple[KubeContainer, ...]:
     """Return the containers with one more for the pod itself, where it asks for something."""
     own, over = part.own, part.overhead
     if not (own.names or over.names):
@@ -122,10 +122,10 @@ def _with_own(part: PodPart) -> tuple[ContainerPart, ...]:
         dict(Counter(own.other) + Counter(over.other)),
     )
     role = ContainerRole.RESTARTABLE_INIT
-    return (ContainerPart(OF_THE_POD, role, itself, part.own_limits), *kept)
+    return (KubeContainer(OF_THE_POD, role, itself, part.own_limits), *kept)
 
 
-def _devices(other: Amounts, reading: Reading) -> dict[str, int]:
+def _devices(other: _Amounts, reading: Reading) -> dict[str, int]:
     """Return what is asked of devices that are known one by one, or of shares of some."""
     return {
         name: amount
@@ -140,7 +140,7 @@ def _devices(other: Amounts, reading: Reading) -> dict[str, int]:
 
 
 def _in_one(
-    parts: Sequence[ContainerPart], devices: Sequence[dict[str, int]]
+    parts: Sequence[KubeContainer], devices: Sequence[dict[str, int]]
 ) -> list[dict[str, int]]:
     """Return all shares at the first container that asks for some: the pod's requests count."""
     sidecars: Counter[str] = Counter()
@@ -160,7 +160,7 @@ def _in_one(
     return [dict(total) if i == first else {} for i in range(len(devices))]
 
 
-def _demands(part: PodPart, one: ContainerPart, asked: Amounts) -> tuple[DeviceDemand, ...]:
+def _demands(part: KubePod, one: KubeContainer, asked: _Amounts) -> tuple[DeviceDemand, ...]:
     if not asked:
         return ()
     try:

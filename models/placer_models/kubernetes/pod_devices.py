@@ -6,7 +6,7 @@ from placer_models.annotations.device_hint import (
     AllocateStrategy,
     DeviceExclusivePolicy,
     DeviceHint,
-    Operator,
+    HintOperator,
     Selector,
     TopologyScope,
     hinted,
@@ -77,7 +77,7 @@ def _function_selector(selector: Selector) -> FunctionSelector | None:
     """Return the labels that are wanted; None: more than values of labels is."""
     wanted: dict[str, tuple[str, ...]] = {}
     for requirement in selector:
-        if requirement.operator is not Operator.IN or requirement.key in wanted:
+        if requirement.operator is not HintOperator.IN or requirement.key in wanted:
             return None
         wanted[requirement.key] = requirement.values
     return tuple(sorted(wanted.items()))

@@ -18,6 +18,7 @@ from placer_models.kubernetes.objects import (
     identity_of,
     label,
 )
+from placer_models.placement import NamespacedName
 
 KIND = "PodGroup"
 
@@ -26,8 +27,6 @@ CRD_GROUPS = ("scheduling.sigs.k8s.io", "scheduling.x-k8s.io", "scheduling.volca
 
 KUBERNETES_GROUP = "scheduling.k8s.io"
 """The API group of Kubernetes' own PodGroup."""
-
-Key = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,10 +42,10 @@ class GangRef:
 
     """
 
-    key: Key
+    key: NamespacedName
     is_kubernetes: bool = False
     minimum: int | None = None
-    groups: tuple[Key, ...] = ()
+    groups: tuple[NamespacedName, ...] = ()
     lacks: tuple[str, ...] = ()
 
 
@@ -65,7 +64,7 @@ class PodGroupPart:
     identity: Identity
     is_kubernetes: bool
     minimum: int | None
-    groups: tuple[Key, ...] = ()
+    groups: tuple[NamespacedName, ...] = ()
     lacks: tuple[str, ...] = ()
 
 
@@ -123,7 +122,7 @@ def _minimum(part: Field | None) -> int | None:
     return int(text)
 
 
-def _groups(part: Field | None, namespace: str) -> tuple[Key, ...]:
+def _groups(part: Field | None, namespace: str) -> tuple[NamespacedName, ...]:
     """Return the gangs that a text such as ``["ns/a","ns/b"]`` names."""
     if part is None:
         return ()

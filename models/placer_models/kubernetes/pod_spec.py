@@ -8,7 +8,7 @@ from placer_models.annotations.resource_spec import CpuBindPolicy, CpuExclusiveP
 from placer_models.device_request import DeviceRequestError
 from placer_models.kubernetes.names import KNOWS_CPUS, KNOWS_NUMA_NODES
 from placer_models.kubernetes.objects import ObjectError
-from placer_models.kubernetes.pod import PodPart
+from placer_models.kubernetes.pod import KubePod
 from placer_models.kubernetes.pod_containers import Reading, containers_of
 from placer_models.kubernetes.pod_devices import functions_of, scopes_of, unspoken
 from placer_models.legal import spec_faults
@@ -43,7 +43,7 @@ class AskedPod:
 
 
 def asked_by(
-    part: PodPart,
+    part: KubePod,
     reading: Reading,
     *,
     owns_cpus: bool = False,
@@ -126,7 +126,7 @@ def _sharing_nothing(container: Container) -> Container:
     return replace(container, requests=replace(asked, cpu_milli=0))
 
 
-def qos_of(part: PodPart, *, owns_cpus: bool = False) -> QosClass:
+def qos_of(part: KubePod, *, owns_cpus: bool = False) -> QosClass:
     """Return how a pod shares CPUs: by its label, its priority class, what it asks for.
 
     Whoever asks for CPUs themselves, and not for what others leave of them (batch-cpu), is
@@ -144,7 +144,7 @@ def qos_of(part: PodPart, *, owns_cpus: bool = False) -> QosClass:
     return QosClass.LS if asks else QosClass.BE
 
 
-def may_own_cpus(part: PodPart) -> bool:
+def may_own_cpus(part: KubePod) -> bool:
     """Return whether a kubelet of the static policy gives the pod CPUs of its own (C2).
 
     It is Guaranteed by its containers, and asks for a whole number of CPUs in some of them.
@@ -160,7 +160,7 @@ def may_own_cpus(part: PodPart) -> bool:
     return any((one.requests.cpu_milli or 0) % 1000 == 0 for one in part.containers)
 
 
-def _bind(part: PodPart, qos: QosClass) -> tuple[CpuBindPolicy, Strength]:
+def _bind(part: KubePod, qos: QosClass) -> tuple[CpuBindPolicy, Strength]:
     """Return the bind policy; as for Koordinator it means nothing without CPUs of its own."""
     policy = part.cpus.required_bind or part.cpus.preferred_bind or CpuBindPolicy.DEFAULT
     if not qos.owns_cpus and policy is not CpuBindPolicy.CONSTRAINED_BURST:
@@ -169,7 +169,7 @@ def _bind(part: PodPart, qos: QosClass) -> tuple[CpuBindPolicy, Strength]:
     return policy, Strength.REQUIRED if required else Strength.PREFERRED
 
 
-def _exclusive(part: PodPart, qos: QosClass) -> tuple[ExclusivePolicy, Strength]:
+def _exclusive(part: KubePod, qos: QosClass) -> tuple[ExclusivePolicy, Strength]:
     required, preferred = part.cpus.required_exclusive, part.cpus.preferred_exclusive
     policy = required or preferred or CpuExclusivePolicy.DEFAULT
     if not qos.owns_cpus or policy is CpuExclusivePolicy.DEFAULT:
@@ -178,7 +178,7 @@ def _exclusive(part: PodPart, qos: QosClass) -> tuple[ExclusivePolicy, Strength]
 
 
 def _selector(
-    part: PodPart, qos: QosClass, more: Iterable[tuple[str, str]]
+    part: KubePod, qos: QosClass, more: Iterable[tuple[str, str]]
 ) -> tuple[tuple[str, str], ...]:
     """Return the labels that its node must have: CPUs and NUMA nodes known, where it needs them."""
     selector = {**dict(part.wishes.selector), **dict(more)}
@@ -189,7 +189,7 @@ def _selector(
     return tuple(sorted(selector.items()))
 
 
-def _limits(part: PodPart) -> PodLimits:
+def _limits(part: KubePod) -> PodLimits:
     found = (
         (one.name, Limits(one.limits.cpu_milli, one.limits.memory_bytes))
         for one in part.containers

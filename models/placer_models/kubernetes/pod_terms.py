@@ -7,13 +7,18 @@ from placer_models.affinity import EVERY_NAMESPACE, OF_ONE_NODE, AffinityTerm
 from placer_models.kubernetes.objects import Field
 from placer_models.network import NODE_LEVEL
 from placer_models.policy import Strength
-from placer_models.selectors import LabelExpression, Labels, Operator
+from placer_models.selectors import LabelExpression, Labels, SelectorOperator
 from placer_models.topology_spread import SpreadConstraint
 
 OF_NAMESPACES = "kubernetes.io/metadata.name"
 """The label that every namespace has: its name."""
 
-OPERATORS = (Operator.IN, Operator.NOT_IN, Operator.EXISTS, Operator.DOES_NOT_EXIST)
+OPERATORS = (
+    SelectorOperator.IN,
+    SelectorOperator.NOT_IN,
+    SelectorOperator.EXISTS,
+    SelectorOperator.DOES_NOT_EXIST,
+)
 """What expressions about labels of pods may be."""
 
 
@@ -35,12 +40,12 @@ class PodSelector:
         more: list[LabelExpression] = []
         for key, value in other.labels:
             if found.setdefault(key, value) != value:
-                more.append(LabelExpression(key, Operator.IN, (value,)))
+                more.append(LabelExpression(key, SelectorOperator.IN, (value,)))
         every = dict.fromkeys((*self.expressions, *other.expressions, *more))
         return PodSelector(tuple(sorted(found.items())), tuple(every))
 
 
-NOBODY = PodSelector((), (LabelExpression("placer/nobody", Operator.EXISTS),))
+NOBODY = PodSelector((), (LabelExpression("placer/nobody", SelectorOperator.EXISTS),))
 """What no pod has."""
 
 _UNLESS = "DoNotSchedule"
@@ -62,12 +67,12 @@ def selector_of(part: Field) -> PodSelector | None:
 
 
 def _of_expression(part: Field) -> PodSelector:
-    operator = part.get("operator").word(Operator)
+    operator = part.get("operator").word(SelectorOperator)
     values = tuple(sorted({item.text() for item in part.get("values").items()}))
     if operator not in OPERATORS:
         part.get("operator").refuse(f"got {operator}; expected {', '.join(OPERATORS)}")
     key = part.get("key").text()
-    if operator is Operator.IN and len(values) == 1:
+    if operator is SelectorOperator.IN and len(values) == 1:
         return PodSelector(((key, values[0]),))
     return PodSelector((), (part.get("values").checked(LabelExpression, key, operator, values),))
 
@@ -75,13 +80,16 @@ def _of_expression(part: Field) -> PodSelector:
 def with_own_labels(selector: PodSelector, part: Field, own: Labels) -> PodSelector:
     """Return the selector with what the pod's own labels add, by the keys that it names."""
     has = dict(own)
-    for name, operator in (("matchLabelKeys", Operator.IN), ("mismatchLabelKeys", Operator.NOT_IN)):
+    for name, operator in (
+        ("matchLabelKeys", SelectorOperator.IN),
+        ("mismatchLabelKeys", SelectorOperator.NOT_IN),
+    ):
         for key in (item.text() for item in part.get(name).items()):
             if key not in has:
                 continue
             same = PodSelector(((key, has[key]),))
-            other = PodSelector((), (LabelExpression(key, Operator.NOT_IN, (has[key],)),))
-            selector = selector.joined(same if operator is Operator.IN else other)
+            other = PodSelector((), (LabelExpression(key, SelectorOperator.NOT_IN, (has[key],)),))
+            selector = selector.joined(same if operator is SelectorOperator.IN else other)
     return selector
 
 
@@ -184,7 +192,9 @@ def _namespaces(part: Field, namespace: str) -> tuple[str, ...] | None:
     match selector:
         case PodSelector(((key, name),), ()) if key == OF_NAMESPACES:
             return _named({*named, name}, namespace)
-        case PodSelector((), (one,)) if one.key == OF_NAMESPACES and one.operator is Operator.IN:
+        case PodSelector((), (one,)) if (
+            one.key == OF_NAMESPACES and one.operator is SelectorOperator.IN
+        ):
             return _named({*named, *one.values}, namespace)
     return None
 

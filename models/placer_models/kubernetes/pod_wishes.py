@@ -8,10 +8,9 @@ from placer_models.kubernetes.node_affinity import node_affinity_of
 from placer_models.kubernetes.objects import Field
 from placer_models.kubernetes.pod_terms import affinity_terms, spread_of
 from placer_models.node_affinity import NodeAffinity
+from placer_models.selectors import Labels
 from placer_models.taints import TaintEffect, Toleration, TolerationOperator
 from placer_models.topology_spread import SpreadConstraint
-
-Labels = tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -86,7 +86,7 @@ class AllocatedDevice:
 
 
 @dataclass(frozen=True, slots=True)
-class Allocation:
+class ClaimAllocation:
     """What a claim was given.
 
     Attributes:
@@ -112,7 +112,7 @@ class ClaimPart:
 
     identity: Identity
     spec: ClaimSpec
-    allocation: Allocation | None = None
+    allocation: ClaimAllocation | None = None
     reserved_for: tuple[Object, ...] = ()
     finalizers: tuple[str, ...] = ()
 
@@ -216,10 +216,10 @@ def _request(part: Field, name: str) -> ClaimRequest:
     )
 
 
-def _allocation(part: Field) -> Allocation:
+def _allocation(part: Field) -> ClaimAllocation:
     devices = part.get("devices")
     selector = part.get("nodeSelector")
-    return Allocation(
+    return ClaimAllocation(
         tuple(
             AllocatedDevice(
                 item.get("request").text(),

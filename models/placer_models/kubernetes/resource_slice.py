@@ -3,9 +3,9 @@
 from dataclasses import dataclass, replace
 
 from placer_models.kubernetes.device_attributes import (
+    AttributeScalar,
+    AttributeValue,
     ListedDevice,
-    Scalar,
-    Value,
     parse_version,
 )
 from placer_models.kubernetes.node_access import NodeAccess, access_of
@@ -125,7 +125,7 @@ def _full(name: str, driver: str) -> str:
     return name if "/" in name else f"{driver}/{name}"
 
 
-def _attribute(part: Field) -> Value:
+def _attribute(part: Field) -> AttributeValue:
     said = part.members()
     if len(said) != 1:
         part.refuse(
@@ -137,7 +137,7 @@ def _attribute(part: Field) -> Value:
     return _scalar(kind, value)
 
 
-def _scalar(kind: str, part: Field) -> Scalar:
+def _scalar(kind: str, part: Field) -> AttributeScalar:
     match kind:
         case "bool":
             return part.flag()

@@ -14,7 +14,7 @@ from placer_models.files.json_tree import read_json
 from placer_models.files.tree import Path as FieldPath
 from placer_models.files.tree import line_of
 from placer_models.files.yaml_tree import read_yaml
-from placer_models.kubernetes.chunks import Chunks, Part
+from placer_models.kubernetes.chunks import Chunk, Chunks
 from placer_models.kubernetes.json_objects import json_parts
 from placer_models.kubernetes.objects import Object
 from placer_models.kubernetes.yaml_objects import yaml_parts
@@ -117,7 +117,7 @@ def _objects(stream: IO[bytes], path: Path, file: str) -> Iterator[Found]:
     is_json = path.suffix == ".json" or (
         not is_yaml and _JSON_START.match(chunks.head()) is not None
     )
-    unnamed: list[Part] = []
+    unnamed: list[Chunk] = []
     count = 0
     for part in (json_parts if is_json else yaml_parts)(chunks, file):
         if part.root is not None:
@@ -143,7 +143,7 @@ def _objects(stream: IO[bytes], path: Path, file: str) -> Iterator[Found]:
             yield _object(part, {}, file, is_json=is_json)
 
 
-def _lacks_kind(part: Part) -> bool:
+def _lacks_kind(part: Chunk) -> bool:
     return isinstance(part.value, dict) and not ("kind" in part.value or "apiVersion" in part.value)
 
 
@@ -153,7 +153,7 @@ def _kind_of_items(root: Object) -> str:
     return kind.removesuffix("List") if isinstance(kind, str) and kind.endswith("List") else ""
 
 
-def _object(part: Part, root: Object, file: str, *, is_json: bool) -> Found:
+def _object(part: Chunk, root: Object, file: str, *, is_json: bool) -> Found:
     value = part.value
     if not isinstance(value, dict):
         what = "a list" if isinstance(value, list) else "no mapping"

@@ -8,12 +8,12 @@ import yaml
 
 from placer_models.files.errors import InputError, shown
 from placer_models.files.tree import MAX_DEPTH, Scalar, plain
-from placer_models.kubernetes.chunks import CHUNK, MAX_OBJECT_CHARACTERS, Chunks, Part, Value
+from placer_models.kubernetes.chunks import CHUNK, MAX_OBJECT_CHARACTERS, Chunk, Chunks, ChunkValue
 
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
-def yaml_parts(chunks: Chunks, file: str) -> Iterator[Part]:
+def yaml_parts(chunks: Chunks, file: str) -> Iterator[Chunk]:
     """Yield the items of Lists as they end, and each document at its end.
 
     Aliases and tags are refused, as in our own files.
@@ -39,13 +39,13 @@ def yaml_parts(chunks: Chunks, file: str) -> Iterator[Part]:
         raise InputError(file, None, "", f"is not YAML: {error.reason}") from None
 
 
-def _parts(kept: "_Kept", file: str) -> Iterator[Part]:
+def _parts(kept: "_Kept", file: str) -> Iterator[Chunk]:
     parser = _LOADER(kept)
-    root: Value = None
-    here: dict[str, Value] | list[Value] | None = None
-    above: list[dict[str, Value] | list[Value] | None] = []
+    root: ChunkValue = None
+    here: dict[str, ChunkValue] | list[ChunkValue] | None = None
+    above: list[dict[str, ChunkValue] | list[ChunkValue] | None] = []
     key: str | None = None
-    items: list[Value] | None = None
+    items: list[ChunkValue] | None = None
     begun = yaml.Mark("", 0, 0, 0, None, 0)
     try:
         while True:
@@ -59,9 +59,9 @@ def _parts(kept: "_Kept", file: str) -> Iterator[Part]:
                     if key in here:
                         raise _refused(file, event, f"the key {shown(key)} is given twice")
                     continue
-                value: Value = event.value if event.style else _value(event.value)
+                value: ChunkValue = event.value if event.style else _value(event.value)
                 if here is items and here is not None:
-                    yield Part(value, event.start_mark.line + 1, "", _fields(root))
+                    yield Chunk(value, event.start_mark.line + 1, "", _fields(root))
                 elif type(here) is dict:
                     here[str(key)], key = value, None
                 elif type(here) is list:
@@ -73,7 +73,9 @@ def _parts(kept: "_Kept", file: str) -> Iterator[Part]:
                     raise _refused(
                         file, event, "tags, keys of several parts and deep nests are not read"
                     )
-                new: dict[str, Value] | list[Value] = {} if what is yaml.MappingStartEvent else []
+                new: dict[str, ChunkValue] | list[ChunkValue] = (
+                    {} if what is yaml.MappingStartEvent else []
+                )
                 if not above:
                     root, begun = new, event.start_mark
                 elif here is items and here is not None:
@@ -91,12 +93,12 @@ def _parts(kept: "_Kept", file: str) -> Iterator[Part]:
                 ended, here = here, above.pop()
                 key = None
                 if here is items and here is not None:
-                    yield Part(ended, begun.line + 1, kept.text(begun, event), _fields(root))
+                    yield Chunk(ended, begun.line + 1, kept.text(begun, event), _fields(root))
             elif what is yaml.DocumentEndEvent:
                 is_list = items is not None
                 line = event.start_mark.line + 1 if is_list else begun.line + 1
                 text = "" if is_list else kept.text(begun, event)
-                yield Part(root, line, text, None, is_list)
+                yield Chunk(root, line, text, None, is_list)
                 root = items = None
             elif what is yaml.AliasEvent:
                 raise _refused(
@@ -108,7 +110,7 @@ def _parts(kept: "_Kept", file: str) -> Iterator[Part]:
         parser.dispose()
 
 
-def _fields(root: Value) -> dict[str, Value]:
+def _fields(root: ChunkValue) -> dict[str, ChunkValue]:
     return root if isinstance(root, dict) else {}
 
 
@@ -121,7 +123,7 @@ def _line(event: yaml.Event) -> int:
 
 
 @lru_cache(65_536)
-def _value(text: str) -> Value:
+def _value(text: str) -> ChunkValue:
     """Return what a text without quotes means, as in our own files."""
     value = plain(Scalar(text, quoted=False, line=0))
     assert not isinstance(value, list | dict)

@@ -23,7 +23,7 @@ from placer_models.links.allowed import (
 from placer_models.links.best import best_pair_minimum, best_pair_sum, best_selection
 from placer_models.links.board import (
     Board,
-    Selection,
+    DeviceSelection,
     board_of,
     counts_of,
     distance,
@@ -42,7 +42,7 @@ from placer_models.links.usable import disjoint_sets, usable_points, usable_sets
 
 __all__ = [
     "Board",
-    "Selection",
+    "DeviceSelection",
     "best_pair_minimum",
     "best_pair_sum",
     "best_permitted",

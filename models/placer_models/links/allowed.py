@@ -5,7 +5,7 @@ from functools import lru_cache
 
 from placer_models.links.board import (
     Board,
-    Selection,
+    DeviceSelection,
     pair_minimum,
     pair_sum,
     selection_count,
@@ -13,7 +13,7 @@ from placer_models.links.board import (
 )
 from placer_models.policy import DeviceScope
 
-Counts = tuple[int, ...]
+ClassCounts = tuple[int, ...]
 """Devices of each class of a board."""
 
 
@@ -30,7 +30,7 @@ def place_keys(board: Board, scope: DeviceScope) -> Sequence[int | str | None]:
             return (0,) * len(board.classes)
 
 
-def rooms(board: Board, size: int, free: Counts, scope: DeviceScope) -> Iterator[Counts]:
+def rooms(board: Board, size: int, free: ClassCounts, scope: DeviceScope) -> Iterator[ClassCounts]:
     """Yield what is free in each place within which a set of the size may be.
 
     One device is within any place. Two are within one if that place is known.
@@ -53,7 +53,7 @@ def has_set(board: Board, size: int, scope: DeviceScope) -> bool:
     )
 
 
-def is_partition(board: Board, counts: Counts) -> bool:
+def is_partition(board: Board, counts: ClassCounts) -> bool:
     """Return whether a set of so many devices of each class is a partition of the table."""
     return board.partitions is not None and counts in board.partitions
 
@@ -69,10 +69,10 @@ def tells_apart(board: Board, size: int) -> bool:
 
 
 @lru_cache(maxsize=65536)
-def partitions_of(board: Board, size: int, free: Counts) -> tuple[Selection, ...]:
+def partitions_of(board: Board, size: int, free: ClassCounts) -> tuple[DeviceSelection, ...]:
     """Return the partitions of the size within the free counts, best first."""
     found = [
-        Selection(counts, pair_minimum(board, counts), pair_sum(board, counts))
+        DeviceSelection(counts, pair_minimum(board, counts), pair_sum(board, counts))
         for counts in board.partitions or ()
         if sum(counts) == size and all(c <= f for c, f in zip(counts, free, strict=True))
     ]
@@ -81,8 +81,8 @@ def partitions_of(board: Board, size: int, free: Counts) -> tuple[Selection, ...
 
 
 def offered(
-    board: Board, size: int, free: Counts, scope: DeviceScope = DeviceScope.NODE
-) -> tuple[Selection, ...]:
+    board: Board, size: int, free: ClassCounts, scope: DeviceScope = DeviceScope.NODE
+) -> tuple[DeviceSelection, ...]:
     """Return every inequivalent set that a pod may have within the free counts, best first.
 
     As `selections`, for a pod that keeps to the scope, on a board that may be honored.
@@ -93,7 +93,7 @@ def offered(
 
 
 def offered_count(
-    board: Board, size: int, free: Counts, scope: DeviceScope = DeviceScope.NODE
+    board: Board, size: int, free: ClassCounts, scope: DeviceScope = DeviceScope.NODE
 ) -> int:
     """Return how many sets `offered` returns, without listing more than partitions."""
     if board.honored:
@@ -102,7 +102,7 @@ def offered_count(
 
 
 @lru_cache(maxsize=65536)
-def disjoint_partitions(board: Board, size: int, free: Counts, least: int) -> int:
+def disjoint_partitions(board: Board, size: int, free: ClassCounts, least: int) -> int:
     """Return the most disjoint partitions of the size, no pair slower than ``least``.
 
     Sets of counts that fit the free counts together are disjoint sets of devices: which

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from placer_models.goals import USABLE_SET_SIZES
-from placer_models.links.board import Board, Selection
+from placer_models.links.board import Board, DeviceSelection
 from placer_models.links.cliques import best_minimum
 from placer_models.links.heaviest import best_sum, heaviest_sets
 from placer_models.links.merged import Merged, by_bandwidth
@@ -34,7 +34,7 @@ def best_pair_sum(board: Board, size: int) -> int | None:
 
 
 @lru_cache(maxsize=65536)
-def best_selection(board: Board, size: int, free: tuple[int, ...]) -> Selection | None:
+def best_selection(board: Board, size: int, free: tuple[int, ...]) -> DeviceSelection | None:
     """Return the best set of the size among what is free; None: too few are free.
 
     Best is, in this order: the fastest slowest pair, the largest pair sum, the fewest
@@ -50,7 +50,7 @@ def best_selection(board: Board, size: int, free: tuple[int, ...]) -> Selection 
     nearest = _Nearest(board, free, size)
     for group_counts in sorted(heaviest_sets(merged, group_free, size, least), reverse=True):
         nearest.search(merged, group_counts, _links_lost(merged, group_free, group_counts))
-    return Selection(nearest.counts, least, best_sum(merged, group_free, size, least))
+    return DeviceSelection(nearest.counts, least, best_sum(merged, group_free, size, least))
 
 
 def _links_lost(merged: Merged, free: tuple[int, ...], chosen: tuple[int, ...]) -> int:

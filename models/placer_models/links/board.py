@@ -51,7 +51,7 @@ class Board(CachedHash):
 
 
 @record(frozen=True, slots=True)
-class Selection:
+class DeviceSelection:
     """A set of devices, up to swapping devices of a class.
 
     Attributes:
@@ -256,14 +256,14 @@ def selection_count(board: Board, size: int, free: tuple[int, ...]) -> int:
     return ways[size]
 
 
-def selections(board: Board, size: int, free: tuple[int, ...]) -> tuple[Selection, ...]:
+def selections(board: Board, size: int, free: tuple[int, ...]) -> tuple[DeviceSelection, ...]:
     """Return every inequivalent set of the size within the free counts, best first.
 
     Best is the fastest slowest pair, then the largest pair sum, then the lowest
     devices. There may be very many: ask ``selection_count`` first.
     """
     found = [
-        Selection(counts, pair_minimum(board, counts), pair_sum(board, counts))
+        DeviceSelection(counts, pair_minimum(board, counts), pair_sum(board, counts))
         for counts in splits(size, free)
     ]
     # Counts come with the lowest devices first, and sorting keeps that order.

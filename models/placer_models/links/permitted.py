@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from functools import lru_cache
 
-from placer_models.links.allowed import Counts, offered, partitions_of, rooms
+from placer_models.links.allowed import ClassCounts, offered, partitions_of, rooms
 from placer_models.links.best import best_selection
-from placer_models.links.board import Board, Selection, pair_sum
+from placer_models.links.board import Board, DeviceSelection, pair_sum
 from placer_models.links.cliques import best_minimum
 from placer_models.links.heaviest import best_sum
 from placer_models.links.merged import by_bandwidth
@@ -50,8 +50,8 @@ def best_permitted_sum(board: Board, size: int, scope: DeviceScope = ANYWHERE) -
 
 @lru_cache(maxsize=65536)
 def best_permitted(
-    board: Board, size: int, free: Counts, scope: DeviceScope = ANYWHERE
-) -> Selection | None:
+    board: Board, size: int, free: ClassCounts, scope: DeviceScope = ANYWHERE
+) -> DeviceSelection | None:
     """Return the best set that a pod may have of what is free; None: there is none.
 
     Best is as in `best_selection`; but partitions go before other sets.
@@ -63,12 +63,12 @@ def best_permitted(
 
 
 def _best(
-    board: Board, size: int, free: Counts, scope: DeviceScope, *, partitions: bool
-) -> Selection | None:
+    board: Board, size: int, free: ClassCounts, scope: DeviceScope, *, partitions: bool
+) -> DeviceSelection | None:
     """Return the best partition, or the best set of any kind."""
     if not partitions and scope is ANYWHERE:
         return best_selection(board, size, free)
-    found: list[Selection] = []
+    found: list[DeviceSelection] = []
     for room in rooms(board, size, free, scope):
         if partitions:
             found += partitions_of(board, size, room)
@@ -76,7 +76,7 @@ def _best(
             found.append(best)
     places = (board.numa_nodes, board.packages, board.switches)
 
-    def badness(chosen: Selection) -> tuple[object, ...]:
+    def badness(chosen: DeviceSelection) -> tuple[object, ...]:
         left = tuple(a - b for a, b in zip(free, chosen.counts, strict=True))
         return (
             -chosen.pair_minimum,
@@ -90,6 +90,6 @@ def _best(
     return min(found, key=badness, default=None)
 
 
-def _places(counts: Counts, place_of: Sequence[int | str | None]) -> int:
+def _places(counts: ClassCounts, place_of: Sequence[int | str | None]) -> int:
     """Return on how many known places the devices are."""
     return len({place for count, place in zip(counts, place_of, strict=True) if count} - {None})

@@ -10,7 +10,7 @@ from placer_models.machines.places import Affinity
 from placer_models.machines.rates import UNLINKED
 from placer_models.machines.sketch import GpuSketch, Sketch, to_machine
 from placer_models.machines.topo_text import (
-    Row,
+    MatrixRow,
     Table,
     clean_lines,
     gpu_number,
@@ -125,7 +125,7 @@ def _check_cells(table: Table) -> None:
                 )
 
 
-def _affinity(name: str, row: Row, headings: Sequence[str]) -> Affinity:
+def _affinity(name: str, row: MatrixRow, headings: Sequence[str]) -> Affinity:
     """Return what stands behind the links of a GPU; blank cells say nothing."""
     cells = [word for cell in row.rest for word in cell.split() or [""]]
     if sum(cell != "" for cell in cells) > len(headings):

@@ -21,7 +21,7 @@ class TopoError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class MatrixRow:
     """One device and its cells, one for each column of the table.
 
     Attributes:
@@ -49,7 +49,7 @@ class Table:
     columns: tuple[str, ...]
     headings: tuple[str, ...]
     start: int
-    rows: dict[str, Row] = field(default_factory=dict)
+    rows: dict[str, MatrixRow] = field(default_factory=dict)
 
     def cell(self, name: str, other: str) -> str | None:
         """Return what the row of one device says about another; None: it has no row."""
@@ -170,7 +170,9 @@ def _add_row(table: Table, number: int, line: str) -> bool:
     width = len(table.columns)
     by_tab = [cell.strip() for cell in line.strip("\n").split("\t")]
     if len(by_tab) > width and by_tab[0].rstrip(":") == name:
-        table.rows[name] = Row(number, tuple(by_tab[1 : width + 1]), tuple(by_tab[width + 1 :]))
+        table.rows[name] = MatrixRow(
+            number, tuple(by_tab[1 : width + 1]), tuple(by_tab[width + 1 :])
+        )
         return True
     words = list(re.finditer(r"\S+", line))[1:]
     if len(words) < width:
@@ -184,5 +186,5 @@ def _add_row(table: Table, number: int, line: str) -> bool:
     is_short = 0 < len(rest) < len(table.headings)
     if is_short and words[width].start() >= table.start + _TAB_STOP:
         rest.insert(0, "")
-    table.rows[name] = Row(number, tuple(w.group() for w in words[:width]), tuple(rest))
+    table.rows[name] = MatrixRow(number, tuple(w.group() for w in words[:width]), tuple(rest))
     return True

@@ -21,7 +21,7 @@ from placer_models.kubernetes.claimed import is_of_claims
 from placer_models.kubernetes.device import DevicePart
 from placer_models.kubernetes.names import BIND_GANG_GROUP, BIND_GANG_MEMBERS
 from placer_models.kubernetes.objects import Identity, Object
-from placer_models.kubernetes.pod import PodPart
+from placer_models.kubernetes.pod import KubePod
 from placer_models.placement import PodPlacement
 from placer_models.pod import PodSpec
 
@@ -33,7 +33,7 @@ def annotations_of(
     spec: PodSpec,
     node: Node,
     *,
-    part: PodPart | None = None,
+    part: KubePod | None = None,
     devices: DevicePart | None = None,
 ) -> dict[str, str]:
     """Return what a pod's annotations say of its place, beside its gang's.
@@ -80,7 +80,7 @@ def annotations_of(
 
 
 def gang_annotations(
-    part: PodPart, groups: tuple[tuple[str, str], ...], members: int
+    part: KubePod, groups: tuple[tuple[str, str], ...], members: int
 ) -> dict[str, str]:
     """Return what a pod's annotations say of those that are bound with it.
 

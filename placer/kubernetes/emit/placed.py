@@ -6,11 +6,9 @@ from placer.kubernetes.objects import Objects
 from placer_models.cluster import Instance, Node
 from placer_models.kubernetes.device import DevicePart
 from placer_models.kubernetes.objects import Object
-from placer_models.kubernetes.pod import PodPart
-from placer_models.placement import Placement, PodPlacement
+from placer_models.kubernetes.pod import KubePod
+from placer_models.placement import NamespacedName, Placement, PodPlacement
 from placer_models.pod import Gang, Pod
-
-Key = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,10 +23,10 @@ class PlacedPod:
 
     """
 
-    part: PodPart
+    part: KubePod
     pod: Pod
     gang: Gang
-    together: tuple[Key, ...]
+    together: tuple[NamespacedName, ...]
     place: PodPlacement
     node: Node
     devices: DevicePart | None
@@ -115,7 +113,7 @@ def _check_whole(gang: Gang, placed: int) -> None:
         )
 
 
-def _check_groups(instance: Instance, placed: set[Key]) -> None:
+def _check_groups(instance: Instance, placed: set[NamespacedName]) -> None:
     for group in instance.groups:
         missing = [key for key in group.gangs if key not in placed]
         if missing and len(missing) < len(group.gangs):

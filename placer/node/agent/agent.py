@@ -15,9 +15,9 @@ from placer.node.containers import OUR_ROOT
 from placer.node.document import offline_owner
 from placer.node.errors import DocumentError, ObserveOnlyError, RefusedError
 from placer.node.host import Host
-from placer.node.operations import Kind
+from placer.node.operations import OperationKind
 from placer.node.plan import Plan, plan_of
-from placer.node.state import NodeState
+from placer.node.state import AppliedState
 from placer_models.cpuset import CpuSet
 from placer_models.node_placement import NodePlacement
 
@@ -74,7 +74,7 @@ class Status:
 
 
 @dataclass(slots=True)
-class Counts:
+class AgentCounts:
     """How often things happened since the start."""
 
     applied: int = 0
@@ -90,7 +90,7 @@ class Agent:
         self,
         cgroups: Cgroups,
         read_host: Callable[[], Host],
-        state: NodeState,
+        state: AppliedState,
         inbox: Inbox,
         *,
         root: str = OUR_ROOT,
@@ -124,7 +124,7 @@ class Agent:
         self._taken: NodePlacement | None = None
         self.document: NodePlacement | None = None
         self.status = Status()
-        self.counts = Counts()
+        self.counts = AgentCounts()
 
     def begin(self) -> None:
         """Pick up what an earlier run left: finish it, or take it back."""
@@ -294,7 +294,7 @@ class Agent:
         """Return in words what a plan would change."""
         return tuple(
             f"/{one.cgroup}/{one.file}: {one.old!r}, to be {one.new!r}"
-            if one.kind is Kind.WRITE
+            if one.kind is OperationKind.WRITE
             else f"/{one.cgroup}: {one.kind} {one.new}".rstrip()
             for one in (*plan.operations, *plan.finish)
         )
@@ -303,7 +303,7 @@ class Agent:
         """Count what was written again, and stop where somebody else writes it each time."""
         self.counts.repairs += 1
         now = self._clock()
-        for cgroup in {one.cgroup for one in plan.operations if one.kind is Kind.WRITE}:
+        for cgroup in {one.cgroup for one in plan.operations if one.kind is OperationKind.WRITE}:
             times = self._repairs.setdefault(cgroup, deque())
             times.append(now)
             while times[0] < now - 60:

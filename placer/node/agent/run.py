@@ -19,7 +19,7 @@ from placer.node.agent.watch import ANYTHING, Alarm, Watch, is_process_list, is_
 from placer.node.cgroups import Cgroups
 from placer.node.host import read_host
 from placer.node.mounts import kernel_files
-from placer.node.state import NodeState
+from placer.node.state import AppliedState
 from placer.node.units import SystemdUnits
 from placer_models.files.errors import counted
 
@@ -83,7 +83,7 @@ def run(options: Options) -> tuple[str, ...]:
         files = kernel_files()
         inbox = Inbox(options.documents, options.node)
         inbox.check()
-        state = NodeState(options.state)
+        state = AppliedState(options.state)
         open_things.enter_context(state.locked())
         gpus = GpuHealth(devices_changed)
         open_things.callback(gpus.close)

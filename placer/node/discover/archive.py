@@ -6,7 +6,7 @@ import zlib
 from collections.abc import Collection
 from pathlib import Path
 
-from placer.node.discover.files import CPU, MAX_READ_BYTES, NOT_A_DUMP, Kind
+from placer.node.discover.files import CPU, MAX_READ_BYTES, NOT_A_DUMP, EntryKind
 from placer_models.files.errors import InputError, shown
 
 MAX_ARCHIVE_BYTES = 2**28
@@ -53,7 +53,7 @@ class Members:
             if path.startswith(start) and path.endswith(f"/{CPU}")
         )
 
-    def kind(self, path: str) -> Kind | None:
+    def kind(self, path: str) -> EntryKind | None:
         """Return what is there."""
         match self._found.get(self._at(path)):
             case None:

@@ -43,7 +43,7 @@ _SILENT = frozenset(
 )
 """With these the kernel says that it does not answer now, or not for this device."""
 
-Kind = Literal["file", "folder", "link"]
+EntryKind = Literal["file", "folder", "link"]
 
 
 class UnreadableError(InputError):
@@ -53,7 +53,7 @@ class UnreadableError(InputError):
 class Entries(Protocol):
     """Where files lie. Paths have no link but perhaps as their last part."""
 
-    def kind(self, path: str) -> Kind | None:
+    def kind(self, path: str) -> EntryKind | None:
         """Return what is there."""
 
     def target(self, path: str) -> str:

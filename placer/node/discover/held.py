@@ -9,12 +9,12 @@ from dataclasses import replace
 from placer.node.discover.inventory import Inventory
 from placer_models.cluster import Node
 from placer_models.cpuset import format_cpu_list
-from placer_models.device import Device
+from placer_models.device import Device, DeviceKey
 from placer_models.files.errors import named_cpus, shown
 from placer_models.files.part import Json
 from placer_models.kubernetes.checkpoints.device_manager import HeldByKubelet
 from placer_models.kubernetes.checkpoints.memory_manager import MEMORY, MemoryManagerState
-from placer_models.kubernetes.plugin_devices import DeviceKey, devices_of, type_of
+from placer_models.kubernetes.plugin_devices import devices_of, type_of
 from placer_models.kubernetes.resources import HUGEPAGES
 from placer_models.quantity import format_bytes
 from placer_models.topology import NumaNode

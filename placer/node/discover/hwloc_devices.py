@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from xml.etree.ElementTree import Element
 
 from placer.node.discover.accelerators import ACCELERATOR, GPU_VENDORS, is_accelerator
-from placer.node.discover.hwloc_xml import Place, Tree, indexes_of, infos, values_of
+from placer.node.discover.hwloc_xml import HwlocPlace, HwlocTree, indexes_of, infos, values_of
 from placer.node.discover.inventory import FoundDevices, FoundNumaNode
 from placer.node.discover.pci import PciPlace, bus_id_of, gpu_links, nearest
 from placer.node.discover.rdma import down_warnings, in_number_order
@@ -52,7 +52,7 @@ class _Gpu:
         return None
 
 
-def places_in(tree: Tree, numa_nodes: Sequence[FoundNumaNode]) -> dict[str, PciPlace]:
+def places_in(tree: HwlocTree, numa_nodes: Sequence[FoundNumaNode]) -> dict[str, PciPlace]:
     """Return bus id -> where the device sits.
 
     Raises:
@@ -67,7 +67,7 @@ def places_in(tree: Tree, numa_nodes: Sequence[FoundNumaNode]) -> dict[str, PciP
 
 
 def read_hwloc_devices(
-    tree: Tree, numa_nodes: Sequence[FoundNumaNode], *, gpus_too: bool = True
+    tree: HwlocTree, numa_nodes: Sequence[FoundNumaNode], *, gpus_too: bool = True
 ) -> FoundDevices:
     """Return the RDMA ports that the file tells of, and the GPUs unless others tell of them.
 
@@ -95,7 +95,7 @@ def _is_flat(links: LinkMatrix) -> bool:
     return {kind for row in links.kinds for kind in row} == {SELF, "XGMI"}
 
 
-def _bus_id(tree: Tree, element: Element) -> str:
+def _bus_id(tree: HwlocTree, element: Element) -> str:
     try:
         return bus_id_of(element.get("pci_busid", ""))
     except ValueError as error:
@@ -103,7 +103,7 @@ def _bus_id(tree: Tree, element: Element) -> str:
 
 
 def _place(
-    element: Element, place: Place, bus_id: str, numa_nodes: Sequence[FoundNumaNode]
+    element: Element, place: HwlocPlace, bus_id: str, numa_nodes: Sequence[FoundNumaNode]
 ) -> PciPlace:
     host, *bridges = place.bridges or ("",)
     speed = element.get("pci_link_speed", "")
@@ -117,7 +117,7 @@ def _place(
     )
 
 
-def _gpus(tree: Tree, places: Mapping[str, PciPlace]) -> list[_Gpu]:
+def _gpus(tree: HwlocTree, places: Mapping[str, PciPlace]) -> list[_Gpu]:
     found = []
     for element, _ in tree.of_type("PCIDev"):
         match = _PCI_TYPE.match(element.get("pci_type", ""))
@@ -167,7 +167,7 @@ def _device(minor: int, gpu: _Gpu) -> Device:
     )
 
 
-def _links(tree: Tree, gpus: Sequence[tuple[int, _Gpu]]) -> LinkMatrix | None:
+def _links(tree: HwlocTree, gpus: Sequence[tuple[int, _Gpu]]) -> LinkMatrix | None:
     """Return the links of the GPUs; None where the file does not say them."""
     position = {
         element.get("gp_index", ""): i
@@ -219,7 +219,7 @@ def _direct(
     return direct, bool(to_switches)
 
 
-def _rdma(tree: Tree, places: Mapping[str, PciPlace]) -> tuple[list[Device], list[str]]:
+def _rdma(tree: HwlocTree, places: Mapping[str, PciPlace]) -> tuple[list[Device], list[str]]:
     ports: list[tuple[str, PciPlace, dict[str, str]]] = []
     for element, _ in tree.of_type("PCIDev"):
         match = _PCI_TYPE.match(element.get("pci_type", ""))
@@ -249,7 +249,7 @@ def _rdma(tree: Tree, places: Mapping[str, PciPlace]) -> tuple[list[Device], lis
     return devices, down_warnings(down)
 
 
-def _accelerators(tree: Tree, places: Mapping[str, PciPlace]) -> list[Device]:
+def _accelerators(tree: HwlocTree, places: Mapping[str, PciPlace]) -> list[Device]:
     """Return the accelerators that are no GPUs, of the types that hwloc's names begin with."""
     found: list[Device] = []
     counts: dict[str, int] = {}
@@ -277,7 +277,7 @@ def _accelerators(tree: Tree, places: Mapping[str, PciPlace]) -> list[Device]:
     return found
 
 
-def _is_rdma(tree: Tree, osdev: Element, slingshot: bool) -> bool:
+def _is_rdma(tree: HwlocTree, osdev: Element, slingshot: bool) -> bool:
     """Return whether an OS device is an RDMA port; Slingshot's are network ports to hwloc."""
     kind = tree.number(osdev, "osdev_type") or 0
     if tree.version in _OPENFABRICS:

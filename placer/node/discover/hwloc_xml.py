@@ -24,7 +24,7 @@ _MOST_BRIDGES = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class HwlocPlace:
     """What an object lies in.
 
     Attributes:
@@ -42,13 +42,13 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Tree:
+class HwlocTree:
     """The objects of a file, each with what it lies in, in the order of the file."""
 
     file: str
     root: Element
     version: int
-    objects: tuple[tuple[Element, Place], ...]
+    objects: tuple[tuple[Element, HwlocPlace], ...]
 
     def wrong(self, element: Element, message: str) -> InputError:
         """Return the error about an object, for who raises it."""
@@ -73,7 +73,7 @@ class Tree:
         except ValueError as error:
             raise self.wrong(element, f"{name}: {error}") from None
 
-    def of_type(self, *types: str) -> Iterator[tuple[Element, Place]]:
+    def of_type(self, *types: str) -> Iterator[tuple[Element, HwlocPlace]]:
         """Yield the objects of these types."""
         return ((element, place) for element, place in self.objects if element.get("type") in types)
 
@@ -116,7 +116,7 @@ def infos(element: Element) -> dict[str, str]:
     }
 
 
-def read_tree(path: Path) -> Tree:
+def read_tree(path: Path) -> HwlocTree:
     """Return the objects of a file.
 
     Raises:
@@ -134,7 +134,7 @@ def read_tree(path: Path) -> Tree:
     return tree_of(data, file)
 
 
-def tree_of(data: bytes, file: str) -> Tree:
+def tree_of(data: bytes, file: str) -> HwlocTree:
     """Return the objects of a file that has been read.
 
     Raises:
@@ -155,11 +155,11 @@ def tree_of(data: bytes, file: str) -> Tree:
         raise InputError(file, None, "", message)
     digits = root.get("version", "1").partition(".")[0]
     version = int(digits) if digits in ("1", "2", "3") else 3
-    tree = Tree(file, root, version, ())
+    tree = HwlocTree(file, root, version, ())
     return replace(tree, objects=tuple(_walk(tree, machine)))
 
 
-def _walk(tree: Tree, machine: Element) -> Iterator[tuple[Element, Place]]:
+def _walk(tree: HwlocTree, machine: Element) -> Iterator[tuple[Element, HwlocPlace]]:
     """Yield every object with what it lies in; not by recursion, for files nest at will."""
     packages = [e for e in machine.iter("object") if e.get("type") in _PACKAGES]
     numbers = [tree.number(package, "os_index") for package in packages]
@@ -168,7 +168,7 @@ def _walk(tree: Tree, machine: Element) -> Iterator[tuple[Element, Place]]:
         id(package): number if unique else i
         for i, (package, number) in enumerate(zip(packages, numbers, strict=True))
     }
-    waiting = [(machine, Place())]
+    waiting = [(machine, HwlocPlace())]
     while waiting:
         element, place = waiting.pop()
         yield element, place
@@ -200,7 +200,7 @@ def _bridge(element: Element) -> str:
     return element.get("pci_busid") or behind.replace("[", "").partition("-")[0]
 
 
-def read_hwloc(tree: Tree) -> Inventory:
+def read_hwloc(tree: HwlocTree) -> Inventory:
     """Return what the file says of a machine, without its devices.
 
     Raises:
@@ -228,9 +228,9 @@ def read_hwloc(tree: Tree) -> Inventory:
     )
 
 
-def _cpus(tree: Tree, machine: Element) -> tuple[FoundCpu, ...]:
+def _cpus(tree: HwlocTree, machine: Element) -> tuple[FoundCpu, ...]:
     online = tree.set_of(machine, "online_cpuset")
-    places: dict[int, Place] = {}
+    places: dict[int, HwlocPlace] = {}
     for element, place in tree.of_type("PU"):
         cpu = tree.number(element, "os_index")
         if cpu is None or cpu > MAX_CPU_ID:
@@ -269,7 +269,7 @@ def _members(
     return {cpu: sets.get(id(object_of[cpu])) for cpu in cpus}
 
 
-def _kinds(tree: Tree) -> tuple[dict[int, int], dict[int, bool]]:
+def _kinds(tree: HwlocTree) -> tuple[dict[int, int], dict[int, bool]]:
     """Return CPU -> capacity, and CPU -> whether it is of an efficiency core."""
     capacities: dict[int, int] = {}
     efficient: dict[int, bool] = {}
@@ -284,7 +284,7 @@ def _kinds(tree: Tree) -> tuple[dict[int, int], dict[int, bool]]:
     return capacities, efficient
 
 
-def _numa_nodes(tree: Tree) -> tuple[FoundNumaNode, ...]:
+def _numa_nodes(tree: HwlocTree) -> tuple[FoundNumaNode, ...]:
     found: dict[int, FoundNumaNode] = {}
     for element, _ in tree.of_type("NUMANode"):
         node = tree.number(element, "os_index")
@@ -303,7 +303,7 @@ def _numa_nodes(tree: Tree) -> tuple[FoundNumaNode, ...]:
     )
 
 
-def _hugepages(tree: Tree, element: Element) -> tuple[Hugepages, ...]:
+def _hugepages(tree: HwlocTree, element: Element) -> tuple[Hugepages, ...]:
     counts: Counter[int] = Counter()
     for page in element.iterfind("page_type"):
         size, count = tree.number(page, "size") or 0, tree.number(page, "count") or 0
@@ -312,7 +312,7 @@ def _hugepages(tree: Tree, element: Element) -> tuple[Hugepages, ...]:
     return tuple(Hugepages(size, counts[size]) for size in sizes if counts[size])
 
 
-def _distances(tree: Tree, in_order: list[int]) -> dict[int, tuple[int, ...]]:
+def _distances(tree: HwlocTree, in_order: list[int]) -> dict[int, tuple[int, ...]]:
     """Return NUMA node -> distances to all NUMA nodes, ascending by id; empty if unknown."""
     for element in tree.root.iterfind("distances2"):
         named = element.get("name", "NUMALatency") == "NUMALatency"

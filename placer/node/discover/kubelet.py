@@ -21,7 +21,7 @@ from placer_models.kubernetes.checkpoints.memory_manager import (
     read_memory_manager_state,
 )
 
-State = TypeVar("State")
+_State = TypeVar("_State")
 
 
 def with_kubelet(files: MachineFiles, inventory: Inventory) -> Inventory:
@@ -54,10 +54,10 @@ def with_kubelet(files: MachineFiles, inventory: Inventory) -> Inventory:
 def _read(
     files: MachineFiles,
     path: str,
-    read: Callable[[str], State],
+    read: Callable[[str], _State],
     what: str,
     warnings: list[str],
-) -> State | None:
+) -> _State | None:
     """Return what a checkpoint says; None: there is none, or nobody may read it."""
     try:
         text = files.read(path)

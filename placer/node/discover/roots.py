@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from placer.node.discover.archive import read_archive
-from placer.node.discover.files import CPU, MAX_READ_BYTES, NOT_A_DUMP, Kind, MachineFiles
+from placer.node.discover.files import CPU, MAX_READ_BYTES, NOT_A_DUMP, EntryKind, MachineFiles
 from placer_models.files.errors import InputError
 
 _DEEPEST = 4
@@ -86,7 +86,7 @@ class _Folder:
     def __init__(self, root: Path) -> None:
         self._root = str(root).rstrip("/")
 
-    def kind(self, path: str) -> Kind | None:
+    def kind(self, path: str) -> EntryKind | None:
         try:
             mode = os.lstat(f"{self._root}/{path}").st_mode
         except (OSError, ValueError):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from placer.search.exchanges.swaps import Amounts
+from placer.search.exchanges.swaps import Loads
 from placer.search.plain import never_on
 from placer_models.problem import Choices, Problem
 
@@ -26,8 +26,8 @@ class NodeColumns:
 
     """
 
-    room: Amounts
-    sizes: Amounts
+    room: Loads
+    sizes: Loads
     kinds: NDArray[np.intp]
     barred: NDArray[np.bool_]
 

@@ -14,8 +14,8 @@ import numpy as np
 from placer.search.budget import Budget
 from placer.search.exchanges.columns import NodeColumns, columns_of
 from placer.search.exchanges.lots import Lot, lots_of
-from placer.search.exchanges.swaps import Amounts, Crowd, settle
-from placer.search.exchanges.wanted import Offer, offers_of
+from placer.search.exchanges.swaps import BinContents, Loads, settle
+from placer.search.exchanges.wanted import ExchangeOffer, offers_of
 from placer.search.plain import place_on
 from placer_models.problem import Choices, Problem
 
@@ -39,7 +39,7 @@ EXCHANGES_A_SECOND = 1e7
 MOST_PLACES = 10_000_000
 """Nodes x pods of one node that are kept in memory."""
 
-Held = dict[int, int]
+_Held = dict[int, int]
 """Pod -> index of its node."""
 
 
@@ -71,7 +71,7 @@ def place_most(
         return None
     search = _Search(problem, columns, lots, budget, np.random.default_rng(seed))
     at_start = {pod: start[pod].node for lot in lots for pod in lot.pods if pod in start}
-    held: Held = {}
+    held: _Held = {}
     better = False
     for level, (value, bound) in enumerate(zip(values, bounds, strict=False)):
         mine = [i for i, lot in enumerate(lots) if lot.level == level]
@@ -117,8 +117,8 @@ class _Search:
         self.takes = {thing: bool(columns.takes(thing).any()) for thing in asked}
 
     def fill(
-        self, level: int, mine: Sequence[int], held: Held, reached: int | None, most: int | None
-    ) -> Held | None:
+        self, level: int, mine: Sequence[int], held: _Held, reached: int | None, most: int | None
+    ) -> _Held | None:
         """Return places for more lots of a level, beside as many of those before it.
 
         Args:
@@ -132,7 +132,7 @@ class _Search:
         lots = self.lots
         fit = {i for i in mine if all(self.takes[self.thing_of[pod]] for pod in lots[i].pods)}
         able = [i for i in mine if i in fit and (lots[i].needs is None or lots[i].needs in fit)]
-        best: Held | None = None
+        best: _Held | None = None
         if reached is None:
             best = self._topped_up(held, able)
             reached = sum(lots[i].points for i in able if lots[i].pods[0] in best)
@@ -143,7 +143,7 @@ class _Search:
         room = self.columns.room.sum(axis=0) - self._sizes_of(before).sum(axis=0)
         sizes = self._sizes_of(able)
 
-        def useful() -> list[Offer]:
+        def useful() -> list[ExchangeOffer]:
             """Return whom to leave out so that more is reached."""
             return [
                 offer
@@ -177,7 +177,7 @@ class _Search:
                 at = min(at + 1, len(offers) - 1)
         return best
 
-    def _sizes_of(self, chosen: Sequence[int]) -> Amounts:
+    def _sizes_of(self, chosen: Sequence[int]) -> Loads:
         """Return what each of the lots takes."""
         sizes = self.columns.sizes
         rows = [
@@ -185,7 +185,7 @@ class _Search:
         ]
         return np.array(rows).reshape(len(chosen), sizes.shape[1])
 
-    def _parted(self, level: int, kept: Sequence[int], near: Held, sweeps: int) -> Held | None:
+    def _parted(self, level: int, kept: Sequence[int], near: _Held, sweeps: int) -> _Held | None:
         """Return a way to part the lots among the nodes; None: none was found.
 
         Lots of one pod that are left out may be exchanged for others that count the same.
@@ -231,7 +231,7 @@ class _Search:
         things = [self.thing_of[pod] for pod in every]
         extra = len(bins) - len(columns.room)
         resources = columns.room.shape[1]
-        crowd = Crowd(
+        crowd = BinContents(
             sizes=np.vstack([columns.sizes[things], np.zeros((1, resources))]),
             room=np.vstack([columns.room, np.full((extra, resources), np.inf)]),
             likes=np.array([*(numbers.setdefault(like, len(numbers)) for like in likes), -1]),
@@ -248,7 +248,7 @@ class _Search:
         }
         return found if settled else self._trimmed(level, found)
 
-    def _trimmed(self, level: int, held: Held) -> Held | None:
+    def _trimmed(self, level: int, held: _Held) -> _Held | None:
         """Return the places without some lots of one pod, so that no node is too full.
 
         None: that would take lots of other levels.
@@ -282,7 +282,7 @@ class _Search:
         self.budget.spent_work += exchanges / EXCHANGES_A_SECOND
         return self.budget.over
 
-    def _spread(self, pods: Sequence[int], near: Held) -> list[list[int]] | None:
+    def _spread(self, pods: Sequence[int], near: _Held) -> list[list[int]] | None:
         """Return the pods, by position, on each node: where they are, else where least is.
 
         Nodes may get too full. None: the time is over.
@@ -311,7 +311,7 @@ class _Search:
             loads[node] += size
         return bins
 
-    def _topped_up(self, held: Held, chosen: Sequence[int]) -> Held:
+    def _topped_up(self, held: _Held, chosen: Sequence[int]) -> _Held:
         """Return the places, and more for those of the lots that simply have room."""
         columns, held = self.columns, dict(held)
         left = columns.room.copy()
@@ -321,7 +321,7 @@ class _Search:
             lot = self.lots[i]
             if lot.needs is not None and self.lots[lot.needs].pods[0] not in held:
                 continue
-            places: Held = {}
+            places: _Held = {}
             for pod in lot.pods:
                 thing = self.thing_of[pod]
                 fits = (left >= columns.sizes[thing]).all(axis=1)

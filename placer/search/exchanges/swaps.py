@@ -28,14 +28,14 @@ _LOOKS_EVERY = 8
 _SWEEP = 1_000
 """Exchanges that cost as much as a sweep without any."""
 
-Amounts = NDArray[np.float64]
+Loads = NDArray[np.float64]
 """Whole numbers up to 2**53: exact."""
 
 Slots = NDArray[np.intp]
 
 
 @dataclass(slots=True)
-class Crowd:
+class BinContents:
     """Things in bins.
 
     Attributes:
@@ -49,19 +49,19 @@ class Crowd:
 
     """
 
-    sizes: Amounts
-    room: Amounts
+    sizes: Loads
+    room: Loads
     likes: NDArray[np.intp]
     kinds: NDArray[np.intp]
     barred: NDArray[np.bool_]
     slots: Slots
 
-    def loads(self) -> Amounts:
+    def loads(self) -> Loads:
         """Return what is in each bin."""
-        loads: Amounts = self.sizes[self.slots].sum(axis=1)
+        loads: Loads = self.sizes[self.slots].sum(axis=1)
         return loads
 
-    def settled(self, loads: Amounts) -> bool:
+    def settled(self, loads: Loads) -> bool:
         """Return whether no bin holds too much, nor what must not be there."""
         if (loads > self.room).any():
             return False
@@ -69,7 +69,7 @@ class Crowd:
 
 
 def settle(
-    crowd: Crowd, sweeps: int, rng: np.random.Generator, stop: Callable[[int], bool]
+    crowd: BinContents, sweeps: int, rng: np.random.Generator, stop: Callable[[int], bool]
 ) -> bool:
     """Exchange things until all have room; return whether that came about.
 
@@ -89,7 +89,7 @@ def settle(
     taken = min(width, MOST_SLOTS)
     endless = np.isinf(crowd.room[:, 0])
     finite = np.where(np.isinf(crowd.room) | (crowd.room == 0), 1.0, crowd.room)
-    weights: Amounts = 1.0 / finite
+    weights: Loads = 1.0 / finite
     barred = crowd.barred.astype(np.float64) if crowd.barred.any() else None
     every = np.broadcast_to(np.arange(width), (pairs, width))
     rows = np.arange(pairs)

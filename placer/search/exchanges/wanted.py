@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from placer.search.exchanges.lots import Lot
-from placer.search.exchanges.swaps import Amounts
+from placer.search.exchanges.swaps import Loads
 
 MIXTURES = 100
 MOST_NUMBERS = 1_000_000
@@ -22,7 +22,7 @@ NOISE = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class Offer:
+class ExchangeOffer:
     """Lots that are left out.
 
     Attributes:
@@ -40,10 +40,10 @@ class Offer:
 def offers_of(
     lots: Sequence[Lot],
     mine: Sequence[int],
-    sizes: Amounts,
-    room: Amounts,
+    sizes: Loads,
+    room: Loads,
     rng: np.random.Generator,
-) -> list[Offer]:
+) -> list[ExchangeOffer]:
     """Return for as many points as can be kept whom to leave out; most points first.
 
     Args:
@@ -84,5 +84,5 @@ def offers_of(
     for found in best[first].tolist():
         number, out = divmod(found, count + 1)
         left_out = tuple(mine[position] for position in orders[number][:out])
-        offers.append(Offer(left_out, int(by_points[found]), float(by_slack[found])))
+        offers.append(ExchangeOffer(left_out, int(by_points[found]), float(by_slack[found])))
     return offers

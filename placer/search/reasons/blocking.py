@@ -15,7 +15,7 @@ from placer.state.fits import fit_of
 from placer_models.node_rules import NODE_RULES
 from placer_models.reasons import Blocker, Demand
 
-Demands = tuple[Demand, ...]
+_Demands = tuple[Demand, ...]
 
 OF_THE_NODE = (*NODE_RULES, "domain", "affinity", "anti-affinity")
 """Rules about what the node is and who is there; they say nothing about places inside of it."""
@@ -29,7 +29,7 @@ NEEDS = {
 
 
 def blocker_of(
-    asked: Question, account: Account, demands: Demands, budget: Budget
+    asked: Question, account: Account, demands: _Demands, budget: Budget
 ) -> Blocker | None:
     """Return why the pod cannot run on the node; None: it can.
 
@@ -76,7 +76,7 @@ class _Node:
 
     asked: Question
     account: Account
-    demands: Demands
+    demands: _Demands
     budget: Budget
 
     def meets(self, kept: Sequence[Demand]) -> bool:
@@ -91,7 +91,7 @@ class _Node:
                     return known
         return fits_alone(less, self.budget)
 
-    def fewest(self, before: Demands, last: Demand) -> Demands:
+    def fewest(self, before: _Demands, last: Demand) -> _Demands:
         """Return the fewest demands beside which the last cannot be met; some are so."""
         kept = list(before)
         for demand in reversed(before):

@@ -10,20 +10,12 @@ from placer.search.reasons.blocking import blocker_of
 from placer.search.reasons.order import demands_of
 from placer.search.reasons.question import Crowd, First, Question, firsts_of
 from placer.search.reasons.spread import Spreads
+from placer.state.asks import Ask
 from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.placement import Placement
-from placer_models.pod import Pod, PodSpec, pods_of
+from placer_models.pod import Pod, pods_of
 from placer_models.problem import Problem
 from placer_models.reasons import Blocker, Demand, When
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class Ask:
-    """What pods that are alike ask for. Compared by identity."""
-
-    spec: PodSpec
-    namespace: str
-    levels: tuple[str, ...]
 
 
 @dataclass(slots=True)

@@ -11,7 +11,7 @@ from placer_models.device import Device
 from placer_models.pod import PodSpec
 from placer_models.quantity import format_bytes
 from placer_models.reasons import NameOf, UnknownName
-from placer_models.selectors import Operator
+from placer_models.selectors import SelectorOperator
 
 _OWN_LABELS = "placer/"
 """Labels that readers of dumps write; nobody has misspelt one."""
@@ -65,8 +65,8 @@ def _labels_asked_for(spec: PodSpec) -> Iterator[tuple[str, tuple[str, ...]]]:
     yield from ((key, (value,)) for key, value in spec.node_selector)
     for term in spec.node_affinity.required if spec.node_affinity else ():
         for one in term.expressions:
-            if one.operator not in (Operator.NOT_IN, Operator.DOES_NOT_EXIST):
-                yield one.key, one.values if one.operator is Operator.IN else ()
+            if one.operator not in (SelectorOperator.NOT_IN, SelectorOperator.DOES_NOT_EXIST):
+                yield one.key, one.values if one.operator is SelectorOperator.IN else ()
 
 
 def _unlike(

@@ -16,8 +16,9 @@ from placer.search.budget import Budget
 from placer.search.reasons.alone import OutOfTimeError, budget_for
 from placer.search.reasons.gangs import Short, gang_short, group_short, level_blocker
 from placer.search.reasons.sentences import sentences
-from placer.search.reasons.stages import Ask, Stage, stages_of
+from placer.search.reasons.stages import Stage, stages_of
 from placer.search.reasons.unknown_names import KnownNames
+from placer.state.asks import Ask
 from placer.state.network import required_levels
 from placer_models.cluster import Instance, Node
 from placer_models.placement import Placement, Unplaced
@@ -103,7 +104,6 @@ class _Reasons:
         self._moves = tuple(_moves_allowed(asked))
         self._stages = stages
         self._budget = budget
-        self._asks: dict[Hashable, Ask] = {}
         self._pods: dict[Hashable, _Verdict] = {}
         self._gangs: dict[Hashable, list[Short]] = {}
         self._names: KnownNames | None = None
@@ -166,8 +166,7 @@ class _Reasons:
 
     def _question(self, pod: Pod, gang: Gang) -> tuple[Ask, tuple[str, str] | None]:
         """Return what makes one verdict do for several pods."""
-        key = pod.spec, pod.namespace, required_levels(gang)
-        ask = self._asks.setdefault(key, Ask(*key))
+        ask = Ask(pod.spec, required_levels(gang), pod.namespace)
         return ask, gang.key if self._members[gang.key] else None
 
     def _looked_into(self, ask: Ask, gang: Gang, members: Sequence[Node]) -> _Verdict:

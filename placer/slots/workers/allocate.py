@@ -9,7 +9,7 @@ from typing import NamedTuple
 from placer.packing.bins import Counts
 from placer.search.options import SolveOptions
 from placer.search.solver import solve
-from placer.slots.resources import Amounts, ResourceProfile, add
+from placer.slots.resources import ResourceAmounts, ResourceProfile, add
 from placer.slots.workers.as_instance import SlotProblem, enough_offers, slot_problem
 from placer.slots.workers.in_order import InOrder
 from placer.slots.workers.model import Allocation, JobNeeds, Matching, SlotGrant, Workers
@@ -215,7 +215,7 @@ def _allocation(
     """Return grants by worker, with what the reserve wants on top."""
     running = open_workers(workers)
     spec = workers.spec
-    there: list[tuple[Amounts, Amounts, Amounts]] = [
+    there: list[tuple[ResourceAmounts, ResourceAmounts, ResourceAmounts]] = [
         *(
             (w.available, w.total, w.default_slot)
             for w in map(workers.registered.__getitem__, running)
@@ -226,7 +226,7 @@ def _allocation(
     free = [room for room, _, _ in there]
     on_registered, on_pending = [], []
     for bin, job, profile, count in given:
-        slot = profile if isinstance(profile, Amounts) else there[bin][2]
+        slot = profile if isinstance(profile, ResourceAmounts) else there[bin][2]
         free[bin] = add(free[bin], slot, -count)
         if bin < len(running):
             on_registered.append(SlotGrant(running[bin], job, slot, count))

@@ -3,7 +3,7 @@
 from decimal import Decimal
 
 from placer.slots.fractions import PLACES
-from placer.slots.resources import ANY, ZERO, Amounts, ResourceProfile, extended
+from placer.slots.resources import ANY, ZERO, ResourceAmounts, ResourceProfile, extended
 from placer.slots.workers.model import WorkerSpec
 
 _UNITS = 10**PLACES
@@ -14,7 +14,7 @@ NO_END = 2**31 - 1
 
 
 def worker_spec(
-    total: Amounts, *, slots: int | None = None, fraction: Decimal | None = None
+    total: ResourceAmounts, *, slots: int | None = None, fraction: Decimal | None = None
 ) -> WorkerSpec:
     """Return a worker whose default slot is given as a count, a fraction of it, or both.
 
@@ -37,7 +37,7 @@ def worker_spec(
     return WorkerSpec(total, _part(total, numerator, denominator))
 
 
-def default_slot(total: Amounts, slots: int) -> Amounts:
+def default_slot(total: ResourceAmounts, slots: int) -> ResourceAmounts:
     """Return one of so many equal slots of a worker, each field rounded down.
 
     Raises:
@@ -47,7 +47,7 @@ def default_slot(total: Amounts, slots: int) -> Amounts:
     return worker_spec(total, slots=slots).default_slot
 
 
-def slots_of(total: ResourceProfile, slot: Amounts) -> int:
+def slots_of(total: ResourceProfile, slot: ResourceAmounts) -> int:
     """Return how many slots of a size a worker holds; one of ``ANY`` holds ``NO_END``.
 
     Raises:
@@ -56,7 +56,7 @@ def slots_of(total: ResourceProfile, slot: Amounts) -> int:
     """
     if total is ANY:
         return NO_END
-    if not isinstance(total, Amounts):
+    if not isinstance(total, ResourceAmounts):
         raise ValueError("the worker's total is unknown; say what it has")
     if slot == ZERO:
         raise ValueError("a slot of nothing fits any number of times; give it resources")
@@ -65,10 +65,10 @@ def slots_of(total: ResourceProfile, slot: Amounts) -> int:
     return min(has // wants for has, wants in (*plain, *more) if wants)
 
 
-def _part(total: Amounts, numerator: int, denominator: int) -> Amounts:
+def _part(total: ResourceAmounts, numerator: int, denominator: int) -> ResourceAmounts:
     """Return the part of each field, rounded down; CPUs to hundred-millionths."""
     cpu, heap, off_heap, on_managed, off_managed, network = (
         amount * numerator // denominator for amount in total.plain
     )
     more = {name: amount * numerator // denominator for name, amount in total.extended_e8}
-    return Amounts(cpu, heap, off_heap, on_managed, off_managed, network, extended(more))
+    return ResourceAmounts(cpu, heap, off_heap, on_managed, off_managed, network, extended(more))

@@ -7,19 +7,19 @@ from placer.slots.amounts import FIELDS, format_e8
 from placer.slots.resources import ZERO, add, short
 from placer.slots.workers.default_slots import worker_spec
 from placer.slots.workers.model import PendingWorker, Reserve, Worker, Workers, WorkerSpec
-from placer.slots.workers.place import Pool
+from placer.slots.workers.place import WorkerPool
 from placer.slots.workers.schema import (
     RegisteredPart,
-    SpecPart,
     TotalPart,
     WorkerPart,
     WorkersFile,
+    WorkersSpecPart,
 )
 from placer_models.files.faults import Place
 from placer_models.files.validate import read_only_document
 
 
-def read_workers(path: Path) -> Pool:
+def read_workers(path: Path) -> WorkerPool:
     """Return the workers of a file; ``-`` is standard input.
 
     Raises:
@@ -38,11 +38,11 @@ class _Builder:
 
     place: Place
 
-    def pool(self, part: WorkersFile) -> Pool:
+    def pool(self, part: WorkersFile) -> WorkerPool:
         spec = self._spec(part.worker, part.worker.resources, self.place.at("worker"))
         self.place.faults.raise_first()  # The others are read with it.
         self._check_names(part)
-        pool = Pool(
+        pool = WorkerPool(
             Workers(
                 spec,
                 tuple(
@@ -76,7 +76,7 @@ class _Builder:
                         f"{before.line}; rename one"
                     )
 
-    def _registered(self, part: RegisteredPart, new: SpecPart, place: Place) -> Worker:
+    def _registered(self, part: RegisteredPart, new: WorkersSpecPart, place: Place) -> Worker:
         its = self._worker(part, new, place)
         used = part.used.amounts()
         for name, has, wants in short(its.total, used):
@@ -88,16 +88,18 @@ class _Builder:
             return Worker(its.total, its.total, its.default_slot)
         return Worker(its.total, add(its.total, used, -1), its.default_slot, part.blocked)
 
-    def _pending(self, part: WorkerPart, new: SpecPart, place: Place) -> PendingWorker:
+    def _pending(self, part: WorkerPart, new: WorkersSpecPart, place: Place) -> PendingWorker:
         its = self._worker(part, new, place)
         return PendingWorker(its.total, its.default_slot)
 
-    def _worker(self, part: WorkerPart, new: SpecPart, place: Place) -> WorkerSpec:
+    def _worker(self, part: WorkerPart, new: WorkersSpecPart, place: Place) -> WorkerSpec:
         """Return what a worker is: what it does not say is as in a new one."""
         sized = new if part.slots is None and part.slot_fraction is None else part
         return self._spec(sized, part.resources or new.resources, place)
 
-    def _spec(self, sized: SpecPart | WorkerPart, total: TotalPart, place: Place) -> WorkerSpec:
+    def _spec(
+        self, sized: WorkersSpecPart | WorkerPart, total: TotalPart, place: Place
+    ) -> WorkerSpec:
         has = total.amounts()
         if has == ZERO:
             place.at("resources").fault("a worker of nothing holds no slot; raise an amount")
@@ -125,7 +127,7 @@ class _Builder:
                 place.at(field).fault("a new worker has none of it; raise worker.resources")
         return Reserve(max(its.redundant_workers, 0), its.min_cpu, its.min_memory)
 
-    def _check_limits(self, pool: Pool) -> None:
+    def _check_limits(self, pool: WorkerPool) -> None:
         reserve = pool.workers.reserve
         for field, most, least in (
             ("Cpu", pool.max_cpu_e8, reserve.min_cpu_e8),

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from placer.slots.compiled import CompiledJob, RegionGang
-from placer.slots.resources import ZERO, Amounts, ResourceProfile, short
+from placer.slots.resources import ZERO, ResourceAmounts, ResourceProfile, short
 from placer.slots.workers.default_slots import slots_of
 from placer.slots.workers.model import Allocation, Workers
 
@@ -15,7 +15,7 @@ class SlotTooLarge:
 
     Attributes:
         group: Whose slot it is, by index.
-        amounts: (field of ``Amounts`` or extended resource, what a slot takes, what a new
+        amounts: (field of ``ResourceAmounts`` or extended resource, what a slot takes, what a new
             worker has), where that is less.
 
     """
@@ -93,7 +93,7 @@ def lack_of(
     misfits = _misfits(job, job.gangs[gang], workers)
     for group, count in misfits:
         slot = job.groups[group].slot
-        assert isinstance(slot, Amounts)  # A default slot fits every worker.
+        assert isinstance(slot, ResourceAmounts)  # A default slot fits every worker.
         if _held(workers, slot) < count:
             amounts = tuple((n, wants, has) for n, has, wants in short(workers.spec.total, slot))
             return Lack(gang, SlotTooLarge(group, amounts))
@@ -110,11 +110,11 @@ def _misfits(job: CompiledJob, gang: RegionGang, workers: Workers) -> Sequence[t
     return [(g, n) for g, n in gang.slots if not _fits(workers.spec.total, job.groups[g].slot)]
 
 
-def _fits(total: Amounts, slot: ResourceProfile) -> bool:
-    return not isinstance(slot, Amounts) or not any(short(total, slot))
+def _fits(total: ResourceAmounts, slot: ResourceProfile) -> bool:
+    return not isinstance(slot, ResourceAmounts) or not any(short(total, slot))
 
 
-def _held(workers: Workers, slot: Amounts) -> int:
+def _held(workers: Workers, slot: ResourceAmounts) -> int:
     """Return how many such slots the workers that are there could hold."""
     if slot == ZERO:
         return 0

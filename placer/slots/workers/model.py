@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
-from placer.slots.resources import ZERO, Amounts, ResourceProfile
+from placer.slots.resources import ZERO, ResourceAmounts, ResourceProfile
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,8 +15,8 @@ class WorkerSpec:
 
     """
 
-    total: Amounts
-    default_slot: Amounts
+    total: ResourceAmounts
+    default_slot: ResourceAmounts
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,9 +30,9 @@ class Worker:
 
     """
 
-    total: Amounts
-    available: Amounts
-    default_slot: Amounts
+    total: ResourceAmounts
+    available: ResourceAmounts
+    default_slot: ResourceAmounts
     blocked: bool = False
     idle: bool = False
 
@@ -46,9 +46,9 @@ class PendingWorker:
 
     """
 
-    total: Amounts
-    default_slot: Amounts
-    used: Amounts = ZERO
+    total: ResourceAmounts
+    default_slot: ResourceAmounts
+    used: ResourceAmounts = ZERO
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +119,7 @@ class SlotGrant:
 
     worker: int
     job: str
-    slot: Amounts
+    slot: ResourceAmounts
     count: int
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from placer.packing.bins import Bin, Counts, Packing, Vector
-from placer.slots.resources import Amounts, ResourceProfile
+from placer.slots.resources import ResourceAmounts, ResourceProfile
 from placer.slots.workers.model import Workers
 
 
@@ -40,16 +40,16 @@ def packing_of(workers: Workers, types: Sequence[ResourceProfile], counts: Count
     totals = [*(w.total for w in registered), *(w.total for w in workers.pending), spec.total]
     seen = [
         *totals,
-        *(t for t in types if isinstance(t, Amounts)),
+        *(t for t in types if isinstance(t, ResourceAmounts)),
         *(worker.total for worker in workers.registered),
     ]
     names = sorted({name for amounts in seen for name, _ in amounts.extended_e8})
 
-    def vector(amounts: Amounts) -> Vector:
+    def vector(amounts: ResourceAmounts) -> Vector:
         return (*amounts.plain, *map(amounts.extended_of, names))
 
-    def bin_of(room: Amounts, default: Amounts) -> Bin:
-        sizes = (t if isinstance(t, Amounts) else default for t in types)
+    def bin_of(room: ResourceAmounts, default: ResourceAmounts) -> Bin:
+        sizes = (t if isinstance(t, ResourceAmounts) else default for t in types)
         return Bin(vector(room), tuple(map(vector, sizes)))
 
     return WorkerPacking(

@@ -6,14 +6,14 @@ from dataclasses import dataclass, field
 
 from placer.slots.compiled import CompiledJob
 from placer.slots.graph import Mode
-from placer.slots.resources import UNKNOWN, Amounts, ResourceProfile
+from placer.slots.resources import UNKNOWN, ResourceAmounts, ResourceProfile
 from placer.slots.workers.allocate import allocate
 from placer.slots.workers.lacks import Lack, LimitReached, lack_of
 from placer.slots.workers.model import Allocation, JobNeeds, Need, SlotGrant, Workers
 
 
 @dataclass(frozen=True, slots=True)
-class Pool:
+class WorkerPool:
     """Workers with their names, and what they may come to.
 
     Attributes:
@@ -72,7 +72,7 @@ class PlacedSlots:
     new: int | None
     group: int
     slots: range
-    size: Amounts
+    size: ResourceAmounts
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +149,9 @@ class _Time:
         return max(self.started_s + self.limit_s - time.monotonic(), 0.0) / of
 
 
-def place_job(job: CompiledJob, pool: Pool, *, time_limit_s: float | None = None) -> PlacedJob:
+def place_job(
+    job: CompiledJob, pool: WorkerPool, *, time_limit_s: float | None = None
+) -> PlacedJob:
     """Place a job's slots, with as few new workers as can be.
 
     Args:
@@ -178,7 +180,7 @@ def place_job(job: CompiledJob, pool: Pool, *, time_limit_s: float | None = None
 
 
 def _turn(
-    job: CompiledJob, pool: Pool, gangs: Sequence[int], time_left: _Time
+    job: CompiledJob, pool: WorkerPool, gangs: Sequence[int], time_left: _Time
 ) -> tuple[Turn, Allocation]:
     """Return as many gangs as have a place together, and their allocation.
 
@@ -219,7 +221,7 @@ def _turn(
 
 def _turn_of(
     job: CompiledJob,
-    pool: Pool,
+    pool: WorkerPool,
     placed: Sequence[int],
     lacks: Sequence[Lack],
     allocation: Allocation,
@@ -257,7 +259,7 @@ def _needs(job: CompiledJob, gangs: Sequence[int]) -> list[JobNeeds]:
 
 
 def _slots(
-    job: CompiledJob, pool: Pool, gangs: Sequence[int], allocation: Allocation
+    job: CompiledJob, pool: WorkerPool, gangs: Sequence[int], allocation: Allocation
 ) -> tuple[PlacedSlots, ...]:
     """Return which slots of which group the grants are."""
     waiting: dict[tuple[str, ResourceProfile], list[tuple[int, range]]] = {}
@@ -283,7 +285,7 @@ def _slots(
 
 
 def _grants(
-    pool: Pool, allocation: Allocation
+    pool: WorkerPool, allocation: Allocation
 ) -> Iterator[tuple[str, int | None, bool, SlotGrant]]:
     """Yield (worker's name, its number if it is new, whether it is a default slot, grant)."""
     workers = pool.workers

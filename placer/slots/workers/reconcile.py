@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from placer.slots.resources import ZERO, Amounts, add
+from placer.slots.resources import ZERO, ResourceAmounts, add
 from placer.slots.workers.model import PendingWorker, Workers
 from placer.slots.workers.reserve import stock_of, workers_short
 
@@ -65,7 +65,7 @@ def _in_use(pending: PendingWorker) -> bool:
     return pending.used != ZERO
 
 
-def _pending_in_use(workers: Workers) -> Iterator[tuple[Amounts, Amounts]]:
+def _pending_in_use(workers: Workers) -> Iterator[tuple[ResourceAmounts, ResourceAmounts]]:
     for pending in workers.pending:
         if _in_use(pending):
             yield add(pending.total, pending.used, -1), pending.total

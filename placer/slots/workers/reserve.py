@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from placer.slots.resources import PLAIN, ZERO, Amounts, ResourceProfile, add
+from placer.slots.resources import PLAIN, ZERO, ResourceAmounts, ResourceProfile, add
 from placer.slots.workers.default_slots import slots_of
 from placer.slots.workers.model import Reserve, Workers, WorkerSpec
 
@@ -18,15 +18,15 @@ class Stock:
 
     """
 
-    free: Amounts = ZERO
-    total: Amounts = ZERO
+    free: ResourceAmounts = ZERO
+    total: ResourceAmounts = ZERO
 
-    def plus(self, free: Amounts, total: Amounts) -> "Stock":
+    def plus(self, free: ResourceAmounts, total: ResourceAmounts) -> "Stock":
         """Return the stock with one more worker."""
         return Stock(add(self.free, free), add(self.total, total))
 
 
-def stock_of(parts: Iterable[tuple[Amounts, Amounts]]) -> Stock:
+def stock_of(parts: Iterable[tuple[ResourceAmounts, ResourceAmounts]]) -> Stock:
     """Return the stock of workers, each given as (free, total)."""
     stock = Stock()
     for free, total in parts:
@@ -97,16 +97,18 @@ def least_new_workers(workers: Workers, needs: Mapping[ResourceProfile, int]) ->
     )
     if not reserve.redundant_workers:
         return least
-    unknown = sum(count for profile, count in needs.items() if not isinstance(profile, Amounts))
+    unknown = sum(
+        count for profile, count in needs.items() if not isinstance(profile, ResourceAmounts)
+    )
     for name in (*PLAIN, *sorted(names)):
 
-        def amount(amounts: Amounts, name: str = name) -> int:
+        def amount(amounts: ResourceAmounts, name: str = name) -> int:
             return getattr(amounts, name) if name in PLAIN else amounts.extended_of(name)
 
         used = sum(
             count * amount(profile)
             for profile, count in needs.items()
-            if isinstance(profile, Amounts)
+            if isinstance(profile, ResourceAmounts)
         )
         rooms = sorted(
             (amount(default), slots_of(free, default))

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from placer.slots.resources import Amounts
+from placer.slots.resources import ResourceAmounts
 from placer.slots.schema import NOTHING, AmountE8, Fraction, MemoryBytes, ResourcesPart
 from placer_models.files.part import MetadataPart, Name, Part
 
@@ -12,7 +12,7 @@ class TotalPart(ResourcesPart):
 
     network: MemoryBytes = NOTHING
 
-    def amounts(self, network_bytes: int = 0) -> Amounts:
+    def amounts(self, network_bytes: int = 0) -> ResourceAmounts:
         """Return all of it."""
         return super().amounts(network_bytes + self.network)
 
@@ -24,7 +24,7 @@ class UsedPart(TotalPart):
     heap: MemoryBytes = NOTHING
 
 
-class SpecPart(Part):
+class WorkersSpecPart(Part):
     """What a new worker is, and how large its default slot."""
 
     resources: TotalPart
@@ -69,7 +69,7 @@ class WorkersFile(Part):
     api_version: Literal["placer/v1"]
     kind: Literal["Workers"]
     metadata: MetadataPart = MetadataPart()
-    worker: SpecPart
+    worker: WorkersSpecPart
     registered: tuple[RegisteredPart, ...] = ()
     pending: tuple[WorkerPart, ...] = ()
     reserve: ReservePart = ReservePart()

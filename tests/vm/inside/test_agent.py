@@ -20,7 +20,7 @@ from placer.node.agent.run import Options, run
 from placer.node.cgroups import CPUS, MEMS, Cgroups
 from placer.node.discover import take_inventory, to_machine
 from placer.node.mounts import kernel_files
-from placer.node.state import COMMITTED, JOURNAL, NodeState
+from placer.node.state import COMMITTED, JOURNAL, AppliedState
 from placer_models.cluster import Node
 from placer_models.cpuset import format_cpu_list, parse_cpu_list
 from placer_models.instance.node_file import node_placement_to_dict
@@ -111,7 +111,7 @@ class World:
         """Return the generation that is applied; 0: none, or something is being done."""
         if any((self.state / name).exists() for name in (JOURNAL, COMMITTED)):
             return 0
-        found = NodeState(self.state).applied()
+        found = AppliedState(self.state).applied()
         return found.generation if found else 0
 
     def cpus(self, pod: str) -> str:
@@ -143,8 +143,8 @@ def _kill_at(dies_at: int) -> None:
         if dies_at < 0:
             os.kill(os.getpid(), signal.SIGKILL)
 
-    perform, commit = applying.perform, NodeState.commit
-    applying.perform, NodeState.commit = killing, committing
+    perform, commit = applying.perform, AppliedState.commit
+    applying.perform, AppliedState.commit = killing, committing
 
 
 @pytest.fixture

@@ -23,7 +23,7 @@ from placer.node.cgroups import Cgroups
 from placer.node.containers import Running
 from placer.node.host import Host
 from placer.node.render.systemd import property_for
-from placer.node.state import NodeState
+from placer.node.state import AppliedState
 from placer.node.units import SystemdUnits
 from placer_models.cpuset import format_cpu_list
 from placer_models.policy import QosClass
@@ -161,7 +161,7 @@ def test_containers_in_its_units_follow_documents(manager: Manager, tmp_path: Pa
     """
     cgroups = Cgroups(manager.kernel.files, manager.asks)
     host = Host("n0", frozenset(range(8)), Running(SCOPES.values()), systemd=True)
-    state = NodeState(tmp_path / "state")
+    state = AppliedState(tmp_path / "state")
     manager.asks.set("cri-containerd-cb.scope", [property_for("cpu.max", "150000 100000")])
     manager.asks.settle()
 
