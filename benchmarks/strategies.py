@@ -17,7 +17,7 @@ from placer.counting.account import accounts_of
 from placer.counting.placements import Unrealisable, realise
 from placer.judge.measure import measure
 from placer.search.options import Engine, SolveOptions
-from placer.search.plain import place_on, room_of, taken_by
+from placer.search.plain import place_on
 from placer.search.solver import solve
 from placer.state.batch import build_problem
 from placer_models.cluster import Instance, Node, RunningPod
@@ -67,11 +67,12 @@ def first_fit(instance: Instance) -> Placement:
     """Place each pod on the first node whose sums have room for it."""
     accounts = accounts_of(instance)
     problem = build_problem(instance, accounts)
-    left = [list(room_of(node)) for node in problem.nodes]
+    left = [list(node.amounts) for node in problem.nodes]
     choices = {}
     for index in range(len(problem.pods)):
-        wants = taken_by(problem.shape_of(index))
+        shape = problem.shape_of(index)
         for node, room in enumerate(left):
+            wants = shape.amounts_on(problem.nodes[node])
             if all(have >= want for have, want in zip(room, wants, strict=True)):
                 left[node] = [have - want for have, want in zip(room, wants, strict=True)]
                 choices[index] = place_on(problem, node)
