@@ -20,8 +20,8 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from node.fake_cgroupfs import FakeV1, FakeV2
 from node.node_documents import a_document, a_node, a_pod
 from placer.node.apply import apply
+from placer.node.cgroup_files import CgroupFiles
 from placer.node.cgroups import CPU, CPUSET, MEMORY, PIDS, Cgroups
-from placer.node.files import CgroupFiles
 from placer.node.host import Host
 from placer.node.mounts import MountError, kernel_files
 from placer.node.state import AppliedState

@@ -21,7 +21,7 @@ from placer_models.instance.build import (
     kind_of,
     machine_of,
 )
-from placer_models.instance.claims import PlacementClaims
+from placer_models.instance.placement_claims import PlacementClaims
 from placer_models.instance.placement_file import placement_of, placement_with_claims
 from placer_models.kubernetes.stream import holds_objects
 from placer_models.machines.catalogue import load_machine, machine_names

@@ -9,7 +9,7 @@ from typing import Any
 from kubernetes_worlds import Json, device, gpu, node, pod, topology
 from placer.kubernetes.emit.kind import EmitKind
 from placer.kubernetes.emit.kinds import emitted
-from placer.kubernetes.emit.placed import placed_dump
+from placer.kubernetes.emit.placed_pods import placed_dump
 from placer.kubernetes.objects import Objects
 from placer_models.cluster import Instance
 from placer_models.kubernetes.stream import ReadObject

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from placer.node.discover.archive import Members
-from placer.node.discover.files import MachineFiles
+from placer.node.discover.machine_files import MachineFiles
 
 CPU = "sys/devices/system/cpu"
 NODE = "sys/devices/system/node"

@@ -17,7 +17,7 @@ from placer.search.exact import limits_of, search_exactly
 from placer.search.options import SolveOptions
 from placer.state.batch import build_problem
 from placer_models.cluster import Instance
-from placer_models.cpsat.batch import RULES, build_batch_model
+from placer_models.cpsat.batch_model import RULES, build_batch_model
 from placer_models.cpsat.family import AddRule
 from placer_models.goals import DEFAULT_LOCALITY
 from placer_models.moves import complete_with_current, with_movable_pods

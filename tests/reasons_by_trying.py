@@ -7,7 +7,7 @@ from dataclasses import replace
 from brute_force import best_placement
 from insides import BETWEEN_NODES, OF_NODES, Insides, broken
 from leaves import Stay
-from placer.search.reasons.order import demands_of
+from placer.search.reasons.demand_order import demands_of
 from placer.search.reasons.question import Question
 from placer.search.reasons.relax import without
 from placer.state.network import required_levels

@@ -52,7 +52,7 @@ def emit(emission: Emission, objects: Objects, instance: Instance, answer: Answe
 
     """
     from placer.kubernetes.emit.kinds import emitted
-    from placer.kubernetes.emit.placed import placed_dump
+    from placer.kubernetes.emit.placed_pods import placed_dump
     from placer.kubernetes.emit.writer import write_folder
 
     if not isinstance(answer, Placed | PartlyPlaced):

@@ -6,8 +6,8 @@ from collections.abc import Hashable, Iterable, Mapping
 from placer.counting.cores import CoresLeft, cores_left
 from placer.counting.devices import DevicesLeft, devices_left
 from placer.counting.memory import MemoryLeft, memory_left
+from placer.counting.node_resources import ResourceKey, had_by, left_by
 from placer.counting.pools import Pools, pools_left
-from placer.counting.resources import ResourceKey, had_by, left_by
 from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.pod import PodSpec
 from placer_models.records import record

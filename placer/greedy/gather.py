@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from placer.greedy.gang_order import hardest_first
 from placer.greedy.node_strategy import usable_left
 from placer.greedy.node_table import NodeTable
 from placer.greedy.offer import Price
-from placer.greedy.order import hardest_first
 from placer_models.device import GPU
 from placer_models.links import best_pair_sum, best_selection, pair_sum
 from placer_models.problem import Choice

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from placer.greedy.gang_order import hardest_first
 from placer.greedy.node_table import NodeTable
 from placer.greedy.offer import Price
-from placer.greedy.order import hardest_first
 from placer_models.network import Grouping
 from placer_models.problem import Choice
 from placer_models.tasks import GangTask, LevelTask

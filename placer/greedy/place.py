@@ -3,10 +3,10 @@
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
+from placer.greedy.gang_order import Order, hardest_first, largest_first, most_value_first
 from placer.greedy.gather import gather
 from placer.greedy.levels import allowed, place_at_levels
 from placer.greedy.node_table import NodeTable, NodeTableCache
-from placer.greedy.order import Order, hardest_first, largest_first, most_value_first
 from placer_models.goals import MEMBER_ABOVE_POINTS, MEMBER_OF_MINIMUM_POINTS
 from placer_models.network import Grouping
 from placer_models.problem import Choice, Choices, Problem

@@ -15,7 +15,7 @@ from placer_models.instance.device_holders import DeviceHolders
 from placer_models.kubernetes.claimed import Claimed, with_claimed
 from placer_models.kubernetes.device import DevicePart
 from placer_models.kubernetes.join import JoinedNode
-from placer_models.kubernetes.objects import ObjectError
+from placer_models.kubernetes.object_fields import ObjectError
 from placer_models.kubernetes.pod import KubePod
 from placer_models.kubernetes.pod_containers import Reading
 from placer_models.kubernetes.pod_spec import AskedPod, asked_by, may_own_cpus

@@ -21,7 +21,7 @@ from placer_models.kubernetes.listed_devices import (
     SEVERAL_CPUS,
     is_whole_machine,
 )
-from placer_models.kubernetes.objects import title_of
+from placer_models.kubernetes.object_fields import title_of
 from placer_models.kubernetes.pod import KubePod
 from placer_models.kubernetes.pod_claims import PodClaim
 from placer_models.kubernetes.pod_containers import Reading

@@ -8,7 +8,7 @@ from placer_models.cpuset import format_cpu_list
 from placer_models.files.errors import named_cpus
 from placer_models.kubernetes.cpu_config import CPUSET, configs_for, cpuset_of
 from placer_models.kubernetes.listed_devices import CPU_CAPACITY
-from placer_models.kubernetes.objects import Object, ObjectError
+from placer_models.kubernetes.object_fields import Object, ObjectError
 from placer_models.kubernetes.resource_claim import AllocatedDevice, ClaimPart
 
 _DEVICES = ("status", "allocation", "devices")

@@ -25,7 +25,7 @@ from placer_models.kubernetes.listed_devices import (
     type_of,
 )
 from placer_models.kubernetes.node_access import NodeAccess
-from placer_models.kubernetes.objects import Identity, ObjectError
+from placer_models.kubernetes.object_fields import Identity, ObjectError
 from placer_models.kubernetes.resource_slice import MULTIPLE, SlicePart
 from placer_models.kubernetes.topology import TopologyPart
 

@@ -22,7 +22,7 @@ from placer_models.files.documents import name_of
 from placer_models.files.errors import InputError, candidates
 from placer_models.kubernetes.join import JoinedNode, join
 from placer_models.kubernetes.names import KNOWS_CPUS, REQUESTED_CPU, SYSTEM_NAMESPACE
-from placer_models.kubernetes.objects import ObjectError, title_of
+from placer_models.kubernetes.object_fields import ObjectError, title_of
 from placer_models.kubernetes.pod import KubePod
 from placer_models.kubernetes.pod_containers import Reading
 from placer_models.kubernetes.pod_spec import qos_of

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from placer.kubernetes.claims import Claims
 from placer.kubernetes.objects import Objects
 from placer.kubernetes.summary import Summary
-from placer_models.kubernetes.objects import ObjectError, title_of
+from placer_models.kubernetes.object_fields import ObjectError, title_of
 from placer_models.kubernetes.pod import KubePod
 from placer_models.kubernetes.pod_containers import Reading
 from placer_models.kubernetes.pod_gang import GangRef

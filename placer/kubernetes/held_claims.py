@@ -11,7 +11,7 @@ from placer.kubernetes.summary import Summary
 from placer_models.files.errors import candidates
 from placer_models.instance.device_holders import DeviceHolders
 from placer_models.kubernetes.listed_devices import CPU_TYPES
-from placer_models.kubernetes.objects import ObjectError
+from placer_models.kubernetes.object_fields import ObjectError
 from placer_models.kubernetes.pod import KubePod
 from placer_models.kubernetes.resource_claim import ClaimPart
 from placer_models.placement import DeviceGrant, NamespacedName

@@ -8,7 +8,7 @@ from placer_models.cluster import Node
 from placer_models.device import GPU, DeviceKey
 from placer_models.instance.device_holders import DeviceHolders
 from placer_models.kubernetes.device import DevicePart
-from placer_models.kubernetes.objects import ObjectError
+from placer_models.kubernetes.object_fields import ObjectError
 from placer_models.kubernetes.plugin_devices import devices_of, type_of
 from placer_models.kubernetes.pod import KubePod
 from placer_models.placement import DeviceGrant

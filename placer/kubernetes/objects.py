@@ -10,7 +10,7 @@ from placer_models.files.tree import field_name
 from placer_models.kubernetes.device import DevicePart, device_part
 from placer_models.kubernetes.device_class import DeviceClassPart, device_class_part
 from placer_models.kubernetes.node import KubeNode, node_part
-from placer_models.kubernetes.objects import Identity, Object, ObjectError
+from placer_models.kubernetes.object_fields import Identity, Object, ObjectError
 from placer_models.kubernetes.pod import KubePod, pod_part
 from placer_models.kubernetes.pod_gang import (
     CRD_GROUPS,

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from placer.node.cgroups import CPUS, CPUSET, MEMS, Cgroups, as_set, shown
-from placer.node.containers import OUR_ROOT
+from placer.node.container_lookup import OUR_ROOT
 from placer.node.errors import DocumentError, ObserveOnlyError, RefusedError
 from placer.node.host import Host
 from placer.node.operations import (
@@ -27,7 +27,7 @@ from placer.node.operations import (
 from placer.node.plan import Plan, plan_of
 from placer.node.render.cgroup import same
 from placer.node.state import AppliedState
-from placer.node.units import UnitError
+from placer.node.systemd_units import UnitError
 from placer_models.node_placement import NodePlacement
 
 log = logging.getLogger(__name__)

@@ -4,8 +4,8 @@ import errno
 from collections.abc import Iterator
 from functools import lru_cache
 
-from placer.node.files import CgroupFiles
-from placer.node.units import NoUnits, Units
+from placer.node.cgroup_files import CgroupFiles
+from placer.node.systemd_units import NoUnits, Units
 from placer_models.cpuset import CpuSet, format_cpu_list, parse_cpu_list
 
 CPUSET, CPU, MEMORY, PIDS, HUGETLB = "cpuset", "cpu", "memory", "pids", "hugetlb"

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TypeVar
 
 from placer.node.cgroups import is_system_unit, is_unit
-from placer.node.containers import Running, cgroups_of_processes
-from placer.node.units import Units
+from placer.node.container_lookup import Running, cgroups_of_processes
+from placer.node.systemd_units import Units
 from placer_models.cpuset import CpuSet, parse_cpu_list
 from placer_models.kubernetes.checkpoints.cpu_manager import (
     CPU_MANAGER_STATE,

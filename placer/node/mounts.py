@@ -3,9 +3,9 @@
 import errno
 from pathlib import Path
 
+from placer.node.cgroup_files import KernelFiles
 from placer.node.cgroups import CPU, CPUSET, HUGETLB, MEMORY, PIDS
 from placer.node.errors import RefusedError
-from placer.node.files import KernelFiles
 
 _USED = (CPUSET, CPU, MEMORY, PIDS)
 """Needed, all on one version."""

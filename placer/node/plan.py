@@ -17,14 +17,14 @@ from placer.node.cgroups import (
     parent,
     shown,
 )
-from placer.node.containers import OUR_ROOT, check_root
+from placer.node.container_lookup import OUR_ROOT, check_root
+from placer.node.cpu_order import Holder, NoOrderError, steps_of
 from placer.node.document import offline_owner, wrong_with
 from placer.node.errors import DocumentError, RefusedError
 from placer.node.held_devices import given_twice
 from placer.node.host import Host
 from placer.node.nested import SetWriter
 from placer.node.operations import SUBTREE, Operation, OperationKind
-from placer.node.order import Holder, NoOrderError, steps_of
 from placer.node.pools import pools_of
 from placer.node.present import Leaf, Reader
 from placer.node.render.cgroup import settings

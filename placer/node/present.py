@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from placer.node.cgroups import CPUS, MEMS, Cgroups, as_set
-from placer.node.containers import our_cgroup
+from placer.node.container_lookup import our_cgroup
 from placer.node.host import Host
 from placer.node.targets import Target
 from placer_models.cpuset import CpuSet

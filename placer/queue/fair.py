@@ -25,6 +25,7 @@ from placer.queue.bypass import (
 )
 from placer.queue.explain import steps_down
 from placer.queue.flow import Flow, FlowGroup, Job
+from placer.queue.flow_tree import FlowTree
 from placer.queue.model import (
     ONE_MILLI,
     US_PER_S,
@@ -38,7 +39,6 @@ from placer.queue.model import (
     Ticket,
     WorkUnit,
 )
-from placer.queue.tree import FlowTree
 
 
 class FairQueue:

@@ -4,9 +4,9 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 
 from placer.counting.account import Account
-from placer.counting.resources import ResourceKey, amount_of, wanted_by
+from placer.counting.node_resources import ResourceKey, amount_of, wanted_by
 from placer.scheduling.refusal import Gone
-from placer.search.reasons.amounts import could_share
+from placer.search.reasons.counted import could_share
 from placer_models.cluster import Node
 from placer_models.device import FunctionSelector
 from placer_models.device_share import DeviceShare

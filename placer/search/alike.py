@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from placer_models.cpsat.batch import room_for
+from placer_models.cpsat.batch_model import room_for
 from placer_models.dimensions import SHARED_POOL
 from placer_models.goals import USABLE, WHOLE_CORE_POINTS, WORTH, Sense, Tier
 from placer_models.node_state import NodeState

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from placer.search.budget import Budget
 from placer.search.cp import hint
 from placer.search.tiers import Progress, optimise_tiers
-from placer_models.cpsat.batch import build_batch_model
+from placer_models.cpsat.batch_model import build_batch_model
 from placer_models.cpsat.places import choices_of, hint_of
 from placer_models.goals import Sense
 from placer_models.problem import Choices, Problem

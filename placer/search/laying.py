@@ -12,7 +12,7 @@ from placer.search.exact import limits_of, search_exactly
 from placer.search.tiers import silent
 from placer.state.batch import build_problem
 from placer_models.cluster import Instance
-from placer_models.cpsat.limits import modelled_tiers
+from placer_models.cpsat.tier_limits import modelled_tiers
 from placer_models.goals import Tier, before_locality
 from placer_models.placement import Placement
 

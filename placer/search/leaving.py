@@ -17,12 +17,12 @@ from placer.search.budget import Budget
 from placer.search.cp import optimise
 from placer.search.exact import limits_of
 from placer.search.ground import Ground, ground_of
-from placer.search.joint import MOST_ASSIGNMENTS, Bounds, JointSearch, assignments_of
+from placer.search.joint_search import MOST_ASSIGNMENTS, Bounds, JointSearch, assignments_of
 from placer.search.judged import Judged, judged, realised
 from placer.search.tiers import Progress
 from placer.state.batch import build_problem
 from placer_models.cluster import Instance
-from placer_models.cpsat.batch import build_batch_model
+from placer_models.cpsat.batch_model import build_batch_model
 from placer_models.cpsat.places import choices_of
 from placer_models.goals import MOVES, Sense, Tier
 from placer_models.movable import Misplaced, Movable

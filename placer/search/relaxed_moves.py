@@ -8,9 +8,9 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from placer.search.bound import as_it_is, keep, relaxed_tiers
 from placer.search.budget import Budget
 from placer.search.cp import Solution, hint, optimise
+from placer.search.first_tier_bounds import as_it_is, keep, relaxed_tiers
 from placer.state.batch import build_problem
 from placer_models.cluster import Instance, RunningPod
 from placer_models.cpsat.relaxed import Division, RelaxedModel, build_relaxed_model, left_for

@@ -10,7 +10,7 @@ from placer.search.budget import Budget
 from placer.search.device_proximity import with_nearer_devices
 from placer.search.exact import limits_of
 from placer.search.ground import Ground, ground_of
-from placer.search.joint import Bounds
+from placer.search.joint_search import Bounds
 from placer.search.judged import Judged, judged, realised
 from placer.search.leaving import SHARE_OF_STAYING, Leaving, Searched, joint_search
 from placer.search.move_order import in_move_order

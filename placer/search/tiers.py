@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from placer.search.budget import Budget
 from placer.search.cp import Solution, SolverError, hint, optimise
-from placer_models.cpsat.batch import BatchModel
+from placer_models.cpsat.batch_model import BatchModel
 from placer_models.goals import Sense, Tier
 
 Progress = Callable[[str], None]

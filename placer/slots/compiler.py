@@ -16,7 +16,7 @@ from placer.slots.compiled import (
 from placer.slots.errors import JobGraphError
 from placer.slots.fractions import fractions_by_kind
 from placer.slots.graph import DEFAULT_GROUP, Exchange, JobGraph, Semantics
-from placer.slots.network import network_bytes
+from placer.slots.network_memory import network_bytes
 from placer.slots.refuse import (
     refuse_hybrid_groups,
     refuse_mixed_groups,

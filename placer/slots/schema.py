@@ -4,7 +4,7 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import Annotated, Any, Literal
 
-from placer.slots.amounts import parse_e8, parse_fraction
+from placer.slots.amount_text import parse_e8, parse_fraction
 from placer.slots.graph import Chaining, Exchange, Mode, Partition, Semantics
 from placer.slots.resources import ResourceAmounts, extended
 from placer_models.files.part import Field, MetadataPart, Part, text_read_by

@@ -6,7 +6,7 @@ from functools import partial
 from typing import NamedTuple
 
 from placer.counting.memory import asked_of
-from placer.counting.resources import wanted_by
+from placer.counting.node_resources import wanted_by
 from placer.state.alignment import by_container, containers_fit
 from placer.state.applied import share_needs
 from placer.state.fits import best_pair_minimum_of, fit_of

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from placer.counting.boards import device_board, healthy
-from placer.counting.resources import amount_of, had_by, wanted_by
+from placer.counting.node_resources import amount_of, had_by, wanted_by
 from placer.state.alignment import (
     aligned,
     by_container,

@@ -9,8 +9,8 @@ from placer.counting.account import Account
 from placer.counting.boards import cuts_of, device_board
 from placer.counting.cores import core_classes
 from placer.counting.devices import shareable_devices
+from placer.counting.node_resources import in_units
 from placer.counting.pools import with_bound
-from placer.counting.resources import in_units
 from placer.state.strategies import cell_strategy_of
 from placer_models.banks import DeviceBank
 from placer_models.cluster import Machine, Node

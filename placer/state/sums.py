@@ -5,7 +5,7 @@ from math import gcd
 from operator import attrgetter
 
 from placer.counting.account import Account
-from placer.counting.resources import NODE_RESOURCES, ResourceKey, wanted_by
+from placer.counting.node_resources import NODE_RESOURCES, ResourceKey, wanted_by
 from placer_models.dimensions import Dimension
 from placer_models.pod import PodSpec
 from placer_models.records import record

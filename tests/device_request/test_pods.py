@@ -7,7 +7,7 @@ import pytest
 
 from device_request.peer_rows import Row, from_peer
 from kubernetes_worlds import pod
-from placer_models.kubernetes.objects import ObjectError
+from placer_models.kubernetes.object_fields import ObjectError
 from placer_models.kubernetes.pod import pod_part
 from placer_models.kubernetes.pod_containers import Reading
 from placer_models.kubernetes.pod_spec import asked_by

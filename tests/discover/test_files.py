@@ -9,7 +9,7 @@ import pytest
 from kernel_trees import CPU, a_cpu, smt_machine, tar_of, write_tree
 from placer.node.discover import take_inventory
 from placer.node.discover.archive import Members
-from placer.node.discover.files import MachineFiles, parse_mask
+from placer.node.discover.machine_files import MachineFiles, parse_mask
 from placer.node.discover.roots import open_files
 from placer_models.files.errors import InputError
 

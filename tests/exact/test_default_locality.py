@@ -4,7 +4,7 @@ import pytest
 
 from judge.hand import node, pod, put, world
 from placer.judge.measure import measure
-from placer.search import joint
+from placer.search import joint_search
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer.state.batch import build_problem
@@ -59,7 +59,7 @@ def test_four_pods_share_two_numa_nodes_by_cpus_and_memory(
     and none of them on both, whether they are counted together first or not.
     """
     if counted_first:
-        monkeypatch.setattr(joint, "FEW_ASSIGNMENTS", 0)
+        monkeypatch.setattr(joint_search, "FEW_ASSIGNMENTS", 0)
     instance = world(*(pod(f"p{i}", 4, memory=16) for i in range(4)), nodes=[node(machine=BOX)])
 
     found = solved(instance).placement
@@ -100,4 +100,4 @@ def test_pods_with_memory_alone_are_counted_together() -> None:
 
     assert len(units_of(build_problem(pool))) == 1
     assert len(units_of(build_problem(owners))) == 4
-    assert len(units_of(joint.without_locality(build_problem(owners)))) == 1
+    assert len(units_of(joint_search.without_locality(build_problem(owners)))) == 1

@@ -12,7 +12,7 @@ from needed_rules import is_needed
 from placer_models.cluster import Instance, Machine, Node, RunningPod
 from placer_models.cpsat.affinity import pods_come_together, pods_keep_apart
 from placer_models.cpsat.amounts import amounts_fit
-from placer_models.cpsat.batch import RULES
+from placer_models.cpsat.batch_model import RULES
 from placer_models.cpsat.bound import (
     a_bound_pod_has_a_cpu_on_each_of_its_cells,
     a_burst_pod_has_a_pool_for_its_limit,

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from greedy.small import Numa, faults, gang, instance, links_of, machine, realised, spec
-from placer.greedy.order import largest_first, most_value_first
+from placer.greedy.gang_order import largest_first, most_value_first
 from placer.greedy.place import place_greedily
 from placer.judge.measure import measure
 from placer.state.batch import build_problem

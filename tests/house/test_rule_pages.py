@@ -16,8 +16,8 @@ from placer.judge.measure import MEASURES
 from placer.load import load_instance
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
-from placer_models.cpsat.batch import CUTS
-from placer_models.cpsat.batch import RULES as MODELLED
+from placer_models.cpsat.batch_model import CUTS
+from placer_models.cpsat.batch_model import RULES as MODELLED
 from placer_models.goals import placed_tier
 from placer_models.placement import GaveUp, Infeasible, PartlyPlaced
 

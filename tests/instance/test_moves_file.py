@@ -13,7 +13,7 @@ from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer_models.cluster import Instance, RunningGang
 from placer_models.files.errors import InputError
-from placer_models.instance.claims import false_moves
+from placer_models.instance.placement_claims import false_moves
 from placer_models.instance.placement_file import answer_to_json
 from placer_models.instance.writer import instance_to_yaml
 from placer_models.network import Grouping, LevelRule

@@ -11,7 +11,7 @@ from placer.load import in_catalogue, load_claimed, load_instance
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer_models.files.errors import InputError
-from placer_models.instance.claims import false_tiers
+from placer_models.instance.placement_claims import false_tiers
 from placer_models.instance.placement_file import answer_to_json
 from placer_models.instance.writer import instance_to_yaml
 from placer_models.node_strategy import NodeStrategy

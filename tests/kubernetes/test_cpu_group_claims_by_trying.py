@@ -18,7 +18,7 @@ from placer.judge.misfits import misfits_of
 from placer.kubernetes.dump import instance_of
 from placer.kubernetes.emit.kind import EmitKind
 from placer.kubernetes.emit.kinds import emitted
-from placer.kubernetes.emit.placed import placed_dump
+from placer.kubernetes.emit.placed_pods import placed_dump
 from placer.kubernetes.emit.writer import text_of
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve

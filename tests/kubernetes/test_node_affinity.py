@@ -4,7 +4,7 @@ import pytest
 
 from kubernetes_dumps import places, read
 from kubernetes_worlds import Json, node, pod
-from placer_models.kubernetes.objects import ObjectError
+from placer_models.kubernetes.object_fields import ObjectError
 from placer_models.kubernetes.pod import pod_part
 from placer_models.node_affinity import NodeAffinity, NodeTerm, PreferredTerm
 from placer_models.selectors import LabelExpression, SelectorOperator

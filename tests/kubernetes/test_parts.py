@@ -8,7 +8,7 @@ from kubernetes_worlds import Json, device, gpu, lsr, node, pod, topology
 from placer_models.device import VirtualFunction
 from placer_models.kubernetes.device import device_part
 from placer_models.kubernetes.node import node_part
-from placer_models.kubernetes.objects import ObjectError
+from placer_models.kubernetes.object_fields import ObjectError
 from placer_models.kubernetes.pod import pod_part
 from placer_models.kubernetes.pod_class import PriorityClass
 from placer_models.kubernetes.pod_containers import Reading

@@ -5,7 +5,7 @@ import pytest
 from kubernetes_worlds import pod
 from placer_models.affinity import AffinityTerm
 from placer_models.kubernetes.names import HOSTNAME
-from placer_models.kubernetes.objects import ObjectError
+from placer_models.kubernetes.object_fields import ObjectError
 from placer_models.kubernetes.pod import pod_part
 from placer_models.kubernetes.pod_terms import OF_NAMESPACES
 from placer_models.selectors import LabelExpression, SelectorOperator

@@ -8,7 +8,7 @@ from kubernetes_worlds import Json, device, node, pod, topology
 from placer_models.kubernetes.device import device_part
 from placer_models.kubernetes.join import join
 from placer_models.kubernetes.node import node_part
-from placer_models.kubernetes.objects import ObjectError
+from placer_models.kubernetes.object_fields import ObjectError
 from placer_models.kubernetes.pod import pod_part
 from placer_models.kubernetes.pod_containers import Reading
 from placer_models.kubernetes.pod_spec import asked_by

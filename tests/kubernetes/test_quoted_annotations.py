@@ -9,7 +9,7 @@ import pytest
 from kubernetes_worlds import Json, device, node, pod, topology
 from placer_models.kubernetes.device import device_part
 from placer_models.kubernetes.node import node_part
-from placer_models.kubernetes.objects import Object
+from placer_models.kubernetes.object_fields import Object
 from placer_models.kubernetes.pod import pod_part
 from placer_models.kubernetes.topology import topology_part
 from shared_files import shared

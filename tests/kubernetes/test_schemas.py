@@ -16,7 +16,7 @@ from kubernetes_worlds import device, pod, topology
 from placer.kubernetes.dump import instance_of, read_dump
 from placer.kubernetes.emit.kind import EmitKind
 from placer.kubernetes.emit.kinds import emitted
-from placer.kubernetes.emit.placed import placed_dump
+from placer.kubernetes.emit.placed_pods import placed_dump
 from placer.kubernetes.emit.writer import text_of
 from placer.kubernetes.objects import Objects
 from placer.node.discover import take_inventory, to_machine

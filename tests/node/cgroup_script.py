@@ -19,7 +19,7 @@ import errno
 from collections.abc import Callable, Iterable
 from typing import Protocol
 
-from placer.node.files import CgroupFiles
+from placer.node.cgroup_files import CgroupFiles
 
 
 class Machine(Protocol):

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal
 
-from placer.node.files import KernelFiles
+from placer.node.cgroup_files import KernelFiles
 from placer_models.cpuset import format_cpu_list
 
 LIBC = ctypes.CDLL(None, use_errno=True)

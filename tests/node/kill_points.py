@@ -14,15 +14,15 @@ from node.node_documents import GIB, a_document, a_node, a_pod
 from node.systemd_stand_in import written
 from placer.node.apply import apply, carry_out, recover
 from placer.node.cgroups import Cgroups
-from placer.node.containers import Running, our_cgroup
+from placer.node.container_lookup import Running, our_cgroup
+from placer.node.cpu_order import conflict
 from placer.node.errors import ObserveOnlyError, RefusedError
 from placer.node.host import Host
-from placer.node.order import conflict
 from placer.node.plan import Plan, plan_of
 from placer.node.pools import pools_of
 from placer.node.state import AppliedState
+from placer.node.systemd_units import Property, UnitError
 from placer.node.targets import targets_of
-from placer.node.units import Property, UnitError
 from placer_models.cpuset import CpuSet, format_cpu_list, parse_cpu_list
 from placer_models.limits import Limits
 from placer_models.node_placement import NodePlacement, NodePod

@@ -12,7 +12,7 @@ from node.node_documents import a_document, a_node, a_pod
 from placer.node.agent.agent import REPAIRS_A_MINUTE, Agent, OnDrift
 from placer.node.agent.inbox import Inbox
 from placer.node.cgroups import Cgroups
-from placer.node.containers import Running
+from placer.node.container_lookup import Running
 from placer.node.host import Host
 from placer.node.operations import perform
 from placer.node.plan import plan_of

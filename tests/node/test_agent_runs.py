@@ -23,9 +23,9 @@ from node.test_real_v1 import v1_files
 from placer.node.agent import run as run_module
 from placer.node.agent.agent import OnDrift
 from placer.node.agent.run import Options, run
+from placer.node.cgroup_files import CgroupFiles
 from placer.node.cgroups import CPU, CPUS, CPUSET, MEMORY, PIDS, Cgroups
 from placer.node.errors import RefusedError
-from placer.node.files import CgroupFiles
 from placer.node.state import OBSERVE_ONLY, AppliedState
 from placer_cli.exits import Exit
 from placer_models.cpuset import format_cpu_list

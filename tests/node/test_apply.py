@@ -8,7 +8,7 @@ from node.fake_cgroupfs import FakeV1, FakeV2
 from node.node_documents import GIB, a_document, a_node, a_pod
 from placer.node.apply import apply
 from placer.node.cgroups import Cgroups
-from placer.node.containers import Running
+from placer.node.container_lookup import Running
 from placer.node.errors import DocumentError, ObserveOnlyError, RefusedError
 from placer.node.host import Host
 from placer.node.plan import plan_of

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from placer.node import files
-from placer.node.files import KernelFiles
+from placer.node import cgroup_files
+from placer.node.cgroup_files import KernelFiles
 
 HOST = Path("/sys/fs/cgroup/cpuset")
 
@@ -16,7 +16,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder that passes for a cgroup v2 file system."""
     with (tmp_path / "cpuset.cpus").open("w") as file:
         file.write("0-3\n")
-        monkeypatch.setitem(files.CGROUP_MAGIC, 2, files.file_system_of(file.fileno()))
+        monkeypatch.setitem(
+            cgroup_files.CGROUP_MAGIC, 2, cgroup_files.file_system_of(file.fileno())
+        )
     (tmp_path / "pods" / "a").mkdir(parents=True)
     return tmp_path
 

@@ -6,7 +6,7 @@ import pytest
 
 from kubernetes.kubelet_rows import row_of
 from node.node_documents import a_pod
-from placer.node.containers import Running, cgroups_of_processes
+from placer.node.container_lookup import Running, cgroups_of_processes
 from placer.node.host import read_host
 from placer.node.mounts import MountError, kernel_files
 

@@ -4,7 +4,7 @@ from random import Random
 
 import pytest
 
-from placer.node.order import Holder, NoOrderError, conflict, steps_of
+from placer.node.cpu_order import Holder, NoOrderError, conflict, steps_of
 from placer_models.cpuset import CpuSet, parse_cpu_list
 from placer_models.policy import QosClass
 

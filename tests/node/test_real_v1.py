@@ -9,9 +9,9 @@ import pytest
 
 from node.node_documents import a_document, a_node, a_pod
 from placer.node.apply import apply
+from placer.node.cgroup_files import KernelFiles
 from placer.node.cgroups import CPU, CPUSET, MEMORY, PIDS, Cgroups
 from placer.node.errors import RefusedError
-from placer.node.files import KernelFiles
 from placer.node.host import Host
 from placer.node.mounts import MountError, kernel_files
 from placer.node.state import AppliedState

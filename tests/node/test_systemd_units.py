@@ -15,14 +15,14 @@ from node.node_documents import a_document, a_pod
 from node.systemd_stand_in import NO_LIMIT, StandIn, bits, private_bus, systemctl
 from placer.node.apply import apply, recover
 from placer.node.cgroups import Cgroups
-from placer.node.containers import Running
+from placer.node.container_lookup import Running
 from placer.node.errors import ObserveOnlyError, RefusedError
 from placer.node.host import Host
 from placer.node.plan import plan_of
 from placer.node.render.systemd import properties_of, property_for
 from placer.node.state import OBSERVE_ONLY, AppliedState
+from placer.node.systemd_units import SystemdUnits, UnitError
 from placer.node.targets import targets_of
-from placer.node.units import SystemdUnits, UnitError
 from placer_models.cpuset import format_cpu_list
 from placer_models.limits import Limits
 from placer_models.policy import QosClass

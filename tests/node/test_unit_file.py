@@ -21,7 +21,7 @@ from node.kernel_machine import alone_on_the_kernel
 from node.node_documents import a_document, a_node, a_pod
 from placer.node.cgroups import CPU, CPUS, CPUSET, MEMORY, PIDS, Cgroups
 from placer.node.mounts import MountError, kernel_files
-from placer.node.units import ANSWER_S, SETTLE_S
+from placer.node.systemd_units import ANSWER_S, SETTLE_S
 from placer_cli.app import app
 from placer_models.instance.node_file import node_placement_to_dict
 from placer_models.limits import Limits

@@ -10,9 +10,9 @@ import yaml
 from placer.queue.advice import threads_for
 from placer.queue.dominant import TaskFlow, dominant_shares
 from placer.queue.fair import FairQueue
+from placer.queue.fair_shares import ShareDemand, steady_shares
 from placer.queue.model import US_PER_S, Charge, WorkUnit
 from placer.queue.peers import borrowed_share_permille, decayed_usage
-from placer.queue.shares import ShareDemand, steady_shares
 from placer.queue.simulation.engine import simulate
 from placer.queue.simulation.scenario import Capacity, JobSpec, Scenario, dealt
 

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from placer.queue.advice import Advice
-from placer.queue.file.amounts import parse_duration_us, parse_permille, parse_weight_milli
+from placer.queue.file.amount_text import parse_duration_us, parse_permille, parse_weight_milli
 from placer.queue.file.history_file import read_history
 from placer.queue.file.simulation_file import read_simulation
 from placer.queue.model import US_PER_S, Charge

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from placer.queue.dominant import TaskFlow, dominant_shares
-from placer.queue.shares import ShareDemand, steady_shares
+from placer.queue.fair_shares import ShareDemand, steady_shares
 from placer.queue.simulation.engine import simulate
 from placer.queue.simulation.scenario import Capacity, GroupSpec, JobSpec, Scenario
 

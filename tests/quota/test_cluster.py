@@ -4,7 +4,7 @@ import pytest
 from hypothesis import settings
 from hypothesis.stateful import initialize, invariant
 
-from placer.quota.cluster import ClusterQuotas
+from placer.quota.cluster_quotas import ClusterQuotas
 from placer.quota.filter import Want
 from placer.quota.store import Encoded, QuotaStore
 from placer.scheduler import Scheduler

@@ -66,7 +66,7 @@ STEPS: dict[str, tuple[str, Callable[..., Any], type[Exception]]] = {
     "the judge of the search": ("placer.search.judged.broken_in", fail, UnforeseenError),
     "a breach in the search": ("placer.search.judged.broken_in", find_a_breach, SolverError),
     "measuring": ("placer.search.judged.worth_of", fail, UnforeseenError),
-    "the exact search": ("placer.search.joint.search_exactly", fail, UnforeseenError),
+    "the exact search": ("placer.search.joint_search.search_exactly", fail, UnforeseenError),
     "the reasons": ("placer.search.solver.why_unplaced", fail, UnforeseenError),
     "the judge of the decision": ("placer.scheduling.decide.breaches", fail, UnforeseenError),
     "a breach in the decision": ("placer.scheduling.decide.breaches", find_a_breach, SolverError),

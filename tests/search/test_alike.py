@@ -7,7 +7,7 @@ from random import Random
 import pytest
 
 from exact_checks import check_worlds
-from placer.search import joint
+from placer.search import joint_search
 from placer.search.alike import part
 from placer.search.options import SolveOptions
 from placer.search.solver import solve
@@ -117,8 +117,8 @@ def test_many_equal_pods_are_answered_without_a_model(
     """
     On 40 nodes of three sizes, half of them in use: 30 pods, each tier at its bound.
     """
-    monkeypatch.setattr(joint, "search_exactly", None)
-    monkeypatch.setattr(joint.JointSearch, "_by_parts", None)
+    monkeypatch.setattr(joint_search, "search_exactly", None)
+    monkeypatch.setattr(joint_search.JointSearch, "_by_parts", None)
     for seed in range(5):
         instance = drawn(seed, strategy, 40, 30)
 

@@ -3,9 +3,9 @@
 import pytest
 
 from brute_force import best_vector
-from placer.search.bound import bound_first_tiers
 from placer.search.budget import Budget
 from placer.search.exact import limits_of
+from placer.search.first_tier_bounds import bound_first_tiers
 from placer.search.options import SolveOptions
 from placer.state.batch import build_problem
 from placer_models.cluster import Instance, Machine, Node

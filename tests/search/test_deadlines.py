@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from mixed_worlds import mixed_instance
-from placer.search import joint, neighbourhoods
+from placer.search import joint_search, neighbourhoods
 from placer.search.halt import Halt
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
@@ -76,7 +76,7 @@ def test_time_that_is_left_goes_on_being_used(monkeypatch: pytest.MonkeyPatch) -
     A search that gives up long before the limit is begun again, until the time is over.
     """
     for size in ("MOST_ASSIGNMENTS", "MOST_LINKED_ASSIGNMENTS", "FEW_ASSIGNMENTS"):
-        monkeypatch.setattr(joint, size, 0)
+        monkeypatch.setattr(joint_search, size, 0)
     monkeypatch.setattr(neighbourhoods, "FRUITLESS_ROUNDS", 2)
     halt, told = Halt(), []
 

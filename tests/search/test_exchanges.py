@@ -13,7 +13,7 @@ from placer.counting.placements import Unrealisable, realise
 from placer.greedy.place import place_greedily
 from placer.judge.breaches import breaches
 from placer.judge.measure import measure
-from placer.search import joint
+from placer.search import joint_search
 from placer.search.budget import Budget
 from placer.search.exchanges.lots import lots_of
 from placer.search.exchanges.placed import place_most
@@ -237,8 +237,8 @@ def test_a_batch_that_nearly_fills_its_nodes_is_placed_whole(
     """
     Greedy leaves some out; exchanges find room for all, which is its own proof.
     """
-    monkeypatch.setattr(joint, "search_exactly", None)
-    monkeypatch.setattr(joint, "MOST_ASSIGNMENTS", 0)
+    monkeypatch.setattr(joint_search, "search_exactly", None)
+    monkeypatch.setattr(joint_search, "MOST_ASSIGNMENTS", 0)
     world = crowded(1)
     greedy = place_greedily(build_problem(world))
     answer = solve(world, SolveOptions(workers=1, seed=1, work_limit=5))

@@ -10,7 +10,7 @@ from placer.counting.account import account_of
 from placer.search.budget import Budget
 from placer.search.options import SolveOptions
 from placer.search.reasons.blocking import blocker_of
-from placer.search.reasons.order import ORDER, demands_of
+from placer.search.reasons.demand_order import ORDER, demands_of
 from placer.search.reasons.question import Question
 from placer.state.fits import fit_of
 from placer_models.cluster import Node

@@ -8,7 +8,7 @@ from brute_force import best_vector
 from mixed_worlds import mixed_instance
 from placer.judge.breaches import breaches
 from placer.judge.measure import better, measure
-from placer.search import joint, neighbourhoods
+from placer.search import joint_search, neighbourhoods
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer_models.cluster import Instance, Node
@@ -35,7 +35,7 @@ def worth_of(instance: Instance, answer: Answer) -> tuple[tuple[TierValue, ...],
 
 def shrink(patch: pytest.MonkeyPatch, **sizes: int) -> None:
     for name, size in sizes.items():
-        patch.setattr(joint, name, size)
+        patch.setattr(joint_search, name, size)
 
 
 WAYS = {
@@ -107,7 +107,7 @@ def test_pods_laid_near_node_by_node_need_no_model_of_all_of_them_apart(
     way of laying them anew does without the other.
     """
     shrink(monkeypatch, FEW_ASSIGNMENTS=0)
-    monkeypatch.setattr(joint.JointSearch, "_first", None)
+    monkeypatch.setattr(joint_search.JointSearch, "_first", None)
     monkeypatch.setattr(neighbourhoods, way, instead)
     instance = tiny_instance(72)
     tiers, placement = worth_of(instance, solve(instance, options()))
@@ -161,7 +161,7 @@ def test_a_placement_that_takes_nothing_usable_is_proven_without_a_model(
     """
     No tier can be better than that of the nodes as they were.
     """
-    monkeypatch.setattr(joint, "search_exactly", None)
+    monkeypatch.setattr(joint_search, "search_exactly", None)
     node = Node("n", load_machine("dgx-a100"))
     pod = Pod("web", "default", PodSpec((Container("main", Resources(2_000)),), QosClass.BE))
     gang = Gang("web", "default", (pod,), 1, lone=True)

@@ -9,8 +9,8 @@ from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer.state.batch import build_problem
 from placer_models.cluster import Instance, Machine, Node
-from placer_models.cpsat import limits
-from placer_models.cpsat.limits import TIERS_OF_SETS, modelled_tiers
+from placer_models.cpsat import tier_limits
+from placer_models.cpsat.tier_limits import TIERS_OF_SETS, modelled_tiers
 from placer_models.device import Device, LinkMatrix
 from placer_models.placement import Placed
 from placer_models.pod import Container, DeviceRequest, Gang, Pod, PodSpec, Resources
@@ -56,7 +56,7 @@ def test_tiers_that_cannot_be_modelled_are_left_to_the_greedy_path(
     """
     The tiers before them are proven; for them no bound is claimed but what is known anyway.
     """
-    monkeypatch.setattr(limits, "MOST_SETS", most_sets)
+    monkeypatch.setattr(tier_limits, "MOST_SETS", most_sets)
     instance = irregular()
     assert modelled_tiers(build_problem(instance)) == tiers
     for engine in (Engine.AUTO, Engine.EXACT):

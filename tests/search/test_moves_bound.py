@@ -12,10 +12,10 @@ from judge.hand import node, pod, put, world
 from mixed_worlds import mixed
 from moving_worlds import moving_instance
 from placer.judge.breaches import blamed, breaches
-from placer.search import joint
-from placer.search.bound import bound_first_tiers, bounded_tiers
+from placer.search import joint_search
 from placer.search.budget import Budget
 from placer.search.exact import limits_of
+from placer.search.first_tier_bounds import bound_first_tiers, bounded_tiers
 from placer.search.options import Engine, SolveOptions
 from placer.search.relaxed_moves import MovePart, relaxed_moves
 from placer.search.solver import solve
@@ -254,7 +254,7 @@ def test_what_parts_claim_is_what_one_model_finds(
         best = solve(instance, SolveOptions(engine=Engine.EXACT, workers=1, seed=1))
         with monkeypatch.context() as large:
             for limit in ("FEW_ASSIGNMENTS", "MOST_LINKED_ASSIGNMENTS", "MOST_ASSIGNMENTS"):
-                large.setattr(joint, limit, 0)
+                large.setattr(joint_search, limit, 0)
             found = solve(instance, SolveOptions(workers=1, seed=1, work_limit=20))
 
         if isinstance(best, Infeasible):

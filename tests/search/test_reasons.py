@@ -12,7 +12,7 @@ from placer.scheduling.decision import lone_gang
 from placer.search.budget import Budget
 from placer.search.options import Engine, SolveOptions
 from placer.search.reasons.blocking import blocker_of
-from placer.search.reasons.order import ORDER, demands_of
+from placer.search.reasons.demand_order import ORDER, demands_of
 from placer.search.reasons.question import Question
 from placer.search.reasons.stages import stages_of
 from placer.search.solver import solve

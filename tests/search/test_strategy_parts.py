@@ -11,8 +11,8 @@ from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer.state.batch import build_problem
 from placer_models.cluster import Instance, Machine, Node
-from placer_models.cpsat import limits
-from placer_models.cpsat.limits import modelled_tiers
+from placer_models.cpsat import tier_limits
+from placer_models.cpsat.tier_limits import modelled_tiers
 from placer_models.node_strategy import NodeStrategy
 from placer_models.placement import Placed
 from placer_models.pod import Container, Gang, Pod, PodSpec, Resources
@@ -51,8 +51,8 @@ def test_what_one_model_cannot_say_is_improved_in_parts(
     """
     No answer is worse than greedy's, some is better, and what is claimed is measured.
     """
-    monkeypatch.setattr(limits, "MOST_TABLE_ROWS", 500)
-    monkeypatch.setattr(limits, "MOST_PRODUCTS", 20)
+    monkeypatch.setattr(tier_limits, "MOST_TABLE_ROWS", 500)
+    monkeypatch.setattr(tier_limits, "MOST_PRODUCTS", 20)
     improved = 0
     for seed in range(SEEDS):
         instance = drawn(seed, strategy)

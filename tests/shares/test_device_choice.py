@@ -14,7 +14,7 @@ from placer.load import in_catalogue, load_instance
 from placer.quota.choose import choose_device
 from placer.scheduler import Scheduler
 from placer.scheduling.decision import Batch, lone_gang
-from placer.search import joint
+from placer.search import joint_search
 from placer.search.options import Engine, SolveOptions
 from placer.search.solver import solve
 from placer_models.capacity import Quantity, Unit
@@ -388,9 +388,9 @@ def test_what_is_left_usable_is_bounded_as_without_choices(monkeypatch: pytest.M
         return found
 
     free = answer(None).tiers[-1]
-    monkeypatch.setattr(joint, "FEW_ASSIGNMENTS", 0)
-    monkeypatch.setattr(joint.JointSearch, "_first", lambda search, tiers: None)
-    monkeypatch.setattr(joint.JointSearch, "_node_by_node", lambda search: None)
+    monkeypatch.setattr(joint_search, "FEW_ASSIGNMENTS", 0)
+    monkeypatch.setattr(joint_search.JointSearch, "_first", lambda search, tiers: None)
+    monkeypatch.setattr(joint_search.JointSearch, "_node_by_node", lambda search: None)
     least = answer(LEAST).tiers[-1]
 
     assert free.proven

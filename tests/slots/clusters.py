@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from placer.slots.amounts import parse_e8
+from placer.slots.amount_text import parse_e8
 from placer.slots.resources import (
     ANY,
     UNKNOWN,

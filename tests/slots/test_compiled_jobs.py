@@ -22,7 +22,7 @@ from placer.slots.graph import (
     SharingGroup,
     UseCase,
 )
-from placer.slots.network import network_bytes
+from placer.slots.network_memory import network_bytes
 from placer.slots.resources import UNKNOWN, ResourceAmounts
 
 PIPELINED, BLOCKING = Exchange.PIPELINED, Exchange.BLOCKING

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from placer.slots.amounts import format_e8
+from placer.slots.amount_text import format_e8
 from placer.slots.compiled import CompiledJob, KindFractions
 from placer.slots.compiler import lay_out
 from placer.slots.graph import Operator, Share

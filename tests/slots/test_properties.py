@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from placer.slots.compiled import CompiledJob, KindFractions
 from placer.slots.compiler import compile_job
 from placer.slots.graph import Edge, Exchange, JobGraph, Mode, Operator, Share, SharingGroup
-from placer.slots.memory import SlotMemory
 from placer.slots.resources import UNKNOWN, ResourceAmounts, merge_all
+from placer.slots.slot_memory import SlotMemory
 from slots.random_jobs import job_graphs
 
 LAST_PLACE = Decimal("1e-16")

@@ -5,7 +5,7 @@ from copy import copy
 
 import pytest
 
-from placer.slots.amounts import format_e8, parse_e8
+from placer.slots.amount_text import format_e8, parse_e8
 from placer.slots.resources import (
     ANY,
     MAX_BYTES,

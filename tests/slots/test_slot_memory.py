@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from placer.slots.fractions import rounded_down
-from placer.slots.memory import MAX_SLOT_BYTES, Quota, SlotMemory, SlotQuotaError
+from placer.slots.slot_memory import MAX_SLOT_BYTES, Quota, SlotMemory, SlotQuotaError
 from slots.job_files import Row, row_id, rows
 
 

@@ -246,7 +246,7 @@ def _apply(
     from placer.node.mounts import kernel_files
     from placer.node.plan import plan_of
     from placer.node.state import AppliedState
-    from placer.node.units import SystemdUnits
+    from placer.node.systemd_units import SystemdUnits
 
     name = wanted.node.name
     is_here = here or name == socket.gethostname()

@@ -31,7 +31,7 @@ def validate(
     Exit codes: 0 all files are good; 2 one is not.
     """
     from placer.load import load_any, load_instance
-    from placer_models.kubernetes.checkpoints.files import is_checkpoint
+    from placer_models.kubernetes.checkpoints.checkpoint_files import is_checkpoint
 
     if together:
         _say(", ".join(map(str, files)), load_instance(files, on_summary=note_summary))
@@ -68,8 +68,8 @@ def _given_out(file: Path) -> str:
 
     """
     from placer_cli.draw.texts import count
+    from placer_models.kubernetes.checkpoints.checkpoint_files import read_checkpoint
     from placer_models.kubernetes.checkpoints.cpu_manager import CpuManagerState
-    from placer_models.kubernetes.checkpoints.files import read_checkpoint
     from placer_models.kubernetes.checkpoints.go_types import CheckpointError
     from placer_models.kubernetes.checkpoints.memory_manager import MemoryManagerState
 

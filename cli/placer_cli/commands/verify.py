@@ -31,7 +31,12 @@ def verify(
     from placer.judge.measure import measure
     from placer.judge.misfits import mended_by, misfits_of
     from placer.load import load_claimed, load_instance
-    from placer_models.instance.claims import CLAIMS, false_moves, false_status, false_tiers
+    from placer_models.instance.placement_claims import (
+        CLAIMS,
+        false_moves,
+        false_status,
+        false_tiers,
+    )
 
     problem = load_instance(instance, on_summary=note_summary)
     answer, claims = load_claimed(placement)

@@ -9,10 +9,10 @@ from rich.text import Text
 
 from placer.search.options import SolveOptions
 from placer_cli.draw.canvas import Canvas
-from placer_cli.draw.flow import titled
 from placer_cli.draw.palette import BAD, GOOD, STRONG
 from placer_cli.draw.places import draw_moves, draw_places, draw_unplaced
 from placer_cli.draw.residents import residents_of
+from placer_cli.draw.text_flow import titled
 from placer_cli.draw.tiers import draw_tiers
 from placer_cli.draw.verdict import verdict
 from placer_models.cluster import Instance

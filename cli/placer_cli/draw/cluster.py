@@ -11,7 +11,6 @@ from rich.text import Text
 
 from placer_cli.draw.bars import bar
 from placer_cli.draw.canvas import Canvas, Marks
-from placer_cli.draw.flow import columns_of, flow
 from placer_cli.draw.mig import IN_MIG_MODE, has_broken
 from placer_cli.draw.palette import (
     ACCENT,
@@ -24,6 +23,7 @@ from placer_cli.draw.palette import (
 )
 from placer_cli.draw.residents import Resident, amount_taken, is_pod, pods_on
 from placer_cli.draw.tables import table
+from placer_cli.draw.text_flow import columns_of, flow
 from placer_cli.draw.texts import count, cpus, fold_names, memory, named, plain
 from placer_cli.draw.threads import StyledMark
 from placer_cli.draw.waiting import waiting

@@ -7,9 +7,9 @@ from rich.text import Text
 
 from placer.judge.breaches import RULES, Breach
 from placer_cli.draw.canvas import Canvas
-from placer_cli.draw.flow import titled
 from placer_cli.draw.palette import BAD, GOOD, STRONG
 from placer_cli.draw.tables import table
+from placer_cli.draw.text_flow import titled
 from placer_cli.draw.texts import count
 from placer_cli.draw.tiers import draw_values
 from placer_models.cluster import Instance

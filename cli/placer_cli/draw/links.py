@@ -11,8 +11,8 @@ from rich.style import Style
 from rich.text import Text
 
 from placer_cli.draw.canvas import Canvas
-from placer_cli.draw.flow import flow
 from placer_cli.draw.palette import BAD, QUIET, STRONG, link_styles
+from placer_cli.draw.text_flow import flow
 from placer_cli.draw.texts import gb_per_s, short_list
 from placer_cli.draw.threads import StyledMark
 from placer_models.cluster import Machine

@@ -9,10 +9,10 @@ from rich.text import Text
 
 from placer_cli.draw.blocks import blocks_of, cores_of
 from placer_cli.draw.canvas import Canvas
-from placer_cli.draw.flow import beside, flow, titled
 from placer_cli.draw.links import draw_links
 from placer_cli.draw.packages import Paint, draw_packages
 from placer_cli.draw.palette import ACCENT, BAD, QUIET, STRONG
+from placer_cli.draw.text_flow import beside, flow, titled
 from placer_cli.draw.texts import count, memory, quantity_text, short_list
 from placer_cli.draw.threads import StyledMark
 from placer_models.capacity import Quantity

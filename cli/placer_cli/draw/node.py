@@ -9,7 +9,6 @@ from rich.text import Text
 
 from placer_cli.draw.bars import bar
 from placer_cli.draw.canvas import Canvas
-from placer_cli.draw.flow import flow, titled
 from placer_cli.draw.legend import MarkedPod, legend, tenants_of
 from placer_cli.draw.links import draw_links
 from placer_cli.draw.mig import IN_MIG_MODE, has_broken
@@ -17,6 +16,7 @@ from placer_cli.draw.packages import Paint, draw_packages
 from placer_cli.draw.palette import BAD, FRAME, QUIET, STRONG
 from placer_cli.draw.residents import Resident, amount_taken, pods_on
 from placer_cli.draw.shares import left_of
+from placer_cli.draw.text_flow import flow, titled
 from placer_cli.draw.texts import count, cpus, memory, named, plain
 from placer_cli.draw.threads import StyledMark
 from placer_models.cluster import Node

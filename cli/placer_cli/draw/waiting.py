@@ -6,9 +6,9 @@ from itertools import groupby
 from rich.console import RenderableType
 from rich.text import Text
 
-from placer_cli.draw.flow import titled
 from placer_cli.draw.shares import share
 from placer_cli.draw.tables import table
+from placer_cli.draw.text_flow import titled
 from placer_cli.draw.texts import cpus, fold_names, memory, named, plain, stem
 from placer_models.affinity import AffinityTerm
 from placer_models.cluster import Instance

@@ -113,7 +113,7 @@ def place(
         ) from None
     if form is Format.TABLE:
         from placer_cli.draw.canvas import canvas_of
-        from placer_cli.slots.placed import draw_placed
+        from placer_cli.slots.placed_slots import draw_placed
 
         console = out()
         console.print(draw_placed(job, pool, placed, canvas_of(console)))

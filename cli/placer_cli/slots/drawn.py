@@ -7,14 +7,14 @@ from rich.console import RenderableType
 from rich.text import Text
 from rich.tree import Tree
 
-from placer.slots.amounts import format_e8
+from placer.slots.amount_text import format_e8
 from placer.slots.compiled import CompiledJob, Fractions, KindFractions, Link
 from placer.slots.graph import DEFAULT_GROUP
 from placer.slots.resources import ResourceAmounts, ResourceProfile
 from placer_cli.draw.canvas import Canvas
-from placer_cli.draw.flow import titled
 from placer_cli.draw.palette import ACCENT, BAD, FRAME, QUIET, STRONG
 from placer_cli.draw.tables import table
+from placer_cli.draw.text_flow import titled
 from placer_cli.draw.texts import count, memory
 
 MOST_CHAINS = 60

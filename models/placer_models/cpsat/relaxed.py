@@ -16,7 +16,7 @@ from math import prod
 
 from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr
 
-from placer_models.cpsat.alike import Demands, NodeClass, PodFamily, classes_of, families_of
+from placer_models.cpsat.classes import Demands, NodeClass, PodFamily, classes_of, families_of
 from placer_models.cpsat.expression import Expression
 from placer_models.goals import MEMBER_ABOVE_POINTS, MEMBER_OF_MINIMUM_POINTS
 from placer_models.problem import Problem

@@ -12,8 +12,8 @@ from placer_models.files.faults import Faults, Place
 from placer_models.files.part import Json, Part
 from placer_models.files.validate import read_as
 from placer_models.goals import strategy_of
-from placer_models.instance.claims import MoveClaim, PlacementClaims, TierClaim
 from placer_models.instance.granted import DeviceMemory, memory_of_devices
+from placer_models.instance.placement_claims import MoveClaim, PlacementClaims, TierClaim
 from placer_models.instance.placement_parts import HeldEntry, held_by, held_to_dict
 from placer_models.node_strategy import NodeStrategy
 from placer_models.placement import (

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from placer_models.cpuset import CpuSet, format_cpu_list, parse_cpu_list
 from placer_models.kubernetes.listed_devices import CPU_DRIVER
-from placer_models.kubernetes.objects import Object
+from placer_models.kubernetes.object_fields import Object
 
 CPUSET = ("opaque", "parameters", "cpuConfig", "cpuset")
 """Where a configuration says the CPUs."""

@@ -24,7 +24,7 @@ from placer_models.kubernetes.names import (
     GPU_PARTITION_POLICY,
     GPU_PARTITIONS,
 )
-from placer_models.kubernetes.objects import (
+from placer_models.kubernetes.object_fields import (
     Field,
     Identity,
     Object,

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from placer_models.kubernetes.objects import Field, Identity, Object, identity_of
+from placer_models.kubernetes.object_fields import Field, Identity, Object, identity_of
 
 KIND = "DeviceClass"
 

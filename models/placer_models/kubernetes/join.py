@@ -11,9 +11,9 @@ from placer_models.device_request import WHOLE_GPUS
 from placer_models.kubernetes.device import DevicePart
 from placer_models.kubernetes.names import INSTANCE_TYPES, KNOWS_CPUS, KNOWS_NUMA_NODES
 from placer_models.kubernetes.node import KubeNode
-from placer_models.kubernetes.objects import ObjectError
+from placer_models.kubernetes.numa_memory import memory_of
+from placer_models.kubernetes.object_fields import ObjectError
 from placer_models.kubernetes.resources import PODS
-from placer_models.kubernetes.rooms import memory_of
 from placer_models.kubernetes.topology import SUMS, TopologyPart, zone_devices
 from placer_models.policy import (
     BINDING,

@@ -14,7 +14,7 @@ from placer_models.kubernetes.names import (
     RESERVATION,
     SYSTEM_QOS,
 )
-from placer_models.kubernetes.objects import (
+from placer_models.kubernetes.object_fields import (
     Field,
     Identity,
     Object,

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from placer_models.kubernetes.node_affinity import node_terms
-from placer_models.kubernetes.objects import Field
+from placer_models.kubernetes.object_fields import Field
 from placer_models.node_affinity import NodeTerm
 from placer_models.selectors import Labels
 

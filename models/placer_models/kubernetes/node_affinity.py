@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from placer_models.kubernetes.objects import Field
+from placer_models.kubernetes.object_fields import Field
 from placer_models.node_affinity import NodeAffinity, NodeTerm, PreferredTerm
 from placer_models.selectors import LabelExpression, SelectorOperator
 

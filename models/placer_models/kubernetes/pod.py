@@ -26,7 +26,7 @@ from placer_models.kubernetes.names import (
     GPU_PARTITION_SPEC,
     NUMA_TOPOLOGY_SPEC,
 )
-from placer_models.kubernetes.objects import (
+from placer_models.kubernetes.object_fields import (
     Field,
     Identity,
     Object,

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from placer_models.kubernetes.objects import Field
+from placer_models.kubernetes.object_fields import Field
 
 
 @dataclass(frozen=True, slots=True)

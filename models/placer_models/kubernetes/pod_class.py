@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from placer_models.kubernetes.names import PRIORITY_CLASS, QOS_CLASS
-from placer_models.kubernetes.objects import Field, label
+from placer_models.kubernetes.object_fields import Field, label
 from placer_models.policy import QosClass
 
 

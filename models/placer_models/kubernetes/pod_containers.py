@@ -13,7 +13,7 @@ from placer_models.device_request import (
 )
 from placer_models.device_share import DeviceDemand
 from placer_models.kubernetes.names import REQUESTED_CPU
-from placer_models.kubernetes.objects import ObjectError
+from placer_models.kubernetes.object_fields import ObjectError
 from placer_models.kubernetes.pod import KubeContainer, KubePod
 from placer_models.kubernetes.pod_devices import heard
 from placer_models.kubernetes.resources import ResourceList

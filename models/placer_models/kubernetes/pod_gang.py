@@ -10,7 +10,7 @@ from placer_models.kubernetes.names import (
     GANG_NETWORK,
     POD_GROUP_LABELS,
 )
-from placer_models.kubernetes.objects import (
+from placer_models.kubernetes.object_fields import (
     Field,
     Identity,
     Object,

@@ -7,7 +7,7 @@ from placer_models.annotations.device_hint import strategies_of
 from placer_models.annotations.resource_spec import CpuBindPolicy, CpuExclusivePolicy
 from placer_models.device_request import DeviceRequestError
 from placer_models.kubernetes.names import KNOWS_CPUS, KNOWS_NUMA_NODES
-from placer_models.kubernetes.objects import ObjectError
+from placer_models.kubernetes.object_fields import ObjectError
 from placer_models.kubernetes.pod import KubePod
 from placer_models.kubernetes.pod_containers import Reading, containers_of
 from placer_models.kubernetes.pod_devices import functions_of, scopes_of, unspoken

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from placer_models.affinity import EVERY_NAMESPACE, OF_ONE_NODE, AffinityTerm
-from placer_models.kubernetes.objects import Field
+from placer_models.kubernetes.object_fields import Field
 from placer_models.network import NODE_LEVEL
 from placer_models.policy import Strength
 from placer_models.selectors import LabelExpression, Labels, SelectorOperator

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from placer_models.affinity import AffinityTerm
 from placer_models.kubernetes.node_affinity import node_affinity_of
-from placer_models.kubernetes.objects import Field
+from placer_models.kubernetes.object_fields import Field
 from placer_models.kubernetes.pod_terms import affinity_terms, spread_of
 from placer_models.node_affinity import NodeAffinity
 from placer_models.selectors import Labels

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from placer_models.kubernetes.objects import Identity, Object, identity_of
+from placer_models.kubernetes.object_fields import Identity, Object, identity_of
 
 SYSTEM_PRIORITIES = {
     "system-cluster-critical": 2_000_000_000,

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from placer_models.kubernetes.device_class import selectors_in
 from placer_models.kubernetes.node_access import NodeAccess, selected_by
-from placer_models.kubernetes.objects import Field, Identity, Object, identity_of
+from placer_models.kubernetes.object_fields import Field, Identity, Object, identity_of
 from placer_models.quantity import round_up
 
 KIND = "ResourceClaim"

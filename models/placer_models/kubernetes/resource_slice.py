@@ -9,7 +9,7 @@ from placer_models.kubernetes.device_attributes import (
     parse_version,
 )
 from placer_models.kubernetes.node_access import NodeAccess, access_of
-from placer_models.kubernetes.objects import Field, Identity, Object, identity_of
+from placer_models.kubernetes.object_fields import Field, Identity, Object, identity_of
 from placer_models.quantity import round_up
 
 KIND = "ResourceSlice"

@@ -7,7 +7,7 @@ from functools import lru_cache, reduce
 from operator import or_
 
 from placer_models.device_request import OTHER_SPELLINGS
-from placer_models.kubernetes.objects import Field
+from placer_models.kubernetes.object_fields import Field
 from placer_models.quantity import parse_bytes, round_up
 
 CPU = "cpu"

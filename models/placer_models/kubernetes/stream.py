@@ -16,7 +16,7 @@ from placer_models.files.tree import line_of
 from placer_models.files.yaml_tree import read_yaml
 from placer_models.kubernetes.chunks import Chunk, Chunks
 from placer_models.kubernetes.json_objects import json_parts
-from placer_models.kubernetes.objects import Object
+from placer_models.kubernetes.object_fields import Object
 from placer_models.kubernetes.yaml_objects import yaml_parts
 
 HEAD_BYTES = 65_536

@@ -21,7 +21,7 @@ from placer_models.annotations.node_topology import (
     read_pod_cpu_allocs,
 )
 from placer_models.device_request import DEVICE_RESOURCES, WHOLE_GPUS
-from placer_models.kubernetes.objects import Field, Identity, Object, annotation, identity_of
+from placer_models.kubernetes.object_fields import Field, Identity, Object, annotation, identity_of
 from placer_models.kubernetes.resources import PODS, ResourceList, resources_in
 from placer_models.policy import AlignmentPolicy, AlignmentScope
 

@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 
 from placer_models.cluster import Machine
 from placer_models.instance.machine_links import SELF
+from placer_models.machines.affinity_columns import Affinity
 from placer_models.machines.other_topo import read_amd, read_slurmd
-from placer_models.machines.places import Affinity
 from placer_models.machines.rates import UNLINKED
 from placer_models.machines.sketch import GpuSketch, Sketch, to_machine
 from placer_models.machines.topo_text import (

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 
 from placer_models.instance.machine_links import SELF
-from placer_models.machines.places import Affinity
+from placer_models.machines.affinity_columns import Affinity
 from placer_models.machines.sketch import GpuSketch, Sketch
 from placer_models.machines.topo_text import (
     Table,

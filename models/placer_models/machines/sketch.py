@@ -8,7 +8,7 @@ from placer_models.cpuset import format_cpu_list
 from placer_models.device import GPU, Device
 from placer_models.instance.machine_cores import key_by_cpu
 from placer_models.instance.machine_links import SELF, Kinds, link_matrix
-from placer_models.machines.places import Affinity, Places, find_cores, find_places
+from placer_models.machines.affinity_columns import Affinity, Places, find_cores, find_places
 from placer_models.machines.rates import UNLINKED, assumed_gb_per_s, bonded_links
 from placer_models.topology import Cpu, NumaNode, Topology
 

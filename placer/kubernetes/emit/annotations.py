@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
-from placer.kubernetes.emit.placed import PlacedDump, PlacedPod, Written
+from placer.kubernetes.emit.placed_pods import PlacedDump, PlacedPod, Written
 from placer_models.annotations.device_allocated import allocations_of, write_device_allocated
 from placer_models.annotations.names import (
     DEVICE_ALLOCATED,
@@ -20,7 +20,7 @@ from placer_models.cluster import Node
 from placer_models.kubernetes.claimed import is_of_claims
 from placer_models.kubernetes.device import DevicePart
 from placer_models.kubernetes.names import BIND_GANG_GROUP, BIND_GANG_MEMBERS
-from placer_models.kubernetes.objects import Identity, Object
+from placer_models.kubernetes.object_fields import Identity, Object
 from placer_models.kubernetes.pod import KubePod
 from placer_models.placement import PodPlacement
 from placer_models.pod import PodSpec

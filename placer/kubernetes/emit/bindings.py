@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 from placer.kubernetes.emit.annotations import Annotations, annotations_by_pod, metadata_of
-from placer.kubernetes.emit.placed import PlacedDump, Written
-from placer_models.kubernetes.objects import Identity, Object
+from placer.kubernetes.emit.placed_pods import PlacedDump, Written
+from placer_models.kubernetes.object_fields import Identity, Object
 
 
 def binding(identity: Identity, node: str, annotations: Annotations) -> Object:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from placer.kubernetes.claims import Claims
 from placer.kubernetes.device_pools import DevicePools, PoolDevice
 from placer.kubernetes.emit.annotations import metadata_of
-from placer.kubernetes.emit.placed import PlacedDump, PlacedPod, Written
+from placer.kubernetes.emit.placed_pods import PlacedDump, PlacedPod, Written
 from placer.kubernetes.objects import Objects
 from placer.kubernetes.pod_claims import Given
 from placer.kubernetes.summary import Summary
@@ -20,7 +20,7 @@ from placer_models.kubernetes.listed_devices import (
     CPU_TYPES,
     SEVERAL_CPUS,
 )
-from placer_models.kubernetes.objects import Identity, Object
+from placer_models.kubernetes.object_fields import Identity, Object
 from placer_models.kubernetes.resource_claim import ClaimPart
 from placer_models.node_affinity import NAME_FIELD
 from placer_models.placement import DeviceGrant

@@ -6,7 +6,7 @@ from placer.kubernetes.emit.annotations import annotations, patches
 from placer.kubernetes.emit.bindings import bindings
 from placer.kubernetes.emit.claims import claims
 from placer.kubernetes.emit.kind import EmitKind
-from placer.kubernetes.emit.placed import PlacedDump, Written
+from placer.kubernetes.emit.placed_pods import PlacedDump, Written
 from placer.kubernetes.emit.pods import pods
 
 KINDS: Mapping[EmitKind, Callable[[PlacedDump], Iterable[Written]]] = {

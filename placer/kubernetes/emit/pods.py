@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping
 from typing import cast
 
 from placer.kubernetes.emit.annotations import Annotations, annotations_by_pod
-from placer.kubernetes.emit.placed import PlacedDump, Written
-from placer_models.kubernetes.objects import Object
+from placer.kubernetes.emit.placed_pods import PlacedDump, Written
+from placer_models.kubernetes.object_fields import Object
 
 _OF_THE_CLUSTER = (
     "creationTimestamp",

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import yaml
 
-from placer.kubernetes.emit.placed import Written
+from placer.kubernetes.emit.placed_pods import Written
 
 _DUMPER = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 

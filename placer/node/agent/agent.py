@@ -11,7 +11,7 @@ from placer.node.agent.inbox import Inbox
 from placer.node.agent.strays import bring_back
 from placer.node.apply import apply, recover
 from placer.node.cgroups import CPUS, MEMS, Cgroups, parent
-from placer.node.containers import OUR_ROOT
+from placer.node.container_lookup import OUR_ROOT
 from placer.node.document import offline_owner
 from placer.node.errors import DocumentError, ObserveOnlyError, RefusedError
 from placer.node.host import Host

@@ -20,7 +20,7 @@ from placer.node.cgroups import Cgroups
 from placer.node.host import read_host
 from placer.node.mounts import kernel_files
 from placer.node.state import AppliedState
-from placer.node.units import SystemdUnits
+from placer.node.systemd_units import SystemdUnits
 from placer_models.files.errors import counted
 
 log = logging.getLogger(__name__)

@@ -2,8 +2,8 @@
 
 import re
 
-from placer.node.discover.files import MachineFiles
 from placer.node.discover.inventory import FoundDevices
+from placer.node.discover.machine_files import MachineFiles
 from placer.node.discover.pci import PCI, identity_of, place_of
 from placer_models.device import Device
 

@@ -6,7 +6,7 @@ import zlib
 from collections.abc import Collection
 from pathlib import Path
 
-from placer.node.discover.files import CPU, MAX_READ_BYTES, NOT_A_DUMP, EntryKind
+from placer.node.discover.machine_files import CPU, MAX_READ_BYTES, NOT_A_DUMP, EntryKind
 from placer_models.files.errors import InputError, shown
 
 MAX_ARCHIVE_BYTES = 2**28

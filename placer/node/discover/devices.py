@@ -5,9 +5,9 @@ from dataclasses import replace
 from functools import partial
 
 from placer.node.discover.accelerators import read_accelerators
-from placer.node.discover.files import MachineFiles
 from placer.node.discover.inventory import FoundDevices
 from placer.node.discover.kfd import read_kfd
+from placer.node.discover.machine_files import MachineFiles
 from placer.node.discover.nvidia import read_kernel, to_devices
 from placer.node.discover.nvidia_smi import SmiText, run_smi, smi_devices
 from placer.node.discover.nvml import NoNvmlError, read_nvml

@@ -3,8 +3,8 @@
 import re
 from collections.abc import Mapping, Sequence
 
-from placer.node.discover.files import MachineFiles, UnreadableError
 from placer.node.discover.inventory import FoundDevices
+from placer.node.discover.machine_files import MachineFiles, UnreadableError
 from placer.node.discover.pci import PCI, PciPlace, gpu_links, place_of
 from placer_models.device import GPU, Device
 from placer_models.machines.rates import XGMI_GB_PER_S

@@ -4,8 +4,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TypeVar
 
-from placer.node.discover.files import MachineFiles, UnreadableError
 from placer.node.discover.inventory import Inventory
+from placer.node.discover.machine_files import MachineFiles, UnreadableError
 from placer_models.annotations.node_topology import CpuManagerPolicy, PodCpuAlloc
 from placer_models.kubernetes.checkpoints.cpu_manager import (
     CPU_MANAGER_STATE,

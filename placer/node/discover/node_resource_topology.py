@@ -33,7 +33,7 @@ from placer_models.device import GPU, Device
 from placer_models.files.errors import InputError, shown
 from placer_models.files.part import Json
 from placer_models.files.tree import field_name
-from placer_models.kubernetes.objects import ObjectError
+from placer_models.kubernetes.object_fields import ObjectError
 from placer_models.kubernetes.resources import NOTHING
 from placer_models.kubernetes.stream import read_objects
 from placer_models.kubernetes.topology import KIND, TopologyPart, Zone, topology_part, zone_devices

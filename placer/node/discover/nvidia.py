@@ -4,8 +4,8 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from placer.node.discover.files import MachineFiles
 from placer.node.discover.inventory import FoundDevices
+from placer.node.discover.machine_files import MachineFiles
 from placer.node.discover.pci import PCI, PciPlace, gpu_links, identity_of
 from placer_models.device import GPU, Device
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from placer.node.discover.files import NODE, MachineFiles
+from placer.node.discover.machine_files import NODE, MachineFiles
 from placer_models.cpuset import CpuSet
 from placer_models.device import LinkMatrix
 from placer_models.instance.machine_links import SELF, centi_gb_per_s

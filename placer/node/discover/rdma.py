@@ -3,8 +3,8 @@
 import re
 from collections.abc import Sequence
 
-from placer.node.discover.files import MachineFiles
 from placer.node.discover.inventory import FoundDevices
+from placer.node.discover.machine_files import MachineFiles
 from placer.node.discover.pci import PCI, bus_id_of, place_of
 from placer_models.device import Device, VirtualFunction
 from placer_models.machines.sketch import RDMA

@@ -6,7 +6,13 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from placer.node.discover.archive import read_archive
-from placer.node.discover.files import CPU, MAX_READ_BYTES, NOT_A_DUMP, EntryKind, MachineFiles
+from placer.node.discover.machine_files import (
+    CPU,
+    MAX_READ_BYTES,
+    NOT_A_DUMP,
+    EntryKind,
+    MachineFiles,
+)
 from placer_models.files.errors import InputError
 
 _DEEPEST = 4

@@ -3,8 +3,8 @@
 import platform
 import re
 
-from placer.node.discover.files import CPU, NODE, NOT_A_DUMP, MachineFiles
 from placer.node.discover.inventory import FoundCpu, FoundNumaNode, Inventory
+from placer.node.discover.machine_files import CPU, NODE, NOT_A_DUMP, MachineFiles
 from placer_models.cpuset import MAX_CPU_ID, CpuSet
 from placer_models.files.errors import named_cpus
 from placer_models.topology import Hugepages

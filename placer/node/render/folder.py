@@ -2,7 +2,7 @@
 
 import json
 
-from placer.node.containers import OUR_ROOT, our_cgroup
+from placer.node.container_lookup import OUR_ROOT, our_cgroup
 from placer.node.render.cdi import cdi_spec
 from placer.node.render.commands import numactl_line, runtime_flags, taskset_line
 from placer.node.render.environment import environment_file, environment_of

@@ -5,8 +5,8 @@ from systemd. systemd wants whole sets: one that is reset to nothing leaves the 
 """
 
 from placer.node.render.cgroup import NO_LIMIT, PERIOD_US, quota_us, shares_of, weight_of
+from placer.node.systemd_units import CPUSET_SINCE, Property
 from placer.node.targets import Target
-from placer.node.units import CPUSET_SINCE, Property
 from placer_models.cpuset import CpuSet, format_cpu_list, parse_cpu_list
 
 PARTITION_SINCE = 261

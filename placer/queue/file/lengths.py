@@ -4,7 +4,7 @@ import random
 from collections.abc import Callable
 from math import exp, log
 
-from placer.queue.file.amounts import MAX_DURATION_US
+from placer.queue.file.amount_text import MAX_DURATION_US
 from placer.queue.file.schema import DrawnPart, JobPart
 from placer.queue.simulation.scenario import dealt, split_evenly
 from placer_models.files.faults import Place

@@ -3,7 +3,7 @@
 from typing import Annotated, Literal
 
 from placer.queue.advice import MAJORITY_PERMILLE, TARGET_US
-from placer.queue.file.amounts import (
+from placer.queue.file.amount_text import (
     parse_duration_us,
     parse_factor_milli,
     parse_length_us,

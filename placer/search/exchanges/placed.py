@@ -12,8 +12,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from placer.search.budget import Budget
-from placer.search.exchanges.columns import NodeColumns, columns_of
 from placer.search.exchanges.lots import Lot, lots_of
+from placer.search.exchanges.room_columns import NodeColumns, columns_of
 from placer.search.exchanges.swaps import BinContents, Loads, settle
 from placer.search.exchanges.wanted import ExchangeOffer, offers_of
 from placer.search.plain import place_on

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from placer.greedy.place import place_greedily
-from placer.search.bound import bound_first_tiers
 from placer.search.budget import Budget
 from placer.search.exact import limits_of, search_exactly
+from placer.search.first_tier_bounds import bound_first_tiers
 from placer.search.halt import Halt
-from placer.search.joint import MOST_ASSIGNMENTS, assignments_of
+from placer.search.joint_search import MOST_ASSIGNMENTS, assignments_of
 from placer.search.reasons.question import Question
 from placer.search.tiers import silent
 from placer.state.batch import build_problem

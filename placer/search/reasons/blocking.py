@@ -6,9 +6,9 @@ from itertools import combinations
 
 from placer.counting.account import Account
 from placer.search.budget import Budget
-from placer.search.reasons import cells
+from placer.search.reasons import aligned_amounts
 from placer.search.reasons.alone import OutOfTimeError, fits_alone
-from placer.search.reasons.amounts import is_counted, lacks
+from placer.search.reasons.counted import is_counted, lacks
 from placer.search.reasons.question import Question
 from placer.search.reasons.relax import without
 from placer.state.fits import fit_of
@@ -83,10 +83,12 @@ class _Node:
         """Return whether the node can meet these demands together."""
         less = without(self.asked, [d for d in self.demands if d not in kept])
         last = kept[-1] if kept else None
-        if last is not None and cells.is_plain(last, self.asked):
-            inside = [d for d in kept[:-1] if d.rule not in (*OF_THE_NODE, *cells.ELSEWHERE)]
-            if all(d.rule in cells.COUNTED for d in inside):
-                known = cells.meet(last.word, less, self.account, inside)
+        if last is not None and aligned_amounts.is_plain(last, self.asked):
+            inside = [
+                d for d in kept[:-1] if d.rule not in (*OF_THE_NODE, *aligned_amounts.ELSEWHERE)
+            ]
+            if all(d.rule in aligned_amounts.COUNTED for d in inside):
+                known = aligned_amounts.meet(last.word, less, self.account, inside)
                 if known is not None:
                     return known
         return fits_alone(less, self.budget)

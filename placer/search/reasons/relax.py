@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-from placer.counting.resources import NODE_RESOURCES
+from placer.counting.node_resources import NODE_RESOURCES
 from placer.search.reasons.question import Question
 from placer_models.affinity import AffinityTerm
 from placer_models.bound import bound_to

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from placer.counting.account import Account, account_of
 from placer.search.budget import Budget
 from placer.search.reasons.blocking import blocker_of
-from placer.search.reasons.order import demands_of
+from placer.search.reasons.demand_order import demands_of
 from placer.search.reasons.question import Crowd, First, Question, firsts_of
 from placer.search.reasons.spread import Spreads
 from placer.state.asks import Ask

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Sequence
 
-from placer.counting.resources import NODE_RESOURCES, wanted_by
+from placer.counting.node_resources import NODE_RESOURCES, wanted_by
 from placer.search.reasons.question import labels_of, wanted_where
 from placer.search.reasons.spread import OF_OTHERS
 from placer.state.fits import BY_CONTAINER

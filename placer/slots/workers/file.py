@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from placer.slots.amounts import FIELDS, format_e8
+from placer.slots.amount_text import FIELDS, format_e8
 from placer.slots.resources import ZERO, add, short
 from placer.slots.workers.default_slots import worker_spec
 from placer.slots.workers.model import PendingWorker, Reserve, Worker, Workers, WorkerSpec

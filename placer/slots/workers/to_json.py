@@ -2,7 +2,7 @@
 
 from typing import assert_never
 
-from placer.slots.amounts import FIELDS
+from placer.slots.amount_text import FIELDS
 from placer.slots.compiled import CompiledJob
 from placer.slots.resources import E8
 from placer.slots.to_json import profile_to_json

@@ -20,11 +20,11 @@ from node.kernel_machine import KernelMachine
 from node.node_documents import a_document, a_node, a_pod
 from placer.node.apply import apply
 from placer.node.cgroups import Cgroups
-from placer.node.containers import Running
+from placer.node.container_lookup import Running
 from placer.node.host import Host
 from placer.node.render.systemd import property_for
 from placer.node.state import AppliedState
-from placer.node.units import SystemdUnits
+from placer.node.systemd_units import SystemdUnits
 from placer_models.cpuset import format_cpu_list
 from placer_models.policy import QosClass
 

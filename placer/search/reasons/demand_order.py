@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from placer.counting.resources import NODE_RESOURCES, wanted_by
+from placer.counting.node_resources import NODE_RESOURCES, wanted_by
 from placer.search.reasons.question import Question, unwanted_there, wanted_where
 from placer.state.fits import alignment_demanded, device_demanded
 from placer_models.bound import bound_to

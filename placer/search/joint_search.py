@@ -15,12 +15,12 @@ from placer.counting.pools import with_pools
 from placer.judge.breaches import breaches
 from placer.judge.measure import measure
 from placer.search.alike import part
-from placer.search.bound import bound_first_tiers, bounded_tiers
 from placer.search.budget import Budget
 from placer.search.coarse import links_matter, refine, without_links
 from placer.search.default_locality import without_choices, without_locality
 from placer.search.exact import search_exactly
 from placer.search.exchanges.placed import place_most
+from placer.search.first_tier_bounds import bound_first_tiers, bounded_tiers
 from placer.search.ground import Ground
 from placer.search.judged import Judged, check_claim, judged, realised
 from placer.search.neighbourhoods import Neighbourhoods
@@ -31,7 +31,7 @@ from placer.search.tiers import Progress
 from placer_models.cluster import Instance
 from placer_models.core_granularity import CoreGranularity
 from placer_models.cpsat.families import is_plain
-from placer_models.cpsat.limits import modelled_tiers
+from placer_models.cpsat.tier_limits import modelled_tiers
 from placer_models.cpsat.units import units_of
 from placer_models.goals import (
     DEFAULT_LOCALITY,

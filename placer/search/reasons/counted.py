@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 from placer.counting.account import Account
 from placer.counting.functions import free_functions
+from placer.counting.node_resources import NODE_RESOURCES, amount_of, wanted_by
 from placer.counting.pools import Pool
-from placer.counting.resources import NODE_RESOURCES, amount_of, wanted_by
 from placer.search.reasons.question import Question, has_bound, is_unwanted, lacks_company
 from placer_models.device import FunctionSelector
 from placer_models.device_share import DeviceShare, room, totals_of

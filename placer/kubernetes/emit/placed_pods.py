@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from placer.kubernetes.objects import Objects
 from placer_models.cluster import Instance, Node
 from placer_models.kubernetes.device import DevicePart
-from placer_models.kubernetes.objects import Object
+from placer_models.kubernetes.object_fields import Object
 from placer_models.kubernetes.pod import KubePod
 from placer_models.placement import NamespacedName, Placement, PodPlacement
 from placer_models.pod import Gang, Pod

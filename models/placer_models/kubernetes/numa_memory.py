@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from placer_models.kubernetes.node import KubeNode
-from placer_models.kubernetes.objects import ObjectError
+from placer_models.kubernetes.object_fields import ObjectError
 from placer_models.kubernetes.topology import Zone
 from placer_models.topology import Hugepages
 

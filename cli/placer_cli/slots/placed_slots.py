@@ -7,14 +7,14 @@ from rich.console import Group as Lines
 from rich.console import RenderableType
 from rich.text import Text
 
-from placer.slots.amounts import FIELDS, format_e8
+from placer.slots.amount_text import FIELDS, format_e8
 from placer.slots.compiled import CompiledJob
 from placer.slots.workers.lacks import Lack, LimitReached, SearchTimeout, SlotTooLarge, WorkersTaken
 from placer.slots.workers.place import PlacedJob, Turn, WorkerPool
 from placer_cli.draw.canvas import Canvas
-from placer_cli.draw.flow import titled
 from placer_cli.draw.palette import BAD, QUIET, STRONG
 from placer_cli.draw.tables import table
+from placer_cli.draw.text_flow import titled
 from placer_cli.draw.texts import count, memory
 from placer_cli.slots.drawn import amounts
 

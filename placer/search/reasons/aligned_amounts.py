@@ -5,7 +5,7 @@ from itertools import combinations
 from math import comb
 
 from placer.counting.account import Account
-from placer.counting.resources import NODE_RESOURCES
+from placer.counting.node_resources import NODE_RESOURCES
 from placer.search.reasons.question import Question
 from placer.state.alignment import aligned, counted_per_cpu, limit_of
 from placer_models.pod import PodSpec
