@@ -15,7 +15,7 @@ from placer.scheduling.decision import Batch, Change, Decision, Snapshot
 from placer.scheduling.deployment import confirmed, laid_anew
 from placer.scheduling.errors import NodeExistsError, NodeInUseError, UnknownPodError
 from placer.scheduling.refusal import Refusal
-from placer.search.ground import Memory
+from placer.search.ground import SolveCache
 from placer.search.options import SolveOptions
 from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.placement import NamespacedName, PodPlacement
@@ -53,7 +53,7 @@ class Scheduler:
 
         """
         self._lock = Lock()
-        self._memories: deque[Memory] = deque(maxlen=MOST_MEMORIES)
+        self._caches: deque[SolveCache] = deque(maxlen=MOST_MEMORIES)
         self._state = _opened(tuple(nodes), tuple(running), 0)
 
     @classmethod
@@ -271,20 +271,20 @@ class Scheduler:
         self, state: ClusterState, batch: Batch, options: SolveOptions, limit_s: float
     ) -> Decision:
         check_batch(batch, state.node_of, state.nodes)
-        memory = self._memory()
-        decision = decide(state, batch, options, limit_s, memory)
-        self._memories.append(memory)
+        cache = self._cache()
+        decision = decide(state, batch, options, limit_s, cache)
+        self._caches.append(cache)
         return decision
 
-    def _memory(self) -> Memory:
+    def _cache(self) -> SolveCache:
         """Take out what an earlier call has left, so that no other one has it meanwhile.
 
         A call puts it back at its end: what one that fails leaves behind is forgotten.
         """
         try:
-            return self._memories.pop()
+            return self._caches.pop()
         except IndexError:
-            return Memory()
+            return SolveCache()
 
     def _cordoned(self, name: str, *, cordoned: bool) -> Change:
         with self._lock:

@@ -3,7 +3,7 @@
 from dataclasses import field
 
 from placer_models.links import Board
-from placer_models.mig import Cut
+from placer_models.mig import MigPlacement
 from placer_models.records import record
 from placer_models.shares import ShareableDevice
 
@@ -30,4 +30,4 @@ class DeviceBank:
     free: tuple[int, ...]
     cells: tuple[int | None, ...] = field(hash=False)
     shareable: tuple[tuple[ShareableDevice, ...], ...] = ()
-    cuts: tuple[Cut, ...] = field(default=(), hash=False)
+    cuts: tuple[MigPlacement, ...] = field(default=(), hash=False)

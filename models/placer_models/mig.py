@@ -26,7 +26,7 @@ PREFIX = "mig-"
 
 
 @dataclass(frozen=True, slots=True)
-class Cut:
+class MigPlacement:
     """Where an instance of a GPU in MIG mode could be.
 
     Attributes:

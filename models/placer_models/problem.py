@@ -209,7 +209,7 @@ class Problem:
         most: Of each resource of nodes the most that any has left.
         device_types: Those of which some node has devices, broken ones too; ascending.
         granularity: How finely the nodes' core classes tell cores apart.
-        terms: In what the states of nodes are said: two Problems that agree in it have the same
+        encoding: How the states of nodes are written: two Problems that agree in it have the same
             state of a node that is as it was.
         homes: (pod, where it runs now; None: on a node beyond) of running pods that may
             move, who get a place in any case; so many as the move_budget another one.
@@ -230,7 +230,7 @@ class Problem:
     most: Amounts = ()
     device_types: tuple[str, ...] = ()
     granularity: CoreGranularity = CoreGranularity.ALIKE
-    terms: Hashable = None
+    encoding: Hashable = None
     homes: tuple[tuple[int, "Choice | None"], ...] = ()
     move_budget: int = 0
 

@@ -6,7 +6,7 @@ from placer_models.cluster import Node
 from placer_models.device import GPU, Device
 from placer_models.goals import MIG_POINTS
 from placer_models.links import Board, board_of
-from placer_models.mig import TABLES, Cut, covered, gpu_of, is_instance
+from placer_models.mig import TABLES, MigPlacement, covered, gpu_of, is_instance
 
 
 def healthy(node: Node, device_type: str) -> tuple[Device, ...]:
@@ -44,7 +44,7 @@ def marks_of(node: Node, device_type: str) -> tuple[tuple[int, int], ...]:
     return tuple(sorted(marks.items()))
 
 
-def cuts_of(node: Node, device_type: str, board: Board) -> tuple[Cut, ...]:
+def cuts_of(node: Node, device_type: str, board: Board) -> tuple[MigPlacement, ...]:
     """Return where on their GPUs the MIG instances of a type are; nothing of other types."""
     if not is_instance(device_type):
         return ()
@@ -54,5 +54,5 @@ def cuts_of(node: Node, device_type: str, board: Board) -> tuple[Cut, ...]:
         gpu = gpu_of(minor)
         profile = next(p for p in TABLES[table_of[gpu]] if p.type == device_type)
         points = MIG_POINTS * profile.compute if profile.usual else 0
-        cuts.append(Cut(gpu, covered(node.mig, device_type, minor), points))
+        cuts.append(MigPlacement(gpu, covered(node.mig, device_type, minor), points))
     return tuple(cuts)

@@ -4,7 +4,7 @@ from collections.abc import Collection, Hashable, Iterator
 from itertools import islice
 
 from placer.greedy.bound import choose_beside_bound, has_room, milli_left
-from placer.greedy.containers import AlignedContainers, pick_parts
+from placer.greedy.containers import AlignedContainers, pick_containers
 from placer.greedy.cores import against_policy, capacity
 from placer.greedy.devices import DevicesTaken, outside_partitions, pick_devices
 from placer.greedy.exclusivity import choose_apart
@@ -285,7 +285,7 @@ def _cells_of(node: NodeState, parts: AlignedContainers) -> set[int]:
 
 
 def _by_container(node: NodeState, shape: Shape, fit: Fit) -> Offer | None:
-    parts = pick_parts(node, shape, fit)
+    parts = pick_containers(node, shape, fit)
     if parts is None:
         return None
     price = _price(node, shape, fit, parts.devices, parts.cores, _cells_of(node, parts))

@@ -43,7 +43,7 @@ class AlignedContainers(NamedTuple):
     beyond: int
 
 
-def pick_parts(node: NodeState, shape: Shape, fit: Fit) -> AlignedContainers | None:
+def pick_containers(node: NodeState, shape: Shape, fit: Fit) -> AlignedContainers | None:
     """Return a place in which every container keeps its policy; None: none was found."""
     everywhere = tuple(range(len(node.cells)))
     picked: DevicesTaken | None = None

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from placer.greedy.joint import Taken, groups_apart, pick_in_scopes
 from placer.greedy.mig import after_devices, instance_points, overlap, pick_instances
-from placer.greedy.shares import fitting_counts, pick_parts
+from placer.greedy.shares import fitting_counts, pick_shares
 from placer_models.banks import DeviceBank
 from placer_models.device import GPU
 from placer_models.goals import GPU_POINTS
@@ -75,7 +75,7 @@ def pick_devices(
         bank = banks[position]
         want = asked.get(bank.type, 0)
         if bank.type in shared:
-            parts = pick_parts(node, shape, cells, position, together.get(bank.type))
+            parts = pick_shares(node, shape, cells, position, together.get(bank.type))
             if parts is None:
                 return None
             counts[position], takes = parts

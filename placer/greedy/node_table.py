@@ -357,7 +357,7 @@ class NodeTable:
 
 def terms_of(problem: Problem) -> TableTerms:
     """Return the terms of a Problem."""
-    return TableTerms(len(problem.nodes), Columns.of(problem), problem.terms)
+    return TableTerms(len(problem.nodes), Columns.of(problem), problem.encoding)
 
 
 class NodeTableCache:

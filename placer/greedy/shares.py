@@ -43,7 +43,7 @@ class Candidate(NamedTuple):
     device_index: int
 
 
-def pick_parts(
+def pick_shares(
     node: NodeState,
     shape: Shape,
     cells: Collection[int],

@@ -8,7 +8,7 @@ from placer.judge.breaches import breaches
 from placer.scheduling.cluster_state import ClusterState
 from placer.scheduling.decision import Batch, Decision
 from placer.search.cp import SolverError
-from placer.search.ground import Memory
+from placer.search.ground import SolveCache
 from placer.search.options import SolveOptions
 from placer.search.solver import solve
 from placer_models.cluster import RunningPod
@@ -20,7 +20,7 @@ LEAST_TIME_S = 0.001
 
 
 def decide(
-    state: ClusterState, batch: Batch, options: SolveOptions, limit_s: float, memory: Memory
+    state: ClusterState, batch: Batch, options: SolveOptions, limit_s: float, cache: SolveCache
 ) -> Decision:
     """Solve a batch that is well (`check_batch`), and let the judge look at the answer.
 
@@ -29,14 +29,14 @@ def decide(
         batch: What waits.
         options: How to solve.
         limit_s: Wall-clock seconds from this call to its end, in place of those of the options.
-        memory: What earlier batches have left.
+        cache: What earlier batches have left.
 
     Raises:
         SolverError: Parts of Placer contradict each other: a defect of ours.
 
     """
     began_s = monotonic()
-    instance, ground = state.asking(batch), state.ground(memory)
+    instance, ground = state.asking(batch), state.ground(cache)
     left_s = max(LEAST_TIME_S, limit_s - (monotonic() - began_s))
     answer = solve(instance, replace(options, time_limit_s=left_s), ground=ground)
     decision = Decision(batch, answer, state.version)

@@ -15,7 +15,7 @@ from placer_models.pod import Gang, Pod, PodSpec
 from placer_models.spreading import spreadings_of
 
 
-def lonely_nodes(placed: Iterable[RunningPod], everyone: Sequence[RunningPod]) -> set[str]:
+def nodes_of_first_pods(placed: Iterable[RunningPod], everyone: Sequence[RunningPod]) -> set[str]:
     """Return the nodes of placed pods that are the first of their kind, and have no company.
 
     They belong to every part: what comes elsewhere could break what they rely on. Of terms
@@ -34,7 +34,7 @@ def lonely_nodes(placed: Iterable[RunningPod], everyone: Sequence[RunningPod]) -
     return found
 
 
-def witnesses_of(
+def outside_pods_that_match(
     everyone: Sequence[RunningPod],
     nodes: Set[str],
     gangs: Iterable[Gang],
@@ -87,7 +87,7 @@ def _means(namespace: str, term: AffinityTerm, other: RunningPod) -> bool:
     return means and term.looks_into(where, namespace)
 
 
-def closed(
+def cordoned_copies(
     nodes: Sequence[Node],
     witnesses: Iterable[RunningPod],
     inside: Set[str] = frozenset(),

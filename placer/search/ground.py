@@ -5,20 +5,20 @@ from dataclasses import dataclass, field
 from placer.counting.account import Account, accounts_of
 from placer.greedy.node_table import NodeTableCache
 from placer.judge.scene import Sites, Standing, sites_of
-from placer.state.kept import Kept
+from placer.state.problem_cache import ProblemCache
 from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.incremental import PersistentTuple
 from placer_models.records import record
 
 
 @dataclass(slots=True)
-class Memory:
+class SolveCache:
     """What is worth keeping from one solve on a cluster to the next one.
 
     No answer depends on it. For one thread at a time.
     """
 
-    kept: Kept = field(default_factory=Kept)
+    problems: ProblemCache = field(default_factory=ProblemCache)
     tables: NodeTableCache = field(default_factory=NodeTableCache)
     sites: Sites = field(default_factory=Sites)
 
@@ -30,25 +30,25 @@ class Ground:
     Attributes:
         accounts: What is left on each node, in the instance's order.
         standing: The same for the judge, who counts for himself.
-        memory: What earlier solves have left.
+        cache: What earlier solves have left.
 
     """
 
     accounts: PersistentTuple[Account]
     standing: Standing
-    memory: Memory
+    cache: SolveCache
 
 
 def ground_of(instance: Instance) -> Ground:
     """Count an instance of which nothing is known."""
-    return Ground(PersistentTuple.of(accounts_of(instance)), sites_of(instance), Memory())
+    return Ground(PersistentTuple.of(accounts_of(instance)), sites_of(instance), SolveCache())
 
 
 def known_ground(
     nodes: tuple[Node, ...],
     running: PersistentTuple[tuple[RunningPod, ...]],
     accounts: PersistentTuple[Account],
-    memory: Memory,
+    cache: SolveCache,
 ) -> Ground:
     """Return the ground of nodes that are counted already.
 
@@ -56,7 +56,7 @@ def known_ground(
         nodes: Names are unique.
         running: What runs on each of them.
         accounts: What that leaves.
-        memory: What earlier solves have left.
+        cache: What earlier solves have left.
 
     """
-    return Ground(accounts, memory.sites.of(nodes, running), memory)
+    return Ground(accounts, cache.sites.of(nodes, running), cache)

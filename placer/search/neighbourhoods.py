@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from placer.judge.breaches import breaches
 from placer.judge.measure import Worth, better, measure
-from placer.search.beyond import closed, lonely_nodes, witnesses_of
+from placer.search.beyond import cordoned_copies, nodes_of_first_pods, outside_pods_that_match
 from placer.search.budget import Budget
 from placer.search.laying import laid_exactly, laid_greedily
 from placer.search.tiers import Progress
@@ -198,7 +198,7 @@ class Neighbourhoods:
             Whether it was better.
 
         """
-        part, start = self._part(nodes | self._lonely_nodes(), waiting)
+        part, start = self._part(nodes | self._nodes_of_first_pods(), waiting)
         if not part.gangs:
             return False
         before = measure(part, start)
@@ -224,7 +224,7 @@ class Neighbourhoods:
             What the pods of the node are worth now.
 
         """
-        part, start = self._part({node} | self._lonely_nodes(), [])
+        part, start = self._part({node} | self._nodes_of_first_pods(), [])
         before = measure(part, start)
         if not part.gangs:
             return before
@@ -306,11 +306,11 @@ class Neighbourhoods:
                 gangs.append(gang)
             elif gang.key in touched:
                 gangs.append(_held(gang, inside, top))
-        witnesses = witnesses_of(self._everyone(), nodes, gangs, self.instance.nodes)
+        witnesses = outside_pods_that_match(self._everyone(), nodes, gangs, self.instance.nodes)
         return Instance(
             nodes=(
                 *(node for node in self.instance.nodes if node.name in nodes),
-                *closed(self.instance.nodes, witnesses, nodes, gangs),
+                *cordoned_copies(self.instance.nodes, witnesses, nodes, gangs),
             ),
             gangs=tuple(gangs),
             groups=tuple(groups),
@@ -350,10 +350,10 @@ class Neighbourhoods:
         )
         return [*self.instance.running, *placed] if self._affine else []
 
-    def _lonely_nodes(self) -> set[str]:
+    def _nodes_of_first_pods(self) -> set[str]:
         """Return the nodes that belong to every part."""
         everyone = self._everyone()
-        return lonely_nodes(everyone[len(self.instance.running) :], everyone)
+        return nodes_of_first_pods(everyone[len(self.instance.running) :], everyone)
 
     def _stays(self, pod: NamespacedName, reaching: Set[NamespacedName]) -> bool:
         """Return whether the part cannot see what a move of the pod would mean for its gang."""

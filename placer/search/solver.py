@@ -77,12 +77,12 @@ def solve(
     tell = progress or silent
     tell("counting what is free")
     ground = ground_of(instance) if ground is None else ground
-    accounts, kept = ground.accounts, ground.memory.kept
+    accounts, cache = ground.accounts, ground.cache.problems
     # Greedy looks at cores one by one where the model's counts would not tell it enough, and
     # counts as for every other batch; the model counts in units, which keep its numbers small.
-    problem = build_problem(instance, accounts, each_core=True, absolute=True, kept=kept)
+    problem = build_problem(instance, accounts, each_core=True, absolute=True, cache=cache)
     tell("placing greedily")
-    choices = place_greedily(problem, tables=ground.memory.tables)
+    choices = place_greedily(problem, tables=ground.cache.tables)
     placed_s = budget.elapsed_s
     best = realised(instance, ground, problem, choices)
     # The search ends with what has just been done once: realising, judging, and reasons.
@@ -96,7 +96,7 @@ def solve(
         problem = build_problem(asked, ground.accounts)
         best = judged(asked, ground, complete_with_current(asked, best.placement))
     elif options.engine is not Engine.GREEDY:
-        problem = build_problem(instance, accounts, kept=kept)
+        problem = build_problem(instance, accounts, cache=cache)
     budget.greedy_s = budget.elapsed_s
     found = Searched(asked, ground, problem, best, limits_of(problem))
     if options.engine is not Engine.GREEDY:

@@ -8,11 +8,11 @@ from typing import NamedTuple
 from placer.counting.memory import asked_of
 from placer.counting.node_resources import wanted_by
 from placer.state.alignment import by_container, containers_fit
-from placer.state.applied import share_needs
+from placer.state.device_counts import share_needs
 from placer.state.fits import best_pair_minimum_of, fit_of
-from placer.state.kept import Kept
 from placer.state.network import has_levels, required_levels
-from placer.state.node_states import LookedAt
+from placer.state.node_states import RelevantFacts
+from placer.state.problem_cache import ProblemCache
 from placer_models.cluster import Instance, Node
 from placer_models.dimensions import SHARED_POOL, Dimension, amounts_at, in_cells
 from placer_models.node_rules import label_keys
@@ -65,10 +65,10 @@ def asks_of(instance: Instance, *, affine: bool) -> tuple[tuple[Ask, ...], tuple
     return tuple(asks), pods
 
 
-def looked_at_by(asks: Sequence[Ask]) -> LookedAt:
+def relevant_facts_of(asks: Sequence[Ask]) -> RelevantFacts:
     """Return what pods look at of nodes."""
     specs = [ask.spec for ask in asks]
-    return LookedAt(
+    return RelevantFacts(
         labels=frozenset(key for spec in specs for key in label_keys(spec)),
         extended=frozenset(name for spec in specs for name, _ in spec.requests.extended),
         levels=frozenset(level for ask in asks for level in ask.levels),
@@ -77,28 +77,31 @@ def looked_at_by(asks: Sequence[Ask]) -> LookedAt:
 
 
 def meaning_of(
-    asks: Sequence[Ask], kinds: tuple[Node, ...], dimensions: tuple[Dimension, ...], kept: Kept
+    asks: Sequence[Ask],
+    kinds: tuple[Node, ...],
+    dimensions: tuple[Dimension, ...],
+    cache: ProblemCache,
 ) -> Meaning:
     """Return what is asked for, in integers.
 
     Args:
         asks: What is.
-        kinds: Of nodes, as ``kept`` has them.
+        kinds: Of nodes, as ``cache`` has them.
         dimensions: What shapes say amounts of.
-        kept: What was worked out for earlier batches.
+        cache: What was worked out for earlier batches.
 
     """
     of_cells = in_cells(dimensions)
     specs = [ask.spec for ask in asks]
     shapes = tuple(
-        kept.once((_shape, spec, dimensions), kinds, partial(_shape, spec, kinds, dimensions))
+        cache.memo((_shape, spec, dimensions), kinds, partial(_shape, spec, kinds, dimensions))
         for spec in specs
     )
     fits = tuple(
-        kept.once(
+        cache.memo(
             (_fits, ask.spec, ask.levels, of_cells),
             kinds,
-            partial(_fits, ask, kinds, of_cells, kept),
+            partial(_fits, ask, kinds, of_cells, cache),
         )
         for ask in asks
     )
@@ -107,12 +110,12 @@ def meaning_of(
 
 
 def _fits(
-    ask: Ask, kinds: tuple[Node, ...], of_cells: tuple[Dimension, ...], kept: Kept
+    ask: Ask, kinds: tuple[Node, ...], of_cells: tuple[Dimension, ...], cache: ProblemCache
 ) -> tuple[Fit | None, ...]:
     """Return what is asked for on each kind of node."""
     spec = ask.spec
     fits: list[Fit | None] = []
-    bare_kinds = kept.once("without homes", kinds, lambda: tuple(map(kept.without_homes, kinds)))
+    bare_kinds = cache.memo("without homes", kinds, lambda: tuple(map(cache.without_homes, kinds)))
     for whole, bare in zip(kinds, bare_kinds, strict=True):
         if not has_levels(whole, ask.levels):
             fits.append(None)
@@ -120,7 +123,7 @@ def _fits(
         # Homes split classes of devices, which only those side by side and containers look at.
         each = by_container(spec, whole)
         kind = whole if spec.joint or each else bare
-        found = kept.once((fit_of, spec), (kind,), partial(fit_of, spec, kind))
+        found = cache.memo((fit_of, spec), (kind,), partial(fit_of, spec, kind))
         fit = None if isinstance(found, Blocker) else found
         if fit is not None and each:
             containers = containers_fit(spec, kind, of_cells)

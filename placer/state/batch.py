@@ -9,16 +9,16 @@ from placer.counting.account import Account, accounts_of
 from placer.counting.cores import granularity_of
 from placer.counting.placements import recount
 from placer.state.affinity import affinities_of, asks_for_others
-from placer.state.asks import asks_of, looked_at_by, meaning_of
+from placer.state.asks import asks_of, meaning_of, relevant_facts_of
 from placer.state.in_node_affinity import ask_inside, sides_of, with_sides
-from placer.state.kept import Kept
 from placer.state.network import (
     asked_levels,
     domains_of,
     level_tasks,
 )
 from placer.state.node_loads import with_loads
-from placer.state.node_states import Terms, tiers_of_cores
+from placer.state.node_states import Encoding, tiers_of_cores
+from placer.state.problem_cache import ProblemCache
 from placer.state.sums import Sums, resources_of
 from placer_models.cluster import Instance, Nodes
 from placer_models.core_granularity import CoreGranularity
@@ -45,7 +45,7 @@ def build_problem(
     *,
     each_core: bool = False,
     absolute: bool = False,
-    kept: Kept | None = None,
+    cache: ProblemCache | None = None,
 ) -> Problem:
     """Write the instance as a Problem.
 
@@ -55,29 +55,29 @@ def build_problem(
         each_core: Tell cores apart one by one where it matters who shares them.
         absolute: Count in bytes and in plain units, which are the same for every batch, so that
             what nodes have left is as it was for the last one; else in the largest units.
-        kept: What was worked out for earlier Problems; the Problem does not depend on it.
+        cache: What was worked out for earlier Problems; the Problem does not depend on it.
 
     """
     accounts = PersistentTuple.of(accounts_of(instance) if accounts is None else accounts)
-    kept = Kept() if kept is None else kept
-    left = kept.sums_of(accounts)
+    cache = ProblemCache() if cache is None else cache
+    left = cache.sums_of(accounts)
     affine = left.affine or asks_for_others(instance.gangs)
     asks, pods = asks_of(instance, affine=affine)
     specs = [ask.spec for ask in asks]
     levels = asked_levels(instance)
     sides = [(ask.spec, ask.namespace) for ask in asks]
-    looked_at = kept.of_batch((looked_at_by, asks), (), partial(looked_at_by, asks))
-    kinds, kind_of = kept.kinds_of(instance.nodes, looked_at)
+    relevant = cache.batch_memo((relevant_facts_of, asks), (), partial(relevant_facts_of, asks))
+    kinds, kind_of = cache.kinds_of(instance.nodes, relevant)
     asked = optional_tiers(instance)
     core_tiers = tiers_of_cores(asked, specs)
     if absolute:
         known = _plain_dimensions, asks, frozenset(left.resources)
-        dimensions = kept.of_batch(known, (), partial(_plain_dimensions, specs, left))
+        dimensions = cache.batch_memo(known, (), partial(_plain_dimensions, specs, left))
     else:
         unit = _memory_unit(specs, left, _by_parts(instance, specs), instance.homes)
         dimensions = _dimensions(specs, unit, resources_of(specs, left, absolute=False))
-    shapes, fits, shared, device_types = kept.of_batch(
-        (meaning_of, asks, dimensions), kinds, partial(meaning_of, asks, kinds, dimensions, kept)
+    shapes, fits, shared, device_types = cache.batch_memo(
+        (meaning_of, asks, dimensions), kinds, partial(meaning_of, asks, kinds, dimensions, cache)
     )
     granularity = granularity_of(shapes, pods)
     if each_core and granularity is CoreGranularity.PAIRS:
@@ -87,8 +87,8 @@ def build_problem(
         shapes = tuple(map(_with_in_node_affinity, shapes, met.of_shapes))
         granularity = CoreGranularity.WHO if met.on_cores else granularity
     priorities = tuple(sorted({gang.priority for gang in instance.gangs}, reverse=True))
-    terms = Terms(
-        looked_at=looked_at,
+    encoding = Encoding(
+        relevant=relevant,
         dimensions=dimensions,
         core_tiers=core_tiers,
         numa_strategy=NUMA_STRATEGY in asked,
@@ -96,7 +96,7 @@ def build_problem(
         granularity=granularity,
         bound=left.bound or _may_be_bound(instance, specs),
     )
-    states = kept.states_of(instance.nodes, accounts, kinds, kind_of, terms)
+    states = cache.states_of(instance.nodes, accounts, kinds, kind_of, encoding)
     # The model goes through them again and again.
     nodes: Sequence[NodeState] = states if absolute else tuple(states)
     if met is not None:
@@ -119,7 +119,7 @@ def build_problem(
         ),
         device_types=device_types,
         granularity=granularity,
-        terms=terms,
+        encoding=encoding,
         move_budget=instance.move_budget,
     )
     if instance.strategy is not NodeStrategy.USABLE:

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Mapping
 
 from placer.counting.boards import healthy
-from placer.state.applied import requests_on
+from placer.state.device_counts import requests_on
 from placer_models.alignment import fewest_cells
 from placer_models.cluster import Node
 from placer_models.locality_fit import LocalityFit

@@ -12,9 +12,9 @@ from placer.state.alignment import (
     limit_of,
     scopes_conflict,
 )
-from placer.state.applied import requests_on
 from placer.state.binding import binding_of, has_cores_for
 from placer.state.default_locality import locality_fit
+from placer.state.device_counts import requests_on
 from placer.state.joint import joint_fit_of
 from placer.state.strategies import fewest_cpu_cells
 from placer_models.alignment import (

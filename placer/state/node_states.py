@@ -27,7 +27,7 @@ ALL_BUT_THE_NAME = attrgetter(*(f.name for f in fields(NodeState) if f.name != "
 """What idle nodes that are alike share, object by object."""
 
 
-class LookedAt(NamedTuple):
+class RelevantFacts(NamedTuple):
     """What the pods of a batch look at of nodes; in all else nodes of one kind may differ.
 
     Attributes:
@@ -44,11 +44,11 @@ class LookedAt(NamedTuple):
     names: frozenset[str] = frozenset()
 
 
-class Terms(NamedTuple):
-    """In what a batch has the states of nodes said; as in ``Problem``.
+class Encoding(NamedTuple):
+    """How the states of nodes are written for a batch; as in ``Problem``.
 
     Attributes:
-        looked_at: What tells kinds of nodes apart.
+        relevant: What tells kinds of nodes apart.
         core_tiers: As in ``Problem``.
         numa_strategy: Some tier looks at the NUMA strategies of nodes.
         shared: Types of which shares are asked for, and whether virtual functions are too.
@@ -56,7 +56,7 @@ class Terms(NamedTuple):
 
     """
 
-    looked_at: LookedAt
+    relevant: RelevantFacts
     dimensions: tuple[Dimension, ...]
     core_tiers: tuple[Tier, ...]
     numa_strategy: bool
@@ -65,7 +65,7 @@ class Terms(NamedTuple):
     bound: bool
 
     @property
-    def plain(self) -> "Terms":
+    def plain(self) -> "Encoding":
         """The same in units of 1, and without shares."""
         if not self.shared and all(dimension.unit == 1 for dimension in self.dimensions):
             return self
@@ -81,7 +81,7 @@ def tiers_of_cores(asked: Collection[Tier], specs: Iterable[PodSpec]) -> tuple[T
     return (*((PACKAGES,) if by_package else ()), *((CACHES,) if CACHES in asked else ()))
 
 
-def kind_of(node: Node, machine: Machine, looked_at: LookedAt) -> Node:
+def kind_of(node: Node, machine: Machine, relevant: RelevantFacts) -> Node:
     """Return the node without its name: nodes of one kind are equal when empty.
 
     A name stays where a pod asks for it. Labels that no pod looks at tell nothing apart; most
@@ -91,17 +91,17 @@ def kind_of(node: Node, machine: Machine, looked_at: LookedAt) -> Node:
     Args:
         node: The node.
         machine: Its machine `without_names`.
-        looked_at: What pods look at.
+        relevant: What pods look at.
 
     """
     return replace(
         node,
         machine=machine,
-        name=node.name if node.name in looked_at.names else "",
-        labels=tuple(label for label in node.labels if label[0] in looked_at.labels),
-        extended=tuple(item for item in node.extended if item[0] in looked_at.extended),
+        name=node.name if node.name in relevant.names else "",
+        labels=tuple(label for label in node.labels if label[0] in relevant.labels),
+        extended=tuple(item for item in node.extended if item[0] in relevant.extended),
         offered=False,
-        domains=tuple((level, "") for level, _ in node.domains if level in looked_at.levels),
+        domains=tuple((level, "") for level, _ in node.domains if level in relevant.levels),
     )
 
 
@@ -167,26 +167,26 @@ def node_state(
     kind: int,
     facts: KindFacts,
     account: Account,
-    terms: Terms,
+    encoding: Encoding,
     before: tuple[Account, NodeState] | None = None,
 ) -> NodeState:
-    """Return what is left on the node, in plain terms.
+    """Return what is left on the node, plainly encoded.
 
     Args:
         node: The node.
         kind: The number of its kind in the Problem.
         facts: As `facts_of` returns them for its kind.
         account: What the running pods leave.
-        terms: In what it is said; `state_in` says it in those that are not plain.
-        before: What was left on the same node, in the same terms.
+        encoding: How it is written; `state_in` goes on from a plain one to another.
+        before: What was left on the same node, in the same encoding.
 
     """
-    of_cells = in_cells(terms.dimensions)
+    of_cells = in_cells(encoding.dimensions)
     cells = cells_of(node, account, of_cells)
     if before is not None and before[0].cores == account.cores:
         cores = before[1].cores
     else:
-        classes = core_classes(node, account.cores, terms.core_tiers, terms.granularity)
+        classes = core_classes(node, account.cores, encoding.core_tiers, encoding.granularity)
         cores = tuple(found for found, _ in classes)
     state = NodeState(
         name=node.name,
@@ -208,7 +208,7 @@ def node_state(
         ),
         amounts=(
             *map(sum, zip(*(cell.amounts for cell in cells), strict=True)),
-            *in_units(account.resources, terms.dimensions[len(of_cells) : SHARED_POOL]),
+            *in_units(account.resources, encoding.dimensions[len(of_cells) : SHARED_POOL]),
             # Running pods may ask for more than the pools have; then nothing new fits in.
             max(0, account.pools.shared.left_milli),
             max(0, account.pools.best_effort.left_milli),
@@ -221,10 +221,10 @@ def node_state(
         rooms=facts.rooms,
         milli_per_cpu=node.milli_per_cpu,
         strategy=cell_strategy_of(node, account.cores.free_cpus, cells)
-        if terms.numa_strategy
+        if encoding.numa_strategy
         else None,
     )
-    return with_bound(state, node, account.pools) if terms.bound else state
+    return with_bound(state, node, account.pools) if encoding.bound else state
 
 
 def cells_of(node: Node, account: Account, dimensions: Sequence[Dimension]) -> tuple[Cell, ...]:
@@ -246,10 +246,10 @@ def cells_of(node: Node, account: Account, dimensions: Sequence[Dimension]) -> t
     return tuple(cells)
 
 
-def state_in(terms: Terms, state: NodeState, account: Account) -> NodeState:
-    """Return a state that is said in plain terms, in others."""
-    if terms.shared:
-        shared = dict(terms.shared)
+def state_in(encoding: Encoding, state: NodeState, account: Account) -> NodeState:
+    """Return a plainly encoded state in another encoding."""
+    if encoding.shared:
+        shared = dict(encoding.shared)
         state = replace(
             state,
             banks=tuple(
@@ -259,7 +259,7 @@ def state_in(terms: Terms, state: NodeState, account: Account) -> NodeState:
                 for bank in state.banks
             ),
         )
-    units = [dimension.unit for dimension in terms.dimensions]
+    units = [dimension.unit for dimension in encoding.dimensions]
     if set(units) == {1}:
         return state
     unit = units[MEMORY]

@@ -24,7 +24,7 @@ from placer.judge.measure import better, measure
 from placer.scheduler import Scheduler
 from placer.scheduling.decision import Batch, Decision, lone_gang
 from placer.scheduling.refusal import Refusal
-from placer.search.beyond import lonely_nodes, witnesses_of
+from placer.search.beyond import nodes_of_first_pods, outside_pods_that_match
 from placer.search.budget import Budget
 from placer.search.neighbourhoods import Neighbourhoods
 from placer.search.options import Engine, SolveOptions
@@ -61,12 +61,12 @@ def test_a_part_knows_what_is_beyond_it() -> None:
     other = RunningPod(DB, on("db", "m"))
     gangs = [lone_gang(SECOND)]
 
-    assert lonely_nodes([first], [first]) == {"n"}
-    assert lonely_nodes([first], [first, RunningPod(DB, on("db", "n"))]) == set()
-    assert lonely_nodes([other], [first, other]) == set()
-    assert [w.pod.key for w in witnesses_of([other], {"n"}, gangs, nodes)] == [DB.key]
-    assert witnesses_of([other], {"m"}, gangs, nodes) == []
-    assert witnesses_of([other], {"n"}, [lone_gang(WEB)], nodes) == []
+    assert nodes_of_first_pods([first], [first]) == {"n"}
+    assert nodes_of_first_pods([first], [first, RunningPod(DB, on("db", "n"))]) == set()
+    assert nodes_of_first_pods([other], [first, other]) == set()
+    assert [w.pod.key for w in outside_pods_that_match([other], {"n"}, gangs, nodes)] == [DB.key]
+    assert outside_pods_that_match([other], {"m"}, gangs, nodes) == []
+    assert outside_pods_that_match([other], {"n"}, [lone_gang(WEB)], nodes) == []
 
 
 def test_a_pod_that_stays_in_a_part_keeps_its_company() -> None:

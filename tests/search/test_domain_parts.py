@@ -12,7 +12,7 @@ from placer.judge.measure import better, measure
 from placer.scheduler import Scheduler
 from placer.scheduling.decision import Batch, Decision, lone_gang
 from placer.scheduling.refusal import Refusal
-from placer.search.beyond import closed, witnesses_of
+from placer.search.beyond import cordoned_copies, outside_pods_that_match
 from placer.search.options import Engine, SolveOptions
 from placer_models.cluster import Instance, RunningPod
 from placer_models.pod import Pod
@@ -47,13 +47,13 @@ def test_a_part_knows_who_is_in_its_domains() -> None:
     webs = [RunningPod(web(name), on(name, "m")) for name in "xy"]
 
     def witnesses(everyone: list[RunningPod], *asking: Pod) -> list[str]:
-        found = witnesses_of(everyone, {"n"}, [lone_gang(pod) for pod in asking], ZONES)
+        found = outside_pods_that_match(everyone, {"n"}, [lone_gang(pod) for pod in asking], ZONES)
         return [one.pod.name for one in found]
 
     assert witnesses(dbs, NEAR) == ["db"]
     assert witnesses([*dbs, far], PLAIN) == ["far"]
     assert witnesses([*dbs, *webs], A) == ["x", "y"]
-    names = {node.name for node in closed(ZONES, (), {"n"}, [lone_gang(A)])}
+    names = {node.name for node in cordoned_copies(ZONES, (), {"n"}, [lone_gang(A)])}
     assert names == {"o"}
 
 

@@ -14,7 +14,7 @@ from placer.scheduler import Scheduler
 from placer.scheduling.decision import Batch, Decision, lone_gang
 from placer.scheduling.errors import BadWordsError
 from placer.scheduling.refusal import Refusal
-from placer.search.beyond import lonely_nodes, witnesses_of
+from placer.search.beyond import nodes_of_first_pods, outside_pods_that_match
 from placer.search.options import Engine, SolveOptions
 from placer_models.affinity import AffinityTerm
 from placer_models.cluster import RunningPod
@@ -53,12 +53,12 @@ def test_a_part_knows_who_owns_cpus_beyond_it() -> None:
     floating = RunningPod(LS_DB, on("db", "n"))
     gangs = [lone_gang(owner("second", 1, "db", NEAR_DB))]
 
-    assert lonely_nodes([first], [first, floating]) == {"n"}
-    assert lonely_nodes([first], [first, RunningPod(TWO_DB, put("db", "1,3"))]) == set()
-    (witness,) = witnesses_of([floating, other], {"k"}, gangs, nodes)
+    assert nodes_of_first_pods([first], [first, floating]) == {"n"}
+    assert nodes_of_first_pods([first], [first, RunningPod(TWO_DB, put("db", "1,3"))]) == set()
+    (witness,) = outside_pods_that_match([floating, other], {"k"}, gangs, nodes)
     assert witness.pod.key == TWO_DB.key
     assert witness.pod.spec.qos is QosClass.LSR
-    assert witnesses_of([floating], {"k"}, gangs, nodes) == []
+    assert outside_pods_that_match([floating], {"k"}, gangs, nodes) == []
 
 
 def placing(scheduler: Scheduler, pod: Pod, *, dry_run: bool = False) -> Decision:

@@ -12,7 +12,7 @@ from placer_models.cpsat.envelope import below_envelope
 from placer_models.cpsat.expression import Expression
 from placer_models.cpsat.family import Family, always, never
 from placer_models.goals import USABLE
-from placer_models.mig import MEDIA, SLICES, Cut
+from placer_models.mig import MEDIA, SLICES, MigPlacement
 from placer_models.node_state import NodeState
 from placer_models.problem import Fit, Problem, Shape
 from placer_models.rule_family import RuleFamily
@@ -44,7 +44,7 @@ def _points_left(
 ) -> Iterator[Expression]:
     """Yield the points of every instance that the node could still make."""
     taken = _taken(node, assignments)
-    of_gpu: defaultdict[int, list[tuple[Cut, Expression]]] = defaultdict(list)
+    of_gpu: defaultdict[int, list[tuple[MigPlacement, Expression]]] = defaultdict(list)
     for bank in node.banks:
         for class_index, (cut, free) in enumerate(zip(bank.cuts, bank.free, strict=False)):
             if not free or not cut.points:
@@ -70,7 +70,7 @@ def _points_left(
         yield points
 
 
-def _most(cuts: Sequence[Cut]) -> dict[int, int]:
+def _most(cuts: Sequence[MigPlacement]) -> dict[int, int]:
     """Return - slices taken -> the most points of the instances that they leave.
 
     Every set of slices counts, also those that no instances would take: it is a bound.

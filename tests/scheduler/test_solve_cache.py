@@ -16,11 +16,11 @@ from placer.judge.measure import measure
 from placer.scheduler import Scheduler
 from placer.scheduling.cluster_state import ClusterState, cluster_state_of
 from placer.scheduling.decision import Batch, Change
-from placer.search.ground import Ground, Memory
+from placer.search.ground import Ground, SolveCache
 from placer.search.solver import solve
-from placer.state import kept
+from placer.state import problem_cache
 from placer.state.batch import build_problem
-from placer.state.node_states import LookedAt
+from placer.state.node_states import RelevantFacts
 from placer_models import incremental
 from placer_models.affinity import AffinityTerm
 from placer_models.cluster import Instance, Machine, Node, RunningPod
@@ -82,11 +82,11 @@ def states(seed: int) -> Iterator[tuple[Instance, Ground, Random]]:
     """Yield problems of one cluster, one after the other, on what the earlier ones left."""
     rng = Random(seed)
     world = (sharing_instance, mixed_instance, tiny_instance)[seed % 3](seed)
-    state, memory = cluster_state_of(world.nodes, world.running, 0), Memory()
+    state, cache = cluster_state_of(world.nodes, world.running, 0), SolveCache()
     wanted = Batch(world.gangs, world.groups)
     for step in range(STEPS):
         instance = state.asking(wanted)
-        yield instance, state.ground(memory), rng
+        yield instance, state.ground(cache), rng
         answer = solve(instance, QUICK)
         placement = getattr(answer, "placement", Placement())
         pods = {one.key: one for one in pods_of(wanted.gangs)}
@@ -98,9 +98,9 @@ def states(seed: int) -> Iterator[tuple[Instance, Ground, Random]]:
 
 def check(seed: int) -> None:
     for instance, ground, rng in states(seed):
-        known, tables = ground.memory.kept, ground.memory.tables
+        known, tables = ground.cache.problems, ground.cache.tables
         for each_core in (False, True):
-            problem = build_problem(instance, ground.accounts, each_core=each_core, kept=known)
+            problem = build_problem(instance, ground.accounts, each_core=each_core, cache=known)
             fresh = build_problem(instance, each_core=each_core)
 
             assert problem == fresh
@@ -142,8 +142,8 @@ def test_nothing_depends_on_what_had_to_go(monkeypatch: pytest.MonkeyPatch) -> N
     With room for hardly anything, things are let go in the middle of a Problem, too. And
     nodes are compared in pieces of one or two.
     """
-    monkeypatch.setattr(kept, "MOST_VALUES", 3)
-    monkeypatch.setattr(kept, "MOST_LOOKS", 1)
+    monkeypatch.setattr(problem_cache, "MOST_VALUES", 3)
+    monkeypatch.setattr(problem_cache, "MOST_LOOKS", 1)
     monkeypatch.setattr(node_table, "NEW_STATES", 0)
     for seed in range(12):
         monkeypatch.setattr(incremental, "PIECE", 1 + seed % 2)
@@ -154,13 +154,13 @@ def test_equal_kinds_are_one_also_after_some_had_to_go(monkeypatch: pytest.Monke
     """
     A node known before and one like it that is new are of one kind.
     """
-    monkeypatch.setattr(kept, "MOST_VALUES", 0)
-    looked_at = LookedAt(frozenset(), frozenset(), frozenset())
+    monkeypatch.setattr(problem_cache, "MOST_VALUES", 0)
+    relevant = RelevantFacts(frozenset(), frozenset(), frozenset())
     first, second = Node("n0", BOX), Node("n1", BOX)
-    known = kept.Kept()
-    known.kinds_of((first,), looked_at)
+    known = problem_cache.ProblemCache()
+    known.kinds_of((first,), relevant)
 
-    kinds, numbers = known.kinds_of((first, second), looked_at)
+    kinds, numbers = known.kinds_of((first, second), relevant)
 
     assert (len(kinds), numbers) == (1, (0, 0))
 
@@ -169,13 +169,13 @@ def test_what_devices_are_called_makes_no_kinds() -> None:
     """
     In a cluster every GPU has a UUID; nodes are of one kind all the same.
     """
-    looked_at = LookedAt(frozenset(), frozenset(), frozenset())
+    relevant = RelevantFacts(frozenset(), frozenset(), frozenset())
     nodes = []
     for name in ("n0", "n1"):
         gpus = tuple(Device("gpu", minor, f"GPU-{name}-{minor}") for minor in range(2))
         nodes.append(Node(name, replace(BOX, name=f"box of {name}", devices=gpus)))
 
-    kinds, numbers = kept.Kept().kinds_of(tuple(nodes), looked_at)
+    kinds, numbers = problem_cache.ProblemCache().kinds_of(tuple(nodes), relevant)
 
     assert (len(kinds), numbers) == (1, (0, 0))
 
@@ -184,13 +184,13 @@ def test_machines_that_are_read_anew_do_not_pile_up(monkeypatch: pytest.MonkeyPa
     """
     A node whose machine is another object each time, though an equal one, leaves few behind.
     """
-    monkeypatch.setattr(kept, "MOST_OLD_MACHINES", 3)
-    looked_at = LookedAt(frozenset(), frozenset(), frozenset())
-    known = kept.Kept()
+    monkeypatch.setattr(problem_cache, "MOST_OLD_MACHINES", 3)
+    relevant = RelevantFacts(frozenset(), frozenset(), frozenset())
+    known = problem_cache.ProblemCache()
     read = [replace(BOX) for _ in range(20)]
     alive = set(map(id, read))
     for machine in read:
-        known.kinds_of((Node("n0", machine),), looked_at)
+        known.kinds_of((Node("n0", machine),), relevant)
     del read, machine
     gc.collect()
 

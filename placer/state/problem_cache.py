@@ -16,8 +16,8 @@ from typing import Any, NamedTuple, TypeVar
 
 from placer.counting.account import Account
 from placer.state.node_states import (
-    LookedAt,
-    Terms,
+    Encoding,
+    RelevantFacts,
     facts_of,
     kind_of,
     node_state,
@@ -56,7 +56,7 @@ class _Row(NamedTuple):
     state: NodeState
 
 
-class _Look:
+class _KindCache:
     """The nodes of the last time as a batch looks at them; what is known of each by name."""
 
     def __init__(self) -> None:
@@ -66,8 +66,8 @@ class _Look:
         self.known: dict[str, tuple[Node, Node]] = {}
 
 
-class _Said:
-    """The states of the last time in some terms; what is known of each node by name."""
+class _StateCache:
+    """The states of the last time in one encoding; what is known of each node by name."""
 
     def __init__(self) -> None:
         self.nodes: tuple[Node, ...] | None = None
@@ -117,26 +117,26 @@ class _Said:
             self.known = {node.name: self.known[node.name] for node in nodes}
 
 
-class Kept:
+class ProblemCache:
     """What is kept from one Problem to the next. For one thread at a time."""
 
     def __init__(self) -> None:
         """Begin with nothing."""
         self._sums = ChunkedReduce(sums_of, joined)
-        self._looks: dict[LookedAt, _Look] = {}
-        self._said: dict[Terms, _Said] = {}
+        self._looks: dict[RelevantFacts, _KindCache] = {}
+        self._said: dict[Encoding, _StateCache] = {}
         self._machines: dict[int, tuple[Machine, Machine]] = {}
         self._same_machines: dict[Machine, Machine] = {}
         self._same_kinds: dict[Hashable, Node] = {}
         self._values: dict[Hashable, tuple[tuple[Node, ...], Any]] = {}
-        self._of_batches: dict[Hashable, tuple[tuple[Node, ...], Any]] = {}
+        self._batch_values: dict[Hashable, tuple[tuple[Node, ...], Any]] = {}
 
     def sums_of(self, accounts: PersistentTuple[Account]) -> Sums:
         """Return what follows from the accounts of all nodes together."""
         return self._sums.of(accounts)
 
     def kinds_of(
-        self, nodes: tuple[Node, ...], looked_at: LookedAt
+        self, nodes: tuple[Node, ...], relevant: RelevantFacts
     ) -> tuple[tuple[Node, ...], tuple[int, ...]]:
         """Return the kinds of nodes, and the number of each node's kind.
 
@@ -147,7 +147,7 @@ class Kept:
         machines = len(self._machines) - len(nodes)
         if len(self._same_kinds) > MOST_VALUES or machines > MOST_OLD_MACHINES:
             self._forget()
-        look = _recent(self._looks, looked_at, _Look)
+        look = _recent(self._looks, relevant, _KindCache)
         if look.nodes is not nodes:
             numbers: dict[int, int] = {}
             kinds: list[Node] = []
@@ -155,7 +155,7 @@ class Kept:
             for node in nodes:
                 found = look.known.get(node.name)
                 if found is None or found[0] is not node:
-                    found = look.known[node.name] = node, self._kind(node, looked_at)
+                    found = look.known[node.name] = node, self._kind(node, relevant)
                 number = numbers.setdefault(id(found[1]), len(kinds))
                 if number == len(kinds):
                     kinds.append(found[1])
@@ -175,11 +175,11 @@ class Kept:
         accounts: PersistentTuple[Account],
         kinds: tuple[Node, ...],
         kind_numbers: tuple[int, ...],
-        terms: Terms,
+        encoding: Encoding,
     ) -> PersistentTuple[NodeState]:
         """Return what is left on each node; one object as long as nothing changes there.
 
-        Nodes are counted in plain terms, for all batches; the units of one, and shares of
+        Nodes are counted plainly, for all batches; the units of one, and shares of
         devices, come after.
 
         Args:
@@ -187,30 +187,30 @@ class Kept:
             accounts: Of each of them.
             kinds: As `kinds_of` returns them.
             kind_numbers: As it returns them, too.
-            terms: In what the batch has them said.
+            encoding: How they are written for the batch.
 
         """
-        plain = terms.plain
-        counted = _recent(self._said, plain, _Said)
+        plain = encoding.plain
+        counted = _recent(self._said, plain, _StateCache)
 
         def count(position: int, before: _Row | None) -> NodeState:
             kind = kinds[kind_numbers[position]]
-            facts = self.once(facts_of, (kind,), partial(facts_of, kind))
+            facts = self.memo(facts_of, (kind,), partial(facts_of, kind))
             known = before and (before.account, before.state)
             node, number, account = nodes[position], kind_numbers[position], accounts[position]
             return node_state(node, number, facts, account, plain, known)
 
         def view(position: int, _: _Row | None) -> NodeState:
-            return state_in(terms, counted.states[position], accounts[position])
+            return state_in(encoding, counted.states[position], accounts[position])
 
         counted.update(nodes, accounts, kind_numbers, count)
-        if terms == plain:
+        if encoding == plain:
             return counted.states
-        said = _recent(self._said, terms, _Said)
+        said = _recent(self._said, encoding, _StateCache)
         said.update(nodes, accounts, kind_numbers, view)
         return said.states
 
-    def once(self, what: Hashable, kinds: tuple[Node, ...], make: Callable[[], T]) -> T:
+    def memo(self, what: Hashable, kinds: tuple[Node, ...], make: Callable[[], T]) -> T:
         """Return what follows from some kinds, as `kinds_of` returns them, and nothing else.
 
         Args:
@@ -229,10 +229,10 @@ class Kept:
         value: T = found[1]
         return value
 
-    def of_batch(self, what: Hashable, kinds: tuple[Node, ...], make: Callable[[], T]) -> T:
-        """Return as ``once`` does what follows from all that a batch asks for."""
+    def batch_memo(self, what: Hashable, kinds: tuple[Node, ...], make: Callable[[], T]) -> T:
+        """Return as ``memo`` does what follows from all that a batch asks for."""
         key = (what, tuple(map(id, kinds)))
-        value: T = _recent(self._of_batches, key, lambda: (kinds, make()), MOST_BATCHES)[1]
+        value: T = _recent(self._batch_values, key, lambda: (kinds, make()), MOST_BATCHES)[1]
         return value
 
     def _forget(self) -> None:
@@ -243,9 +243,9 @@ class Kept:
         self._same_machines.clear()
         self._same_kinds.clear()
         self._values.clear()
-        self._of_batches.clear()
+        self._batch_values.clear()
 
-    def _kind(self, node: Node, looked_at: LookedAt) -> Node:
+    def _kind(self, node: Node, relevant: RelevantFacts) -> Node:
         """Return the one object for the node's kind; a machine is read through but once."""
         machine = node.machine
         known = self._machines.get(id(machine))
@@ -253,7 +253,7 @@ class Kept:
             nameless = without_names(machine)
             same = self._same_machines.setdefault(nameless, nameless)
             known = self._machines[id(machine)] = machine, same
-        return self._same(kind_of(node, known[1], looked_at))
+        return self._same(kind_of(node, known[1], relevant))
 
     def _same(self, kind: Node) -> Node:
         key = (id(kind.machine), _FACTS(kind))
