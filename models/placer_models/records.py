@@ -2,8 +2,8 @@
 
 A frozen dataclass sets each field through ``object.__setattr__``, at five times the cost of an
 assignment, and goes through all its parts whenever it is a key. Both together were a tenth of
-all that placing one pod took. So what nobody outside ever holds is a `record`, and what is a
-key again and again has a `CachedHash`.
+all that placing one pod took. So what no caller ever holds is a `record`, and what is a key
+again and again has a `CachedHash`.
 """
 
 from collections.abc import Callable

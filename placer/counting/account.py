@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import dataclass
 
 from placer.counting.cores import CoresLeft, cores_left
 from placer.counting.devices import DevicesLeft, devices_left
@@ -10,7 +11,6 @@ from placer.counting.node_resources import ResourceKey, had_by, left_by
 from placer.counting.pools import Pools, pools_left
 from placer_models.cluster import Instance, Node, RunningPod
 from placer_models.pod import PodSpec
-from placer_models.records import record
 
 Side = tuple[PodSpec, str]
 """The spec of a pod and its namespace: all that affinity looks at."""
@@ -18,7 +18,7 @@ Side = tuple[PodSpec, str]
 _NOBODY: frozenset[Side] = frozenset()
 
 
-@record(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class Tenants:
     """The pods that run on a node, as affinity looks at them.
 
@@ -34,7 +34,7 @@ class Tenants:
     affine: frozenset[Side]
 
 
-@record(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class Account:
     """What is left on one node.
 

@@ -13,7 +13,6 @@ from placer_models.goals import CACHES, PACKAGES, Tier
 from placer_models.node_state import CoreClass
 from placer_models.policy import BindPolicy, CoreKind, Strength
 from placer_models.problem import CoreTake, Shape
-from placer_models.records import record
 
 _HELD = (None, Strength.PREFERRED, Strength.REQUIRED)
 """What a core may be held by, in the order of classes."""
@@ -30,7 +29,7 @@ Classes = tuple[tuple[CoreClass, tuple[int, ...]], ...]
 """Classes with their cores, by position in the topology, in the order to take them in."""
 
 
-@record(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class CoresLeft:
     """What is left of the cores of a node.
 

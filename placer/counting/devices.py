@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from placer.counting.functions import free_functions, given_functions
 from placer_models.cluster import Node, RunningPod
@@ -12,7 +13,6 @@ from placer_models.mig import MEDIA, covered, gpu_of, is_instance
 from placer_models.node_state import NodeState
 from placer_models.placement import DeviceGrant, PodPlacement
 from placer_models.problem import Choice, Shape
-from placer_models.records import record
 from placer_models.shares import ShareableDevice, ShareTake, follows_strategy
 
 # One of each for all nodes: Python makes a new empty set whenever it is asked for one.
@@ -20,7 +20,7 @@ _NONE_FREE: frozenset[DeviceKey] = frozenset()
 _NONE_HELD: frozenset[tuple[str, int, int]] = frozenset()
 
 
-@record(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class DevicesLeft:
     """What is left of the devices of a node.
 

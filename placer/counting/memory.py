@@ -1,6 +1,7 @@
 """Memory and hugepages of NUMA nodes, both ways: amounts of cells, and bytes of NUMA nodes."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from math import gcd
 
 from placer_models.cluster import Node, RunningPod
@@ -18,7 +19,7 @@ _Pages = tuple[tuple[int, int, int], ...]
 """(NUMA node, page size in bytes, count), as in ``PodPlacement``."""
 
 
-@record(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class MemoryLeft:
     """What is left of memory; pods may hold more than there is.
 

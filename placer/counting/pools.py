@@ -19,7 +19,6 @@ from placer_models.pod import PodSpec, pods_of
 from placer_models.policy import QosClass
 from placer_models.pools import NO_POOL, Bound, CellPool
 from placer_models.problem import Choice
-from placer_models.records import record
 from placer_models.topology import Topology
 
 CpuMilli = tuple[tuple[int, int], ...]
@@ -28,7 +27,7 @@ CpuMilli = tuple[tuple[int, int], ...]
 _NO_HOMES: frozenset[int] = frozenset()
 
 
-@record(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class Pool:
     """CPUs that pods share.
 
@@ -53,7 +52,7 @@ class Pool:
         return self.milli_per_cpu * len(self.free) - self.milli
 
 
-@record(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class Pools:
     """The pools of a node.
 

@@ -36,7 +36,7 @@ class Ask(NamedTuple):
     namespace: str
 
 
-class Meaning(NamedTuple):
+class EncodedAsks(NamedTuple):
     """What is asked for, in integers; whatever is left on the nodes.
 
     Attributes:
@@ -76,12 +76,12 @@ def relevant_facts_of(asks: Sequence[Ask]) -> RelevantFacts:
     )
 
 
-def meaning_of(
+def encoded(
     asks: Sequence[Ask],
     kinds: tuple[Node, ...],
     dimensions: tuple[Dimension, ...],
     cache: ProblemCache,
-) -> Meaning:
+) -> EncodedAsks:
     """Return what is asked for, in integers.
 
     Args:
@@ -106,7 +106,7 @@ def meaning_of(
         for ask in asks
     )
     types = tuple(sorted({device.type for kind in kinds for device in kind.devices}))
-    return Meaning(shapes, fits, _shared(shapes, specs), types)
+    return EncodedAsks(shapes, fits, _shared(shapes, specs), types)
 
 
 def _fits(

@@ -9,7 +9,7 @@ from placer.counting.account import Account, accounts_of
 from placer.counting.cores import granularity_of
 from placer.counting.placements import recount
 from placer.state.affinity import affinities_of, asks_for_others
-from placer.state.asks import asks_of, meaning_of, relevant_facts_of
+from placer.state.asks import asks_of, encoded, relevant_facts_of
 from placer.state.in_node_affinity import ask_inside, sides_of, with_sides
 from placer.state.network import (
     asked_levels,
@@ -77,7 +77,7 @@ def build_problem(
         unit = _memory_unit(specs, left, _by_parts(instance, specs), instance.homes)
         dimensions = _dimensions(specs, unit, resources_of(specs, left, absolute=False))
     shapes, fits, shared, device_types = cache.batch_memo(
-        (meaning_of, asks, dimensions), kinds, partial(meaning_of, asks, kinds, dimensions, cache)
+        (encoded, asks, dimensions), kinds, partial(encoded, asks, kinds, dimensions, cache)
     )
     granularity = granularity_of(shapes, pods)
     if each_core and granularity is CoreGranularity.PAIRS:

@@ -1,6 +1,7 @@
 """Batches: placed, taken, refused."""
 
-from dataclasses import replace
+from collections.abc import Iterator
+from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
 import pytest
@@ -70,6 +71,40 @@ def test_a_dry_run_changes_nothing() -> None:
     assert scheduler.snapshot() == before
     taken = scheduler.place(wanted, DEADLINE_S, options=QUICK)
     assert (taken.answer, taken.version) == (dry.answer, dry.version)
+
+
+def test_what_a_call_returns_is_frozen() -> None:
+    """
+    Callers can break nothing by what they are given: each record in it is frozen at run time.
+    """
+    scheduler = two_nodes()
+    wanted = batch(pod("a", 4, gpus=1, gib=4), pod("b", 2, QosClass.LS), pod("huge", 999))
+
+    decision = scheduler.place(wanted, DEADLINE_S, options=QUICK)
+    given = (
+        decision,
+        scheduler.snapshot(),
+        scheduler.placement_of(key("a")),
+        scheduler.running_on("n0"),
+        scheduler.account_of("n0"),
+        scheduler.misfits(),
+    )
+
+    types = {type(each) for value in given for each in _dataclasses_in(value)}
+    assert {"Decision", "Node", "PodSpec", "Account", "Pool"} <= {each.__name__ for each in types}
+    assert [each.__name__ for each in types if not each.__dataclass_params__.frozen] == []
+
+
+def _dataclasses_in(value: object) -> Iterator[Any]:
+    if is_dataclass(value):
+        yield value
+        for each in fields(value):
+            yield from _dataclasses_in(getattr(value, each.name))
+    elif isinstance(value, dict):
+        yield from _dataclasses_in(tuple(value.items()))
+    elif isinstance(value, (tuple, frozenset, list)):
+        for part in value:
+            yield from _dataclasses_in(part)
 
 
 def test_what_has_no_place_is_listed_and_the_rest_runs() -> None:
